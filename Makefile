@@ -1,0 +1,34 @@
+# Verbs of Hookline. Each sets up what it needs: Node 24 comes with the first one, by npm ci.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+help: ## Lists the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Reinstalled only when the lock file changed, so that the second call of a verb costs nothing.
+node_modules/.hookline-installed: package-lock.json
+	@echo "Installing dependencies, Node 24 among them ..."
+	@npm ci --loglevel=error
+	@touch $@
+
+setup: node_modules/.hookline-installed
+
+check: setup ## Types, lint, format, and the rules of the house
+	@tsc --noEmit
+	@biome check --error-on-warnings .
+	@vitest run test/imports.test.ts
+
+test: setup ## All tests, on a real Kafka and a real registry
+	@vitest run
+
+up: setup ## Starts Kafka and a schema registry and leaves them running
+	@node test/support/stack/main.ts up $(ARGS)
+
+down: setup ## Stops what make up started
+	@node test/support/stack/main.ts down
+
+fix: setup ## Formats, and mends what the linter can mend
+	@biome check --write .
+
+.PHONY: help setup check test up down fix

@@ -1,0 +1,89 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Every metric of Hookline by name: dashboards, alerts and the runbook stand on these and on no other. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    /** Webhooks by answer: `stored` is kafka, spool or none. */
+    deliveries: new Counter({
+      name: 'hookline_deliveries_total',
+      help: 'Webhooks answered, by HTTP status and by where the event is',
+      labelNames: ['status', 'stored'] as const,
+      registers,
+    }),
+    refused: new Counter({
+      name: 'hookline_deliveries_refused_total',
+      help: 'Webhooks not stored, by the code of the error table',
+      labelNames: ['code'] as const,
+      registers,
+    }),
+    deadLetters: new Counter({
+      name: 'hookline_dead_letters_total',
+      help: 'Records sent to the dead-letter topic, by stage',
+      labelNames: ['stage'] as const,
+      registers,
+    }),
+    unclassified: new Counter({
+      name: 'hookline_unclassified_total',
+      help: 'Verified events whose type no schema claims',
+      registers,
+    }),
+    schemaDrift: new Counter({
+      name: 'hookline_schema_drift_total',
+      help: 'Values that did not fit their field: null in the record, whole in source',
+      labelNames: ['topic', 'field'] as const,
+      registers,
+    }),
+    keyMatches: new Counter({
+      name: 'hookline_key_matches_total',
+      help: 'Deliveries by the key that matched: use is signing or encryption, key its place (0 is the current one)',
+      labelNames: ['ref', 'use', 'key'] as const,
+      registers,
+    }),
+    publishSeconds: new Histogram({
+      name: 'hookline_publish_seconds',
+      help: 'From handing a record to the publisher until the brokers confirmed it',
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+      registers,
+    }),
+    publishAttempts: new Counter({
+      name: 'hookline_publish_attempts_total',
+      help: 'Produce requests by outcome: confirmed, or the kind of doubt',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    kafkaClients: new Counter({
+      name: 'hookline_kafka_clients_opened_total',
+      help: 'Producer clients opened; more than one per process means doubt',
+      registers,
+    }),
+    publishBacklog: new Gauge({
+      name: 'hookline_publish_backlog_bytes',
+      help: 'Bytes that wait in the lanes for the brokers',
+      registers,
+    }),
+    commands: new Counter({
+      name: 'hookline_commands_total',
+      help: 'Commands by type and terminal status',
+      labelNames: ['type', 'status'] as const,
+      registers,
+    }),
+    providerRequests: new Counter({
+      name: 'hookline_provider_requests_total',
+      help: 'Requests to the payment service, by operation and outcome',
+      labelNames: ['operation', 'outcome'] as const,
+      registers,
+    }),
+    subscriptions: new Gauge({
+      name: 'hookline_subscriptions',
+      help: 'Subscriptions known, by state',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How long to wait before attempt n (1 is the first repeat): data, so that a timeline can be read off it. */
+export type Backoff = { readonly firstMs: number; readonly factor: number; readonly mostMs: number };
+
+/** 0.5, 1, 2, 4, 5, 5 … s, each shortened by up to a quarter so that many processes don't knock at once. */
+export const STARTUP_BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 5_000 };
+
+export function delayBefore(attempt: number, backoff: Backoff, random = Math.random): number {
+  const full = Math.min(backoff.firstMs * backoff.factor ** (attempt - 1), backoff.mostMs);
+  return Math.round(full * (1 - random() / 4));
+}
+
+/**
+ * Tries until it succeeds, `signal` aborts or `again` says that the error is final.
+ * `onFailure` sees each failure with the attempt's number (from 1).
+ */
+export async function retry<T>(
+  attempt: () => Promise<T>,
+  options: {
+    backoff: Backoff;
+    signal: AbortSignal;
+    again: (error: unknown) => boolean;
+    onFailure: (error: unknown, attempt: number) => void;
+  },
+): Promise<T> {
+  for (let n = 1; ; n++) {
+    options.signal.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      options.onFailure(error, n);
+      if (!options.again(error)) throw error;
+      await sleep(delayBefore(n, options.backoff), undefined, { signal: options.signal });
+    }
+  }
+}
