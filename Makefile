@@ -17,7 +17,7 @@ setup: node_modules/.hookline-installed
 check: setup ## Types, lint, format, and the rules of the house
 	@tsc --noEmit
 	@biome check --error-on-warnings .
-	@vitest run test/imports.test.ts
+	@vitest run --project unit test/imports.test.ts
 
 test: setup ## All tests, on a real Kafka and a real registry
 	@vitest run

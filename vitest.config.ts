@@ -1,11 +1,29 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests that need a real Kafka and registry: the flows, and files named *.stack.test.ts beside the units they test. */
+const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-stack.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: NEEDS_STACK,
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'stack',
+          include: NEEDS_STACK,
+          globalSetup: ['test/support/global-stack.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+        },
+      },
+    ],
   },
 });

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findCycle, ROOT, readTree, type SourceFile } from './support/source-tree.ts';
+
+const files = readTree('src');
+const folderOf = (path: string) => path.split('/')[1] ?? '';
+
+/** A folder imports from the steps below its own, and from itself. */
+const STEPS = [
+  ['core'],
+  ['crypto', 'avro', 'kafka', 'provider', 'spool', 'runtime'],
+  ['subscriptions'],
+  ['delivery'],
+  ['ingress', 'control', 'cli'],
+];
+
+/** The sandbox stands apart: a mistake that both sides share must not be able to hide. */
+const SANDBOX_MAY_IMPORT = /^src\/(sandbox\/|runtime\/|core\/env(-settings)?\.ts)/;
+
+/** One home per package; the sandbox writes its own crypto and HTTP. */
+const HOMES: Record<string, readonly string[]> = {
+  'node:crypto': ['crypto', 'sandbox'],
+  'node:http': ['runtime', 'sandbox'],
+  'node:sqlite': ['spool'],
+  '@kafkajs/confluent-schema-registry': ['avro'],
+  '@platformatic/kafka': ['kafka'],
+  avsc: ['avro'],
+  'cli-table3': ['cli'],
+  'close-with-grace': ['runtime'],
+  commander: ['cli'],
+  fastify: ['ingress', 'sandbox'],
+  jose: ['provider'],
+  kafkajs: ['kafka'],
+  pino: ['runtime'],
+  'prom-client': ['runtime'],
+  undici: ['provider', 'sandbox'],
+};
+
+const stepOf = (folder: string) => STEPS.findIndex((step) => step.includes(folder));
+
+function mayImport(from: SourceFile, to: string): boolean {
+  if (folderOf(from.path) === 'sandbox') return SANDBOX_MAY_IMPORT.test(to);
+  if (folderOf(from.path) === folderOf(to)) return true;
+  return folderOf(to) !== 'sandbox' && stepOf(folderOf(to)) < stepOf(folderOf(from.path));
+}
+
+describe('the house', () => {
+  it('has only known folders', () => {
+    const known = new Set([...STEPS.flat(), 'sandbox']);
+    expect(files.filter((file) => !known.has(folderOf(file.path))).map((file) => file.path)).toEqual([]);
+  });
+
+  it('imports one way', () => {
+    const wrong = files.flatMap((file) =>
+      file.ours.filter((to) => !mayImport(file, to)).map((to) => `${file.path} -> ${to}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('imports files that are there', () => {
+    const lost = files.flatMap((file) => file.ours.filter((to) => !existsSync(join(ROOT, to))));
+    expect(lost).toEqual([]);
+  });
+
+  it('has no cycles, types included', () => {
+    expect(findCycle(files)).toBeNull();
+  });
+
+  it('gives each package one home', () => {
+    const strays = files.flatMap((file) =>
+      file.packages
+        .filter((name) => (name.startsWith('node:') ? name in HOMES : true))
+        .filter((name) => !HOMES[name]?.includes(folderOf(file.path)))
+        .map((name) => `${file.path} imports ${name}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  it('reads process.env in main.ts alone, and nobody imports a main.ts', () => {
+    const readers = files.filter((file) => /process\.env/.test(file.text) && !file.path.endsWith('/main.ts'));
+    expect(readers.map((file) => file.path)).toEqual([]);
+    expect(files.filter((file) => file.ours.some((to) => to.endsWith('/main.ts')))).toEqual([]);
+  });
+
+  it('has no index.ts and no utils', () => {
+    expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|common)\.ts$/.test(file.path))).toEqual([]);
+  });
+
+  it('keeps files short: none above 250 lines, the median at most 80', () => {
+    expect(files.filter((file) => file.lines > 250).map((file) => `${file.path}: ${file.lines}`)).toEqual([]);
+    const sorted = files.map((file) => file.lines).sort((a, b) => a - b);
+    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThanOrEqual(80);
+  });
+});
