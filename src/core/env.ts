@@ -1,6 +1,6 @@
 /**
  * The environment as an argument: a group of settings is read once, every fault is collected, and each fault
- * names the variable and the mend. Nothing here touches `process.env`; a `main.ts` hands it in.
+ * names the variable and the mend. Nothing here reads the process: a `main.ts` hands its environment in.
  */
 
 /** Where settings come from. `fileFault` says why a file can't be read, or null when it can. */
