@@ -57,6 +57,12 @@ export const ERRORS = {
     retryable: true,
     text: 'the registry does not have the schema: run hookline schemas push',
   },
+  SCHEMA_INCOMPATIBLE: {
+    status: 500,
+    retryable: false,
+    text: 'the registry refuses the schema as incompatible',
+  },
+  REGISTRY_REFUSED: { status: 500, retryable: false, text: 'the registry refuses the credentials' },
   REGISTRY_UNAVAILABLE: { status: 503, retryable: true, text: 'the schema registry does not answer' },
 } as const satisfies Record<string, { status: number; retryable: boolean; text: string }>;
 

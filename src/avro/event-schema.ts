@@ -1,0 +1,88 @@
+import { HooklineError } from '../core/errors.ts';
+import { type AvroField, type AvroType, collectNames, SchemaFault } from './avro-schema.ts';
+import { compileMapping, type Mapping } from './compile-mapping.ts';
+import { ENVELOPE, envelopeFault } from './envelope.ts';
+import { compileCodec, type RecordCodec } from './record-codec.ts';
+
+export type SchemaFile = { readonly name: string; readonly text: string };
+
+/** One event type: what it is called, where it goes, and how a message becomes its record. */
+export type EventSchema = {
+  readonly file: string;
+  /** Without the prefix. */
+  readonly topic: string;
+  /** All spellings of the type; none for the one that takes what no other claims. */
+  readonly eventTypes: readonly string[];
+  readonly codec: RecordCodec;
+  readonly mapping: Mapping;
+};
+
+type EventSchemaJson = AvroType & { readonly topic?: unknown; readonly eventTypes?: unknown };
+
+/** A Kafka topic's characters; the names of Hookline's own topics are taken. */
+const TOPIC = /^[a-zA-Z0-9._-]{1,200}$/;
+const TAKEN = new Set(['dead-letter', 'commands', 'command-results', 'subscriptions']);
+
+/**
+ * Reads and compiles one file of schemas/events.
+ * @throws HooklineError SCHEMA_INVALID naming the file and the field
+ */
+export function readEventSchema(file: SchemaFile): EventSchema {
+  try {
+    const json = parseSchema(file.text);
+    const fields = json.fields ?? [];
+    checkEnvelope(fields);
+    return {
+      file: file.name,
+      topic: readTopic(json),
+      eventTypes: readEventTypes(json),
+      mapping: compileMapping(fields, collectNames(json)),
+      codec: compileCodec(json),
+    };
+  } catch (error) {
+    throw schemaInvalid(file.name, error);
+  }
+}
+
+/** Any failure to read a schema file as SCHEMA_INVALID that names the file and, where known, the field. */
+export function schemaInvalid(file: string, error: unknown): HooklineError {
+  const field = error instanceof SchemaFault && error.field !== '' ? `, field ${error.field}` : '';
+  return new HooklineError('SCHEMA_INVALID', `${file}${field}: ${(error as Error).message}`, {
+    cause: error,
+  });
+}
+
+function parseSchema(text: string): EventSchemaJson {
+  const json: unknown = JSON.parse(text);
+  const isRecord = typeof json === 'object' && json !== null && (json as AvroType).type === 'record';
+  if (!isRecord || !Array.isArray((json as AvroType).fields)) throw new SchemaFault('', 'is no Avro record');
+  return json as EventSchemaJson;
+}
+
+function readTopic({ topic }: EventSchemaJson): string {
+  if (typeof topic !== 'string' || !TOPIC.test(topic)) {
+    throw new SchemaFault(
+      'topic',
+      'must name the topic without its prefix, in letters, digits, ".", "_" and "-"',
+    );
+  }
+  if (TAKEN.has(topic))
+    throw new SchemaFault('topic', `${JSON.stringify(topic)} is one of Hookline's own topics`);
+  return topic;
+}
+
+function readEventTypes({ eventTypes }: EventSchemaJson): readonly string[] {
+  if (!Array.isArray(eventTypes) || !eventTypes.every((type) => typeof type === 'string' && type !== '')) {
+    throw new SchemaFault('eventTypes', 'must list the spellings of the type, each a non-empty string');
+  }
+  return eventTypes;
+}
+
+function checkEnvelope(fields: readonly AvroField[]): void {
+  for (const [n, expected] of ENVELOPE.entries()) {
+    const fault = envelopeFault(expected, fields[n]);
+    if (fault) throw new SchemaFault(expected.name, fault);
+  }
+  const stray = fields.slice(ENVELOPE.length).find((field) => field.pointer === undefined);
+  if (stray) throw new SchemaFault(stray.name, 'has no pointer: say where in the message its value stands');
+}

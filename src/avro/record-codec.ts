@@ -1,0 +1,38 @@
+import avro from 'avsc';
+import { HEADER_LENGTH, writeHeader } from './wire-format.ts';
+
+/** Avro binary of one record type, with and without the wire format's header. */
+export type RecordCodec = {
+  /** The schema as it is registered: the file's own JSON. */
+  readonly schema: string;
+  /**
+   * A record's value in the wire format, in one buffer. `sizeHint` is the expected size in bytes: where it is too
+   * small the record is written twice. Throws where a value doesn't fit its field.
+   */
+  encode(record: object, schemaId: number, sizeHint: number): Buffer;
+  /** The record in Avro binary without a header. Throws where the binary doesn't fit the schema. */
+  decode(binary: Buffer): Record<string, unknown>;
+};
+
+/**
+ * Compiles an Avro schema. Unions are `["null", T]` only, so that a value stands for itself; timestamps are
+ * milliseconds as numbers.
+ * @throws Error in avsc's words where the schema is none
+ */
+export function compileCodec(schema: unknown): RecordCodec {
+  const type = avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never', omitRecordMethods: true });
+  return {
+    schema: JSON.stringify(schema),
+    encode(record, schemaId, sizeHint) {
+      let buffer = Buffer.allocUnsafe(HEADER_LENGTH + sizeHint);
+      let end = type.encode(record, buffer, HEADER_LENGTH);
+      if (end < 0) {
+        buffer = Buffer.allocUnsafe(buffer.length - end);
+        end = type.encode(record, buffer, HEADER_LENGTH);
+      }
+      writeHeader(buffer, schemaId);
+      return buffer.subarray(0, end);
+    },
+    decode: (binary) => type.fromBuffer(binary) as Record<string, unknown>,
+  };
+}

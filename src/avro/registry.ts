@@ -1,0 +1,87 @@
+import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
+import registryApi, {
+  type SchemaRegistryAPIClientArgs,
+} from '@kafkajs/confluent-schema-registry/dist/api/index.js';
+import type { Type } from 'avsc';
+import { HooklineError } from '../core/errors.ts';
+
+export type RegistryOptions = {
+  readonly url: string;
+  readonly auth?: { readonly username: string; readonly password: string };
+  /** Deadline of one request: the client has none of its own, and a registry that hangs would hang the start. */
+  readonly timeoutMs: number;
+};
+
+/** What Hookline asks of a schema registry (Confluent's API). Nothing here is called per event. */
+export type Registry = {
+  /** The id under which exactly this schema is registered. Throws SCHEMA_NOT_REGISTERED, REGISTRY_UNAVAILABLE. */
+  idOf(subject: string, schema: string): Promise<number>;
+  /** The type that a record was written with. Throws REGISTRY_UNAVAILABLE, SCHEMA_NOT_REGISTERED. */
+  writerType(id: number): Promise<Type>;
+  /** Whether the schema could be registered under FULL_TRANSITIVE; true where the subject is new. */
+  isCompatible(subject: string, schema: string): Promise<boolean>;
+  /** Sets the subject's compatibility to FULL_TRANSITIVE and registers the schema. Throws SCHEMA_INCOMPATIBLE. */
+  register(subject: string, schema: string): Promise<number>;
+  subjects(): Promise<string[]>;
+};
+
+type ApiResponse = { data<T>(): T };
+type Middleware = NonNullable<SchemaRegistryAPIClientArgs['middlewares']>[number];
+
+export function createRegistry(options: RegistryOptions): Registry {
+  const args: SchemaRegistryAPIClientArgs = {
+    host: options.url,
+    ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
+    retry: { retries: 0 },
+    middlewares: [timeoutMiddleware(options.timeoutMs), noAnswerMiddleware],
+  };
+  const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
+  const { Subject } = registryApi.default(args);
+  const ask = <T>(request: () => Promise<T>) =>
+    request().catch((error) => Promise.reject(classify(error, options.url)));
+  const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
+  return {
+    idOf: (subject, schema) => ask(() => registry.getRegistryIdBySchema(subject, avro(schema))),
+    writerType: (id) => ask(async () => (await registry.getSchema(id)) as unknown as Type),
+    isCompatible: (subject, schema) =>
+      ask(async () => {
+        const body = { schema };
+        const response: ApiResponse = await Subject.compatible({ subject, version: 'latest', body });
+        return response.data<{ is_compatible: boolean }>().is_compatible;
+      }).catch((error) => {
+        if (error instanceof HooklineError && error.code === 'SCHEMA_NOT_REGISTERED') return true;
+        throw error;
+      }),
+    register: (subject, schema) =>
+      ask(async () => {
+        const compatibility = COMPATIBILITY.FULL_TRANSITIVE;
+        await Subject.updateConfig({ subject, body: { compatibility } });
+        return (await registry.register(avro(schema), { subject, compatibility, updateConfig: false })).id;
+      }),
+    subjects: () => ask(async () => ((await Subject.all({})) as ApiResponse).data<string[]>()),
+  };
+}
+
+function timeoutMiddleware(timeoutMs: number): Middleware {
+  return () => ({ prepareRequest: async (next) => (await next()).enhance({ timeout: timeoutMs }) });
+}
+
+/** Where no answer came at all the client makes up a 400 with the error behind it: it becomes a 503. */
+const noAnswerMiddleware: Middleware = () => ({
+  response: (next) =>
+    next().catch((response) => {
+      throw response.error() ? response.enhance({ status: 503 }) : response;
+    }),
+});
+
+function classify(error: unknown, url: string): HooklineError {
+  const { status, name, message } = error as { status?: number; name?: string; message?: string };
+  if (status === 404 || (status === undefined && name === 'ConfluentSchemaRegistryError')) {
+    return new HooklineError('SCHEMA_NOT_REGISTERED', undefined, { cause: error });
+  }
+  if (status === 401 || status === 403)
+    return new HooklineError('REGISTRY_REFUSED', undefined, { cause: error });
+  if (status === 409 || status === 422)
+    return new HooklineError('SCHEMA_INCOMPATIBLE', message, { cause: error });
+  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${message}`, { cause: error });
+}

@@ -1,0 +1,65 @@
+import { createDecipheriv } from 'node:crypto';
+import type { EncryptionKey } from './keys.ts';
+import type { SealedLayout } from './layout.ts';
+
+const TAG_LENGTH = 16;
+
+/** The three pieces of an AES-256-GCM message. */
+export type SealedPieces = { readonly iv: Buffer; readonly tag: Buffer; readonly ciphertext: Buffer };
+
+/** Cuts sealed bytes into their pieces, or null where they are too short for an iv and a tag. */
+export function cutSealed(layout: SealedLayout, sealed: Buffer): SealedPieces | null {
+  const { ivLength, tagFirst } = layout;
+  if (sealed.length < ivLength + TAG_LENGTH) return null;
+  const rest = sealed.subarray(ivLength);
+  const split = tagFirst ? TAG_LENGTH : rest.length - TAG_LENGTH;
+  const [first, second] = [rest.subarray(0, split), rest.subarray(split)];
+  const iv = sealed.subarray(0, ivLength);
+  return tagFirst ? { iv, tag: first, ciphertext: second } : { iv, tag: second, ciphertext: first };
+}
+
+/** Sealed bytes written as text (`base64`, `hex`), or as they are. What isn't such text fails at the tag. */
+export function decodeSealed(form: 'bytes' | 'base64' | 'hex', sealed: Buffer): Buffer {
+  return form === 'bytes' ? sealed : Buffer.from(sealed.toString('latin1').trim(), form);
+}
+
+/** The pieces from an envelope's fields, or null where one of them is missing or no text. */
+export function readEnvelope(
+  layout: SealedLayout,
+  envelope: Readonly<Record<string, unknown>>,
+): SealedPieces | null {
+  const [iv, tag, ciphertext] = [layout.names.iv, layout.names.tag, layout.names.data].map((name) => {
+    const text = Object.hasOwn(envelope, name) ? envelope[name] : undefined;
+    return typeof text === 'string' ? Buffer.from(text, layout.encoding) : undefined;
+  });
+  return iv && tag && ciphertext ? { iv, tag, ciphertext } : null;
+}
+
+/** Whether an object looks sealed: it has all three of the envelope's fields. */
+export function isEnvelope(layout: SealedLayout, object: Readonly<Record<string, unknown>>): boolean {
+  return [layout.names.iv, layout.names.tag, layout.names.data].every((name) => Object.hasOwn(object, name));
+}
+
+/**
+ * Opens AES-256-GCM with the first key that fits, or null. No plaintext leaves before its tag has verified
+ * (`final` throws), and a tag of other than 16 bytes is none: Node would take a shorter one.
+ */
+export function openSealed(
+  pieces: SealedPieces,
+  keys: readonly EncryptionKey[],
+): { plain: Buffer; key: EncryptionKey } | null {
+  const { iv, tag, ciphertext } = pieces;
+  if (tag.length !== TAG_LENGTH || (iv.length !== 12 && iv.length !== 16)) return null;
+  for (const key of keys) {
+    const decipher = createDecipheriv('aes-256-gcm', key.key, iv, { authTagLength: TAG_LENGTH });
+    decipher.setAuthTag(tag);
+    const plain = decipher.update(ciphertext);
+    try {
+      decipher.final();
+      return { plain, key };
+    } catch {
+      // Another key of the ref may fit: while a key is being rotated both are live.
+    }
+  }
+  return null;
+}

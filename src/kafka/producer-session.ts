@@ -1,0 +1,130 @@
+import { Producer } from '@platformatic/kafka';
+import { AttemptError, toAttemptError } from './attempt-error.ts';
+import type { KafkaConnection } from './connection.ts';
+
+/** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
+export type WireRecord = {
+  readonly key: Buffer;
+  /** null is a tombstone: it forgets the key in a compacted topic. */
+  readonly value: Buffer | null;
+  readonly headers: ReadonlyMap<Buffer, Buffer>;
+  /** Milliseconds since 1970, as Kafka's record timestamp. */
+  readonly timestamp: bigint;
+};
+
+/** One client of the cluster. It believes nothing but the broker's answer for the partition that was asked for. */
+export type ProducerSession = {
+  /**
+   * Sends a batch to one partition of a topic that has `partitions` of them.
+   * @returns the offset of the first record, when all in-sync replicas have the batch
+   * @throws AttemptError
+   */
+  send(topic: string, partition: number, partitions: number, records: readonly WireRecord[]): Promise<bigint>;
+  /** How many partitions the topic has. Throws AttemptError. */
+  partitionsOf(topic: string): Promise<number>;
+  /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
+  cut(): void;
+};
+
+/** The client's own refresh of the metadata (3 s) comes after ours (2 s), so that it never slips between check and send. */
+const METADATA_MAX_AGE_MS = 3_000;
+const METADATA_CHECK_AGE_MS = 2_000;
+const REQUEST_TIMEOUT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 1_000;
+
+/**
+ * Opens a session; `rotation` turns the seed brokers, so that the next one doesn't begin at a broker that hangs.
+ * Not idempotent: that mode loses under concurrency. No retries inside: each failure is judged here.
+ */
+export function openProducerSession(
+  connection: KafkaConnection,
+  clientId: string,
+  rotation: number,
+): ProducerSession {
+  const { brokers, tls, sasl } = connection;
+  const turn = rotation % brokers.length;
+  const producer = new Producer({
+    clientId,
+    bootstrapBrokers: [...brokers.slice(turn), ...brokers.slice(0, turn)],
+    ...(tls && { tls }),
+    ...(sasl && { sasl }),
+    idempotent: false,
+    timeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retries: 0,
+    metadataMaxAge: METADATA_MAX_AGE_MS,
+    autocreateTopics: false,
+    repeatOnStaleMetadata: false,
+    maxInflights: 100,
+  });
+  // Set when a broker's answer shows that the metadata is old. Not cleared there and then: a send of another lane
+  // would fetch it between its check and its write.
+  let stale = false;
+  const partitionsOf = async (topic: string) => {
+    const forceUpdate = stale;
+    stale = false;
+    const metadata = await producer.metadata({
+      topics: [topic],
+      forceUpdate,
+      metadataMaxAge: METADATA_CHECK_AGE_MS,
+    });
+    const found = metadata.topics.get(topic);
+    if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
+    return found.partitionsCount;
+  };
+  const send = async (
+    topic: string,
+    partition: number,
+    partitions: number,
+    records: readonly WireRecord[],
+  ) => {
+    const now = await partitionsOf(topic);
+    // The client would wrap the number round: the record would land in a partition that nobody asked for (P3).
+    if (now !== partitions)
+      throw new AttemptError('replan', `${topic} has ${now} partitions, not ${partitions}`);
+    const messages = records.map((record) => toMessage(topic, partition, record));
+    const { offsets } = await producer.send({ acks: -1, messages });
+    const [ack] = offsets ?? [];
+    if (
+      !ack ||
+      offsets?.length !== 1 ||
+      ack.topic !== topic ||
+      ack.partition !== partition ||
+      ack.offset < 0n
+    ) {
+      throw new AttemptError('doubt', `the answer does not confirm ${topic}[${partition}]`);
+    }
+    return ack.offset;
+  };
+  const judged = <T>(attempt: Promise<T>): Promise<T> =>
+    attempt.catch((error: unknown) => {
+      const judgement = toAttemptError(error);
+      // A leader moved, or the topic is new: the next attempt over this client asks afresh.
+      if (judgement.outcome === 'retry') stale = true;
+      throw judgement;
+    });
+  return {
+    partitionsOf: (topic) => judged(partitionsOf(topic)),
+    send: (topic, partition, partitions, records) => judged(send(topic, partition, partitions, records)),
+    cut: () => cutProducer(producer),
+  };
+}
+
+function toMessage(topic: string, partition: number, { key, value, headers, timestamp }: WireRecord) {
+  return {
+    topic,
+    partition,
+    key,
+    value: value as Buffer,
+    headers: headers as Map<Buffer, Buffer>,
+    timestamp,
+  };
+}
+
+/** `close` waits for requests under way; the sockets are destroyed under it. */
+function cutProducer(producer: Producer): void {
+  const connections = [...producer.connections].map(([, connection]) => connection);
+  producer.close().catch(() => {});
+  for (const connection of connections) connection.socket?.destroy();
+}

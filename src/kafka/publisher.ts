@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HooklineError } from '../core/errors.ts';
+import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
+import type { Pending } from './lane.ts';
+import type { ProducerSession, WireRecord } from './producer-session.ts';
+import { SessionPool } from './session-pool.ts';
+import { TopicLanes } from './topic-lanes.ts';
+
+/** A record to publish. Without `timestamp` it bears the time of its publishing. */
+export type OutgoingRecord = Omit<WireRecord, 'timestamp'> & {
+  readonly topic: string;
+  readonly timestamp?: bigint;
+};
+
+/** Where a record is. */
+export type Position = { readonly topic: string; readonly partition: number; readonly offset: bigint };
+
+export type PublisherParts = {
+  /** Opens a client; the number counts the openings. */
+  readonly openSession: (rotation: number) => ProducerSession;
+  /** Bytes that may wait over all lanes. */
+  readonly backlogBytes: number;
+  readonly observer: PublisherObserver;
+};
+
+export type PublisherObserver = {
+  attempt(outcome: AttemptOutcome | 'confirmed'): void;
+  confirmed(seconds: number): void;
+  sessionOpened(): void;
+  /** The first failure after a success, in words, and null with the first success after failures. */
+  troubleChanged(trouble: string | null): void;
+};
+
+/** How often deadlines are looked at: one timer for all records, none for each. */
+const SWEEP_MS = 50;
+/** What a record weighs beside its key, value and headers. */
+const RECORD_OVERHEAD = 100;
+/** Between two tries to learn a topic's partitions. */
+const COUNT_AGAIN_MS = 400;
+
+/**
+ * Publishes records: a lane per partition, one batch in flight in each, and a record is acknowledged by nothing but
+ * the broker's answer for that very partition. Duplicates are possible, a false acknowledgement is not.
+ */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  readonly #sessions: SessionPool;
+  readonly #topics = new Map<string, TopicLanes>();
+  readonly #sweep: NodeJS.Timeout;
+  #sequence = 0;
+  #backlog = 0;
+  #trouble: string | null = null;
+  #closed = false;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+    this.#sessions = new SessionPool({
+      open: parts.openSession,
+      onOpened: () => parts.observer.sessionOpened(),
+      onOpenFailed: (error) => this.#changeTrouble(`no client can be made: ${(error as Error).message}`),
+    });
+    this.#sweep = setInterval(() => this.#expire(performance.now()), SWEEP_MS);
+  }
+
+  /**
+   * Resolves when all in-sync replicas have the record. Records of one key and topic are written in the order of the
+   * calls. Rejects with
+   * - PUBLISH_DEADLINE after `deadlineMs`: the record may be there or not
+   * - PUBLISH_BACKLOG_FULL: it was not sent
+   * - PUBLISHER_CLOSED: the publisher was stopped before the brokers confirmed it
+   * - RECORD_TOO_LARGE, PUBLISH_REFUSED: the brokers don't take it
+   */
+  publish(record: OutgoingRecord, deadlineMs: number): Promise<Position> {
+    const bytes =
+      RECORD_OVERHEAD + record.key.length + (record.value?.length ?? 0) + headerBytes(record.headers);
+    if (this.#closed) return Promise.reject(new HooklineError('PUBLISHER_CLOSED'));
+    // A record that is alone may be larger than the whole bound: it must pass too.
+    if (this.#backlog > 0 && this.#backlog + bytes > this.#parts.backlogBytes) {
+      return Promise.reject(new HooklineError('PUBLISH_BACKLOG_FULL'));
+    }
+    this.#backlog += bytes;
+    return new Promise((resolve, reject) => {
+      const start = performance.now();
+      const settle = () => {
+        pending.settled = true;
+        this.#backlog -= bytes;
+      };
+      const pending: Pending = {
+        key: record.key,
+        value: record.value,
+        headers: record.headers,
+        timestamp: record.timestamp ?? BigInt(Date.now()),
+        sequence: this.#sequence++,
+        bytes,
+        deadline: start + deadlineMs,
+        settled: false,
+        confirm: (partition, offset) => {
+          settle();
+          this.#parts.observer.confirmed((performance.now() - start) / 1_000);
+          resolve({ topic: record.topic, partition, offset });
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      };
+      this.#lanesOf(record.topic).push(pending);
+    });
+  }
+
+  /** Resolves when the partitions of these topics are known, which takes brokers that answer. */
+  async open(topics: readonly string[]): Promise<void> {
+    await Promise.all(topics.map((topic) => this.#lanesOf(topic).ready()));
+  }
+
+  /** Bytes that wait for their confirmation. */
+  get backlogBytes(): number {
+    return this.#backlog;
+  }
+
+  /** Why the brokers can't be counted on now, in words, or null. */
+  trouble(): string | null {
+    return this.#trouble;
+  }
+
+  /** Rejects what still waits and cuts every connection. For a quiet end, publish nothing more and wait before. */
+  async stop(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#sweep);
+    this.#sessions.close();
+  }
+
+  #lanesOf(topic: string): TopicLanes {
+    let lanes = this.#topics.get(topic);
+    if (!lanes) {
+      lanes = new TopicLanes({
+        topic,
+        sessions: this.#sessions,
+        onAttempt: (outcome, why) => this.#onAttempt(outcome, why),
+        countPartitions: () => this.#countPartitions(topic),
+      });
+      this.#topics.set(topic, lanes);
+    }
+    return lanes;
+  }
+
+  async #countPartitions(topic: string): Promise<number> {
+    while (!this.#closed) {
+      try {
+        return await this.#sessions.attempt((session) => session.partitionsOf(topic));
+      } catch (error) {
+        this.#changeTrouble(`${topic}: ${toAttemptError(error).message}`);
+        await sleep(COUNT_AGAIN_MS);
+      }
+    }
+    throw new HooklineError('PUBLISHER_CLOSED');
+  }
+
+  #onAttempt(outcome: AttemptOutcome | 'confirmed', why: string): void {
+    this.#parts.observer.attempt(outcome);
+    if (outcome === 'confirmed') this.#changeTrouble(null);
+    if (outcome === 'doubt' || outcome === 'retry') this.#changeTrouble(why);
+  }
+
+  #changeTrouble(next: string | null): void {
+    const changed = (this.#trouble === null) !== (next === null);
+    this.#trouble = next;
+    if (changed) this.#parts.observer.troubleChanged(next);
+  }
+
+  #expire(now: number): void {
+    for (const lanes of this.#topics.values()) lanes.expire(now);
+  }
+}
+
+function headerBytes(headers: ReadonlyMap<Buffer, Buffer>): number {
+  let bytes = 0;
+  for (const [name, value] of headers) bytes += name.length + value.length + 2;
+  return bytes;
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HooklineError } from '../core/errors.ts';
+import { AttemptError, toAttemptError } from './attempt-error.ts';
+import type { ProducerSession } from './producer-session.ts';
+
+/** After it an attempt is in doubt, whatever the client still waits for. */
+const ATTEMPT_MS = 5_000;
+/** A retired session is cut this long after its retirement at the latest, whatever its last attempt still waits for. */
+const LAST_ATTEMPT_MS = ATTEMPT_MS;
+/** Least time between two openings: while all brokers are away every lane doubts every session. */
+const OPEN_EVERY_MS = 200;
+
+export type SessionPoolParts = {
+  /** Opens a session; the number counts the openings. */
+  readonly open: (rotation: number) => ProducerSession;
+  readonly onOpened: () => void;
+  readonly onOpenFailed: (error: unknown) => void;
+};
+
+type Held = { readonly session: ProducerSession; attempts: number };
+
+/**
+ * The one live session, shared by all lanes. On doubt it is retired and a fresh one is opened, while the attempts of
+ * other lanes that run over the old one may end; after the last of them its sockets are cut, so that a retired client
+ * can never write again.
+ */
+export class SessionPool {
+  readonly #parts: SessionPoolParts;
+  #rotation = 0;
+  #openedAt = Number.NEGATIVE_INFINITY;
+  #opening: Promise<Held> | undefined;
+  #current: Held | undefined;
+  readonly #retired = new Set<Held>();
+  #closed = false;
+
+  constructor(parts: SessionPoolParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs one attempt over the live session, within ATTEMPT_MS. On doubt the session is retired; with `freshOnRetry`
+   * also when the broker only asked to try again.
+   * @throws AttemptError, or HooklineError PUBLISHER_CLOSED after `close`
+   */
+  async attempt<T>(work: (session: ProducerSession) => Promise<T>, freshOnRetry = false): Promise<T> {
+    const held = this.#current ?? (await this.#fresh());
+    held.attempts++;
+    try {
+      return await within(ATTEMPT_MS, work(held.session));
+    } catch (error) {
+      const failure = toAttemptError(error);
+      if (failure.outcome === 'doubt' || (failure.outcome === 'retry' && freshOnRetry)) this.#retire(held);
+      throw failure;
+    } finally {
+      held.attempts--;
+      if (held.attempts === 0 && held !== this.#current) this.#cut(held);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const held of [this.#current, ...this.#retired]) if (held) this.#cut(held);
+    this.#current = undefined;
+  }
+
+  #fresh(): Promise<Held> {
+    this.#opening ??= this.#openNext();
+    return this.#opening;
+  }
+
+  /** An opening makes no connection yet: it fails only on certificate or password files that can't be read now. */
+  async #openNext(): Promise<Held> {
+    for (;;) {
+      const wait = this.#openedAt + OPEN_EVERY_MS - performance.now();
+      if (wait > 0) await sleep(wait);
+      if (this.#closed) throw new HooklineError('PUBLISHER_CLOSED');
+      this.#openedAt = performance.now();
+      try {
+        this.#current = { session: this.#parts.open(this.#rotation++), attempts: 0 };
+        this.#opening = undefined;
+        this.#parts.onOpened();
+        return this.#current;
+      } catch (error) {
+        this.#parts.onOpenFailed(error);
+      }
+    }
+  }
+
+  #retire(held: Held): void {
+    if (held !== this.#current) return;
+    this.#current = undefined;
+    this.#retired.add(held);
+    if (held.attempts === 0) this.#cut(held);
+    else setTimeout(() => this.#cut(held), LAST_ATTEMPT_MS).unref();
+  }
+
+  #cut(held: Held): void {
+    this.#retired.delete(held);
+    held.session.cut();
+  }
+}
+
+/** The attempt, or doubt when the time is up: its end is then of no interest any more. */
+function within<T>(ms: number, attempt: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new AttemptError('doubt', `no answer within ${ms} ms`)), ms);
+    attempt.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
