@@ -1,4 +1,4 @@
-import avro from 'avsc';
+import avro, { type Type } from 'avsc';
 import { HEADER_LENGTH, writeHeader } from './wire-format.ts';
 
 /** Avro binary of one record type, with and without the wire format's header. */
@@ -11,8 +11,12 @@ export type RecordCodec = {
    */
   encode(record: object, schemaId: number, sizeHint: number): Buffer;
   /** The record in Avro binary without a header. Throws where the binary doesn't fit the schema. */
-  decode(binary: Buffer): Record<string, unknown>;
+  decode(binary: Buffer): AvroRecord;
+  /** Reads what was written with another version of the schema. Throws where the two can't be reconciled. */
+  resolve(writer: Type): (binary: Buffer) => AvroRecord;
 };
+
+export type AvroRecord = Record<string, unknown>;
 
 /**
  * Compiles an Avro schema. Unions are `["null", T]` only, so that a value stands for itself; timestamps are
@@ -33,6 +37,10 @@ export function compileCodec(schema: unknown): RecordCodec {
       writeHeader(buffer, schemaId);
       return buffer.subarray(0, end);
     },
-    decode: (binary) => type.fromBuffer(binary) as Record<string, unknown>,
+    decode: (binary) => type.fromBuffer(binary),
+    resolve(writer) {
+      const resolver = type.createResolver(writer);
+      return (binary) => type.fromBuffer(binary, resolver);
+    },
   };
 }

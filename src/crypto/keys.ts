@@ -10,13 +10,6 @@ export type SigningKey = {
 /** Key for AES-256-GCM, with its position among the live keys of the ref. */
 export type EncryptionKey = { readonly place: number; readonly key: KeyObject };
 
-/** What opens the deliveries of one ref; never empty of signing keys. */
-export type RefKeys = {
-  readonly ref: string;
-  readonly signing: readonly SigningKey[];
-  readonly encryption: readonly EncryptionKey[];
-};
-
 /** Characters of a subscription id and of a signing secret: together the 72 of the interface's section 6.3. */
 export const SIGNING_PART_LENGTH = 36;
 /** Characters, used as bytes, of an encryption key (section 6.2). */

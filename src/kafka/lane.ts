@@ -102,7 +102,10 @@ export class Lane {
       if (failure.outcome === 'replan') return this.#stopForReplan(batch);
       if (failure.outcome === 'split') return this.#split(batch, failure);
       if (failure.outcome === 'refused') {
-        return rejectAll(batch, new HooklineError('PUBLISH_REFUSED', failure.message, { cause: failure }));
+        return rejectAll(
+          batch,
+          new HooklineError('PUBLISH_REFUSED', failure.message, { cause: failure, topic: this.#parts.topic }),
+        );
       }
       await sleep(backoff(attempt));
     }
@@ -135,7 +138,10 @@ export class Lane {
   /** max.message.bytes counts a whole batch: a half may fit where the whole does not. The other half goes next. */
   async #split(batch: Pending[], failure: AttemptError): Promise<void> {
     if (batch.length === 1) {
-      return rejectAll(batch, new HooklineError('RECORD_TOO_LARGE', undefined, { cause: failure }));
+      return rejectAll(
+        batch,
+        new HooklineError('RECORD_TOO_LARGE', undefined, { cause: failure, topic: this.#parts.topic }),
+      );
     }
     const half = Math.ceil(batch.length / 2);
     this.#mostBytes = Math.max(LEAST_BYTES, Math.min(this.#mostBytes, sum(batch) / 2));

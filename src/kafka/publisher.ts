@@ -27,8 +27,8 @@ export type PublisherObserver = {
   attempt(outcome: AttemptOutcome | 'confirmed'): void;
   confirmed(seconds: number): void;
   sessionOpened(): void;
-  /** The first failure after a success, in words, and null with the first success after failures. */
-  troubleChanged(trouble: string | null): void;
+  /** A topic's first failure after a success, in words, and null with its first success after failures. */
+  troubleChanged(topic: string, trouble: string | null): void;
 };
 
 /** How often deadlines are looked at: one timer for all records, none for each. */
@@ -49,15 +49,18 @@ export class Publisher {
   readonly #sweep: NodeJS.Timeout;
   #sequence = 0;
   #backlog = 0;
-  #trouble: string | null = null;
+  readonly #troubles = new Map<string, string>();
   #closed = false;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
     this.#sessions = new SessionPool({
       open: parts.openSession,
-      onOpened: () => parts.observer.sessionOpened(),
-      onOpenFailed: (error) => this.#changeTrouble(`no client can be made: ${(error as Error).message}`),
+      onOpened: () => {
+        this.#noteTrouble('*', null);
+        parts.observer.sessionOpened();
+      },
+      onOpenFailed: (error) => this.#noteTrouble('*', `no client can be made: ${(error as Error).message}`),
     });
     this.#sweep = setInterval(() => this.#expire(performance.now()), SWEEP_MS);
   }
@@ -120,7 +123,8 @@ export class Publisher {
 
   /** Why the brokers can't be counted on now, in words, or null. */
   trouble(): string | null {
-    return this.#trouble;
+    for (const [topic, why] of this.#troubles) return `${topic}: ${why}`;
+    return null;
   }
 
   /** Rejects what still waits and cuts every connection. For a quiet end, publish nothing more and wait before. */
@@ -136,7 +140,7 @@ export class Publisher {
       lanes = new TopicLanes({
         topic,
         sessions: this.#sessions,
-        onAttempt: (outcome, why) => this.#onAttempt(outcome, why),
+        onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),
       });
       this.#topics.set(topic, lanes);
@@ -147,25 +151,28 @@ export class Publisher {
   async #countPartitions(topic: string): Promise<number> {
     while (!this.#closed) {
       try {
-        return await this.#sessions.attempt((session) => session.partitionsOf(topic));
+        const partitions = await this.#sessions.attempt((session) => session.partitionsOf(topic));
+        this.#noteTrouble(topic, null);
+        return partitions;
       } catch (error) {
-        this.#changeTrouble(`${topic}: ${toAttemptError(error).message}`);
+        this.#noteTrouble(topic, toAttemptError(error).message);
         await sleep(COUNT_AGAIN_MS);
       }
     }
     throw new HooklineError('PUBLISHER_CLOSED');
   }
 
-  #onAttempt(outcome: AttemptOutcome | 'confirmed', why: string): void {
+  #onAttempt(topic: string, outcome: AttemptOutcome | 'confirmed', why: string): void {
     this.#parts.observer.attempt(outcome);
-    if (outcome === 'confirmed') this.#changeTrouble(null);
-    if (outcome === 'doubt' || outcome === 'retry') this.#changeTrouble(why);
+    if (outcome === 'confirmed') this.#noteTrouble(topic, null);
+    if (outcome === 'doubt' || outcome === 'retry') this.#noteTrouble(topic, why);
   }
 
-  #changeTrouble(next: string | null): void {
-    const changed = (this.#trouble === null) !== (next === null);
-    this.#trouble = next;
-    if (changed) this.#parts.observer.troubleChanged(next);
+  #noteTrouble(topic: string, why: string | null): void {
+    const changed = this.#troubles.has(topic) !== (why !== null);
+    if (why === null) this.#troubles.delete(topic);
+    else this.#troubles.set(topic, why);
+    if (changed) this.#parts.observer.troubleChanged(topic, why);
   }
 
   #expire(now: number): void {

@@ -15,7 +15,8 @@ export type SourceFile = {
 export const ROOT = resolve(import.meta.dirname, '../..');
 
 /** Statements and calls that name a module, those that import types alone included. */
-const IMPORT = /\b(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g;
+const IMPORT =
+  /^(?:import|export)\b[^;]*?\bfrom\s+'([^'\n]+)'|^import\s+'([^'\n]+)'|\bimport\(\s*'([^'\n]+)'/gm;
 
 export function readTree(folder: string): SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -26,7 +27,7 @@ export function readTree(folder: string): SourceFile[] {
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(join(ROOT, path), 'utf8');
-  const named = [...text.matchAll(IMPORT)].map((match) => match[1] ?? '');
+  const named = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
   return {
     path,
     text,

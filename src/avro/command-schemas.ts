@@ -1,0 +1,45 @@
+import { type SchemaFile, schemaInvalid } from './event-schema.ts';
+import { compileCodec, type RecordCodec } from './record-codec.ts';
+
+/** The records of Hookline's own topics. */
+export type CommandSchemas = {
+  readonly command: CommandSchema;
+  readonly result: CommandSchema;
+  readonly subscription: CommandSchema;
+};
+
+export type CommandSchema = {
+  readonly file: string;
+  /** Without the prefix. */
+  readonly topic: string;
+  readonly codec: RecordCodec;
+};
+
+/**
+ * Compiles the files of schemas/commands, found by the topic that each names.
+ * @throws HooklineError SCHEMA_INVALID
+ */
+export function readCommandSchemas(files: readonly SchemaFile[]): CommandSchemas {
+  const byTopic = new Map(files.map(readCommandSchema).map((schema) => [schema.topic, schema]));
+  const schemaOf = (topic: string) => {
+    const schema = byTopic.get(topic);
+    if (!schema)
+      throw schemaInvalid('commands', new Error(`no file names the topic ${JSON.stringify(topic)}`));
+    return schema;
+  };
+  return {
+    command: schemaOf('commands'),
+    result: schemaOf('command-results'),
+    subscription: schemaOf('subscriptions'),
+  };
+}
+
+function readCommandSchema(file: SchemaFile): CommandSchema {
+  try {
+    const json: { topic?: unknown } = JSON.parse(file.text);
+    if (typeof json.topic !== 'string') throw new Error('names no topic');
+    return { file: file.name, topic: json.topic, codec: compileCodec(json) };
+  } catch (error) {
+    throw schemaInvalid(file.name, error);
+  }
+}

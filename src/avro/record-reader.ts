@@ -1,0 +1,64 @@
+import type { Type } from 'avsc';
+import { HooklineError, hasCode } from '../core/errors.ts';
+import type { AvroRecord, RecordCodec } from './record-codec.ts';
+import type { Registry } from './registry.ts';
+import { HEADER_LENGTH, schemaIdOf } from './wire-format.ts';
+
+/**
+ * Reads record values in the wire format, whoever wrote them. Throws RECORD_UNREADABLE where the bytes are no such
+ * record, REGISTRY_UNAVAILABLE where the writer's schema can't be asked for now.
+ */
+export type RecordReader = (value: Buffer) => Promise<AvroRecord>;
+
+/** How long an unknown id is not asked for again: the client would ask each time. */
+const FORGET_FAILURE_MS = 30_000;
+
+/**
+ * Reads into `codec`'s own fields. What was written with its very schema needs no registry; for any other writer's
+ * schema a resolver is made once (per call it would cost fifty times the reading).
+ */
+export function createRecordReader(codec: RecordCodec, ownId: number, registry: Registry): RecordReader {
+  const decoders = new Map([[ownId, codec.decode]]);
+  return createReader(registry, decoders, (writer) => codec.resolve(writer));
+}
+
+/** Reads each record into the fields that its writer gave it. */
+export function createWriterReader(registry: Registry): RecordReader {
+  return createReader(registry, new Map(), (writer) => (binary) => writer.fromBuffer(binary));
+}
+
+type Decode = (binary: Buffer) => AvroRecord;
+
+function createReader(
+  registry: Registry,
+  decoders: Map<number, Decode>,
+  make: (writer: Type) => Decode,
+): RecordReader {
+  const failures = new Map<number, { error: unknown; at: number }>();
+  const decoderOf = async (id: number): Promise<Decode> => {
+    const known = decoders.get(id);
+    if (known) return known;
+    const failure = failures.get(id);
+    if (failure && performance.now() - failure.at < FORGET_FAILURE_MS) throw failure.error;
+    try {
+      const decode = make(await registry.writerType(id));
+      decoders.set(id, decode);
+      return decode;
+    } catch (error) {
+      if (hasCode(error, 'REGISTRY_UNAVAILABLE')) throw error;
+      const unreadable = new HooklineError('RECORD_UNREADABLE', `schema ${id}: ${(error as Error).message}`);
+      failures.set(id, { error: unreadable, at: performance.now() });
+      throw unreadable;
+    }
+  };
+  return async (value) => {
+    const id = schemaIdOf(value);
+    if (id === null) throw new HooklineError('RECORD_UNREADABLE', 'no wire format');
+    const decode = await decoderOf(id);
+    try {
+      return decode(value.subarray(HEADER_LENGTH));
+    } catch (error) {
+      throw new HooklineError('RECORD_UNREADABLE', `schema ${id}`, { cause: error });
+    }
+  };
+}

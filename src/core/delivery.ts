@@ -1,0 +1,45 @@
+/**
+ * One webhook on its way. Each state is a type of its own, and only the function that proves it makes the next:
+ * Delivery → VerifiedDelivery → OpenedMessage → Event.
+ */
+declare const proof: unique symbol;
+
+/** A body as it arrived, in one piece, with what is needed to judge it. Nothing of it is believed yet. */
+export type Delivery = {
+  readonly ref: string;
+  readonly mediaType: 'json' | 'octet-stream';
+  readonly body: Buffer;
+  /** Milliseconds since 1970, when the body had arrived whole. */
+  readonly receivedAt: number;
+  /** W3C trace context of the request, where it had one. */
+  readonly traceparent: string | undefined;
+};
+
+/** Its signature was made with a live key of its ref: from here on it is the payment service's. */
+export type VerifiedDelivery = Delivery & {
+  /** The 36 characters of the key that matched. */
+  readonly subscriptionId: string;
+  readonly [proof]: 'verified';
+};
+
+/** Its plain message, decrypted where it was sealed. `bytes` is what the event id is made of. */
+export type OpenedMessage = VerifiedDelivery & {
+  readonly message: Buffer;
+  readonly [proof]: 'verified';
+  readonly opened: true;
+};
+
+/** The message as JSON. `text` is exact: it becomes the record's `source`. */
+export type ReadMessage = OpenedMessage & {
+  readonly text: string;
+  readonly json: unknown;
+  readonly eventId: string;
+};
+
+/** Where an accepted event is, for the answer: `{"eventId","stored"}`. */
+export type Receipt = { readonly eventId: string; readonly stored: 'kafka' | 'spool' };
+
+/** The one way to a verified delivery: called by the signature check alone. */
+export function markVerified(delivery: Delivery, subscriptionId: string): VerifiedDelivery {
+  return { ...delivery, subscriptionId } as VerifiedDelivery;
+}

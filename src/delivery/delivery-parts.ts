@@ -1,0 +1,26 @@
+import type { DeadLetterStage } from '../core/errors.ts';
+import type { EncryptionKey } from '../crypto/keys.ts';
+import type { SealedLayout } from '../crypto/layout.ts';
+import type { OutgoingRecord, Position } from '../kafka/publisher.ts';
+import type { EventRoutes } from './event-routes.ts';
+
+/** What a delivery needs on its way. */
+export type DeliveryParts = {
+  readonly layout: SealedLayout;
+  readonly routes: EventRoutes;
+  /** Full name of the dead-letter topic. */
+  readonly deadLetterTopic: string;
+  /** The live encryption keys of a ref, the current one first. */
+  readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
+  /** Resolves when all in-sync replicas have the record. */
+  readonly publish: (record: OutgoingRecord) => Promise<Position>;
+  readonly observer: DeliveryObserver;
+};
+
+export type DeliveryObserver = {
+  /** `place` is the key's position among the ref's live keys; 0 is the current one. */
+  keyMatched(ref: string, use: 'signing' | 'encryption', place: number): void;
+  drift(topic: string, field: string): void;
+  unclassified(): void;
+  parked(stage: DeadLetterStage): void;
+};

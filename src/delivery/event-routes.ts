@@ -1,0 +1,51 @@
+import type { EventSchema } from '../avro/event-schema.ts';
+import type { EventSchemaSet } from '../avro/event-schema-set.ts';
+import { topicName } from '../core/topics.ts';
+
+/** Where events of one type go, all that is constant about it looked up once. */
+export type EventRoute = {
+  readonly schema: EventSchema;
+  /** With the prefix. */
+  readonly topic: string;
+  readonly schemaId: number;
+  readonly classified: boolean;
+};
+
+export type EventRoutes = {
+  readonly all: readonly EventRoute[];
+  /** The route of a message's type, in whatever spelling; what no schema claims goes to `unclassified`. */
+  of(type: unknown): EventRoute;
+};
+
+/** @param schemaIds the registered id of each schema, by its file */
+export function createEventRoutes(
+  schemas: EventSchemaSet,
+  prefix: string,
+  schemaIds: ReadonlyMap<string, number>,
+): EventRoutes {
+  const routes = new Map(schemas.all.map((schema) => [schema, createRoute(schema, prefix, schemaIds)]));
+  const routeOf = (schema: EventSchema) => {
+    const route = routes.get(schema);
+    if (!route) throw new TypeError(`no route for ${schema.file}`);
+    return route;
+  };
+  return {
+    all: [...routes.values()],
+    of: (type) => routeOf(schemas.claiming(type) ?? schemas.unclassified),
+  };
+}
+
+function createRoute(
+  schema: EventSchema,
+  prefix: string,
+  schemaIds: ReadonlyMap<string, number>,
+): EventRoute {
+  const schemaId = schemaIds.get(schema.file);
+  if (schemaId === undefined) throw new TypeError(`no schema id for ${schema.file}`);
+  return {
+    schema,
+    topic: topicName(prefix, schema.topic),
+    schemaId,
+    classified: schema.eventTypes.length > 0,
+  };
+}

@@ -1,0 +1,61 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import kafkajs from 'kafkajs';
+import type { KafkaConnection } from './connection.ts';
+
+/** Where the client's own words go; it logs no records and no credentials. */
+export type ClientLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: object) => void;
+
+/** The client that consumes and administers. */
+export type KafkaClient = kafkajs.Kafka;
+
+/** Retries of one request inside the client: 0.1, 0.2, 0.4, 0.8, 1 s; what takes longer is judged by its caller. */
+const RETRY = { initialRetryTime: 100, factor: 0, multiplier: 2, maxRetryTime: 1_000, retries: 5 };
+
+/**
+ * kafkajs, which consumes and administers here and never produces. Times are set, because by default a broker that
+ * hangs hangs the client; retries too, because NODE_ENV would change them.
+ */
+export function createKafkajs(connection: KafkaConnection, clientId: string, log: ClientLog): KafkaClient {
+  // Batches in zstd throw unless a codec is there; gzip is built in. Registering it twice changes nothing.
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
+    compress: async (encoder: { buffer: Buffer }) => zstdCompressSync(encoder.buffer),
+    decompress: async (buffer: Buffer) => zstdDecompressSync(buffer),
+  });
+  return new kafkajs.Kafka({
+    clientId,
+    brokers: [...connection.brokers],
+    ...(connection.tls && { ssl: connection.tls }),
+    ...(connection.sasl && { sasl: toSasl(connection.sasl) }),
+    connectionTimeout: 2_000,
+    authenticationTimeout: 5_000,
+    requestTimeout: 5_000,
+    enforceRequestTimeout: true,
+    retry: RETRY,
+    logLevel: kafkajs.logLevel.INFO,
+    logCreator: () => (entry) =>
+      log(LEVELS[entry.level] ?? 'debug', entry.log.message, { namespace: entry.namespace }),
+  });
+}
+
+const LEVELS: Readonly<Record<number, 'debug' | 'info' | 'warn' | 'error'>> = {
+  [kafkajs.logLevel.ERROR]: 'error',
+  [kafkajs.logLevel.WARN]: 'warn',
+  // What it calls information is of interest to its developers.
+  [kafkajs.logLevel.INFO]: 'debug',
+  [kafkajs.logLevel.DEBUG]: 'debug',
+};
+
+function toSasl({
+  mechanism,
+  username,
+  password,
+}: NonNullable<KafkaConnection['sasl']>): kafkajs.SASLOptions {
+  switch (mechanism) {
+    case 'PLAIN':
+      return { mechanism: 'plain', username, password };
+    case 'SCRAM-SHA-256':
+      return { mechanism: 'scram-sha-256', username, password };
+    case 'SCRAM-SHA-512':
+      return { mechanism: 'scram-sha-512', username, password };
+  }
+}

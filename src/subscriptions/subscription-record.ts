@@ -1,0 +1,17 @@
+/** What is known of a ref: a record of the compacted topic `subscriptions` (schemas/commands/subscription.avsc). */
+export type SubscriptionRecord = {
+  readonly ref: string;
+  readonly state: SubscriptionState;
+  readonly subscriptionId: string | null;
+  readonly receiverUrl: string;
+  readonly events: readonly string[];
+  /** The command topic that created it. */
+  readonly owner: string;
+  readonly sealedKeys: Buffer | null;
+  readonly commandId: string | null;
+  /** Milliseconds since 1970. */
+  readonly updatedAt: number;
+};
+
+export const SUBSCRIPTION_STATES = ['REQUESTED', 'ACTIVE', 'RETIRED'] as const;
+export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
