@@ -21,7 +21,6 @@ const SANDBOX_MAY_IMPORT = /^src\/(sandbox\/|runtime\/|core\/env(-settings)?\.ts
 /** One home per package; the sandbox writes its own crypto and HTTP. */
 const HOMES: Record<string, readonly string[]> = {
   'node:crypto': ['crypto', 'sandbox'],
-  'node:http': ['runtime', 'sandbox'],
   'node:sqlite': ['spool'],
   '@kafkajs/confluent-schema-registry': ['avro'],
   '@platformatic/kafka': ['kafka'],

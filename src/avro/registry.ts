@@ -33,7 +33,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     host: options.url,
     ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
     retry: { retries: 0 },
-    middlewares: [timeoutMiddleware(options.timeoutMs), noAnswerMiddleware],
+    middlewares: [timeoutMiddleware(options.timeoutMs)],
   };
   const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
   const { Subject } = registryApi.default(args);
@@ -66,14 +66,7 @@ function timeoutMiddleware(timeoutMs: number): Middleware {
   return () => ({ prepareRequest: async (next) => (await next()).enhance({ timeout: timeoutMs }) });
 }
 
-/** Where no answer came at all the client makes up a 400 with the error behind it: it becomes a 503. */
-const noAnswerMiddleware: Middleware = () => ({
-  response: (next) =>
-    next().catch((response) => {
-      throw response.error() ? response.enhance({ status: 503 }) : response;
-    }),
-});
-
+/** Where no answer came at all the client makes up a status 400: what isn't known here is the registry's absence. */
 function classify(error: unknown, url: string): HooklineError {
   const { status, name, message } = error as { status?: number; name?: string; message?: string };
   if (status === 404 || (status === undefined && name === 'ConfluentSchemaRegistryError')) {

@@ -81,6 +81,7 @@ export const ERRORS = {
   REGISTRY_REFUSED: { status: null, retryable: false, text: 'the registry refuses the credentials' },
   REGISTRY_UNAVAILABLE: { status: null, retryable: true, text: 'the schema registry does not answer' },
   RECORD_UNREADABLE: { status: null, retryable: false, text: 'the record is not Avro in the wire format' },
+  SEALING_KEY_INVALID: { status: null, retryable: false, text: 'SEALING_KEY_FILE holds no key' },
   TOPICS_MISSING: { status: null, retryable: true, text: 'topics do not exist: run hookline topics apply' },
 } as const satisfies Record<string, Row>;
 

@@ -1,5 +1,6 @@
 import type { EventSchema } from '../avro/event-schema.ts';
 import type { EventSchemaSet } from '../avro/event-schema-set.ts';
+import type { SchemaIds } from '../avro/resolve-ids.ts';
 import { topicName } from '../core/topics.ts';
 
 /** Where events of one type go, all that is constant about it looked up once. */
@@ -17,13 +18,14 @@ export type EventRoutes = {
   of(type: unknown): EventRoute;
 };
 
-/** @param schemaIds the registered id of each schema, by its file */
-export function createEventRoutes(
-  schemas: EventSchemaSet,
-  prefix: string,
-  schemaIds: ReadonlyMap<string, number>,
-): EventRoutes {
-  const routes = new Map(schemas.all.map((schema) => [schema, createRoute(schema, prefix, schemaIds)]));
+export function createEventRoutes(schemas: EventSchemaSet, prefix: string, ids: SchemaIds): EventRoutes {
+  const createRoute = (schema: EventSchema): EventRoute => ({
+    schema,
+    topic: topicName(prefix, schema.topic),
+    schemaId: ids.of(schema),
+    classified: schema.eventTypes.length > 0,
+  });
+  const routes = new Map(schemas.all.map((schema) => [schema, createRoute(schema)]));
   const routeOf = (schema: EventSchema) => {
     const route = routes.get(schema);
     if (!route) throw new TypeError(`no route for ${schema.file}`);
@@ -32,20 +34,5 @@ export function createEventRoutes(
   return {
     all: [...routes.values()],
     of: (type) => routeOf(schemas.claiming(type) ?? schemas.unclassified),
-  };
-}
-
-function createRoute(
-  schema: EventSchema,
-  prefix: string,
-  schemaIds: ReadonlyMap<string, number>,
-): EventRoute {
-  const schemaId = schemaIds.get(schema.file);
-  if (schemaId === undefined) throw new TypeError(`no schema id for ${schema.file}`);
-  return {
-    schema,
-    topic: topicName(prefix, schema.topic),
-    schemaId,
-    classified: schema.eventTypes.length > 0,
   };
 }

@@ -2,8 +2,11 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import type { KafkaConnection } from './connection.ts';
 
-/** Where the client's own words go; it logs no records and no credentials. */
-export type ClientLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: object) => void;
+/**
+ * Where the client's own words go. It calls an error what it then retries: what matters comes out of it as a rejected
+ * promise or a crash, so that its words are for a closer look. It logs no records and no credentials.
+ */
+export type ClientLog = (message: string, fields: object) => void;
 
 /** The client that consumes and administers. */
 export type KafkaClient = kafkajs.Kafka;
@@ -32,18 +35,9 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     enforceRequestTimeout: true,
     retry: RETRY,
     logLevel: kafkajs.logLevel.INFO,
-    logCreator: () => (entry) =>
-      log(LEVELS[entry.level] ?? 'debug', entry.log.message, { namespace: entry.namespace }),
+    logCreator: () => (entry) => log(entry.log.message, { namespace: entry.namespace }),
   });
 }
-
-const LEVELS: Readonly<Record<number, 'debug' | 'info' | 'warn' | 'error'>> = {
-  [kafkajs.logLevel.ERROR]: 'error',
-  [kafkajs.logLevel.WARN]: 'warn',
-  // What it calls information is of interest to its developers.
-  [kafkajs.logLevel.INFO]: 'debug',
-  [kafkajs.logLevel.DEBUG]: 'debug',
-};
 
 function toSasl({
   mechanism,

@@ -44,6 +44,7 @@ function answerProbe(response: ServerResponse, report: ProbeReport): void {
 
 async function answerMetrics(response: ServerResponse, metrics: Metrics): Promise<void> {
   try {
+    for (const sample of metrics.samplers) sample();
     const text = await metrics.registry.metrics();
     response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
   } catch {

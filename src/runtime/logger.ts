@@ -63,3 +63,8 @@ export function describeError(error: unknown, depth = 0): ErrorDescription {
     ...(cause instanceof Error && depth < 4 ? { cause: describeError(cause, depth + 1) } : {}),
   };
 }
+
+/** A client's own words, for a closer look. */
+export function clientLog(logger: Logger) {
+  return (message: string, fields: object) => logger.debug(fields, message);
+}

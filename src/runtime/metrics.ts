@@ -9,6 +9,8 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry });
   return {
     registry,
+    /** Called before each scrape, to set gauges that nobody keeps up to date. */
+    samplers: new Set<() => void>(),
     /** Webhooks by answer: `stored` is kafka, spool or none. */
     deliveries: new Counter({
       name: 'hookline_deliveries_total',

@@ -1,7 +1,8 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../core/env.ts';
-import { HooklineError } from '../core/errors.ts';
+import { hasCode } from '../core/errors.ts';
 import type { Logger } from './logger.ts';
+import { routeWarnings } from './route-warnings.ts';
 
 /** Something that runs. `stop` may be called twice and resolves when nothing of it is left. */
 export type Part = { stop(): Promise<void> };
@@ -11,6 +12,8 @@ export type Parts = {
   add<P extends Part>(name: string, part: P): P;
   /** Aborted at the first signal, so that a start which still waits gives up. */
   readonly stopping: AbortSignal;
+  /** Ends the process, exit code 1: for what only a new process can mend. Parts are stopped all the same. */
+  readonly fail: (error: unknown) => void;
   stopAll(): Promise<void>;
 };
 
@@ -33,6 +36,11 @@ export function createParts(log: (name: string, error?: unknown) => void): Parts
       started.push({ name, part });
       return part;
     },
+    // Thrown where nobody catches it, it takes the same way as any error that nobody handled.
+    fail: (error) =>
+      void setImmediate(() => {
+        throw error;
+      }),
     stopAll: () => (stopped ??= stopEach()),
   };
 }
@@ -50,6 +58,7 @@ export async function runProcess(options: {
   const parts = createParts((part, err) =>
     err ? logger.error({ part, err }, 'part did not stop well') : logger.info({ part }, 'stopped'),
   );
+  routeWarnings((warning) => logger.warn({ err: warning }, 'Node warns'));
   closeWithGrace({ delay: options.stopDeadlineMs, logger: false }, async ({ signal, err }) => {
     if (err) logger.fatal({ err }, 'stopping after an error that nobody handled');
     else logger.info({ signal }, 'stopping');
@@ -65,18 +74,19 @@ export async function runProcess(options: {
   }
 }
 
+/** Failures that only another configuration mends. */
 const exitCodeOf = (error: unknown) =>
-  error instanceof ConfigError || (error instanceof HooklineError && error.code === 'SCHEMA_INVALID')
+  error instanceof ConfigError || hasCode(error, 'SCHEMA_INVALID', 'SEALING_KEY_INVALID')
     ? CONFIG_EXIT_CODE
     : 1;
 
-/** Reads the configuration, or prints every fault without a stack trace and exits with 78. */
+/** Reads what the operator gave, or prints every fault without a stack trace and exits with 78. */
 export function configOrExit<T>(load: () => T): T {
   try {
     return load();
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    if (exitCodeOf(error) !== CONFIG_EXIT_CODE) throw error;
+    process.stderr.write(`${(error as Error).message}\n`);
     process.exit(CONFIG_EXIT_CODE);
   }
 }

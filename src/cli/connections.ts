@@ -1,0 +1,58 @@
+import { openRegistry } from '../avro/open-registry.ts';
+import type { Registry } from '../avro/registry.ts';
+import { registrySettings, schemaSettings } from '../avro/settings.ts';
+import { envReader } from '../core/env.ts';
+import { newId } from '../crypto/new-id.ts';
+import { type KafkaAccess, openKafka } from '../kafka/open-kafka.ts';
+import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
+import type { Shell } from './shell.ts';
+
+/** What most commands need, from the same variables as the processes. */
+export function loadCliConfig({ source }: Shell) {
+  const reader = envReader(source);
+  const config = {
+    kafka: reader.read(kafkaSettings),
+    topics: reader.read(topicSettings),
+    registry: reader.read(registrySettings),
+    schemas: reader.read(schemaSettings),
+  };
+  checkKafkaSettings(config.kafka, reader);
+  return reader.done(config);
+}
+
+/** For commands that ask the registry alone. */
+export function loadRegistryConfig({ source }: Shell) {
+  const reader = envReader(source);
+  return reader.done({
+    topics: reader.read(topicSettings),
+    registry: reader.read(registrySettings),
+    schemas: reader.read(schemaSettings),
+  });
+}
+
+export type CliConfig = ReturnType<typeof loadCliConfig>;
+
+export function connectKafka(config: Pick<CliConfig, 'kafka'>): KafkaAccess {
+  // The client's own words would stand between the lines of the answer; failures come as errors all the same.
+  return openKafka(config.kafka, 'hookline-cli', () => {});
+}
+
+export const connectRegistry = (config: Pick<CliConfig, 'registry'>): Registry =>
+  openRegistry(config.registry);
+
+/** A consumer group that nobody else has. */
+export const ownGroup = (): string => `hookline-cli-${newId()}`;
+
+/** Runs with an admin connection, closed afterwards. */
+export async function withAdmin<T>(
+  { client }: KafkaAccess,
+  work: (admin: ReturnType<KafkaAccess['client']['admin']>) => Promise<T>,
+): Promise<T> {
+  const admin = client.admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}

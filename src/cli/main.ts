@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+import { nodeSource } from '../runtime/node-source.ts';
+import { routeWarnings } from '../runtime/route-warnings.ts';
+import { runCli } from './program.ts';
+
+routeWarnings((warning) => process.stderr.write(`${warning.name}: ${warning.message}\n`));
+const controller = new AbortController();
+process.once('SIGINT', () => controller.abort());
+
+const exitCode = await runCli(process.argv.slice(2), {
+  source: nodeSource(process.env),
+  print: (line) => process.stdout.write(`${line}\n`),
+  note: (line) => process.stderr.write(`${line}\n`),
+  signal: controller.signal,
+});
+process.exit(exitCode);

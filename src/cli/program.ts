@@ -1,0 +1,45 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../core/env.ts';
+import { HooklineError } from '../core/errors.ts';
+import { addSchemasCommand } from './schemas-command.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
+import { addTopicsCommand } from './topics-command.ts';
+
+/**
+ * Parses the arguments and runs the command. Whatever fails ends in a sentence on standard error, never a stack trace.
+ * @param args without the program's own name
+ */
+export async function runCli(args: readonly string[], shell: Shell): Promise<ExitCode> {
+  let exitCode: ExitCode = 0;
+  const run: Run =
+    (action) =>
+    async (...parameters) => {
+      exitCode = await action(...(parameters as never[]));
+    };
+  try {
+    await createProgram(shell, run).parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const sentence = error instanceof Error ? error.message : String(error);
+    shell.note(error instanceof ConfigError ? sentence : `hookline: ${sentence}`);
+    if (!(error instanceof HooklineError) && error instanceof Error && error.cause instanceof Error) {
+      shell.note(`  because ${error.cause.message}`);
+    }
+    return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+  }
+}
+
+function createProgram(shell: Shell, run: Run): Command {
+  const program = new Command('hookline')
+    .description("Operates Hookline: a payment service's webhooks as Avro events in Kafka.")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => shell.print(text.trimEnd()),
+      writeErr: (text) => shell.note(text.trimEnd()),
+    })
+    .showHelpAfterError('(hookline --help lists the commands)');
+  addTopicsCommand(program, shell, run);
+  addSchemasCommand(program, shell, run);
+  return program;
+}

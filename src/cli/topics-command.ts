@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { readEventSchemas } from '../avro/event-schema-set.ts';
+import { readSchemaFiles } from '../avro/schema-files.ts';
+import { envReader } from '../core/env.ts';
+import { topicSpecs } from '../kafka/topic-specs.ts';
+import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../kafka/topics.ts';
+import { commandTopicSettings, maxBodySettings } from './cli-settings.ts';
+import { connectKafka, loadCliConfig, withAdmin } from './connections.ts';
+import { printRows } from './print-rows.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
+
+type Options = { partitions: string; replicationFactor: string; json?: boolean };
+
+export function addTopicsCommand(program: Command, shell: Shell, run: Run): void {
+  const topics = program.command('topics').description('the topics that Hookline needs');
+  const verbs = {
+    plan: 'shows what apply would do; exit code 1 when that is anything',
+    apply: 'creates missing topics and sets their settings; doing it twice changes nothing',
+  };
+  for (const [verb, description] of Object.entries(verbs)) {
+    topics
+      .command(verb)
+      .description(description)
+      .option('--partitions <n>', 'partitions of a new topic', '6')
+      .option(
+        '--replication-factor <n>',
+        'replicas of a new topic; fewer where the cluster has fewer brokers',
+        '3',
+      )
+      .option('--json', 'print JSON')
+      .action(run((options: Options) => planOrApply(shell, verb === 'apply', options)));
+  }
+}
+
+async function planOrApply(shell: Shell, apply: boolean, options: Options): Promise<ExitCode> {
+  const config = loadCliConfig(shell);
+  const wanted = {
+    partitions: count('--partitions', options.partitions),
+    replicas: count('--replication-factor', options.replicationFactor),
+  };
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const reader = envReader(shell.source);
+  const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
+  const { maxBodyBytes } = reader.read(maxBodySettings);
+  reader.done({});
+  return withAdmin(connectKafka(config), async (admin) => {
+    const brokers = await countBrokers(admin);
+    const replicationFactor = Math.min(wanted.replicas, brokers);
+    if (replicationFactor < wanted.replicas) {
+      shell.note(
+        `The cluster has ${brokers} broker(s): replication factor ${replicationFactor} instead of ${wanted.replicas}.`,
+      );
+    }
+    const plans = await planTopics(
+      admin,
+      topicSpecs({
+        prefix: config.topics.prefix,
+        eventTopics: events.all.map((schema) => schema.topic),
+        commandTopics,
+        partitions: wanted.partitions,
+        replicationFactor,
+        maxBodyBytes,
+      }),
+    );
+    if (apply) await applyTopics(admin, plans);
+    printRows(
+      shell,
+      options.json === true,
+      plans.map((plan) => row(plan, apply)),
+    );
+    return !apply && plans.some((plan) => plan.action !== 'none') ? 1 : 0;
+  });
+}
+
+const DONE = { create: 'created', change: 'changed', none: 'as it should be' };
+const TO_DO = { create: 'would be created', change: 'would be changed', none: 'as it should be' };
+
+function row({ spec, action, changes, notes }: TopicPlan, applied: boolean) {
+  return {
+    topic: spec.name,
+    state: (applied ? DONE : TO_DO)[action],
+    partitions: spec.partitions,
+    replicas: spec.replicationFactor,
+    settings: Object.entries(spec.config)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+    remarks: [...changes.map(({ setting, is, wanted }) => `${setting}: ${is} -> ${wanted}`), ...notes].join(
+      '; ',
+    ),
+  };
+}
+
+function count(option: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1)
+    throw new UsageError(`${option} is ${JSON.stringify(text)}: give a whole number from 1.`);
+  return number;
+}

@@ -1,0 +1,48 @@
+import { registrySettings, schemaSettings } from '../avro/settings.ts';
+import { type EnvSource, envReader } from '../core/env.ts';
+import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
+import { runtimeSettings } from '../runtime/settings.ts';
+import { subscriptionSettings } from '../subscriptions/settings.ts';
+import { ingressSettings } from './settings.ts';
+
+/** Every group of settings that ingress reads; the README's table is made of it. */
+export const ingressConfig = {
+  kafka: kafkaSettings,
+  topics: topicSettings,
+  registry: registrySettings,
+  schemas: schemaSettings,
+  runtime: runtimeSettings,
+  subscriptions: subscriptionSettings,
+  ingress: ingressSettings,
+};
+
+export type IngressConfig = ReturnType<typeof loadIngressConfig>;
+
+/** @throws ConfigError with every fault at once */
+export function loadIngressConfig(source: EnvSource) {
+  const reader = envReader(source);
+  const config = {
+    kafka: reader.read(ingressConfig.kafka),
+    topics: reader.read(ingressConfig.topics),
+    registry: reader.read(ingressConfig.registry),
+    schemas: reader.read(ingressConfig.schemas),
+    runtime: reader.read(ingressConfig.runtime),
+    subscriptions: reader.read(ingressConfig.subscriptions),
+    ingress: reader.read(ingressConfig.ingress),
+  };
+  checkKafkaSettings(config.kafka, reader);
+  const { tlsCertFile, tlsKeyFile, tlsClientCaFile } = config.ingress;
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
+    reader.fault('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none.');
+  }
+  if (tlsClientCaFile !== undefined && tlsCertFile === undefined) {
+    reader.fault('TLS_CLIENT_CA_FILE needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE.');
+  }
+  const { secretsDir, sealingKeyFile } = config.subscriptions;
+  if (secretsDir === undefined && sealingKeyFile === undefined) {
+    reader.fault(
+      'SECRETS_DIR and SEALING_KEY_FILE are both unset: no webhook could be verified. Set one of them.',
+    );
+  }
+  return reader.done(config);
+}

@@ -1,0 +1,42 @@
+import type { Receipt } from '../core/delivery.ts';
+import { ERRORS, HooklineError } from '../core/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+
+export type IngressObserver = {
+  accepted(ref: string, receipt: Receipt): void;
+  refused(error: unknown, ref: string | undefined): void;
+  stop(): Promise<void>;
+};
+
+/** Refusals of one kind are counted, and logged so often at most: a flood must not fill a disk. */
+const REFUSAL_LOG_EVERY_MS = 60_000;
+
+export function createIngressObserver(parts: { logger: Logger; metrics: Metrics }): IngressObserver {
+  const { logger, metrics } = parts;
+  const refusals = new Map<string, number>();
+  const timer = setInterval(() => {
+    for (const [code, count] of refusals) {
+      if (count > 0) logger.warn({ code, count }, 'webhooks refused since the last such line');
+      if (count > 0) refusals.set(code, 0);
+      else refusals.delete(code);
+    }
+  }, REFUSAL_LOG_EVERY_MS);
+  timer.unref();
+  return {
+    accepted(ref, receipt) {
+      metrics.deliveries.inc({ status: '200', stored: receipt.stored });
+      if (logger.isLevelEnabled('debug')) logger.debug({ ref, ...receipt }, 'webhook stored');
+    },
+    refused(error, ref) {
+      const code = error instanceof HooklineError ? error.code : 'INTERNAL';
+      metrics.refused.inc({ code });
+      metrics.deliveries.inc({ status: String(ERRORS[code].status ?? 500), stored: 'none' });
+      const seen = refusals.get(code);
+      refusals.set(code, seen === undefined ? 0 : seen + 1);
+      if (code === 'INTERNAL') logger.error({ ref, err: error }, 'webhook failed');
+      else if (seen === undefined) logger.warn({ ref, code, err: error }, 'webhook refused');
+    },
+    stop: async () => clearInterval(timer),
+  };
+}

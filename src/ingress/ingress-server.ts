@@ -1,0 +1,45 @@
+import type { AddressInfo } from 'node:net';
+import type { ValuesOf } from '../core/env.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { type AppParts, createIngressApp } from './app.ts';
+import { createSourceFilter, type ingressSettings } from './settings.ts';
+import { createTlsFiles } from './tls-files.ts';
+
+export type IngressServer = { readonly url: string; stop(): Promise<void> };
+
+/** Listens. `stop` takes no new connections, finishes the requests in flight and answers others 503. */
+export async function startIngressServer(
+  parts: Pick<AppParts, 'delivery' | 'keyring' | 'observer'> & {
+    readonly settings: ValuesOf<typeof ingressSettings>;
+    readonly logger: Logger;
+  },
+): Promise<IngressServer> {
+  const { settings, delivery, keyring, observer, logger } = parts;
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
+  const tls =
+    certFile !== undefined && keyFile !== undefined
+      ? createTlsFiles({ certFile, keyFile, clientCaFile }, (err) =>
+          logger.error({ err }, 'changed certificate files can not be used'),
+        )
+      : undefined;
+  const app = createIngressApp({
+    delivery,
+    keyring,
+    observer,
+    tls,
+    maxBodyBytes: settings.maxBodyBytes,
+    requestTimeoutMs: settings.requestTimeoutMs,
+    trustedProxies: settings.trustedProxies,
+    isAllowedSource: createSourceFilter(settings.allowedSources),
+  });
+  await app.listen({ host: settings.host, port: settings.port });
+  const { address, port, family } = app.server.address() as AddressInfo;
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return {
+    url: `${tls ? 'https' : 'http'}://${host}:${port}`,
+    async stop() {
+      await app.close();
+      await tls?.stop();
+    },
+  };
+}

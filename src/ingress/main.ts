@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+import { readCommandSchemas } from '../avro/command-schemas.ts';
+import { readEventSchemas } from '../avro/event-schema-set.ts';
+import { openRegistry } from '../avro/open-registry.ts';
+import { createRecordReader } from '../avro/record-reader.ts';
+import { resolveSchemaIds } from '../avro/resolve-ids.ts';
+import { readSchemaFiles } from '../avro/schema-files.ts';
+import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import { createEventRoutes } from '../delivery/event-routes.ts';
+import { checkTopics } from '../kafka/check-topics.ts';
+import { openKafka } from '../kafka/open-kafka.ts';
+import { Publisher } from '../kafka/publisher.ts';
+import { startAdminServer } from '../runtime/admin-server.ts';
+import { clientLog, createLogger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { nodeSource } from '../runtime/node-source.ts';
+import { createProbes } from '../runtime/probes.ts';
+import { configOrExit, runProcess } from '../runtime/process-shell.ts';
+import { watchPublishing } from '../runtime/publisher-metrics.ts';
+import { createStartGate } from '../runtime/start-gate.ts';
+import { loadIngressConfig } from './config.ts';
+import { createIngressObserver } from './ingress-observer.ts';
+import { startIngressServer } from './ingress-server.ts';
+import { observeDelivery } from './observe-delivery.ts';
+import { startKeyring } from './start-keyring.ts';
+
+/** Bytes of records that may wait for the brokers; more are answered 503. */
+const BACKLOG_BYTES = 128 * 1024 * 1024;
+
+const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
+const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
+const commands = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
+const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
+
+await runProcess({
+  logger,
+  stopDeadlineMs: config.runtime.stopDeadlineMs,
+  start: async (parts) => {
+    const { ingress, topics } = config;
+    const named = (topic: string) => topicName(topics.prefix, topic);
+    const metrics = createMetrics();
+    const probes = createProbes();
+    const { adminHost: host, adminPort: port } = config.runtime;
+    const admin = parts.add('admin', await startAdminServer({ host, port, probes, metrics }));
+    logger.info({ port: admin.port }, 'admin listening');
+
+    const gate = createStartGate({ logger, probes, stopping: parts.stopping });
+    const registry = openRegistry(config.registry);
+    const ids = await gate.pass('the schema registry', () =>
+      resolveSchemaIds(registry, topics.prefix, [...events.all, commands.subscription]),
+    );
+    const routes = createEventRoutes(events, topics.prefix, ids);
+    const kafka = openKafka(config.kafka, 'hookline-ingress', clientLog(logger));
+    const eventTopics = [...routes.all.map((route) => route.topic), named(OWN_TOPICS.deadLetter)];
+    await gate.pass('topics', () =>
+      checkTopics(kafka.client, [...eventTopics, named(OWN_TOPICS.subscriptions)]),
+    );
+
+    const { keyring } = parts.add(
+      'keyring',
+      await startKeyring({
+        settings: config.subscriptions,
+        kafka: kafka.client,
+        topic: named(OWN_TOPICS.subscriptions),
+        read: createRecordReader(commands.subscription.codec, ids.of(commands.subscription), registry),
+        logger,
+        gate,
+        parts,
+      }),
+    );
+    const publisher = parts.add(
+      'publisher',
+      new Publisher({
+        openSession: kafka.openSession,
+        backlogBytes: BACKLOG_BYTES,
+        observer: watchPublishing({ logger, metrics }),
+      }),
+    );
+    metrics.samplers.add(() => metrics.publishBacklog.set(publisher.backlogBytes));
+    await gate.pass('the brokers', () => publisher.open(eventTopics));
+    probes.readyWhen('kafka', () => publisher.trouble());
+
+    const observer = parts.add('observer', createIngressObserver({ logger, metrics }));
+    const server = await startIngressServer({
+      settings: ingress,
+      logger,
+      observer,
+      keyring,
+      delivery: {
+        layout: ingress.layout,
+        routes,
+        deadLetterTopic: named(OWN_TOPICS.deadLetter),
+        encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
+        publish: (record) => publisher.publish(record, ingress.publishDeadlineMs),
+        observer: observeDelivery(metrics),
+      },
+    });
+    parts.add('http', server);
+    logger.info({ url: server.url }, 'listening');
+    gate.open();
+  },
+});

@@ -1,0 +1,66 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Delivery, Receipt } from '../core/delivery.ts';
+import { HooklineError } from '../core/errors.ts';
+import { SignatureCheck } from '../crypto/signature.ts';
+import { acceptDelivery } from '../delivery/accept-delivery.ts';
+import type { DeliveryParts } from '../delivery/delivery-parts.ts';
+import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
+import { admitRequest } from './admit-request.ts';
+import { readBody } from './read-body.ts';
+
+export type WebhookRequest = {
+  readonly ref: string;
+  /** Of the sender, behind trusted proxies. */
+  readonly address: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly raw: IncomingMessage;
+  /** Called when the body is wanted: answers `Expect: 100-continue`. */
+  readonly wantBody: () => void;
+};
+
+export type WebhookParts = {
+  readonly delivery: DeliveryParts;
+  readonly keyring: LiveKeyring;
+  readonly maxBodyBytes: number;
+  readonly isAllowedSource: (address: string) => boolean;
+};
+
+/** How long a delivery waits for the key of a subscription that is being created. */
+const KEY_WAIT_MS = 5_000;
+
+/** From an HTTP request to an accepted delivery: what is HTTP about a webhook, and no more. */
+export async function receiveWebhook(request: WebhookRequest, parts: WebhookParts): Promise<Receipt> {
+  const { ref, headers } = request;
+  if (!parts.isAllowedSource(request.address)) throw new HooklineError('SOURCE_NOT_ALLOWED');
+  const mediaType = admitRequest(headers, parts.maxBodyBytes);
+  request.wantBody();
+  let check = new SignatureCheck(parts.keyring.signingKeysOf(ref));
+  const body = await readBody(request.raw, parts.maxBodyBytes, (chunk) => check.update(chunk));
+  const delivery: Delivery = {
+    ref,
+    mediaType,
+    body,
+    receivedAt: Date.now(),
+    traceparent: traceparentOf(headers),
+  };
+  if (parts.keyring.isPending(ref)) {
+    await parts.keyring.whilePending(ref, KEY_WAIT_MS);
+    if (parts.keyring.isPending(ref)) throw new HooklineError('KEY_PENDING');
+    check = new SignatureCheck(parts.keyring.signingKeysOf(ref));
+    check.update(body);
+  }
+  return acceptDelivery(delivery, { check, header: headerOf(headers, 'x-signature-sha256') }, parts.delivery);
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** W3C Trace Context, version 00. What isn't one is left out: it becomes a header of a record. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
+  const value = headerOf(headers, 'traceparent');
+  return value !== undefined && TRACEPARENT.test(value) ? value : undefined;
+}

@@ -1,0 +1,87 @@
+import { BlockList, isIP } from 'node:net';
+import { Fault } from '../core/env.ts';
+import { integer, list, optional, path, setting, text } from '../core/env-settings.ts';
+import { DEFAULT_LAYOUT, LAYOUT_HELP, parseLayout } from '../crypto/layout.ts';
+
+export const MIB = 1024 * 1024;
+
+export const ingressSettings = {
+  host: text('INGRESS_HOST', { about: 'address that webhooks are received at', fallback: '0.0.0.0' }),
+  port: integer('INGRESS_PORT', {
+    about: 'port that webhooks are received at; 0 takes a free one',
+    fallback: '8080',
+    max: 65_535,
+  }),
+  tlsCertFile: optional(
+    path('TLS_CERT_FILE', { about: 'PEM file with the certificate for HTTPS; read again when it changes' }),
+  ),
+  tlsKeyFile: optional(path('TLS_KEY_FILE', { about: "PEM file with that certificate's key" })),
+  tlsClientCaFile: optional(
+    path('TLS_CLIENT_CA_FILE', {
+      about: 'PEM file with the authority of client certificates: asks for them (mTLS)',
+    }),
+  ),
+  maxBodyBytes: integer('MAX_BODY_BYTES', {
+    about: 'largest body that is taken',
+    fallback: String(50 * MIB),
+    min: 1,
+  }),
+  requestTimeoutMs: integer('REQUEST_TIMEOUT_MS', {
+    about: 'longest time from the first byte of a request to the last of its body',
+    fallback: '60000',
+    min: 1,
+  }),
+  allowedSources: list(
+    'ALLOWED_SOURCES',
+    { about: 'CIDRs that webhooks may come from; empty means any', fallback: '' },
+    parseCidr,
+  ),
+  trustedProxies: list(
+    'TRUSTED_PROXIES',
+    { about: 'CIDRs of proxies whose X-Forwarded-For is believed; empty means none', fallback: '' },
+    parseCidr,
+  ),
+  layout: setting(
+    'ENCRYPTION_LAYOUT',
+    { about: `how a sealed body is laid out: ${LAYOUT_HELP}`, fallback: DEFAULT_LAYOUT },
+    (value) => {
+      const layout = parseLayout(value);
+      if (!layout) throw new Fault(`is ${JSON.stringify(value)}: ${LAYOUT_HELP}.`);
+      return layout;
+    },
+  ),
+  publishDeadlineMs: integer('PUBLISH_DEADLINE_MS', {
+    about: 'longest time that an event waits for the confirmation of the brokers',
+    fallback: '15000',
+    min: 1,
+  }),
+};
+
+/** An address or a network, checked; in the form address/bits. */
+function parseCidr(cidr: string): string {
+  const [address = '', bits, ...rest] = cidr.split('/');
+  const family = isIP(address);
+  const most = family === 4 ? 32 : 128;
+  const length = bits === undefined ? most : Number(bits);
+  if (family === 0 || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)) || length > most) {
+    throw new Fault(
+      `has ${JSON.stringify(cidr)}: give addresses or CIDRs, such as 203.0.113.0/24 or 2001:db8::/32.`,
+    );
+  }
+  return `${address}/${length}`;
+}
+
+/** Whether an address is in one of these networks; an IPv4 address written as IPv6 counts as the IPv4 one. */
+export function createSourceFilter(cidrs: readonly string[]): (address: string) => boolean {
+  if (cidrs.length === 0) return () => true;
+  const networks = new BlockList();
+  for (const cidr of cidrs) {
+    const [address = '', bits] = cidr.split('/');
+    networks.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
+  return (address) => {
+    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+    const family = isIP(plain);
+    return family !== 0 && networks.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+  };
+}
