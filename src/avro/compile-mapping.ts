@@ -1,3 +1,4 @@
+import { parseInstant } from '../core/instant.ts';
 import { parsePointer, resolvePointer } from '../core/json-pointer.ts';
 import {
   type AvroField,
@@ -63,7 +64,7 @@ function compileNullable(type: AvroSchema, names: NamedTypes, path: string): Con
 function compileType(type: AvroSchema, names: NamedTypes, path: string): Convert {
   if (typeof type === 'string') return PRIMITIVES[type] ?? compileNamed(type, names, path);
   if (Array.isArray(type)) throw new SchemaFault(path, 'a union within a union can not be mapped');
-  if (type.logicalType === 'timestamp-millis' && type.type === 'long') return toTimestamp;
+  if (type.logicalType === 'timestamp-millis' && type.type === 'long') return parseInstant;
   if (type.type === 'record') return compileRecord(type, names, path);
   if (type.type === 'array') return compileArray(type.items ?? 'null', names, path);
   if (typeof type.type === 'string' && type.type in PRIMITIVES && !type.logicalType)
@@ -117,13 +118,3 @@ const PRIMITIVES: Readonly<Record<string, Convert>> = {
   float: (value) => (typeof value === 'number' && Number.isFinite(Math.fround(value)) ? value : undefined),
   double: (value) => (typeof value === 'number' ? value : undefined),
 };
-
-/** ISO 8601 with an offset: without one the instant isn't known. */
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
-
-function toTimestamp(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
-  if (typeof value !== 'string' || !INSTANT.test(value)) return undefined;
-  const instant = Date.parse(value);
-  return Number.isNaN(instant) ? undefined : instant;
-}

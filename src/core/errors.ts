@@ -1,3 +1,5 @@
+import type { ResultStatus } from './command.ts';
+
 /** The step at which a valid webhook went to the dead letters, in the words of Kafka Connect's header. */
 export type DeadLetterStage = 'DECRYPT' | 'PARSE' | 'ENCODE' | 'PRODUCE' | 'COMMAND';
 
@@ -8,6 +10,8 @@ type Row = {
   readonly retryable: boolean;
   /** Where the failure ends among the dead letters: the event is stored there, and the answer is 200. */
   readonly deadLetter?: DeadLetterStage;
+  /** The status of a command's result, where the failure ends a command. */
+  readonly result?: ResultStatus;
   readonly text: string;
 };
 
@@ -66,6 +70,100 @@ export const ERRORS = {
     deadLetter: 'PRODUCE',
     text: 'the record is larger than its topic takes',
   },
+  // Commands: the result's status
+  COMMAND_INVALID: {
+    status: null,
+    retryable: false,
+    deadLetter: 'COMMAND',
+    result: 'REJECTED',
+    text: 'the command can not be read or is incomplete',
+  },
+  COMMAND_EXPIRED: {
+    status: null,
+    retryable: false,
+    result: 'EXPIRED',
+    text: 'the command came after its expiresAt',
+  },
+  COMMAND_DUPLICATE: {
+    status: null,
+    retryable: false,
+    result: 'DUPLICATE',
+    text: 'another command with this commandId has its result already',
+  },
+  NOT_OWNER: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'the ref belongs to the command topic that created it',
+  },
+  UNKNOWN_REF: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'no active subscription has this ref',
+  },
+  REF_IN_USE: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'the ref has an active subscription: update or delete it',
+  },
+  URL_IN_USE: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: "the payment service has a subscription for this ref's address that Hookline did not create: adopt it",
+  },
+  UNKNOWN_EVENT: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'the dialect has no such event',
+  },
+  EXTRA_CONFLICT: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'extra may not replace what the dialect sets',
+  },
+  KEYS_MISSING: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'to adopt a subscription, SECRETS_DIR/{ref} must hold its signing-secret',
+  },
+  SUBSCRIPTION_NOT_FOUND: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service has no such subscription or run',
+  },
+  // The payment service
+  TOKEN_REFUSED: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service gives no access token: check the JWT',
+  },
+  TOKEN_UNAVAILABLE: { status: null, retryable: true, text: 'the authentication API does not answer' },
+  PROVIDER_REFUSED: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service refused the request',
+  },
+  PROVIDER_UNAVAILABLE: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service did not do it before the deadline',
+  },
+  PROVIDER_ANSWER_INVALID: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: "the payment service's answer does not have the dialect's shape",
+  },
   // Start-up
   SCHEMA_INVALID: { status: null, retryable: false, text: 'a schema file is at fault' },
   SCHEMA_NOT_REGISTERED: {
@@ -106,6 +204,10 @@ export class HooklineError extends Error {
   get retryable(): boolean {
     return ERRORS[this.code].retryable;
   }
+  get result(): ResultStatus | undefined {
+    const row: Row = ERRORS[this.code];
+    return row.result;
+  }
   get deadLetter(): DeadLetterStage | undefined {
     const row: Row = ERRORS[this.code];
     return row.deadLetter;
@@ -113,6 +215,9 @@ export class HooklineError extends Error {
 }
 
 /** Whether `error` is ours and has one of these codes. */
-export function hasCode(error: unknown, ...codes: ErrorCode[]): error is HooklineError {
-  return error instanceof HooklineError && codes.includes(error.code);
+export function hasCode<C extends ErrorCode>(
+  error: unknown,
+  ...codes: C[]
+): error is HooklineError & { readonly code: C } {
+  return error instanceof HooklineError && codes.some((code) => code === error.code);
 }

@@ -81,6 +81,11 @@ export function createMetrics() {
       labelNames: ['operation', 'outcome'] as const,
       registers,
     }),
+    narrowerScope: new Counter({
+      name: 'hookline_token_scope_narrower_total',
+      help: 'Access tokens that were granted fewer scopes than were asked for',
+      registers,
+    }),
     subscriptions: new Gauge({
       name: 'hookline_subscriptions',
       help: 'Subscriptions known, by state',

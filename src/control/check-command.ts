@@ -1,0 +1,37 @@
+import { HooklineError } from '../core/errors.ts';
+import { eventNameOf } from '../provider/event-names.ts';
+import type { OperationContext } from './control-parts.ts';
+
+/** The part of a request body that the dialect sets, by command type. */
+const BODIES = {
+  'subscription.create': 'create',
+  'subscription.update': 'update',
+  'webhook.replay': 'replay',
+} as const;
+
+/**
+ * What must hold before a command is carried out, whatever its type.
+ * @throws HooklineError COMMAND_EXPIRED, NOT_OWNER, UNKNOWN_EVENT, EXTRA_CONFLICT
+ */
+export function checkCommand(context: OperationContext): void {
+  const { command, dialect, topic } = context;
+  if (command.expiresAt !== null && command.expiresAt < Date.now())
+    throw new HooklineError('COMMAND_EXPIRED');
+  const owner = ownerOf(context);
+  if (owner !== undefined && owner !== topic) throw new HooklineError('NOT_OWNER', `it belongs to ${owner}`);
+  for (const event of command.events ?? []) {
+    if (eventNameOf(dialect, event) !== undefined) continue;
+    const known = Object.keys(dialect.eventNames).join(', ');
+    throw new HooklineError('UNKNOWN_EVENT', `${JSON.stringify(event)}; known are ${known}`);
+  }
+  const template = command.type in BODIES ? dialect[BODIES[command.type as keyof typeof BODIES]].body : {};
+  const taken = Object.keys(command.extra).filter((field) => Object.hasOwn(template, field));
+  if (taken.length > 0) throw new HooklineError('EXTRA_CONFLICT', taken.join(', '));
+}
+
+/** Nobody owns a ref whose subscription was deleted so long ago that its keys are no longer live. */
+function ownerOf({ command, subscriptions, retiredKeysTtlMs }: OperationContext): string | undefined {
+  const record = subscriptions.get(command.ref);
+  const isForgotten = record?.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < Date.now();
+  return isForgotten ? undefined : record?.owner;
+}

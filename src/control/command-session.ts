@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HooklineError, hasCode } from '../core/errors.ts';
+import type { Outcome, ProviderCall } from '../provider/call-provider.ts';
+import type { Dialect } from '../provider/dialect.ts';
+import { createProviderApi, type ProviderApi } from '../provider/provider-api.ts';
+import { type Backoff, delayBefore } from '../runtime/retry.ts';
+
+/** One command's dealings with the payment service: counted, and bounded by the command's deadline. */
+export type CommandSession = {
+  readonly api: ProviderApi;
+  /** Requests made so far, and the last answer's status. */
+  readonly made: () => { readonly attempts: number; readonly httpStatus: number | null };
+  /**
+   * Repeats a call that is safe to repeat until it is done, or what it asks about is gone.
+   * @throws HooklineError PROVIDER_REFUSED, PROVIDER_UNAVAILABLE, TOKEN_REFUSED
+   */
+  untilDone<O extends Outcome>(call: () => Promise<O>): Promise<O>;
+  /** Waits before the next try, or throws PROVIDER_UNAVAILABLE where the deadline comes first. */
+  waitBefore(attempt: number, outcome: Pick<Outcome, 'why' | 'retryAfterMs'>): Promise<void>;
+};
+
+/** 0.5, 1, 2, 4, 8, 15, 15 … s, each shortened by up to a quarter. */
+const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 15_000 };
+
+export function createCommandSession(parts: {
+  readonly call: ProviderCall;
+  readonly dialect: Dialect;
+  readonly deadlineMs: number;
+  /** Aborted when the process stops: the command is then left to the next one. */
+  readonly signal: AbortSignal;
+}): CommandSession {
+  const deadline = performance.now() + parts.deadlineMs;
+  let attempts = 0;
+  let httpStatus: number | null = null;
+  const counted: ProviderCall = async (request) => {
+    attempts++;
+    try {
+      const outcome = await parts.call(request);
+      httpStatus = outcome.status ?? httpStatus;
+      return outcome;
+    } catch (error) {
+      // No token, no request: that is as good as an answer to try again later.
+      if (!hasCode(error, 'TOKEN_UNAVAILABLE')) throw error;
+      return { judgement: 'later', status: null, body: undefined, why: error.message, retryAfterMs: null };
+    }
+  };
+  const waitBefore: CommandSession['waitBefore'] = async (attempt, { why, retryAfterMs }) => {
+    const wait = retryAfterMs ?? delayBefore(attempt, BACKOFF);
+    if (performance.now() + wait > deadline) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
+    await sleep(wait, undefined, { signal: parts.signal });
+  };
+  return {
+    api: createProviderApi(counted, parts.dialect),
+    made: () => ({ attempts, httpStatus }),
+    waitBefore,
+    async untilDone(call) {
+      for (let attempt = 1; ; attempt++) {
+        const outcome = await call();
+        if (outcome.judgement === 'done' || outcome.judgement === 'gone') return outcome;
+        throwIfRefused(outcome);
+        await waitBefore(attempt, outcome);
+      }
+    },
+  };
+}
+
+/** @throws HooklineError PROVIDER_REFUSED */
+export function throwIfRefused({ judgement, why }: Outcome): void {
+  if (judgement === 'refused' || judgement === 'unauthorised')
+    throw new HooklineError('PROVIDER_REFUSED', why);
+}

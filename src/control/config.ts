@@ -1,0 +1,44 @@
+import { registrySettings, schemaSettings } from '../avro/settings.ts';
+import { type EnvSource, envReader } from '../core/env.ts';
+import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
+import { checkProviderSettings, providerSettings } from '../provider/settings.ts';
+import { runtimeSettings } from '../runtime/settings.ts';
+import { subscriptionSettings } from '../subscriptions/settings.ts';
+import { controlSettings } from './settings.ts';
+
+const { secretsDir, retiredKeysTtlMs } = subscriptionSettings;
+
+/** Every group of settings that control reads; the README's table is made of it. */
+export const controlConfig = {
+  kafka: kafkaSettings,
+  topics: topicSettings,
+  registry: registrySettings,
+  schemas: schemaSettings,
+  runtime: runtimeSettings,
+  provider: providerSettings,
+  subscriptions: { secretsDir, retiredKeysTtlMs },
+  control: controlSettings,
+};
+
+export type ControlConfig = ReturnType<typeof loadControlConfig>;
+
+/** @throws ConfigError with every fault at once */
+export function loadControlConfig(source: EnvSource) {
+  const reader = envReader(source);
+  const config = {
+    kafka: reader.read(controlConfig.kafka),
+    topics: reader.read(controlConfig.topics),
+    registry: reader.read(controlConfig.registry),
+    schemas: reader.read(controlConfig.schemas),
+    runtime: reader.read(controlConfig.runtime),
+    provider: reader.read(controlConfig.provider),
+    subscriptions: reader.read(controlConfig.subscriptions),
+    control: reader.read(controlConfig.control),
+  };
+  checkKafkaSettings(config.kafka, reader);
+  checkProviderSettings(config.provider, reader);
+  const { commandTopics } = config.control;
+  const usual = topicName(config.topics.prefix, OWN_TOPICS.commands);
+  return reader.done({ ...config, commandTopics: commandTopics?.length > 0 ? commandTopics : [usual] });
+}

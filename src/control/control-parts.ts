@@ -1,0 +1,64 @@
+import type { RecordReader } from '../avro/record-reader.ts';
+import type { Command, CommandResult, ListedSubscription } from '../core/command.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
+import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import type { ProviderCall } from '../provider/call-provider.ts';
+import type { Dialect } from '../provider/dialect.ts';
+import type { DirSecrets } from '../subscriptions/secrets-dir.ts';
+import type { SubscriptionRecord } from '../subscriptions/subscription-record.ts';
+import type { CommandSession } from './command-session.ts';
+import type { FinishedCommands } from './finished-commands.ts';
+
+/** What control works with. */
+export type ControlParts = {
+  readonly readAvro: RecordReader;
+  readonly call: ProviderCall;
+  readonly dialect: Dialect;
+  readonly publicUrl: string;
+  readonly commandDeadlineMs: number;
+  readonly retiredKeysTtlMs: number;
+  readonly sealingKeys: SealingKeys;
+  readonly finished: FinishedCommands;
+  readonly subscriptions: SubscriptionView;
+  readonly records: ControlRecords;
+  /** What SECRETS_DIR holds of a ref now; empty where it isn't set. */
+  readonly dirSecrets: (ref: string) => Promise<DirSecrets>;
+  readonly observe: (result: CommandResult) => void;
+};
+
+/** The state as far as it has been written, by whichever control process. */
+export type SubscriptionView = {
+  get(ref: string): SubscriptionRecord | undefined;
+  all(): readonly SubscriptionRecord[];
+  caughtUp(signal: AbortSignal): Promise<void>;
+};
+
+/** What control writes. Each resolves when all in-sync replicas have it. */
+export type ControlRecords = {
+  storeResult(result: CommandResult, signal: AbortSignal): Promise<void>;
+  /** null forgets the ref. */
+  storeSubscription(ref: string, record: SubscriptionRecord | null, signal: AbortSignal): Promise<void>;
+  storeDeadLetter(
+    record: IncomingRecord,
+    reason: { code: string; message: string },
+    signal: AbortSignal,
+  ): Promise<void>;
+};
+
+/** What an operation works with: one command of one topic. */
+export type OperationContext = ControlParts & {
+  readonly command: Command;
+  /** The topic the command came from: the owner of what it creates. */
+  readonly topic: string;
+  readonly session: CommandSession;
+  readonly signal: AbortSignal;
+};
+
+/** How an operation ended well. */
+export type Settled = {
+  readonly message: string;
+  readonly subscriptionId?: string | null;
+  readonly subscriptions?: readonly ListedSubscription[];
+};
+
+export type Operation = (context: OperationContext) => Promise<Settled>;

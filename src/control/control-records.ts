@@ -1,0 +1,70 @@
+import type { CommandSchemas } from '../avro/command-schemas.ts';
+import type { RecordCodec } from '../avro/record-codec.ts';
+import type { SchemaIds } from '../avro/resolve-ids.ts';
+import { HooklineError } from '../core/errors.ts';
+import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter-headers.ts';
+import type { OutgoingRecord, Publisher } from '../kafka/publisher.ts';
+import { type Backoff, retry } from '../runtime/retry.ts';
+import type { ControlRecords } from './control-parts.ts';
+
+const PUBLISH_DEADLINE_MS = 15_000;
+const SIZE_HINT = 1_024;
+/** 0.5, 1, 2, 4, 5, 5 … s between attempts of 15 s each: what control stores it stores before it goes on. */
+const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 5_000 };
+
+/** Writes results, state and dead letters, for as long as it takes. */
+export function createControlRecords(parts: {
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly prefix: string;
+  readonly schemas: CommandSchemas;
+  readonly ids: SchemaIds;
+  readonly onDelay: (topic: string, error: unknown) => void;
+}): ControlRecords {
+  const { publisher, prefix, schemas, ids } = parts;
+  const store = async (record: OutgoingRecord, signal: AbortSignal) => {
+    await retry(() => publisher.publish(record, PUBLISH_DEADLINE_MS), {
+      backoff: BACKOFF,
+      signal,
+      again: (error) =>
+        error instanceof HooklineError && error.retryable && error.code !== 'PUBLISHER_CLOSED',
+      onFailure: (error) => parts.onDelay(record.topic, error),
+    });
+  };
+  const encode = (schema: { file: string; codec: RecordCodec }, value: object) =>
+    schema.codec.encode(value, ids.of(schema), SIZE_HINT);
+  const headers = toHeaders({ 'content-type': 'application/avro' });
+  return {
+    storeResult: (result, signal) => {
+      const topic = topicName(prefix, OWN_TOPICS.results);
+      const value = encode(schemas.result, result);
+      return store({ topic, key: Buffer.from(result.commandId), value, headers }, signal);
+    },
+    storeSubscription: (ref, record, signal) => {
+      const topic = topicName(prefix, OWN_TOPICS.subscriptions);
+      const value = record && encode(schemas.subscription, record);
+      return store({ topic, key: Buffer.from(ref), value, headers }, signal);
+    },
+    storeDeadLetter: ({ topic, partition, offset, key, value }, reason, signal) => {
+      const why = toHeaders({
+        [NAMES.stage]: 'COMMAND',
+        [NAMES.code]: reason.code,
+        [NAMES.message]: reason.message,
+        [NAMES.topic]: topic,
+        [NAMES.partition]: String(partition),
+        [NAMES.offset]: String(offset),
+        [NAMES.connector]: 'hookline',
+      });
+      const deadLetters = topicName(prefix, OWN_TOPICS.deadLetter);
+      return store(
+        {
+          topic: deadLetters,
+          key: key ?? Buffer.from(`${topic}-${partition}-${offset}`),
+          value,
+          headers: why,
+        },
+        signal,
+      );
+    },
+  };
+}

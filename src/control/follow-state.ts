@@ -1,0 +1,39 @@
+import type { RecordReader } from '../avro/record-reader.ts';
+import { newId } from '../crypto/new-id.ts';
+import type { KafkaClient } from '../kafka/kafkajs-client.ts';
+import { readSubscriptionTable, type SubscriptionTable } from '../subscriptions/state-topic.ts';
+import { type FinishedCommands, followFinishedCommands } from './finished-commands.ts';
+
+type Source = { readonly topic: string; readonly read: RecordReader };
+
+/** What all control processes have written so far: subscriptions, and the commands that have their result. */
+export type FollowedState = {
+  readonly subscriptions: SubscriptionTable;
+  readonly finished: FinishedCommands;
+  stop(): Promise<void>;
+};
+
+export async function followState(parts: {
+  readonly kafka: KafkaClient;
+  readonly subscriptions: Source;
+  readonly results: Source;
+  readonly onUnreadable: (error: unknown, at: string) => void;
+  readonly onFatal: (error: Error) => void;
+}): Promise<FollowedState> {
+  const { kafka, onUnreadable, onFatal } = parts;
+  const ownGroup = () => `hookline-control-${newId()}`;
+  const [subscriptions, finished] = await Promise.all([
+    readSubscriptionTable({
+      ...{ kafka, onUnreadable, onFatal, groupId: ownGroup(), onChange: () => {} },
+      ...parts.subscriptions,
+    }),
+    followFinishedCommands({ ...{ kafka, onUnreadable, onFatal, groupId: ownGroup() }, ...parts.results }),
+  ]);
+  return {
+    subscriptions,
+    finished,
+    async stop() {
+      await Promise.all([subscriptions.stop(), finished.stop()]);
+    },
+  };
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env node
+import { readCommandSchemas } from '../avro/command-schemas.ts';
+import { openRegistry } from '../avro/open-registry.ts';
+import { createRecordReader } from '../avro/record-reader.ts';
+import { resolveSchemaIds } from '../avro/resolve-ids.ts';
+import { readSchemaFiles } from '../avro/schema-files.ts';
+import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import { newId } from '../crypto/new-id.ts';
+import { checkTopics } from '../kafka/check-topics.ts';
+import { openKafka } from '../kafka/open-kafka.ts';
+import { Publisher } from '../kafka/publisher.ts';
+import { subscribe } from '../kafka/subscriber.ts';
+import { openProvider } from '../provider/open-provider.ts';
+import { startAdminServer } from '../runtime/admin-server.ts';
+import { clientLog, createLogger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { nodeSource } from '../runtime/node-source.ts';
+import { createProbes } from '../runtime/probes.ts';
+import { configOrExit, runProcess } from '../runtime/process-shell.ts';
+import { watchPublishing } from '../runtime/publisher-metrics.ts';
+import { createStartGate } from '../runtime/start-gate.ts';
+import { readSealingKeys } from '../subscriptions/follow-keys.ts';
+import { readDirSecrets } from '../subscriptions/secrets-dir.ts';
+import { loadControlConfig } from './config.ts';
+import { createControlRecords } from './control-records.ts';
+import { followState } from './follow-state.ts';
+import { observeControl } from './observe-control.ts';
+import { runCommand } from './run-command.ts';
+
+/** Bytes of records that may wait for the brokers: results and state are small. */
+const BACKLOG_BYTES = 16 * 1024 * 1024;
+const NO_SECRETS = { subscriptionIds: [], signingSecrets: [], encryptionKeys: [] };
+
+const config = configOrExit(() => loadControlConfig(nodeSource(process.env)));
+const schemas = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
+const sealingKeys = configOrExit(() => readSealingKeys(config.control.sealingKeyFile));
+const logger = createLogger({ name: 'hookline-control', level: config.runtime.logLevel });
+
+await runProcess({
+  logger,
+  stopDeadlineMs: config.runtime.stopDeadlineMs,
+  start: async (parts) => {
+    const { prefix } = config.topics;
+    const named = (topic: string) => topicName(prefix, topic);
+    const metrics = createMetrics();
+    const probes = createProbes();
+    const { adminHost: host, adminPort: port } = config.runtime;
+    const admin = parts.add('admin', await startAdminServer({ host, port, probes, metrics }));
+    logger.info({ port: admin.port }, 'admin listening');
+    const observe = observeControl({ logger, metrics });
+
+    const gate = createStartGate({ logger, probes, stopping: parts.stopping });
+    const registry = openRegistry(config.registry);
+    const ids = await gate.pass('the schema registry', () =>
+      resolveSchemaIds(registry, prefix, Object.values(schemas)),
+    );
+    const kafka = openKafka(config.kafka, 'hookline-control', clientLog(logger));
+    const own = [OWN_TOPICS.results, OWN_TOPICS.subscriptions, OWN_TOPICS.deadLetter].map(named);
+    await gate.pass('topics', () => checkTopics(kafka.client, [...config.commandTopics, ...own]));
+
+    const publisher = parts.add(
+      'publisher',
+      new Publisher({
+        openSession: kafka.openSession,
+        backlogBytes: BACKLOG_BYTES,
+        observer: watchPublishing({ logger, metrics }),
+      }),
+    );
+    await gate.pass('the brokers', () => publisher.open(own));
+    probes.readyWhen('kafka', () => publisher.trouble());
+
+    const readerOf = (schema: (typeof schemas)['result']) =>
+      createRecordReader(schema.codec, ids.of(schema), registry);
+    const state = parts.add(
+      'state',
+      await followState({
+        kafka: kafka.client,
+        subscriptions: { topic: named(OWN_TOPICS.subscriptions), read: readerOf(schemas.subscription) },
+        results: { topic: named(OWN_TOPICS.results), read: readerOf(schemas.result) },
+        onUnreadable: observe.unreadable,
+        onFatal: parts.fail,
+      }),
+    );
+    const provider = parts.add(
+      'provider',
+      openProvider({
+        settings: config.provider,
+        newId,
+        onNarrowerScope: observe.narrowerScope,
+        onRequest: observe.request,
+      }),
+    );
+    const { secretsDir, retiredKeysTtlMs } = config.subscriptions;
+    const { dialect } = config.provider;
+    const { publicUrl, commandDeadlineMs } = config.control;
+    const control = {
+      ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
+      subscriptions: state.subscriptions,
+      finished: state.finished,
+      readAvro: readerOf(schemas.command),
+      records: createControlRecords({ publisher, prefix, schemas, ids, onDelay: observe.delayed }),
+      dirSecrets: async (ref: string) =>
+        secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref),
+      observe: observe.finished,
+    };
+    const subscriber = parts.add(
+      'subscriber',
+      await subscribe({
+        kafka: kafka.client,
+        groupId: config.control.groupId,
+        topics: config.commandTopics,
+        handle: (record, signal) => runCommand(record, control, signal),
+        onError: observe.failed,
+        onFatal: parts.fail,
+      }),
+    );
+    probes.aliveWhen('consumer', () => observe.silence(subscriber.silentFor()));
+    logger.info({ topics: config.commandTopics }, 'reading commands');
+    gate.open();
+  },
+});

@@ -1,0 +1,30 @@
+import { HooklineError } from '../../core/errors.ts';
+import type { ListedItem } from '../../provider/provider-api.ts';
+import type { OperationContext } from '../control-parts.ts';
+import { receiverUrl } from '../receiver.ts';
+
+/**
+ * Sees to it that the payment service has no subscription for the ref's address. What stands there is removed where it
+ * is ours, left by a call whose answer was lost.
+ * @throws HooklineError URL_IN_USE where it isn't ours
+ */
+export async function clearAddress(context: OperationContext, isOurs: boolean): Promise<void> {
+  const { session, command } = context;
+  const url = receiverUrl(context, command.ref);
+  for (const item of (await listItems(context)).filter((one) => one.url === url)) {
+    if (!isOurs) throw new HooklineError('URL_IN_USE', item.id);
+    await session.untilDone(() => session.api.remove(item.id));
+  }
+}
+
+/**
+ * What the payment service has.
+ * @throws HooklineError PROVIDER_ANSWER_INVALID where its list doesn't have the dialect's shape
+ */
+export async function listItems({
+  session,
+}: Pick<OperationContext, 'session'>): Promise<readonly ListedItem[]> {
+  const { items } = await session.untilDone(() => session.api.list());
+  if (!items) throw new HooklineError('PROVIDER_ANSWER_INVALID', 'the list of subscriptions');
+  return items;
+}

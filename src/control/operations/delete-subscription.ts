@@ -1,0 +1,26 @@
+import type { OperationContext, Settled } from '../control-parts.ts';
+import { storeState } from '../subscription-state.ts';
+import { clearAddress } from './clear-address.ts';
+
+/** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
+export async function deleteSubscription(context: OperationContext): Promise<Settled> {
+  const { command, session, subscriptions, records, signal } = context;
+  const before = subscriptions.get(command.ref);
+  if (!before) return { message: 'nothing to delete: the ref has no subscription' };
+  const { subscriptionId } = before;
+  if (before.state === 'RETIRED')
+    return { message: 'nothing to delete: it was deleted before', subscriptionId };
+  if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId };
+  if (before.state === 'REQUESTED' || subscriptionId === null) {
+    // A create that came to no end: what it may have left has our address.
+    await clearAddress(context, true);
+    await records.storeSubscription(command.ref, null, signal);
+    return { message: 'deleted: its creation had not come to an end' };
+  }
+  const outcome = await session.untilDone(() => session.api.remove(subscriptionId));
+  // The keys stay with it: deliveries that are under way are still verified by them.
+  const { events, sealedKeys } = before;
+  await storeState(context, { state: 'RETIRED', subscriptionId, events, sealedKeys });
+  const isGone = outcome.judgement === 'gone';
+  return { message: isGone ? 'deleted: the payment service no longer had it' : 'deleted', subscriptionId };
+}

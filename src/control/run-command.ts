@@ -1,0 +1,73 @@
+import type { Command, CommandPlace } from '../core/command.ts';
+import { HooklineError } from '../core/errors.ts';
+import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import { checkCommand } from './check-command.ts';
+import { type CommandSession, createCommandSession } from './command-session.ts';
+import type { ControlParts, Settled } from './control-parts.ts';
+import { isSamePlace } from './finished-commands.ts';
+import { OPERATIONS } from './operations.ts';
+import { readCommand } from './read-command.ts';
+import { resultOf, resultOfPoison } from './result-of.ts';
+
+/**
+ * The whole way of one command: read, checked, carried out, and its one terminal result stored. When this resolves
+ * the record may be committed; when it rejects the command comes again, here or elsewhere.
+ */
+export async function runCommand(
+  record: IncomingRecord,
+  parts: ControlParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const receivedAt = Date.now();
+  const place: CommandPlace = {
+    topic: record.topic,
+    partition: record.partition,
+    offset: Number(record.offset),
+  };
+  const read = await readCommand(record, parts.readAvro);
+  await Promise.all([parts.finished.caughtUp(signal), parts.subscriptions.caughtUp(signal)]);
+  const commandId = read.ok ? read.command.commandId : read.commandId;
+  const earlier = commandId === null ? undefined : parts.finished.placeOf(commandId);
+  // Its result was stored, and the commit was lost.
+  if (earlier && isSamePlace(earlier, place)) return;
+  if (!read.ok) await parts.records.storeDeadLetter(record, read.reason, signal);
+  if (commandId === null) return;
+  const result = read.ok
+    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, parts, signal)
+    : resultOfPoison(read, { commandId, receivedAt, place });
+  await parts.records.storeResult(result, signal);
+  parts.observe(result);
+}
+
+type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boolean };
+
+async function settle(
+  command: Command,
+  circumstances: Circumstances,
+  parts: ControlParts,
+  signal: AbortSignal,
+) {
+  const { call, dialect, commandDeadlineMs: deadlineMs } = parts;
+  const session = createCommandSession({ call, dialect, deadlineMs, signal });
+  const end = await carryOut(command, circumstances, session, parts, signal);
+  return resultOf(command, end, { ...circumstances, ...session.made() });
+}
+
+/** How the command ended, well or not; what no result stands for rejects, and the command comes again. */
+async function carryOut(
+  command: Command,
+  { place, isDuplicate }: Circumstances,
+  session: CommandSession,
+  parts: ControlParts,
+  signal: AbortSignal,
+): Promise<Settled | HooklineError> {
+  try {
+    if (isDuplicate) throw new HooklineError('COMMAND_DUPLICATE');
+    const context = { ...parts, command, topic: place.topic, session, signal };
+    checkCommand(context);
+    return await OPERATIONS[command.type](context);
+  } catch (error) {
+    if (error instanceof HooklineError && error.result) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+import { Fault } from '../core/env.ts';
+import { integer, list, path, setting, text } from '../core/env-settings.ts';
+
+export const controlSettings = {
+  publicUrl: setting(
+    'PUBLIC_URL',
+    {
+      about:
+        'address under which the payment service reaches ingress; receivers are {PUBLIC_URL}/webhooks/{ref}',
+    },
+    (value) => {
+      const url = URL.parse(value);
+      if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+        throw new Fault(`is ${JSON.stringify(value)}: give an https address without query and credentials.`);
+      }
+      return value.replace(/\/+$/, '');
+    },
+  ),
+  commandTopics: list(
+    'COMMAND_TOPICS',
+    {
+      about: 'topics that commands are read from, by full name; empty means {TOPIC_PREFIX}.commands',
+      fallback: '',
+    },
+    (name) => name,
+  ),
+  commandDeadlineMs: integer('COMMAND_DEADLINE_MS', {
+    about: 'longest time that a command waits for the payment service before it has FAILED',
+    fallback: '600000',
+    min: 1,
+  }),
+  groupId: text('CONTROL_GROUP_ID', {
+    about: 'consumer group that control processes share',
+    fallback: 'hookline-control',
+  }),
+  sealingKeyFile: path('SEALING_KEY_FILE', {
+    about:
+      'file with the key that seals subscription secrets in Kafka: 32 bytes as hex, base64 or text; one per line',
+  }),
+};

@@ -1,0 +1,61 @@
+/** What a team can ask control for. */
+export const COMMAND_TYPES = [
+  'subscription.create',
+  'subscription.update',
+  'subscription.delete',
+  'subscription.list',
+  'subscription.adopt',
+  'webhook.replay',
+] as const;
+export type CommandType = (typeof COMMAND_TYPES)[number];
+
+/** A command that has been read and is complete in itself; whether it may be carried out is another question. */
+export type Command = {
+  readonly commandId: string;
+  readonly type: CommandType;
+  /** Empty of `subscription.list` alone. */
+  readonly ref: string;
+  readonly events: readonly string[] | null;
+  readonly executionIds: readonly string[] | null;
+  readonly extra: Readonly<Record<string, unknown>>;
+  readonly issuedBy: string | null;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number | null;
+  readonly dryRun: boolean;
+  /** Fields that nobody knows: passed over, and said in the result. */
+  readonly unknownFields: readonly string[];
+};
+
+/** Where a command stands in Kafka: the same place again is the same command, not a duplicate. */
+export type CommandPlace = { readonly topic: string; readonly partition: number; readonly offset: number };
+
+export const RESULT_STATUSES = ['SUCCEEDED', 'REJECTED', 'FAILED', 'EXPIRED', 'DUPLICATE'] as const;
+export type ResultStatus = (typeof RESULT_STATUSES)[number];
+
+/** The one terminal answer to a command (schemas/commands/command-result.avsc). */
+export type CommandResult = {
+  readonly commandId: string;
+  readonly type: string;
+  readonly ref: string | null;
+  readonly status: ResultStatus;
+  readonly subscriptionId: string | null;
+  readonly httpStatus: number | null;
+  readonly errorCode: string | null;
+  readonly message: string | null;
+  readonly attempts: number;
+  readonly subscriptions: readonly ListedSubscription[] | null;
+  readonly issuedBy: string | null;
+  readonly dryRun: boolean;
+  readonly receivedAt: number;
+  readonly finishedAt: number;
+  readonly commandTopic: string;
+  readonly commandPartition: number;
+  readonly commandOffset: number;
+};
+
+export type ListedSubscription = {
+  readonly subscriptionId: string;
+  readonly url: string | null;
+  readonly events: readonly string[] | null;
+  readonly ref: string | null;
+};

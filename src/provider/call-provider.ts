@@ -1,0 +1,89 @@
+import type { Http, HttpAnswer, HttpRequest } from './http.ts';
+import { type Judgement, judgeStatus, retryAfterMs } from './judge-answer.ts';
+import type { TokenSource } from './token-source.ts';
+
+/** One call, judged. `body` is the answer's JSON, or undefined where it has none. */
+export type Outcome = {
+  readonly judgement: Judgement;
+  /** null where no answer came. */
+  readonly status: number | null;
+  readonly body: unknown;
+  /** Why, in words without a secret. */
+  readonly why: string;
+  readonly retryAfterMs: number | null;
+};
+
+export type ProviderCall = (
+  request: Pick<HttpRequest, 'method'> & { readonly path: string; readonly body?: unknown },
+) => Promise<Outcome>;
+
+/**
+ * Calls the management API with the one token; a token that isn't taken is replaced once, by a fresh one.
+ * @throws HooklineError TOKEN_REFUSED, TOKEN_UNAVAILABLE; what the API does is in the outcome
+ */
+export function createProviderCall(parts: {
+  readonly baseUrl: string;
+  readonly http: Http;
+  readonly tokens: TokenSource;
+  readonly onRequest: (operation: string, outcome: string) => void;
+}): ProviderCall {
+  const once: ProviderCall = async ({ method, path, body }) => {
+    const token = await parts.tokens.get();
+    const headers = {
+      authorization: `Bearer ${token}`,
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const request = {
+      method,
+      url: `${parts.baseUrl}${path}`,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    const operation = `${method} ${path.split('/')[1]}`;
+    try {
+      const outcome = judge(await parts.http.send(request));
+      parts.onRequest(operation, outcome.judgement);
+      if (outcome.judgement === 'unauthorised') parts.tokens.reject(token);
+      return outcome;
+    } catch (error) {
+      return {
+        judgement: 'unknown',
+        status: null,
+        body: undefined,
+        why: noAnswer(error),
+        retryAfterMs: null,
+      };
+    }
+  };
+  return async (request) => {
+    const outcome = await once(request);
+    return outcome.judgement === 'unauthorised' ? once(request) : outcome;
+  };
+}
+
+function judge(answer: HttpAnswer): Outcome {
+  const { status } = answer;
+  const body = parseJson(answer.body);
+  return {
+    judgement: judgeStatus(status),
+    status,
+    body,
+    why: `the payment service answered ${status}`,
+    retryAfterMs: retryAfterMs(answer, Date.now()),
+  };
+}
+
+/** The bodies of errors aren't shown by the interface, and quoted nowhere: who knows what stands in them. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function noAnswer(error: unknown): string {
+  const { code, message, name } = error as { code?: string; message?: string; name?: string };
+  return `the payment service did not answer (${code ?? (name === 'TimeoutError' ? 'time-out' : message)})`;
+}

@@ -1,0 +1,134 @@
+import { parsePointer } from '../core/json-pointer.ts';
+import { placeholdersIn } from './template.ts';
+
+/** A JSON pointer into an answer, read into its steps. */
+type Pointer = readonly string[];
+type Template = Readonly<Record<string, unknown>>;
+
+/**
+ * The one place for what the payment service's interface doesn't show of the management operations: the shapes of
+ * their requests and answers, and how it spells events.
+ */
+export type Dialect = {
+  readonly create: {
+    readonly body: Template;
+    readonly response: { readonly id: Pointer; readonly signingSecret: Pointer };
+  };
+  readonly update: { readonly body: Template };
+  readonly list: {
+    readonly items: Pointer;
+    readonly id: Pointer;
+    readonly url: Pointer;
+    readonly events: Pointer;
+  };
+  readonly replay: { readonly body: Template };
+  /** Our name of an event, and the service's. */
+  readonly eventNames: Readonly<Record<string, string>>;
+};
+
+const DEFAULTS = {
+  create: {
+    body: { url: '{url}', events: '{events}', encryptionKey: '{encryptionKey}' },
+    response: { id: '/id', signingSecret: '/signingSecret' },
+  },
+  update: { body: { url: '{url}', events: '{events}' } },
+  list: { items: '', id: '/id', url: '/url', events: '/events' },
+  replay: { body: { executionId: '{executionId}' } },
+  eventNames: {
+    'payment-status': 'payment_status',
+    'accounts-entries': 'accounts-entries',
+    'collection-status': 'collection-status',
+  },
+};
+
+/** What a template may ask for, by operation. */
+const PLACEHOLDERS: Readonly<Record<string, readonly string[]>> = {
+  create: ['url', 'events', 'encryptionKey', 'ref'],
+  update: ['url', 'events', 'encryptionKey', 'ref', 'subscriptionId'],
+  replay: ['executionId', 'ref', 'subscriptionId'],
+};
+
+/**
+ * Reads a dialect file: JSON that overrides the default key by key; a `body` is replaced whole.
+ * @throws Error with every fault, each by its key
+ */
+export function parseDialect(text: string): Dialect {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    throw new Error('is no JSON.');
+  }
+  const faults: string[] = [];
+  const raw = override(DEFAULTS, given, '', faults);
+  const dialect = build(raw, faults);
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  return dialect;
+}
+
+type Raw = typeof DEFAULTS;
+
+function override<T extends object>(base: T, given: unknown, path: string, faults: string[]): T {
+  if (given === undefined) return base;
+  if (!isObject(given)) {
+    faults.push(`${path || 'the file'} must be an object`);
+    return base;
+  }
+  const open = path === 'eventNames';
+  for (const key of Object.keys(given)) {
+    if (!open && !Object.hasOwn(base, key))
+      faults.push(`${join(path, key)} is unknown: use ${Object.keys(base).join(', ')}`);
+  }
+  const merged = { ...base } as Record<string, unknown>;
+  for (const [key, value] of Object.entries(given)) {
+    const inner = (base as Record<string, unknown>)[key];
+    merged[key] = isObject(inner) && key !== 'body' ? override(inner, value, join(path, key), faults) : value;
+  }
+  return merged as T;
+}
+
+function build(raw: Raw, faults: string[]): Dialect {
+  const pointer = (path: string, text: unknown): Pointer => {
+    const steps = typeof text === 'string' ? parsePointer(text) : null;
+    if (!steps) faults.push(`${path} must be a JSON pointer (RFC 6901), such as /data/id`);
+    return steps ?? [];
+  };
+  const template = (operation: string, body: unknown): Template => {
+    if (!isObject(body)) faults.push(`${operation}.body must be an object`);
+    const known = PLACEHOLDERS[operation] ?? [];
+    for (const name of placeholdersIn(body)) {
+      if (!known.includes(name))
+        faults.push(`${operation}.body asks for {${name}}: known are ${known.join(', ')}`);
+    }
+    return isObject(body) ? body : {};
+  };
+  for (const [name, spelling] of Object.entries(raw.eventNames)) {
+    if (typeof spelling !== 'string' || spelling === '')
+      faults.push(`eventNames.${name} must be a non-empty string`);
+  }
+  return {
+    create: {
+      body: template('create', raw.create.body),
+      response: {
+        id: pointer('create.response.id', raw.create.response.id),
+        signingSecret: pointer('create.response.signingSecret', raw.create.response.signingSecret),
+      },
+    },
+    update: { body: template('update', raw.update.body) },
+    list: {
+      items: pointer('list.items', raw.list.items),
+      id: pointer('list.id', raw.list.id),
+      url: pointer('list.url', raw.list.url),
+      events: pointer('list.events', raw.list.events),
+    },
+    replay: { body: template('replay', raw.replay.body) },
+    eventNames: raw.eventNames,
+  };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const join = (path: string, key: string) => (path === '' ? key : `${path}.${key}`);
+
+export const DEFAULT_DIALECT: Dialect = parseDialect('{}');

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'undici';
+
+export type HttpRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
+
+export type HttpAnswer = {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly body: string;
+};
+
+/**
+ * Sends one request, within REQUEST_TIMEOUT_MS. Rejects where no whole answer came: the effect is then unknown, so that
+ * nobody else may cut it short. Redirects are not followed.
+ */
+export type Http = {
+  send(request: HttpRequest): Promise<HttpAnswer>;
+  stop(): Promise<void>;
+};
+
+/** Of one request, from the connection to the last byte of the answer. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** An answer of the management API; more is not read. */
+const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
+
+export function createHttp(options: { caFile: string | undefined }): Http {
+  const agent = new Agent({
+    connect: {
+      timeout: 5_000,
+      ...(options.caFile === undefined ? {} : { ca: readFileSync(options.caFile, 'utf8') }),
+    },
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    bodyTimeout: REQUEST_TIMEOUT_MS,
+    maxResponseSize: MOST_ANSWER_BYTES,
+    // Its requests are rare: a connection that waited for minutes is more likely dead than alive.
+    keepAliveTimeout: 4_000,
+  });
+  return {
+    async send({ method, url, headers, body }) {
+      const answer = await request(url, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        dispatcher: agent,
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      const retryAfter = answer.headers['retry-after'];
+      return {
+        status: answer.statusCode,
+        retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+        body: await answer.body.text(),
+      };
+    },
+    stop: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,81 @@
+import { resolvePointer } from '../core/json-pointer.ts';
+import type { Outcome, ProviderCall } from './call-provider.ts';
+import type { Dialect } from './dialect.ts';
+import { fillTemplate, type TemplateValues } from './template.ts';
+
+/** A subscription as the service lists it. */
+export type ListedItem = {
+  readonly id: string;
+  readonly url: string | null;
+  readonly events: readonly string[] | null;
+};
+
+/** What the service makes of a create request; the secret may come another way than its answer. */
+export type CreatedItem = { readonly id: string; readonly signingSecret: string | undefined };
+
+/** The operations of section 4.2, in the words of the dialect. Each is one call and its judgement. */
+export type ProviderApi = {
+  create(values: TemplateValues, extra: object): Promise<Outcome & { created: CreatedItem | null }>;
+  update(id: string, values: TemplateValues, extra: object): Promise<Outcome>;
+  remove(id: string): Promise<Outcome>;
+  /** `items` is null where the answer doesn't have the dialect's shape. */
+  list(): Promise<Outcome & { items: readonly ListedItem[] | null }>;
+  replay(values: TemplateValues, extra: object): Promise<Outcome>;
+};
+
+export function createProviderApi(call: ProviderCall, dialect: Dialect): ProviderApi {
+  const body = (template: unknown, values: TemplateValues, extra: object) => ({
+    ...(fillTemplate(template, values) as object),
+    ...extra,
+  });
+  const item = (id: string) => `/subscription/${encodeURIComponent(id)}`;
+  return {
+    async create(values, extra) {
+      const request = {
+        method: 'POST',
+        path: '/subscriptions',
+        body: body(dialect.create.body, values, extra),
+      } as const;
+      const outcome = await call(request);
+      return { ...outcome, created: readCreated(outcome, dialect) };
+    },
+    update: (id, values, extra) =>
+      call({ method: 'PUT', path: item(id), body: body(dialect.update.body, values, extra) }),
+    remove: (id) => call({ method: 'DELETE', path: item(id) }),
+    async list() {
+      const outcome = await call({ method: 'GET', path: '/subscriptions' });
+      return { ...outcome, items: readItems(outcome, dialect) };
+    },
+    replay: (values, extra) =>
+      call({
+        method: 'POST',
+        path: '/executions/replay-execution',
+        body: body(dialect.replay.body, values, extra),
+      }),
+  };
+}
+
+function readCreated({ body }: Outcome, { create }: Dialect): CreatedItem | null {
+  const id = resolvePointer(body, create.response.id);
+  const signingSecret = resolvePointer(body, create.response.signingSecret);
+  if (typeof id !== 'string') return null;
+  return { id, signingSecret: typeof signingSecret === 'string' ? signingSecret : undefined };
+}
+
+function readItems({ body }: Outcome, { list }: Dialect): readonly ListedItem[] | null {
+  const items = resolvePointer(body, list.items);
+  if (!Array.isArray(items)) return null;
+  const read: ListedItem[] = [];
+  for (const item of items as unknown[]) {
+    const id = resolvePointer(item, list.id);
+    const url = resolvePointer(item, list.url);
+    const events = resolvePointer(item, list.events);
+    if (typeof id !== 'string') return null;
+    read.push({
+      id,
+      url: typeof url === 'string' ? url : null,
+      events: Array.isArray(events) ? events.filter((event) => typeof event === 'string') : null,
+    });
+  }
+  return read;
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { type EnvReader, Fault, type ValuesOf } from '../core/env.ts';
+import { oneOf, optional, path, setting, text, url } from '../core/env-settings.ts';
+import { DEFAULT_DIALECT, parseDialect } from './dialect.ts';
+
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA'] as const;
+
+export const providerSettings = {
+  authUrl: url('PROVIDER_AUTH_URL', { about: "address of the payment service's authentication API" }),
+  baseUrl: url('PROVIDER_BASE_URL', { about: "address of the payment service's webhook management API" }),
+  scope: text('PROVIDER_SCOPE', { about: 'scopes to ask a token for, separated by spaces' }),
+  grantType: text('PROVIDER_GRANT_TYPE', {
+    about: 'grant_type of the token request',
+    fallback: 'client_credentials',
+  }),
+  clientAssertionType: text('PROVIDER_CLIENT_ASSERTION_TYPE', {
+    about: 'client_assertion_type of the token request',
+    fallback: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  }),
+  jwtFile: optional(
+    path('PROVIDER_JWT_FILE', {
+      about: 'file with the predefined JWT Bearer token; read anew for each token request',
+    }),
+  ),
+  jwtKeyFile: optional(
+    path('PROVIDER_JWT_KEY_FILE', { about: 'PEM file (PKCS #8) with the private key to sign JWTs with' }),
+  ),
+  jwtIssuer: optional(text('PROVIDER_JWT_ISSUER', { about: 'iss of a signed JWT' })),
+  jwtSubject: optional(
+    text('PROVIDER_JWT_SUBJECT', { about: 'sub of a signed JWT; the issuer, where it is unset' }),
+  ),
+  jwtAudience: optional(
+    text('PROVIDER_JWT_AUDIENCE', { about: 'aud of a signed JWT; the token address, where it is unset' }),
+  ),
+  jwtKeyId: optional(text('PROVIDER_JWT_KEY_ID', { about: 'kid in the header of a signed JWT' })),
+  jwtAlgorithm: oneOf('PROVIDER_JWT_ALGORITHM', {
+    about: 'how a JWT is signed',
+    fallback: 'RS256',
+    values: ALGORITHMS,
+  }),
+  caFile: optional(
+    path('PROVIDER_CA_FILE', { about: "PEM file with the payment service's certificate authority" }),
+  ),
+  dialect: setting(
+    'PROVIDER_DIALECT_FILE',
+    { about: "JSON file that changes the management operations' shapes key by key", fallback: '' },
+    (file, source) => {
+      if (file === '') return DEFAULT_DIALECT;
+      const unreadable = source.fileFault(file);
+      if (unreadable) throw new Fault(`names ${JSON.stringify(file)}, which can't be read (${unreadable}).`);
+      try {
+        return parseDialect(readFileSync(file, 'utf8'));
+      } catch (error) {
+        throw new Fault(`(${file}): ${(error as Error).message}`);
+      }
+    },
+  ),
+};
+
+export type ProviderSettings = ValuesOf<typeof providerSettings>;
+
+/** What only several variables together show. */
+export function checkProviderSettings(settings: ProviderSettings, reader: EnvReader): void {
+  if ((settings.jwtFile === undefined) === (settings.jwtKeyFile === undefined)) {
+    reader.fault(
+      'Set one of PROVIDER_JWT_FILE (a predefined JWT) and PROVIDER_JWT_KEY_FILE (a key to sign with).',
+    );
+  }
+  if (settings.jwtKeyFile !== undefined && settings.jwtIssuer === undefined) {
+    reader.fault('PROVIDER_JWT_KEY_FILE needs PROVIDER_JWT_ISSUER: whose JWT is it?');
+  }
+}

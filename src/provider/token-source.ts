@@ -1,0 +1,109 @@
+import { HooklineError } from '../core/errors.ts';
+import type { Assertion } from './assertion.ts';
+import type { Http, HttpAnswer } from './http.ts';
+
+/** One access token for all callers. */
+export type TokenSource = {
+  /** The token, fetched where there is none or its time is nearly up. Throws TOKEN_REFUSED, TOKEN_UNAVAILABLE. */
+  get(): Promise<string>;
+  /** The service didn't take this token: the next call fetches a fresh one. */
+  reject(token: string): void;
+};
+
+export type TokenSettings = {
+  readonly authUrl: string;
+  readonly scope: string;
+  readonly grantType: string;
+  readonly clientAssertionType: string;
+};
+
+/** A token is renewed when so much of its life is left, or a tenth of it where that is less. */
+const RENEW_BEFORE_S = 60;
+/** Where the answer doesn't say how long it lives. */
+const DEFAULT_LIFETIME_S = 300;
+
+type Held = { readonly token: string; readonly renewAt: number };
+
+export function createTokenSource(parts: {
+  readonly settings: TokenSettings;
+  readonly http: Http;
+  readonly assertion: Assertion;
+  /** Scopes that were asked for and not granted. */
+  readonly onNarrowerScope: (missing: readonly string[]) => void;
+  readonly now?: () => number;
+}): TokenSource {
+  const { settings, now = Date.now } = parts;
+  let held: Held | undefined;
+  let fetching: Promise<Held> | undefined;
+  const fetch = async (): Promise<Held> => {
+    try {
+      const answer = readTokenAnswer(await requestToken(parts));
+      const missing = settings.scope
+        .split(' ')
+        .filter((scope) => answer.scope && !answer.scope.includes(scope));
+      if (missing.length > 0) parts.onNarrowerScope(missing);
+      const margin = Math.min(RENEW_BEFORE_S, answer.expiresIn / 10);
+      held = { token: answer.token, renewAt: now() + (answer.expiresIn - margin) * 1_000 };
+      return held;
+    } finally {
+      fetching = undefined;
+    }
+  };
+  return {
+    async get() {
+      if (held && now() < held.renewAt) return held.token;
+      // One request for all who wait.
+      fetching ??= fetch();
+      return (await fetching).token;
+    },
+    reject(token) {
+      if (held?.token === token) held = undefined;
+    },
+  };
+}
+
+/** POST {auth_url}/oauth/token as section 4.1 has it: four form fields, no Authorization header. */
+async function requestToken({
+  settings,
+  http,
+  assertion,
+}: Parameters<typeof createTokenSource>[0]): Promise<HttpAnswer> {
+  const body = new URLSearchParams({
+    grant_type: settings.grantType,
+    scope: settings.scope,
+    client_assertion_type: settings.clientAssertionType,
+    client_assertion: await assertion(),
+  });
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
+  const url = `${settings.authUrl}/oauth/token`;
+  try {
+    return await http.send({ method: 'POST', url, headers, body: body.toString() });
+  } catch (error) {
+    throw new HooklineError('TOKEN_UNAVAILABLE', (error as Error).message, { cause: error });
+  }
+}
+
+/** The answer is never quoted: it holds the token. */
+function readTokenAnswer({ status, body }: HttpAnswer) {
+  if (status === 429 || status >= 500) throw new HooklineError('TOKEN_UNAVAILABLE', `status ${status}`);
+  if (status !== 200) throw new HooklineError('TOKEN_REFUSED', `status ${status}`);
+  const answer = parseObject(body);
+  const { access_token: token, expires_in: expiresIn, scope } = answer ?? {};
+  if (typeof token !== 'string' || token === '')
+    throw new HooklineError('TOKEN_UNAVAILABLE', 'the answer has no access_token');
+  const seconds = Number(expiresIn);
+  return {
+    token,
+    expiresIn: Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_LIFETIME_S,
+    scope: typeof scope === 'string' ? scope.split(' ') : undefined,
+  };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const json: unknown = JSON.parse(text);
+    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
