@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/env.ts';
 import { HooklineError } from '../core/errors.ts';
+import { addCommandCommand } from './command-command.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
+import { addTailCommand } from './tail-command.ts';
 import { addTopicsCommand } from './topics-command.ts';
 
 /**
@@ -41,5 +43,7 @@ function createProgram(shell: Shell, run: Run): Command {
     .showHelpAfterError('(hookline --help lists the commands)');
   addTopicsCommand(program, shell, run);
   addSchemasCommand(program, shell, run);
+  addCommandCommand(program, shell, run);
+  addTailCommand(program, shell, run);
   return program;
 }

@@ -18,6 +18,8 @@ export type FollowerParts = {
   readonly groupId: string;
   /** One record after the other, each once. A rejected one comes again. */
   readonly onRecord: (record: IncomingRecord) => void | Promise<void>;
+  /** Begins at the topic's present end instead of its beginning: only what comes after the start is handed over. */
+  readonly onlyNew?: boolean;
   /** The consumer has ended for good: only a new process reads on. */
   readonly onFatal: (error: Error) => void;
 };
@@ -54,6 +56,11 @@ export async function followTopic(parts: FollowerParts): Promise<TopicFollower> 
     if (!payload.restart) parts.onFatal(payload.error);
   });
   await Promise.all([admin.connect(), consumer.connect()]);
+  if (parts.onlyNew) {
+    for (const { partition, high } of await admin.fetchTopicOffsets(topic))
+      positions.set(partition, BigInt(high));
+  }
+  const starts = [...positions];
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   await consumer.run({
     autoCommit: false,
@@ -65,6 +72,7 @@ export async function followTopic(parts: FollowerParts): Promise<TopicFollower> 
       advance(positions, partition, offset + 1n);
     },
   });
+  for (const [partition, offset] of starts) consumer.seek({ topic, partition, offset: String(offset) });
   return {
     async caughtUp(signal) {
       const ends = await admin.fetchTopicOffsets(topic);

@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import { createWriterReader, type RecordReader } from '../avro/record-reader.ts';
+import { topicName } from '../core/topics.ts';
+import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import { followTopic } from '../kafka/topic-follower.ts';
+import { connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
+import { jsonValue } from './print-rows.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
+
+type Options = { fromBeginning?: boolean; limit?: string; key?: string; json?: boolean };
+
+export function addTailCommand(program: Command, shell: Shell, run: Run): void {
+  program
+    .command('tail')
+    .description('shows the records of a topic as they come: decoded, with their headers')
+    .argument('<topic>', 'full name, or the part behind TOPIC_PREFIX')
+    .option('--from-beginning', 'begins with the oldest record')
+    .option('--limit <n>', 'ends after so many records')
+    .option('--key <key>', 'only records with this key')
+    .option('--json', 'print a JSON object per line')
+    .action(run((topic: string, options: Options) => tail(shell, topic, options)));
+}
+
+async function tail(shell: Shell, given: string, options: Options): Promise<ExitCode> {
+  const limit = options.limit === undefined ? Number.POSITIVE_INFINITY : Number(options.limit);
+  if (!(limit >= 1))
+    throw new UsageError(`--limit is ${JSON.stringify(options.limit)}: give a whole number from 1.`);
+  const config = loadCliConfig(shell);
+  const { prefix } = config.topics;
+  const topic = given.startsWith(`${prefix}.`) ? given : topicName(prefix, given);
+  const read = createWriterReader(connectRegistry(config));
+  const end = Promise.withResolvers<void>();
+  shell.signal.addEventListener('abort', () => end.resolve());
+  let shown = 0;
+  const follower = await followTopic({
+    kafka: connectKafka(config).client,
+    topic,
+    groupId: ownGroup(),
+    onlyNew: options.fromBeginning !== true,
+    onRecord: async (record) => {
+      if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
+      shown++;
+      shell.print(show(await describe(record, read), options.json === true));
+      if (shown >= limit) end.resolve();
+    },
+    onFatal: end.reject,
+  });
+  shell.note(`following ${topic}; Ctrl-C ends`);
+  await end.promise;
+  await follower.stop();
+  return 0;
+}
+
+async function describe(record: IncomingRecord, read: RecordReader) {
+  const { topic, partition, offset, key, headers, value } = record;
+  const time = new Date(record.timestamp).toISOString();
+  return {
+    topic,
+    partition,
+    offset,
+    time,
+    key: key?.toString() ?? null,
+    headers,
+    value: await readValue(value, read),
+  };
+}
+
+/** Avro where it is that, else JSON or text, else base64: dead letters hold whatever arrived. */
+async function readValue(value: Buffer | null, read: RecordReader): Promise<unknown> {
+  if (value === null) return null;
+  try {
+    return await read(value);
+  } catch {
+    const text = value.toString('utf8');
+    if (!Buffer.from(text).equals(value)) return { bytes: value.length, base64: value.toString('base64') };
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+}
+
+type Described = Awaited<ReturnType<typeof describe>>;
+
+function show(record: Described, json: boolean): string {
+  if (json) return JSON.stringify(record, jsonValue);
+  const { topic, partition, offset, time, key, headers, value } = record;
+  const head = `${topic}[${partition}]@${offset}  ${time}  key ${key}`;
+  const lines = Object.entries(headers).map(([name, text]) => `  ${name}: ${text}`);
+  return [head, ...lines, indent(JSON.stringify(value, jsonValue, 2)), ''].join('\n');
+}
+
+const indent = (text: string) => text.replaceAll(/^/gm, '  ');
