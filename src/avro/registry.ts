@@ -76,5 +76,6 @@ function classify(error: unknown, url: string): HooklineError {
     return new HooklineError('REGISTRY_REFUSED', undefined, { cause: error });
   if (status === 409 || status === 422)
     return new HooklineError('SCHEMA_INCOMPATIBLE', message, { cause: error });
-  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${message}`, { cause: error });
+  const why = message?.replace(/^.* - (Error, status 400: )?/, '');
+  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
 }

@@ -16,7 +16,7 @@ export function printRows(
     style: { head: [], border: [], 'padding-left': 0 },
   });
   for (const row of rows) table.push(columns.map((column) => cell(row[column])));
-  shell.print(table.toString());
+  shell.print(table.toString().replaceAll(/ +$/gm, ''));
 }
 
 /** JSON as the CLI prints it: offsets as numbers or, beyond 2^53, as strings; bytes as base64. */

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { ConfigError } from '../core/env.ts';
+import { examineClock } from './doctor/examine-clock.ts';
+import { examineKafka } from './doctor/examine-kafka.ts';
+import { examineProvider } from './doctor/examine-provider.ts';
+import { examineRegistry } from './doctor/examine-registry.ts';
+import { examineSecrets } from './doctor/examine-secrets.ts';
+import { type Examination, type Finding, fault, inWords } from './doctor/finding.ts';
+import { printRows } from './print-rows.ts';
+import type { ExitCode, Run, Shell } from './shell.ts';
+
+const EXAMINATIONS: Readonly<Record<string, Examination>> = {
+  kafka: examineKafka,
+  registry: examineRegistry,
+  secrets: examineSecrets,
+  provider: examineProvider,
+  clock: examineClock,
+};
+
+export function addDoctorCommand(program: Command, shell: Shell, run: Run): void {
+  program
+    .command('doctor')
+    .description('looks at all that Hookline stands on; each finding names its mend; exit code 1 on a fault')
+    .option('--json', 'print JSON')
+    .action(run((options: { json?: boolean }) => examine(shell, options.json === true)));
+}
+
+async function examine(shell: Shell, json: boolean): Promise<ExitCode> {
+  const examined = await Promise.all(
+    Object.entries(EXAMINATIONS).map(([name, look]) => orFault(name, look, shell)),
+  );
+  const findings = [
+    ...new Map(examined.flat().map((finding) => [JSON.stringify(finding), finding])).values(),
+  ];
+  printRows(shell, json, findings);
+  const faults = findings.filter((finding) => finding.state === 'FAULT').length;
+  shell.note(faults === 0 ? 'No faults.' : `${faults} fault(s).`);
+  return faults === 0 ? 0 : 1;
+}
+
+/** An examination that can't be made is a finding too: the others go on. */
+async function orFault(name: string, look: Examination, shell: Shell): Promise<Finding[]> {
+  try {
+    return await look(shell);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) return [fault(name, inWords(error), 'see the finding')];
+    return error.faults.map((finding) => fault('configuration', finding, 'set the variable'));
+  }
+}

@@ -1,0 +1,47 @@
+import { statSync } from 'node:fs';
+import { envReader } from '../../core/env.ts';
+import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
+import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
+import { subscriptionSettings } from '../../subscriptions/settings.ts';
+import { type Examination, type Finding, fault, inWords, ok, skipped, warning } from './finding.ts';
+
+/** Whether the secret files can be used, and are nobody else's to read. */
+export const examineSecrets: Examination = async ({ source }) => {
+  const reader = envReader(source);
+  const { secretsDir, sealingKeyFile } = reader.read(subscriptionSettings);
+  reader.done({});
+  const findings: Finding[] = [];
+  if (sealingKeyFile === undefined) findings.push(skipped('sealing key', 'SEALING_KEY_FILE is not set'));
+  else findings.push(...examineSealingKey(sealingKeyFile));
+  if (secretsDir === undefined) findings.push(skipped('secrets', 'SECRETS_DIR is not set'));
+  else for (const ref of await listRefs(secretsDir)) findings.push(await examineRef(secretsDir, ref));
+  return findings;
+};
+
+function examineSealingKey(path: string): Finding[] {
+  try {
+    const { all } = readSealingKeys(path);
+    return [ok('sealing key', `${all.length} key(s)`), ...examineMode('sealing key', path)];
+  } catch (error) {
+    return [fault('sealing key', inWords(error), 'write a key: openssl rand -hex 32')];
+  }
+}
+
+function examineMode(check: string, path: string): Finding[] {
+  const mode = statSync(path).mode & 0o077;
+  return mode === 0 ? [] : [warning(check, `${path} can be read by others`, `chmod 600 ${path}`)];
+}
+
+async function examineRef(dir: string, ref: string): Promise<Finding> {
+  const check = `secrets of ${ref}`;
+  try {
+    const { subscriptionIds, signingSecrets, encryptionKeys } = await readDirSecrets(dir, ref);
+    const counts = `${subscriptionIds.length} subscription id(s), ${signingSecrets.length} signing secret(s), ${encryptionKeys.length} encryption key(s)`;
+    if (subscriptionIds.length > 0 && signingSecrets.length === 0) {
+      return warning(check, counts, `write ${dir}/${ref}/signing-secret`);
+    }
+    return ok(check, counts);
+  } catch (error) {
+    return fault(check, inWords(error), 'correct the file: one value per line');
+  }
+}

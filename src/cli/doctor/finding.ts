@@ -1,0 +1,43 @@
+import type { Shell } from '../shell.ts';
+
+/** One thing that was looked at. `mend` says what to do where it isn't as it should be. */
+export type Finding = {
+  readonly check: string;
+  readonly state: 'ok' | 'warning' | 'FAULT' | 'not looked at';
+  readonly finding: string;
+  readonly mend: string;
+};
+
+/** A group of findings that are looked for together. */
+export type Examination = (shell: Shell) => Promise<Finding[]>;
+
+export const ok = (check: string, finding: string): Finding => ({ check, state: 'ok', finding, mend: '' });
+
+export const warning = (check: string, finding: string, mend: string): Finding => ({
+  check,
+  state: 'warning',
+  finding,
+  mend,
+});
+
+export const fault = (check: string, finding: string, mend: string): Finding => ({
+  check,
+  state: 'FAULT',
+  finding,
+  mend,
+});
+
+export const skipped = (check: string, finding: string): Finding => ({
+  check,
+  state: 'not looked at',
+  finding,
+  mend: '',
+});
+
+/** An error in one line, with its cause where that says more. */
+export function inWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const line = (error.message || error.name).split('\n')[0] ?? '';
+  const cause = error.cause instanceof Error ? error.cause.message : '';
+  return line.includes(cause) ? line : `${line} (${cause})`;
+}
