@@ -6,8 +6,6 @@ import type { SessionPool } from './session-pool.ts';
 
 /** A record that waits for its confirmation. */
 export type Pending = WireRecord & {
-  /** Order of arrival over all lanes of a topic. */
-  readonly sequence: number;
   readonly bytes: number;
   /** On the clock of `performance.now()`. After it the record is rejected, and no longer sent. */
   readonly deadline: number;

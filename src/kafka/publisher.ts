@@ -47,7 +47,6 @@ export class Publisher {
   readonly #sessions: SessionPool;
   readonly #topics = new Map<string, TopicLanes>();
   readonly #sweep: NodeJS.Timeout;
-  #sequence = 0;
   #backlog = 0;
   readonly #troubles = new Map<string, string>();
   #closed = false;
@@ -93,7 +92,6 @@ export class Publisher {
         value: record.value,
         headers: record.headers,
         timestamp: record.timestamp ?? BigInt(Date.now()),
-        sequence: this.#sequence++,
         bytes,
         deadline: start + deadlineMs,
         settled: false,

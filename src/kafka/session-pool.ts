@@ -64,7 +64,10 @@ export class SessionPool {
   }
 
   #fresh(): Promise<Held> {
-    this.#opening ??= this.#openNext();
+    // Cleared before anyone sees the session: whoever comes after its retirement opens another.
+    this.#opening ??= this.#openNext().finally(() => {
+      this.#opening = undefined;
+    });
     return this.#opening;
   }
 
@@ -77,7 +80,6 @@ export class SessionPool {
       this.#openedAt = performance.now();
       try {
         this.#current = { session: this.#parts.open(this.#rotation++), attempts: 0 };
-        this.#opening = undefined;
         this.#parts.onOpened();
         return this.#current;
       } catch (error) {

@@ -53,7 +53,8 @@ export class TopicLanes {
    */
   async #plan(): Promise<void> {
     const left = await Promise.all(this.#lanes.map((lane) => lane.halt()));
-    this.#waiting = [...left.flat(), ...this.#waiting].sort((a, b) => a.sequence - b.sequence);
+    // A key's records all come out of one lane, and are older than those that arrived since.
+    this.#waiting = [...left.flat(), ...this.#waiting];
     const partitions = await this.#parts.countPartitions();
     const onReplan = () => this.#startPlan();
     this.#lanes = Array.from({ length: partitions }, (_, partition) => {

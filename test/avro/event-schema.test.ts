@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { readEventSchema } from '../../src/avro/event-schema.ts';
+import { readEventSchemas } from '../../src/avro/event-schema-set.ts';
+import { hasCode } from '../../src/core/errors.ts';
+import { field, ownEventSchemas, schemaText } from '../support/event-schemas.ts';
+
+const fileOf = (text: string, name = 'x.avsc') => ({ name, text });
+
+/** The message of the refusal. */
+function refusal(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (hasCode(error, 'SCHEMA_INVALID')) return error.message;
+    throw error;
+  }
+  return expect.fail('was not refused');
+}
+
+describe('a schema file', () => {
+  it.each([
+    ['is no JSON', '{', /x\.avsc: .*JSON/],
+    ['is no record', '{"type":"enum","name":"E","symbols":["A"]}', /x\.avsc: is no Avro record/],
+    [
+      'has no envelope',
+      '{"type":"record","name":"R","topic":"t","eventTypes":["t"],"fields":[]}',
+      /field eventId: every event begins/,
+    ],
+    [
+      'has another envelope',
+      schemaText().replace('"pointer":"/type"', '"pointer":"/kind"'),
+      /field type: every event begins/,
+    ],
+    ['names no topic', schemaText([], { topic: undefined }), /field topic: must name the topic/],
+    ['names a topic that can not be', schemaText([], { topic: 'a b' }), /field topic: must name the topic/],
+    [
+      "names one of Hookline's own",
+      schemaText([], { topic: 'dead-letter' }),
+      /field topic: "dead-letter" is one of/,
+    ],
+    ['lists no types', schemaText([], { eventTypes: 'x' }), /field eventTypes: must list/],
+    [
+      'has a field without a pointer',
+      schemaText([{ name: 'a', type: ['null', 'string'], default: null }]),
+      /field a: has no pointer/,
+    ],
+    [
+      'has a pointer that is none',
+      schemaText([field('a', 'string', 'payload/a')]),
+      /field a: pointer "payload\/a" is no JSON pointer/,
+    ],
+    ['has a bad escape', schemaText([field('a', 'string', '/~2')]), /field a: pointer "\/~2"/],
+    [
+      'has a field that can not be null',
+      schemaText([{ name: 'a', type: 'string', pointer: '/a' }]),
+      /field a: .*\["null", T\]/,
+    ],
+    [
+      'has a union of two',
+      schemaText([{ name: 'a', type: ['null', 'string', 'int'], default: null, pointer: '/a' }]),
+      /field a: /,
+    ],
+    [
+      'has a type that can not be mapped',
+      schemaText([field('a', 'bytes')]),
+      /field a: type "bytes".*use string/,
+    ],
+    [
+      'has a logical type that can not be',
+      schemaText([field('a', { type: 'int', logicalType: 'date' })]),
+      /field a: type "date"/,
+    ],
+    [
+      'has a pointerless field deep down',
+      schemaText([
+        field('a', { type: 'record', name: 'A', fields: [{ name: 'b', type: ['null', 'string'] }] }),
+      ]),
+      /field a\.b: has no pointer/,
+    ],
+    [
+      'has a type inside itself',
+      schemaText([field('a', { type: 'record', name: 'A', fields: [field('b', 'A', '/b')] })]),
+      /field a\.b: type "A" is unknown here, stands inside itself/,
+    ],
+    [
+      'can not be compiled',
+      schemaText([field('a', 'string'), field('a', 'string')]),
+      /x\.avsc: .*duplicate/i,
+    ],
+  ])('that %s is refused, naming file and field', (_, text, message) => {
+    expect(refusal(() => readEventSchema(fileOf(text)))).toMatch(message);
+  });
+
+  it('of each kind comes with Hookline', () => {
+    const schemas = ownEventSchemas();
+    expect(schemas.all.map(({ topic }) => topic).sort()).toEqual([
+      'accounts-entries',
+      'collection-status',
+      'payment-status',
+      'unclassified',
+    ]);
+    expect(schemas.claiming('payment_status')).toBe(schemas.claiming('payment-status'));
+    expect(schemas.claiming('payment_status')?.topic).toBe('payment-status');
+    expect(schemas.claiming('unheard-of')).toBeUndefined();
+    expect(schemas.claiming(undefined)).toBeUndefined();
+    expect(schemas.unclassified.topic).toBe('unclassified');
+  });
+});
+
+describe('schema files together', () => {
+  const unclassified = fileOf(schemaText([], { topic: 'unclassified', eventTypes: [] }), 'u.avsc');
+  const one = fileOf(schemaText(), 'one.avsc');
+
+  it.each([
+    [
+      'two claim one type',
+      [unclassified, one, fileOf(schemaText([], { topic: 'two' }), 'two.avsc')],
+      /two\.avsc: the type "example" is claimed by one\.avsc too/,
+    ],
+    [
+      'two claim one topic',
+      [unclassified, one, fileOf(schemaText([], { eventTypes: ['b'] }), 'two.avsc')],
+      /two\.avsc: the topic "example" is claimed by one\.avsc too/,
+    ],
+    [
+      'one claims a type twice',
+      [unclassified, fileOf(schemaText([], { eventTypes: ['a', 'a'] }))],
+      /the type "a" is claimed/,
+    ],
+    ['none takes what no other claims', [one], /exactly one schema has no eventTypes/],
+    [
+      'two take what no other claims',
+      [unclassified, fileOf(schemaText([], { eventTypes: [] }), 'v.avsc')],
+      /u\.avsc and v\.avsc: exactly one/,
+    ],
+  ])('are refused where %s', (_, files, message) => {
+    expect(refusal(() => readEventSchemas(files))).toMatch(message);
+  });
+
+  it('may bring a new event type with typed fields: a file, no code', () => {
+    const text = schemaText([field('amount', 'string')], {
+      topic: 'refunds',
+      eventTypes: ['refund', 'refund_made'],
+    });
+    const schemas = readEventSchemas([unclassified, fileOf(text, 'refunds.avsc')]);
+    const record = schemas
+      .claiming('refund_made')
+      ?.mapping({ type: 'refund', payload: { amount: '1.10' } }, () => {});
+    expect(record).toMatchObject({ type: 'refund', amount: '1.10' });
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { schemaIdOf } from '../../src/avro/wire-format.ts';
+import { ownEventSchemas } from '../support/event-schemas.ts';
+import { type AvroVectors, fromBase64, readVectors } from '../support/vectors.ts';
+
+const { record, schemaId, value } = readVectors<AvroVectors>('avro.json');
+const { codec, mapping } = ownEventSchemas().claiming('payment-status') ?? expect.fail('no schema');
+
+describe('a record in the wire format', () => {
+  it.each([[0], [1], [100], [100_000]])(
+    'is byte for byte what fastavro writes, whatever the size hint (%i)',
+    (hint) => {
+      expect(codec.encode(record, schemaId, hint).toString('base64')).toBe(value);
+    },
+  );
+
+  it('is what the mapping makes of the message', () => {
+    const message = JSON.parse(String(record.source));
+    const { eventId, subscription, receivedAt, source } = record;
+    const mapped = mapping(message, (field) => expect.fail(`drift at ${field}`));
+    expect({ ...mapped, eventId, subscription, receivedAt, source }).toEqual(record);
+  });
+
+  it('tells its schema, and is read back', () => {
+    const bytes = fromBase64(value);
+    expect(schemaIdOf(bytes)).toBe(schemaId);
+    expect(JSON.parse(JSON.stringify(codec.decode(bytes.subarray(5))))).toEqual(record);
+  });
+
+  it.each([[''], ['00'], ['0000000001'], ['0100000001ff']])('is none: %s', (hex) => {
+    expect(schemaIdOf(Buffer.from(hex, 'hex'))).toBeNull();
+  });
+
+  it('is refused where a value does not fit', () => {
+    expect(() => codec.encode({ ...record, eventId: 5 }, 1, 10)).toThrow();
+  });
+});

@@ -1,0 +1,80 @@
+import avro from 'avsc';
+import { describe, expect, it } from 'vitest';
+import { compileCodec } from '../../src/avro/record-codec.ts';
+import { createRecordReader, createWriterReader } from '../../src/avro/record-reader.ts';
+import type { Registry } from '../../src/avro/registry.ts';
+import { HooklineError } from '../../src/core/errors.ts';
+
+const schema = (...fields: object[]) => ({ type: 'record', name: 'R', fields });
+const string = (name: string) => ({ name, type: 'string' });
+const optional = (name: string) => ({ name, type: ['null', 'string'], default: null });
+
+const own = compileCodec(schema(string('a'), optional('b')));
+const other = compileCodec(schema(string('a'), optional('c')));
+const foreign = compileCodec(schema({ name: 'a', type: 'int' }));
+const types = new Map([
+  [1, own],
+  [2, other],
+  [3, foreign],
+]);
+
+function registryWith(answer: (id: number) => HooklineError | undefined = () => undefined) {
+  const asked: number[] = [];
+  const writerType: Registry['writerType'] = async (id) => {
+    asked.push(id);
+    const error = answer(id);
+    if (error) throw error;
+    const codec = types.get(id);
+    if (!codec) throw new HooklineError('SCHEMA_NOT_REGISTERED');
+    return avro.Type.forSchema(JSON.parse(codec.schema), { wrapUnions: 'never' });
+  };
+  return { asked, registry: { writerType } as Registry };
+}
+
+const value = (id: number, record: object) => types.get(id)?.encode(record, id, 64) ?? expect.fail('no type');
+
+describe('a record reader', () => {
+  it('needs no registry for what was written with its own schema', async () => {
+    const { registry, asked } = registryWith();
+    const read = createRecordReader(own, 1, registry);
+    expect(await read(value(1, { a: 'x', b: 'y' }))).toEqual({ a: 'x', b: 'y' });
+    expect(asked).toEqual([]);
+  });
+
+  it('reads what was written with another version, and asks once for it', async () => {
+    const { registry, asked } = registryWith();
+    const read = createRecordReader(own, 1, registry);
+    expect(await read(value(2, { a: 'x', c: 'z' }))).toEqual({ a: 'x', b: null });
+    await read(value(2, { a: 'x', c: null }));
+    expect(asked).toEqual([2]);
+  });
+
+  it.each([
+    ['no wire format', Buffer.from('{}')],
+    ['nothing', Buffer.alloc(0)],
+    ['an unknown schema', Buffer.from('00000000090000', 'hex')],
+    ['a schema that can not be read into its own', value(3, { a: 1 })],
+    ['bytes that end too soon', value(1, { a: 'long enough', b: null }).subarray(0, 8)],
+  ])('refuses %s', async (_, bytes) => {
+    const read = createRecordReader(own, 1, registryWith().registry);
+    await expect(read(bytes)).rejects.toMatchObject({ code: 'RECORD_UNREADABLE' });
+  });
+
+  it('does not ask again at once for an id that is unknown', async () => {
+    const { registry, asked } = registryWith();
+    const read = createWriterReader(registry);
+    const unknown = Buffer.from('00000000090000', 'hex');
+    await expect(read(unknown)).rejects.toMatchObject({ code: 'RECORD_UNREADABLE' });
+    await expect(read(unknown)).rejects.toMatchObject({ code: 'RECORD_UNREADABLE' });
+    expect(asked).toEqual([9]);
+  });
+
+  it('lets the absence of the registry be told apart, and asks again', async () => {
+    let away = true;
+    const { registry } = registryWith(() => (away ? new HooklineError('REGISTRY_UNAVAILABLE') : undefined));
+    const read = createWriterReader(registry);
+    await expect(read(value(2, { a: 'x', c: 'y' }))).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
+    away = false;
+    expect(await read(value(2, { a: 'x', c: 'y' }))).toEqual({ a: 'x', c: 'y' });
+  });
+});

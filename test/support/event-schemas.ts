@@ -1,0 +1,34 @@
+import { readEventSchemas } from '../../src/avro/event-schema-set.ts';
+import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+
+/** The event schemas that come with Hookline. */
+export const ownEventSchemas = () => readEventSchemas(readSchemaFiles(undefined, 'events'));
+
+/** The text of a schema file with the envelope, and these fields and attributes. */
+export function schemaText(fields: readonly object[] = [], attributes: object = {}): string {
+  return JSON.stringify({
+    type: 'record',
+    name: 'Example',
+    namespace: 'test',
+    topic: 'example',
+    eventTypes: ['example'],
+    ...attributes,
+    fields: [
+      { name: 'eventId', type: 'string' },
+      { name: 'type', type: ['null', 'string'], default: null, pointer: '/type' },
+      { name: 'entityId', type: ['null', 'string'], default: null, pointer: '/entityId' },
+      { name: 'subscription', type: 'string' },
+      { name: 'receivedAt', type: { type: 'long', logicalType: 'timestamp-millis' } },
+      { name: 'source', type: 'string' },
+      ...fields,
+    ],
+  });
+}
+
+/** A field that may be null, found under its own name in the payload unless told otherwise. */
+export const field = (name: string, type: unknown, pointer = `/payload/${name}`) => ({
+  name,
+  type: ['null', type],
+  default: null,
+  pointer,
+});

@@ -1,0 +1,68 @@
+import { AttemptError } from '../../src/kafka/attempt-error.ts';
+import type { ProducerSession, WireRecord } from '../../src/kafka/producer-session.ts';
+import { Publisher } from '../../src/kafka/publisher.ts';
+
+type Send = { session: number; topic: string; partition: number; values: string[] };
+/** What a send meets: an error, or `swallow` (written, and never answered), or nothing (written and confirmed). */
+export type Fate = AttemptError | 'swallow' | undefined;
+
+/** A cluster as the publisher's port sees it: topics that keep what they are sent, and a script of fates. */
+export class ScriptedCluster {
+  partitions = 4;
+  readonly log = new Map<string, string[]>();
+  readonly sends: Send[] = [];
+  readonly cut: number[] = [];
+  readonly batches: (readonly WireRecord[])[] = [];
+  opened = 0;
+  fateOf: (send: Send, n: number) => Fate | Promise<Fate> = () => undefined;
+  unknownTopic = false;
+
+  open = (): ProducerSession => {
+    const session = this.opened++;
+    return {
+      partitionsOf: async () => {
+        if (this.unknownTopic) throw new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
+        return this.partitions;
+      },
+      send: (topic, partition, partitions, records) =>
+        this.#send(session, topic, partition, partitions, records),
+      cut: () => void this.cut.push(session),
+    };
+  };
+
+  publisher(backlogBytes = 1e9): Publisher {
+    const observer = { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} };
+    return new Publisher({ openSession: this.open, backlogBytes, observer });
+  }
+
+  /** Everything that a partition holds, in order. */
+  values = (topic: string, partition: number) => this.log.get(`${topic}-${partition}`) ?? [];
+
+  async #send(
+    session: number,
+    topic: string,
+    partition: number,
+    partitions: number,
+    records: readonly WireRecord[],
+  ) {
+    if (partitions !== this.partitions) throw new AttemptError('replan', `${this.partitions}`);
+    const values = records.map((record) => String(record.value));
+    const send = { session, topic, partition, values };
+    this.sends.push(send);
+    this.batches.push(records);
+    const fate = await this.fateOf(send, this.sends.length);
+    if (fate instanceof AttemptError) throw fate;
+    const kept = this.log.get(`${topic}-${partition}`) ?? [];
+    const offset = BigInt(kept.length);
+    this.log.set(`${topic}-${partition}`, [...kept, ...values]);
+    if (fate === 'swallow') await new Promise(() => {});
+    return offset;
+  }
+}
+
+export const outgoing = (key: string, value: string, topic = 't') => ({
+  topic,
+  key: Buffer.from(key),
+  value: Buffer.from(value),
+  headers: new Map<Buffer, Buffer>(),
+});
