@@ -152,7 +152,11 @@ describe('a publisher', () => {
   it('plans its lanes anew when the topic has another number of partitions, keeping the order of each key', async () => {
     const before = places(60).map((n) => publisher.publish(outgoing(`k${n % 5}`, String(n)), 60_000));
     cluster.partitions = 6;
+    const counted = Promise.withResolvers<void>();
+    cluster.counting = counted.promise;
+    for (let n = 0; n < 20; n++) await new Promise(setImmediate);
     const after = places(60).map((n) => publisher.publish(outgoing(`k${n % 5}`, String(n + 60)), 60_000));
+    counted.resolve();
     const positions = await confirmed(Promise.all([...before, ...after]));
     for (const [n, position] of positions.entries()) {
       expect(position.partition).toBe(partitionOf(Buffer.from(`k${n % 5}`), 6));

@@ -16,11 +16,14 @@ export class ScriptedCluster {
   opened = 0;
   fateOf: (send: Send, n: number) => Fate | Promise<Fate> = () => undefined;
   unknownTopic = false;
+  /** Asking for the partitions takes until this is resolved. */
+  counting: Promise<void> = Promise.resolve();
 
   open = (): ProducerSession => {
     const session = this.opened++;
     return {
       partitionsOf: async () => {
+        await this.counting;
         if (this.unknownTopic) throw new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
         return this.partitions;
       },
