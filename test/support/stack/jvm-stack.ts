@@ -1,0 +1,43 @@
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Jdk } from './find-jdk.ts';
+import { startKafkaCluster } from './kafka-cluster.ts';
+import { fetchParts } from './maven.ts';
+import { planPorts } from './plan-ports.ts';
+import { startRegistry } from './registry.ts';
+import { type Stack, type StartInput, stackOf } from './stack.ts';
+import { startSupervisor } from './supervise.ts';
+
+/** Kafka and the registry as plain JVM programs. They start side by side, and when one fails the other is ended. */
+export async function startJvmStack(input: StartInput & { jdk: Jdk; partsDir: string }): Promise<Stack> {
+  const { jdk, env, onProgress, dir } = input;
+  const parts = await fetchParts({ dir: input.partsDir, jdk, env, signal: input.signal, onProgress });
+  const ports = await planPorts(input);
+  mkdirSync(dir, { recursive: true });
+  const runDir = mkdtempSync(join(dir, 'run-'));
+  const supervisor = await startSupervisor(runDir);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([input.signal, failed.signal]);
+  const common = { supervisor, java: join(jdk.home, 'bin/java'), runDir, ports, signal };
+  onProgress(`starting as JVM programs, on Java ${jdk.major}`);
+  try {
+    const [kafka, registry] = await Promise.all([
+      startKafkaCluster({ ...common, ...input.kafka, jars: parts.kafka }),
+      input.withRegistry ? startRegistry({ ...common, folder: parts.registry }) : null,
+    ]);
+    const programs = [supervisor, ...kafka.nodes, ...(registry ? [registry] : [])];
+    return stackOf({
+      brokers: kafka.brokers,
+      registryUrl: registry?.url ?? '',
+      how: 'jvm',
+      kafka,
+      traces: { runDir, pids: programs.map(({ pid }) => pid) },
+      stop: () => supervisor.end(),
+      leave: () => supervisor.leave(),
+    });
+  } catch (error) {
+    failed.abort();
+    await supervisor.end();
+    throw error;
+  }
+}

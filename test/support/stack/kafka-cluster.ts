@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { createKafkaNode, type KafkaNode } from './kafka-node.ts';
+import { kafkaProperties, planNodes } from './kafka-properties.ts';
+import type { Ports } from './plan-ports.ts';
+import type { Supervisor } from './supervise.ts';
+
+export type KafkaOptions = {
+  /** Broker properties that are added to ours or replace them, the same for each node. */
+  properties?: Readonly<Record<string, string | number | boolean>>;
+  /** The ports that clients are told, node by node, where a proxy stands in front of the brokers. JVM only. */
+  advertisedPorts?: readonly number[];
+  /** The largest heap of each node in MiB. */
+  heapMb?: number;
+};
+
+export type KafkaCluster = {
+  readonly nodes: readonly KafkaNode[];
+  /** What clients connect to: the advertised addresses. */
+  readonly brokers: string[];
+  /** The nodes' own listeners, which lead past any proxy. */
+  readonly directBrokers: string[];
+  /** Waits until every node that runs answers and knows of all that run. */
+  waitReady(options?: { deadlineMs?: number; signal?: AbortSignal }): Promise<void>;
+};
+
+export type ClusterInput = KafkaOptions & {
+  supervisor: Supervisor;
+  java: string;
+  /** The folder of Kafka's jars. */
+  jars: string;
+  runDir: string;
+  ports: Ports;
+  signal: AbortSignal;
+};
+
+const READY_MS = 60_000;
+
+/** Starts a KRaft cluster of plain JVMs, each broker and controller at once, and waits until it answers as a whole. */
+export async function startKafkaCluster(input: ClusterInput): Promise<KafkaCluster> {
+  const plans = planNodes(input.ports, input.advertisedPorts);
+  const nodes = plans.map((plan) => {
+    const folder = join(input.runDir, `kafka-${plan.id}`);
+    const properties = kafkaProperties({
+      node: plan,
+      nodes: plans,
+      logDir: join(folder, 'data'),
+      listenHost: '127.0.0.1',
+      advertisedHost: '127.0.0.1',
+      overrides: input.properties,
+    });
+    const { supervisor, java, heapMb } = input;
+    return createKafkaNode({
+      supervisor,
+      java,
+      heapMb,
+      plan,
+      folder,
+      properties,
+      classpath: join(input.jars, '*'),
+    });
+  });
+  const cluster: KafkaCluster = {
+    nodes,
+    brokers: plans.map((plan) => `127.0.0.1:${plan.advertisedPort}`),
+    directBrokers: plans.map((plan) => `127.0.0.1:${plan.internalPort}`),
+    async waitReady({ deadlineMs = READY_MS, signal = input.signal } = {}) {
+      const running = nodes.filter((node) => node.isRunning());
+      await Promise.all(running.map((node) => node.waitReady(running.length, { deadlineMs, signal })));
+    },
+  };
+  await Promise.all(
+    nodes.map(async (node) => {
+      await node.format({ deadlineMs: READY_MS, signal: input.signal });
+      await node.start();
+    }),
+  );
+  await cluster.waitReady();
+  return cluster;
+}

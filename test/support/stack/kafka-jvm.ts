@@ -1,0 +1,24 @@
+/** How Kafka's programs are called, in a container as well as outside: the command lines of a node. */
+
+/** Any 16 bytes in base64url. Every cluster here lives in folders of its own, so one id serves all. */
+const CLUSTER_ID = 'aG9va2xpbmUtbG9jYWwtMQ';
+
+/** Only what is wrong is logged: the last lines of a node's log then say why it didn't start. */
+const SHARED = ['-XX:+UseSerialGC', '-Dlog4j2.level=WARN'];
+
+/** Enough for a few 50 MB bodies at once in a node that copies them to two others. */
+export const DEFAULT_HEAP_MB = 768;
+
+/** Quick to start, since it runs for half a second: only the first compiler. */
+export const formatArgs = (classpath: string, properties: string): string[] => [
+  ...SHARED,
+  '-XX:TieredStopAtLevel=1',
+  ...['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties],
+];
+
+export const serverArgs = (classpath: string, properties: string, heapMb = DEFAULT_HEAP_MB): string[] => [
+  ...SHARED,
+  `-Xmx${heapMb}m`,
+  '-XX:+ExitOnOutOfMemoryError',
+  ...['-cp', classpath, 'kafka.Kafka', properties],
+];

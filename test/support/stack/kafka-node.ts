@@ -1,0 +1,102 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatArgs, serverArgs } from './kafka-jvm.ts';
+import type { NodePlan } from './kafka-properties.ts';
+import { lastLines, readLog, withLogTail } from './log-tail.ts';
+import { sendSignal } from './process-identity.ts';
+import { kafkaAnswers } from './readiness.ts';
+import { StackError } from './stack-error.ts';
+import type { Supervised, Supervisor } from './supervise.ts';
+import { type Waiting, waitUntil, withDeadline } from './wait-until.ts';
+
+/** A broker that can be killed, frozen and started again, with its ports and data kept. */
+export type KafkaNode = {
+  readonly id: number;
+  /** Where it listens, whatever clients are told. */
+  readonly port: number;
+  /** Of the process that runs now or ran last. */
+  readonly pid: number;
+  readonly logFile: string;
+  isRunning(): boolean;
+  /** Sends the signal, and waits for the end where it is one that ends a process: all but SIGSTOP and SIGCONT. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it where it doesn't run. It answers later: see `waitReady`. */
+  start(): Promise<void>;
+};
+
+export type OwnedNode = KafkaNode & {
+  format(waiting: Waiting): Promise<void>;
+  /** Waits until it answers and knows of that many nodes; fails at once when its process has ended. */
+  waitReady(nodes: number, waiting: Waiting): Promise<void>;
+};
+
+export type NodeInput = {
+  supervisor: Supervisor;
+  java: string;
+  classpath: string;
+  plan: NodePlan;
+  folder: string;
+  properties: string;
+  heapMb?: number | undefined;
+};
+
+/** Kafka waits for a quorum before it closes: longer where there is none any more. */
+const END_MS = 60_000;
+
+export function createKafkaNode({
+  supervisor,
+  java,
+  classpath,
+  plan,
+  folder,
+  ...input
+}: NodeInput): OwnedNode {
+  const name = `Kafka node ${plan.id}`;
+  const logFile = join(folder, 'kafka.log');
+  const propertiesFile = join(folder, 'server.properties');
+  let jvm: Supervised | undefined;
+  const isRunning = () => jvm !== undefined && jvm.exited() === null;
+
+  return {
+    id: plan.id,
+    port: plan.port,
+    logFile,
+    isRunning,
+    get pid() {
+      return jvm?.pid ?? 0;
+    },
+    async format(waiting) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(propertiesFile, input.properties);
+      const formatLog = join(folder, 'format.log');
+      const args = formatArgs(classpath, propertiesFile);
+      const { exited } = await supervisor.run({ command: java, args, logFile: formatLog });
+      await waitUntil(`${name} isn't formatted`, async () => exited() !== null || '', waiting);
+      if (exited()?.code === 0) return;
+      throw new StackError(`${name} can't be formatted:\n${lastLines(readLog(formatLog))}`);
+    },
+    async start() {
+      if (isRunning()) return;
+      // Native libraries are unpacked there: beside the data, they go with the run.
+      const args = [`-Djava.io.tmpdir=${folder}`, ...serverArgs(classpath, propertiesFile, input.heapMb)];
+      jvm = await supervisor.run({ command: java, args, logFile });
+    },
+    async kill(signal) {
+      if (jvm === undefined || !isRunning()) return;
+      sendSignal(jvm.pid, signal);
+      if (signal === 'SIGSTOP' || signal === 'SIGCONT') return;
+      if (await withDeadline(jvm.exit, END_MS, null)) return;
+      throw new StackError(`${name} still runs ${END_MS / 1000} s after a ${signal}.`);
+    },
+    async waitReady(nodes, waiting) {
+      const check = () => {
+        const exit = jvm?.exited();
+        if (exit) throw new StackError(`${name} has ended with ${exit.signal ?? exit.code}.`);
+        return kafkaAnswers(`127.0.0.1:${plan.internalPort}`, nodes);
+      };
+      await waitUntil(`${name} doesn't answer`, check, waiting).catch((error) => {
+        throw withLogTail(error, name, readLog(logFile));
+      });
+    },
+  };
+}

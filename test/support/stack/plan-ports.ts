@@ -1,0 +1,58 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+import { StackError } from './stack-error.ts';
+
+export type Ports = {
+  /** The nodes' listeners for clients, for one another and for the controllers' votes. */
+  kafka: number[];
+  internal: number[];
+  controller: number[];
+  registry: number;
+  management: number;
+};
+
+/**
+ * Below the ranges from which systems take the near ends of outgoing connections (Linux from 32768, macOS from 49152):
+ * a port from there can be gone again by the time that a JVM gets round to listening.
+ */
+const RANGE = { from: 20_000, to: 32_000 };
+
+/** All ports of a stack in one go, so that no two of them are the same. What is asked for must be free. */
+export async function planPorts(asked: {
+  nodes: number;
+  kafkaPort?: number | undefined;
+  registryPort?: number | undefined;
+}): Promise<Ports> {
+  const { nodes, kafkaPort, registryPort } = asked;
+  const kafka = kafkaPort === undefined ? [] : Array.from({ length: nodes }, (_, i) => kafkaPort + i);
+  const given = registryPort === undefined ? kafka : [...kafka, registryPort];
+  for (const port of given) {
+    if (!(await isFree(port))) throw new StackError(`Port ${port} is taken by another program.`);
+  }
+  const free = await freePorts(3 * nodes + 2, given);
+  const take = (count: number) => free.splice(0, count);
+  return {
+    kafka: kafkaPort === undefined ? take(nodes) : kafka,
+    internal: take(nodes),
+    controller: take(nodes),
+    registry: registryPort ?? (take(1)[0] as number),
+    management: take(1)[0] as number,
+  };
+}
+
+export async function freePorts(count: number, except: readonly number[] = []): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(RANGE.from, RANGE.to);
+    if (!except.includes(port) && (await isFree(port))) ports.add(port);
+  }
+  return [...ports];
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
