@@ -23,10 +23,10 @@ test: setup ## All tests, on a real Kafka and a real registry
 	@vitest run
 
 up: setup ## Starts Kafka and a schema registry and leaves them running
-	@node test/support/stack/main.ts up $(ARGS)
+	@node --disable-warning=TimeoutNegativeWarning test/support/stack/main.ts up $(ARGS)
 
 down: setup ## Stops what make up started
-	@node test/support/stack/main.ts down
+	@node --disable-warning=TimeoutNegativeWarning test/support/stack/main.ts down
 
 fix: setup ## Formats, and mends what the linter can mend
 	@biome check --write .
