@@ -1,0 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Time as a part, so that tests can own it. `sleep` rejects when the signal aborts. */
+export type Clock = {
+  now(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+};
+
+export const systemClock: Clock = {
+  now: Date.now,
+  sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
+};

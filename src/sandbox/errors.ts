@@ -1,0 +1,47 @@
+/**
+ * Every refusal of the sandbox. The interface shows no error bodies, so their one shape is made up here:
+ * `{ "error": code, "message": sentence }`.
+ */
+export const ERRORS = {
+  invalid_request: { status: 400 },
+  unsupported_grant_type: { status: 400 },
+  invalid_scope: { status: 400 },
+  invalid_client: { status: 401 },
+  invalid_token: { status: 401 },
+  not_found: { status: 404 },
+  not_acceptable: { status: 406 },
+  conflict: { status: 409 },
+  body_too_large: { status: 413 },
+  unsupported_media_type: { status: 415 },
+  internal_error: { status: 500 },
+} as const satisfies Record<string, { status: number }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A refusal with a row in {@link ERRORS}. The message is for the caller: it names the mend and holds no secret. */
+export class SandboxError extends Error {
+  readonly code: ErrorCode;
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.name = 'SandboxError';
+    this.code = code;
+  }
+}
+
+export type ErrorAnswer = { status: number; body: { error: ErrorCode; message: string } };
+
+/** What the caller gets for an error: ours as they are, the HTTP layer's by their status, anything else as a 500. */
+export function answerFor(error: unknown): ErrorAnswer {
+  if (error instanceof SandboxError) return answer(error.code, error.message);
+  const { statusCode, message } = error as { statusCode?: number; message?: string };
+  if (statusCode === undefined || statusCode >= 500) {
+    return answer('internal_error', 'The sandbox failed; its log says why.');
+  }
+  if (statusCode === 413) return answer('body_too_large', 'The body is larger than this operation takes.');
+  return answer('invalid_request', message ?? 'The request is malformed.');
+}
+
+const answer = (error: ErrorCode, message: string): ErrorAnswer => ({
+  status: ERRORS[error].status,
+  body: { error, message },
+});

@@ -1,0 +1,10 @@
+/** The operations of the interface, by the names under which faults and the request log know them. */
+export const OPERATIONS = ['token', 'list', 'create', 'update', 'delete', 'replay'] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set on the routes of the interface; the sandbox's own routes have none. */
+    operation?: Operation;
+  }
+}
