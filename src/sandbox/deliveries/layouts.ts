@@ -1,0 +1,63 @@
+/**
+ * How a sealed message is laid out. The interface names AES-256-GCM and no layout, so the sandbox plays them all:
+ *
+ *   iv12.ciphertext.tag16          the default: the whole body, as bytes
+ *   iv12.tag16.ciphertext          tag in front; both also with iv16
+ *   iv12.ciphertext.tag16:base64   the same as text; also :hex
+ *   json                           {"iv","tag","data"} in base64; also json:hex, json.iv16, json.iv16:hex
+ *   payload/…                      any of them inside the message's `payload` field (bytes are base64 there)
+ *
+ * For `payload/…` the message is parsed again, which holds up the process for a second where it has 50 MB.
+ */
+export type Layout = {
+  readonly name: string;
+  readonly ivBytes: 12 | 16;
+  readonly shape: 'ciphertext-tag' | 'tag-ciphertext' | 'envelope';
+  /** null: as bytes. */
+  readonly text: 'base64' | 'hex' | null;
+  readonly place: 'body' | 'payload';
+};
+
+/** The field names of the JSON envelope. */
+export type EnvelopeNames = { readonly iv: string; readonly tag: string; readonly data: string };
+
+export const DEFAULT_LAYOUT = 'iv12.ciphertext.tag16';
+export const DEFAULT_ENVELOPE: EnvelopeNames = { iv: 'iv', tag: 'tag', data: 'data' };
+
+export const LAYOUT_SYNTAX =
+  '[payload/] then iv12.ciphertext.tag16, iv12.tag16.ciphertext (or iv16.…), json or json.iv16, then [:base64 or :hex]';
+
+const BYTES = /^(payload\/)?iv(12|16)\.(ciphertext\.tag16|tag16\.ciphertext)(?::(base64|hex))?$/;
+const ENVELOPE = /^(payload\/)?json(?:\.iv(12|16))?(?::(base64|hex))?$/;
+
+/** The layout that a name means, or null. */
+export function readLayout(name: string): Layout | null {
+  const bytes = BYTES.exec(name);
+  const envelope = ENVELOPE.exec(name);
+  const [, inPayload, iv, order, text] = bytes ?? [];
+  if (bytes) {
+    return {
+      name,
+      ivBytes: iv === '16' ? 16 : 12,
+      shape: order?.startsWith('tag') ? 'tag-ciphertext' : 'ciphertext-tag',
+      text: textOf(text ?? (inPayload ? 'base64' : undefined)),
+      place: inPayload ? 'payload' : 'body',
+    };
+  }
+  if (!envelope) return null;
+  return {
+    name,
+    ivBytes: envelope[2] === '16' ? 16 : 12,
+    shape: 'envelope',
+    text: textOf(envelope[3] ?? 'base64'),
+    place: envelope[1] ? 'payload' : 'body',
+  };
+}
+
+const textOf = (text: string | undefined) => (text === 'base64' || text === 'hex' ? text : null);
+
+/** A body that is JSON says so; anything else is a binary stream, 6.2.2. */
+export const contentTypeOf = (layout: Layout | null): string =>
+  layout === null || layout.place === 'payload' || layout.shape === 'envelope'
+    ? 'application/json'
+    : 'application/octet-stream';

@@ -1,0 +1,61 @@
+import { SandboxError } from '../errors.ts';
+import type { Subscription } from '../service/subscription-store.ts';
+import { contentTypeOf, type EnvelopeNames, type Layout } from './layouts.ts';
+import { sealMessage } from './seal-message.ts';
+import { signBody } from './sign-body.ts';
+
+export type Preparation = {
+  readonly message: Buffer;
+  readonly subscription: Subscription;
+  readonly sealing: { readonly layout: Layout; readonly names: EnvelopeNames } | null;
+  /** Seals with this key in the place of the subscription's: one that the receiver can't have. */
+  readonly wrongKey?: string;
+  /** Alters the signature, or the body after it was signed. */
+  readonly tamper?: 'signature' | 'body';
+  /** Laid over the usual headers, by lower-case names; null takes one away, a list sends it several times. */
+  readonly headers?: Readonly<Record<string, string | string[] | null>>;
+};
+
+export type PreparedDelivery = {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+};
+
+/** Seals where it is asked for, signs, and puts the headers together: what is sent in every attempt. */
+export async function prepareDelivery(order: Preparation): Promise<PreparedDelivery> {
+  const { message, subscription, sealing } = order;
+  const body = sealing
+    ? await sealMessage(message, { ...sealing, key: order.wrongKey ?? keyOf(subscription) })
+    : message;
+  const signature = await signBody(body, subscription);
+  const usual = {
+    'content-type': contentTypeOf(sealing?.layout ?? null),
+    'x-signature-sha256': order.tamper === 'signature' ? withOtherDigit(signature) : signature,
+    'user-agent': 'payment-service-sandbox',
+  };
+  const headers: [string, string | string[] | null][] = Object.entries({ ...usual, ...order.headers });
+  return {
+    body: order.tamper === 'body' ? withOtherBit(body) : body,
+    headers: Object.fromEntries(
+      headers.filter((entry): entry is [string, string | string[]] => entry[1] !== null),
+    ),
+  };
+}
+
+/** The key that seals a subscription's messages. Throws `conflict` where it has none. */
+export function keyOf(subscription: Subscription): string {
+  if (subscription.encryptionKey !== null) return subscription.encryptionKey;
+  throw new SandboxError(
+    'conflict',
+    `The subscription ${subscription.id} has no encryption key, so nothing can be sealed for it.`,
+  );
+}
+
+const withOtherDigit = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1);
+
+function withOtherBit(body: Buffer): Buffer {
+  const altered = Buffer.from(body);
+  const middle = Math.floor(altered.length / 2);
+  if (altered.length > 0) altered[middle] = altered[middle]! ^ 1;
+  return altered;
+}
