@@ -1,0 +1,83 @@
+import { SandboxError } from '../errors.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import { setAt } from '../json-pointer.ts';
+import type { EventName } from '../service/event-names.ts';
+import { mergeJson } from './merge-json.ts';
+import { padMessage } from './pad-message.ts';
+import { type MessageDetail, paymentStatusPayload } from './payment-status.ts';
+import { accountsEntriesPayload, collectionStatusPayload } from './sandbox-only-payloads.ts';
+import { createRandom } from './seeded-random.ts';
+
+export type MessageSpec = {
+  readonly event: EventName;
+  readonly seed: number;
+  /** When the first message was made; each further one a millisecond later. */
+  readonly startMs: number;
+  /** Written into `type` in the place of the event's own name. */
+  readonly type: string;
+  /** Messages share this many entities in turn; null: each has its own. */
+  readonly entities: number | null;
+  readonly status: string;
+  readonly transactions: number;
+  readonly overrides: Json | null;
+  readonly set: Readonly<Record<string, Json>>;
+  readonly sizeBytes: number | null;
+};
+
+export type Message = {
+  readonly bytes: Buffer;
+  readonly type: string | null;
+  readonly entityId: string | null;
+};
+
+/** The `n`-th message (from 0) of a run. The same spec and n give the same bytes. */
+export function makeMessage(spec: MessageSpec, n: number): Message {
+  const entity = spec.entities === null ? n : n % spec.entities;
+  const made: JsonObject = {
+    type: spec.type,
+    entityId: createRandom(spec.seed, `entity ${entity}`).uuid(),
+    payload: PAYLOADS[spec.event]({
+      random: createRandom(spec.seed, `message ${n}`),
+      at: new Date(spec.startMs + n),
+      status: spec.status,
+      transactions: spec.transactions,
+    }),
+  };
+  // Copies: what one message sets must not grow in the next.
+  const merged = spec.overrides === null ? made : mergeJson(made, structuredClone(spec.overrides));
+  const message = applySet(merged, structuredClone(spec.set));
+  const bytes =
+    spec.sizeBytes === null ? Buffer.from(JSON.stringify(message)) : padMessage(message, spec.sizeBytes);
+  return { bytes, type: textAt(message, 'type'), entityId: textAt(message, 'entityId') };
+}
+
+const PAYLOADS: Readonly<Record<EventName, (detail: MessageDetail) => JsonObject>> = {
+  'payment-status': paymentStatusPayload,
+  'accounts-entries': accountsEntriesPayload,
+  'collection-status': collectionStatusPayload,
+};
+
+function applySet(message: Json, set: MessageSpec['set']): Json {
+  try {
+    return Object.entries(set).reduce((at, [pointer, value]) => setAt(at, pointer, value), message);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new SandboxError('invalid_request', `set: ${error.message}.`);
+  }
+}
+
+/** What a raw body says of itself, where it is JSON. */
+export function describeRaw(bytes: Buffer): Message {
+  let message: Json = null;
+  try {
+    message = JSON.parse(bytes.toString('utf8')) as Json;
+  } catch {
+    // A raw body may be anything: that is what it is for.
+  }
+  return { bytes, type: textAt(message, 'type'), entityId: textAt(message, 'entityId') };
+}
+
+function textAt(message: Json, name: string): string | null {
+  const value = isObject(message) ? message[name] : null;
+  return typeof value === 'string' ? value : null;
+}
