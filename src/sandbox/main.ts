@@ -1,0 +1,21 @@
+/** Process 3: the payment service, emulated. Its settings stand in sandbox-settings.ts, its own API in control-routes.ts. */
+import { readFileSync } from 'node:fs';
+import { createLogger } from '../runtime/logger.ts';
+import { nodeSource } from '../runtime/node-source.ts';
+import { configOrExit, runProcess } from '../runtime/process-shell.ts';
+import { loadOptions } from './load-options.ts';
+import { startSandbox } from './start-sandbox.ts';
+
+const options = configOrExit(() =>
+  loadOptions(nodeSource(process.env), (path) => readFileSync(path, 'utf8')),
+);
+const logger = createLogger({ name: 'sandbox', level: options.logLevel });
+
+await runProcess({
+  logger,
+  stopDeadlineMs: options.stopDeadlineMs,
+  start: async (parts) => {
+    const sandbox = parts.add('sandbox', await startSandbox({ ...options, logger }));
+    logger.info({ url: sandbox.url }, 'listening');
+  },
+});

@@ -1,0 +1,49 @@
+import type { AddressInfo } from 'node:net';
+import { createLogger, type Logger } from '../runtime/logger.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { createSandboxApp } from './create-app.ts';
+import { createSandboxParts } from './create-parts.ts';
+import { openReceiverClient } from './deliveries/open-receiver-client.ts';
+import { defaultOptions, type SandboxOptions } from './load-options.ts';
+
+export type RunningSandbox = {
+  /** Both the interface's {auth_url} and its {base_url}. */
+  readonly url: string;
+  /** Stops listening, ends what is under way, and resolves when nothing is left. May be called twice. */
+  stop(): Promise<void>;
+};
+
+/** Starts a sandbox in this process. What isn't said is as in {@link defaultOptions}; port 0 takes a free one. */
+export async function startSandbox(
+  given: Partial<SandboxOptions> & { logger?: Logger; clock?: Clock } = {},
+): Promise<RunningSandbox> {
+  const { logger = createLogger({ name: 'sandbox', level: 'silent' }), clock = systemClock, ...said } = given;
+  const options = { ...defaultOptions(), ...said };
+  const client = openReceiverClient({
+    tls: options.tls,
+    connections: options.deliveryConcurrency,
+    timeoutMs: options.deliveryTimeoutMs,
+  });
+  const parts = createSandboxParts({ options, logger, clock, client });
+  const app = createSandboxApp(parts);
+  const stopAll = async () => {
+    await parts.stop();
+    await app.close();
+    await client.destroy();
+  };
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= stopAll());
+  try {
+    await app.listen({ host: options.host, port: options.port });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: urlOf(options.host, app.server.address() as AddressInfo), stop };
+}
+
+/** An address that can be called: "everywhere" is reached on this machine. */
+function urlOf(host: string, { port }: AddressInfo): string {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
