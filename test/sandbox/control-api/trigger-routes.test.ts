@@ -2,24 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { opensslHmac, splitDefault, webCryptoOpen } from '../support/judges.ts';
 import { openReceiver } from '../support/open-receiver.ts';
 import { ENCRYPTION_KEY, openSandbox } from '../support/open-sandbox.ts';
+import { stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
-
-async function stage(options: { sandbox?: Parameters<typeof openSandbox>[0]; seed?: object } = {}) {
-  const receiver = await openReceiver();
-  const sandbox = await openSandbox(options.sandbox);
-  const { id, signingSecret } = await sandbox.seed(receiver.url, options.seed);
-  return {
-    receiver,
-    sandbox,
-    id,
-    key: `${id}${signingSecret}`,
-    received: receiver.received,
-    async [Symbol.asyncDispose]() {
-      await sandbox.stop();
-      await receiver[Symbol.asyncDispose]();
-    },
-  };
-}
 
 describe('POST /_sandbox/trigger', () => {
   it('answers at once with an id to poll', async () => {
@@ -195,39 +179,6 @@ describe('POST /_sandbox/trigger', () => {
       expect(one.headers['x-signature-sha256']).toBe(opensslHmac(on.key, one.body));
     }
     expect((await webCryptoOpen(splitDefault(on.received[1]!.body), ENCRYPTION_KEY)).length).toBe(sizeBytes);
-  });
-
-  const refused: [string, object, string][] = [
-    ['an unknown field', { colour: 'red' }, 'The body has no field "colour".'],
-    ['an unknown event', { event: 'loans' }, '/event must be one of payment-status, payment_status,'],
-    ['a count of another type', { count: '5' }, '/count must be integer.'],
-    ['a rate of nought', { rate: 0 }, '/rate must be > 0.'],
-    ['an unknown layout', { sealed: true, layout: 'rot13' }, '"rot13" is no layout: give'],
-    ['a header of the transport', { headers: { 'content-length': '1' } }, 'belongs to the transport'],
-    ['a header of no kind', { headers: { 'x y': '1' } }, 'is not a header name'],
-    ['a header of two lines', { headers: { x: 'a\r\nb: c' } }, 'printable ASCII'],
-    ['a pointer that is none', { set: { entityId: 'x' } }, '/set'],
-    ['a raw body that is padded', { rawBody: 'x', sizeBytes: 5 }, 'A raw body is sent as it is'],
-    ['too little room', { sizeBytes: 5 }, "can't be padded to 5 bytes"],
-    [
-      'a payload layout without payload',
-      { rawBody: '{}', sealed: true, layout: 'payload/json' },
-      'needs a message',
-    ],
-  ];
-  it.each(refused)('refuses %s', async (_name, json, message) => {
-    await using on = await stage();
-    const answer = await on.sandbox.trigger(json);
-    expect([answer.status, answer.json.error]).toEqual([400, 'invalid_request']);
-    expect(answer.json.message).toContain(message);
-    expect(on.received).toEqual([]);
-  });
-
-  it('refuses to seal for a subscription without a key, unless the key is to be wrong', async () => {
-    await using on = await stage({ seed: { encryptionKey: null } });
-    const answer = await on.sandbox.trigger({ sealed: true });
-    expect([answer.status, answer.json.error]).toEqual([409, 'conflict']);
-    expect((await on.sandbox.trigger({ wrongKey: true })).status).toBe(202);
   });
 });
 
