@@ -13,10 +13,12 @@ export type SealedLayout = {
 export const DEFAULT_LAYOUT = 'iv12.ciphertext.tag16';
 
 export const LAYOUT_HELP =
-  'give [payload:][base64:|hex:]ORDER, where ORDER is iv12.ciphertext.tag16, iv12.tag16.ciphertext, ' +
-  'iv16.ciphertext.tag16 or iv16.tag16.ciphertext, or [payload:]json[:hex][:iv=NAME,tag=NAME,data=NAME]';
+  'give ORDER, ORDER:base64 or ORDER:hex, where ORDER is iv12.ciphertext.tag16, iv12.tag16.ciphertext, ' +
+  'iv16.ciphertext.tag16 or iv16.tag16.ciphertext; or json, json:hex, json:iv=NAME,tag=NAME,data=NAME; ' +
+  "with payload/ before it for the same in the message's payload field";
 
-const ORDER = /^iv(12|16)\.(ciphertext\.tag16|tag16\.ciphertext)$/;
+const LAYOUT =
+  /^(payload\/)?(?:iv(12|16)\.(ciphertext\.tag16|tag16\.ciphertext)|json)(?::(base64|hex))?(?::(.+=.+))?$/;
 const NAMES = { iv: 'iv', tag: 'tag', data: 'data' };
 
 /**
@@ -24,38 +26,30 @@ const NAMES = { iv: 'iv', tag: 'tag', data: 'data' };
  * @returns the layout, or null where the text is none ({@link LAYOUT_HELP} says what is).
  */
 export function parseLayout(text: string): SealedLayout | null {
-  const parts = text.split(':');
-  const place = parts[0] === 'payload' ? 'payload' : 'body';
-  if (place === 'payload') parts.shift();
-  if (parts[0] === 'json') return parseEnvelope(place, parts.slice(1));
-  const form = parts[0] === 'base64' || parts[0] === 'hex' ? parts[0] : 'bytes';
-  if (form !== 'bytes') parts.shift();
-  const order = ORDER.exec(parts[0] ?? '');
+  const match = LAYOUT.exec(text);
+  if (!match) return null;
+  const [, payload, ivLength, order, encoding, namesText] = match;
+  const place = payload ? 'payload' : 'body';
+  const isEnvelope = order === undefined;
+  const names = namesText === undefined ? NAMES : parseNames(namesText);
+  if (!names || (namesText !== undefined && !isEnvelope)) return null;
   // Raw bytes can't stand in a JSON string.
-  if (!order || parts.length > 1 || (place === 'payload' && form === 'bytes')) return null;
-  const ivLength = order[1] === '12' ? 12 : 16;
+  if (!isEnvelope && payload && !encoding) return null;
   return {
     place,
-    form,
-    ivLength,
-    tagFirst: order[2] === 'tag16.ciphertext',
-    names: NAMES,
-    encoding: 'base64',
+    form: isEnvelope ? 'envelope' : encoding === 'base64' || encoding === 'hex' ? encoding : 'bytes',
+    ivLength: ivLength === '16' ? 16 : 12,
+    tagFirst: order === 'tag16.ciphertext',
+    names,
+    encoding: encoding === 'hex' ? 'hex' : 'base64',
   };
-}
-
-function parseEnvelope(place: 'body' | 'payload', parts: string[]): SealedLayout | null {
-  const encoding = parts[0] === 'hex' || parts[0] === 'base64' ? parts[0] : 'base64';
-  if (parts[0] === encoding) parts.shift();
-  const names = parts.length === 0 ? NAMES : parseNames(parts.join(':'));
-  return names && { place, form: 'envelope', ivLength: 12, tagFirst: false, names, encoding };
 }
 
 function parseNames(text: string): SealedLayout['names'] | null {
   const names: Record<string, string> = { ...NAMES };
   for (const pair of text.split(',')) {
     const [field, name, ...rest] = pair.split('=');
-    if (!field || !(field in NAMES) || !name || rest.length > 0) return null;
+    if (!field || !Object.hasOwn(NAMES, field) || !name || rest.length > 0) return null;
     names[field] = name;
   }
   return names as SealedLayout['names'];

@@ -17,14 +17,14 @@ describe('ENCRYPTION_LAYOUT', () => {
     ['iv12.tag16.ciphertext', { ivLength: 12, tagFirst: true, form: 'bytes' }],
     ['iv16.ciphertext.tag16', { ivLength: 16, tagFirst: false }],
     ['iv16.tag16.ciphertext', { ivLength: 16, tagFirst: true }],
-    ['base64:iv12.ciphertext.tag16', { form: 'base64' }],
-    ['hex:iv16.tag16.ciphertext', { form: 'hex', ivLength: 16, tagFirst: true }],
+    ['iv12.ciphertext.tag16:base64', { form: 'base64' }],
+    ['iv16.tag16.ciphertext:hex', { form: 'hex', ivLength: 16, tagFirst: true }],
     ['json', { form: 'envelope', names, encoding: 'base64', place: 'body' }],
     ['json:hex', { form: 'envelope', names, encoding: 'hex' }],
     ['json:iv=nonce,tag=mac', { names: { iv: 'nonce', tag: 'mac', data: 'data' } }],
     ['json:hex:data=text', { encoding: 'hex', names: { ...names, data: 'text' } }],
-    ['payload:base64:iv12.ciphertext.tag16', { place: 'payload', form: 'base64' }],
-    ['payload:json', { place: 'payload', form: 'envelope' }],
+    ['payload/iv12.ciphertext.tag16:base64', { place: 'payload', form: 'base64' }],
+    ['payload/json', { place: 'payload', form: 'envelope' }],
   ])('%s is understood', (text, layout) => {
     expect(parseLayout(text)).toMatchObject(layout);
   });
@@ -35,12 +35,15 @@ describe('ENCRYPTION_LAYOUT', () => {
     'iv13.ciphertext.tag16',
     'iv12.ciphertext.tag12',
     'base64',
-    'payload:iv12.ciphertext.tag16',
-    'iv12.ciphertext.tag16:base64',
+    'payload/iv12.ciphertext.tag16',
+    'base64:iv12.ciphertext.tag16',
+    'iv12.ciphertext.tag16:iv=a',
+    'iv12.ciphertext.tag16:utf8',
     'json:key=x',
     'json:iv=',
     'json:iv=a=b',
-    'payload',
+    'payload/',
+    'json:__proto__=x',
   ])('%j is none', (text) => {
     expect(parseLayout(text)).toBeNull();
   });

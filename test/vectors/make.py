@@ -66,8 +66,8 @@ def sealed():
         ciphertext, tag = gcm(iv, MESSAGE)
         for order, raw in ((f"iv{length}.ciphertext.tag16", iv + ciphertext + tag), (f"iv{length}.tag16.ciphertext", iv + tag + ciphertext)):
             cases.append({"layout": order, "body": base64.b64encode(raw).decode()})
-            cases.append({"layout": "base64:" + order, "body": base64.b64encode(base64.b64encode(raw)).decode()})
-            cases.append({"layout": "hex:" + order, "body": base64.b64encode(raw.hex().encode()).decode()})
+            cases.append({"layout": order + ":base64", "body": base64.b64encode(base64.b64encode(raw)).decode()})
+            cases.append({"layout": order + ":hex", "body": base64.b64encode(raw.hex().encode()).decode()})
     iv = rnd.randbytes(12)
     ciphertext, tag = gcm(iv, MESSAGE)
     b64 = lambda b: base64.b64encode(b).decode()
@@ -80,7 +80,7 @@ def sealed():
     plain = b'{ "type":"payment-status" ,"payload": ' + payload + b' , "entityId":"e" }'
     text = json.dumps(b64(iv + ciphertext + tag)).encode()
     inner = json.dumps({"iv": b64(iv), "tag": b64(tag), "data": b64(ciphertext)}).encode()
-    for layout, value in (("payload:base64:iv12.ciphertext.tag16", text), ("payload:json", inner)):
+    for layout, value in (("payload/iv12.ciphertext.tag16:base64", text), ("payload/json", inner)):
         cases.append({"layout": layout, "body": b64(plain.replace(payload, value)), "message": b64(plain)})
     write("sealed.json", {"encryptionKey": ENCRYPTION_KEY, "message": b64(MESSAGE), "cases": cases})
 
