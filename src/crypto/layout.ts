@@ -33,11 +33,11 @@ export function parseLayout(text: string): SealedLayout | null {
   const isEnvelope = order === undefined;
   const names = namesText === undefined ? NAMES : parseNames(namesText);
   if (!names || (namesText !== undefined && !isEnvelope)) return null;
-  // Raw bytes can't stand in a JSON string.
-  if (!isEnvelope && payload && !encoding) return null;
+  // Raw bytes can't stand in a JSON string: there they are base64.
+  const written = encoding === 'hex' ? 'hex' : encoding || payload ? 'base64' : 'bytes';
   return {
     place,
-    form: isEnvelope ? 'envelope' : encoding === 'base64' || encoding === 'hex' ? encoding : 'bytes',
+    form: isEnvelope ? 'envelope' : written,
     ivLength: ivLength === '16' ? 16 : 12,
     tagFirst: order === 'tag16.ciphertext',
     names,

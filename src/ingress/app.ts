@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { HooklineError } from '../core/errors.ts';
-import { errorAnswer, receiptAnswer } from './answers.ts';
+import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
 import type { IngressObserver } from './ingress-observer.ts';
 import { receiveWebhook, type WebhookParts } from './receive-webhook.ts';
 import { answerSocket, connectionError, lingerOn } from './refuse-connection.ts';
@@ -14,15 +14,18 @@ export type AppParts = WebhookParts & {
   readonly tls: TlsFiles | undefined;
 };
 
+/** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. */
+const HEADERS_TIMEOUT_MS = 20_000;
+
 /** The webhooks' HTTP server, apart from its `listen`. */
 export function createIngressApp(parts: AppParts): FastifyInstance {
+  const checking = { connectionsCheckingInterval: Math.min(1_000, parts.requestTimeoutMs) };
   const app = fastify({
     trustProxy: parts.trustedProxies.length > 0 ? [...parts.trustedProxies] : false,
     requestTimeout: parts.requestTimeoutMs,
     // Bodies are read and bounded here, not by the framework.
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    ...(parts.tls ? { https: parts.tls.options() } : {}),
-    http: { connectionsCheckingInterval: Math.min(1_000, parts.requestTimeoutMs) },
+    ...(parts.tls ? { https: { ...parts.tls.options(), ...checking } } : { http: checking }),
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET') return;
       const failure = connectionError(error);
@@ -30,38 +33,40 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
       answerSocket(failure, socket);
     },
   }) as unknown as FastifyInstance;
+  // Node looks at neither time-out where that of the headers is the longer one.
+  app.server.headersTimeout = Math.min(HEADERS_TIMEOUT_MS, Math.ceil(parts.requestTimeoutMs / 2));
   parts.tls?.renewOn(app.server as never);
   answerExpectations(app.server);
+  let stopping = false;
+  app.addHook('preClose', async () => {
+    stopping = true;
+  });
+  const send = (reply: FastifyReply, { status, body, retryAfter }: Answer) => {
+    // A connection that stayed open after its last answer would hold up the stop.
+    if (stopping) reply.header('connection', 'close');
+    if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
+    return reply.code(status).type('application/json').send(body);
+  };
+  const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
+    parts.observer.refused(error, (request.params as { ref?: string } | undefined)?.ref);
+    // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
+    if (isExpecting(request)) reply.header('connection', 'close');
+    else lingerOn(request.raw);
+    return send(reply, errorAnswer(error));
+  };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.setNotFoundHandler((request, reply) => refuse(request, reply, new HooklineError('NOT_FOUND'), parts));
-  app.setErrorHandler((error, request, reply) => refuse(request, reply, asFailure(error), parts));
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, new HooklineError('NOT_FOUND')));
+  app.setErrorHandler((error, request, reply) => refuse(request, reply, asFailure(error)));
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', async (request, reply) => {
-    const receipt = await receiveWebhook(
-      {
-        ref: request.params.ref,
-        address: request.ip,
-        headers: request.headers,
-        raw: request.raw,
-        wantBody: () => continueIfExpected(request, reply),
-      },
-      parts,
-    );
-    const answer = receiptAnswer(receipt);
-    parts.observer.accepted(request.params.ref, receipt);
-    return reply.type('application/json').send(answer.body);
+    const { ref } = request.params;
+    const wantBody = () => continueIfExpected(request, reply);
+    const { ip: address, headers, raw } = request;
+    const receipt = await receiveWebhook({ ref, address, headers, raw, wantBody }, parts);
+    parts.observer.accepted(ref, receipt);
+    return send(reply, receiptAnswer(receipt));
   });
   return app;
-}
-
-function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown, parts: AppParts): FastifyReply {
-  parts.observer.refused(error, (request.params as { ref?: string } | undefined)?.ref);
-  const answer = errorAnswer(error);
-  if (answer.retryAfter !== undefined) reply.header('retry-after', answer.retryAfter);
-  // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
-  if (isExpecting(request)) reply.header('connection', 'close');
-  else lingerOn(request.raw);
-  return reply.code(answer.status).type('application/json').send(answer.body);
 }
 
 /** What the framework refuses by itself, in our words. */

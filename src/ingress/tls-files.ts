@@ -15,6 +15,7 @@ const LOOK_EVERY_MS = 5_000;
 export function createTlsFiles(
   paths: { certFile: string; keyFile: string; clientCaFile: string | undefined },
   onFault: (error: unknown) => void,
+  lookEveryMs = LOOK_EVERY_MS,
 ): TlsFiles {
   const read = (): TlsOptions => ({
     cert: readFileSync(paths.certFile),
@@ -39,7 +40,7 @@ export function createTlsFiles(
         } catch (error) {
           onFault(error);
         }
-      }, LOOK_EVERY_MS);
+      }, lookEveryMs);
     },
     stop: async () => clearInterval(timer),
   };

@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { LOG_LEVELS } from './settings.ts';
 
 export type { Logger } from 'pino';
@@ -25,7 +25,7 @@ const SECRET_NAMES = [
 
 /** JSON lines on standard output. Secrets are cut by name at three depths; errors are reduced to what says why. */
 export function createLogger(options: { name: string; level: (typeof LOG_LEVELS)[number] }): Logger {
-  return pino({
+  const settings: LoggerOptions = {
     name: options.name,
     level: options.level,
     base: { name: options.name },
@@ -36,7 +36,9 @@ export function createLogger(options: { name: string; level: (typeof LOG_LEVELS)
       paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
       censor: '[redacted]',
     },
-  });
+  };
+  // Written before the next step: the last line before an exit is the one that is wanted.
+  return pino(settings, pino.destination({ dest: 1, sync: true }));
 }
 
 type ErrorDescription = {

@@ -24,6 +24,7 @@ describe('ENCRYPTION_LAYOUT', () => {
     ['json:iv=nonce,tag=mac', { names: { iv: 'nonce', tag: 'mac', data: 'data' } }],
     ['json:hex:data=text', { encoding: 'hex', names: { ...names, data: 'text' } }],
     ['payload/iv12.ciphertext.tag16:base64', { place: 'payload', form: 'base64' }],
+    ['payload/iv12.ciphertext.tag16', { place: 'payload', form: 'base64' }],
     ['payload/json', { place: 'payload', form: 'envelope' }],
   ])('%s is understood', (text, layout) => {
     expect(parseLayout(text)).toMatchObject(layout);
@@ -35,7 +36,6 @@ describe('ENCRYPTION_LAYOUT', () => {
     'iv13.ciphertext.tag16',
     'iv12.ciphertext.tag12',
     'base64',
-    'payload/iv12.ciphertext.tag16',
     'base64:iv12.ciphertext.tag16',
     'iv12.ciphertext.tag16:iv=a',
     'iv12.ciphertext.tag16:utf8',

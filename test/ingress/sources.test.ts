@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { createSourceFilter } from '../../src/ingress/settings.ts';
+import { post, startIngressApp } from '../support/ingress-app.ts';
+
+const body = '{"type":"payment-status"}';
+
+describe('ALLOWED_SOURCES', () => {
+  it.each([
+    [[], '203.0.113.9', true],
+    [['203.0.113.0/24'], '203.0.113.9', true],
+    [['203.0.113.0/24'], '203.0.114.9', false],
+    [['203.0.113.0/24'], '::ffff:203.0.113.9', true],
+    [['203.0.113.9/32'], '203.0.113.9', true],
+    [['2001:db8::/32'], '2001:db8:1::5', true],
+    [['2001:db8::/32'], '2001:db9::5', false],
+    [['2001:db8::/32', '10.0.0.0/8'], '10.1.2.3', true],
+    [['10.0.0.0/8'], 'nonsense', false],
+    [['10.0.0.0/8'], '', false],
+  ])('%j lets %s through: %s', (cidrs, address, allowed) => {
+    expect(createSourceFilter(cidrs)(address)).toBe(allowed);
+  });
+
+  it('refuses others with 403, before anything is read or looked up', async () => {
+    await using ingress = await startIngressApp({ allowedSources: ['203.0.113.0/24'] });
+    const response = await post(`${ingress.url}/webhooks/ledger-eu`, body);
+    expect([response.status, await response.text()]).toEqual([
+      403,
+      expect.stringContaining('SOURCE_NOT_ALLOWED'),
+    ]);
+    expect(ingress.seen.records).toEqual([]);
+  });
+
+  it('believes X-Forwarded-For of a trusted proxy alone', async () => {
+    const allowedSources = ['203.0.113.0/24'];
+    const forwarded = { 'x-forwarded-for': '203.0.113.7' };
+    await using trusting = await startIngressApp({ allowedSources, trustedProxies: ['127.0.0.0/8'] });
+    expect((await post(`${trusting.url}/webhooks/ledger-eu`, body, forwarded)).status).toBe(200);
+    const spoofed = { 'x-forwarded-for': '203.0.113.7, 198.51.100.1' };
+    expect((await post(`${trusting.url}/webhooks/ledger-eu`, body, spoofed)).status).toBe(403);
+    await using distrusting = await startIngressApp({ allowedSources, trustedProxies: ['10.0.0.0/8'] });
+    expect((await post(`${distrusting.url}/webhooks/ledger-eu`, body, forwarded)).status).toBe(403);
+  });
+});

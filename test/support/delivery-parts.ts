@@ -1,0 +1,68 @@
+import { markVerified, type VerifiedDelivery } from '../../src/core/delivery.ts';
+import type { DeadLetterStage } from '../../src/core/errors.ts';
+import { encryptionKey } from '../../src/crypto/keys.ts';
+import { parseLayout } from '../../src/crypto/layout.ts';
+import type { DeliveryParts } from '../../src/delivery/delivery-parts.ts';
+import { createEventRoutes } from '../../src/delivery/event-routes.ts';
+import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
+import { ownEventSchemas } from './event-schemas.ts';
+import { readVectors, type SealedVectors, type SignatureVectors } from './vectors.ts';
+
+export const { subscriptionId, signingSecret } = readVectors<SignatureVectors>('signatures.json');
+const sealed = readVectors<SealedVectors>('sealed.json');
+
+export type Seen = {
+  records: OutgoingRecord[];
+  drift: string[];
+  parked: DeadLetterStage[];
+  matched: string[];
+  unclassified: number;
+};
+
+/** Parts of the delivery flow over the schemas that come with Hookline, and all that they saw. */
+export function deliveryParts(
+  options: { layout?: string; publish?: (record: OutgoingRecord, n: number) => void } = {},
+): DeliveryParts & { seen: Seen } {
+  const seen: Seen = { records: [], drift: [], parked: [], matched: [], unclassified: 0 };
+  const layout = parseLayout(options.layout ?? 'iv12.ciphertext.tag16');
+  if (!layout) throw new Error('no layout');
+  let n = 0;
+  return {
+    seen,
+    layout,
+    routes: createEventRoutes(ownEventSchemas(), 'payments', { of: () => 258 }),
+    deadLetterTopic: 'payments.dead-letter',
+    encryptionKeysOf: () => [encryptionKey(sealed.encryptionKey, 0)],
+    publish: async (record) => {
+      options.publish?.(record, ++n);
+      seen.records.push(record);
+      return { topic: record.topic, partition: 0, offset: BigInt(seen.records.length - 1) };
+    },
+    observer: {
+      keyMatched: (ref, use, place) => seen.matched.push(`${ref} ${use} ${place}`),
+      drift: (topic, field) => seen.drift.push(`${topic} ${field}`),
+      unclassified: () => {
+        seen.unclassified++;
+      },
+      parked: (stage) => seen.parked.push(stage),
+    },
+  };
+}
+
+/** A delivery that has been verified. */
+export function verified(
+  body: Buffer | string,
+  mediaType: 'json' | 'octet-stream' = 'json',
+): VerifiedDelivery {
+  const delivery = {
+    ref: 'ledger-eu',
+    mediaType,
+    body: Buffer.from(body),
+    receivedAt: 1795245881505,
+    traceparent: undefined,
+  };
+  return markVerified(delivery, subscriptionId);
+}
+
+export const headersOf = ({ headers }: OutgoingRecord): Record<string, string> =>
+  Object.fromEntries([...headers].map(([name, value]) => [name.toString(), value.toString()]));

@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import type { Receipt } from '../../src/core/delivery.ts';
+import { createIngressApp } from '../../src/ingress/app.ts';
+import { createSourceFilter } from '../../src/ingress/settings.ts';
+import type { TlsFiles } from '../../src/ingress/tls-files.ts';
+import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
+import { LiveKeyring } from '../../src/subscriptions/live-keyring.ts';
+import { deliveryParts, signingSecret, subscriptionId } from './delivery-parts.ts';
+
+export type RefusalSeen = { code: string; ref: string | undefined };
+
+type Options = {
+  maxBodyBytes?: number;
+  requestTimeoutMs?: number;
+  allowedSources?: string[];
+  trustedProxies?: string[];
+  tls?: TlsFiles;
+  layout?: string;
+  publish?: (record: OutgoingRecord, n: number) => void;
+};
+
+/** The webhooks' server on a real port, over doubles of what is behind it. Ref `ledger-eu` has the vectors' keys. */
+export async function startIngressApp(options: Options = {}) {
+  const keyring = new LiveKeyring({ retiredKeysTtlMs: 1_000 });
+  const encryptionKeys = ['0123456789abcdef0123456789ABCDEF'];
+  keyring.setDir('ledger-eu', {
+    subscriptionIds: [subscriptionId],
+    signingSecrets: [signingSecret],
+    encryptionKeys,
+  });
+  const delivery = deliveryParts({
+    ...(options.publish && { publish: options.publish }),
+    ...(options.layout !== undefined && { layout: options.layout }),
+  });
+  const refusals: RefusalSeen[] = [];
+  const receipts: Receipt[] = [];
+  const app = createIngressApp({
+    delivery,
+    keyring,
+    observer: {
+      accepted: (_, receipt) => receipts.push(receipt),
+      refused: (error, ref) =>
+        refusals.push({ code: (error as { code?: string }).code ?? String(error), ref }),
+      stop: async () => {},
+    },
+    tls: options.tls,
+    maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
+    trustedProxies: options.trustedProxies ?? [],
+    isAllowedSource: createSourceFilter(options.allowedSources ?? []),
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const url = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const close = () => app.close();
+  return {
+    app,
+    url,
+    port,
+    keyring,
+    delivery,
+    refusals,
+    receipts,
+    seen: delivery.seen,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The signature, by the interface's section 6.3. */
+export const sign = (body: string | Buffer) =>
+  createHmac('sha256', subscriptionId + signingSecret)
+    .update(body)
+    .digest('hex');
+
+/** Sends a webhook; headers set to undefined are left out. */
+export function post(url: string, body: string | Buffer, headers: Record<string, string | undefined> = {}) {
+  const all = { 'content-type': 'application/json', 'x-signature-sha256': sign(body), ...headers };
+  const set = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return fetch(url, { method: 'POST', body: body as string, headers: set });
+}
+
+/** Writes to a bare connection, ends its side where told to, and gives back all that comes until it closes. */
+export function exchange(
+  port: number,
+  parts: readonly string[],
+  options: { end?: boolean } = {},
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      for (const part of parts) socket.write(part);
+      if (options.end) socket.end();
+    });
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString();
+    });
+    socket.on('close', () => resolve(text));
+    socket.on('error', reject);
+    socket.setTimeout(15_000, () => socket.destroy(new Error(`nothing more after: ${text}`)));
+  });
+}
