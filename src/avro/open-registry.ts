@@ -3,7 +3,7 @@ import type { ValuesOf } from '../core/env.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import type { registrySettings } from './settings.ts';
 
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 10_000;
 
 /** The registry that the settings name. */
 export function openRegistry(settings: ValuesOf<typeof registrySettings>): Registry {

@@ -7,6 +7,7 @@ import { addSchemasCommand } from './schemas-command.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 import { addTailCommand } from './tail-command.ts';
 import { addTopicsCommand } from './topics-command.ts';
+import { addTriggerCommand } from './trigger-command.ts';
 
 /**
  * Parses the arguments and runs the command. Whatever fails ends in a sentence on standard error, never a stack trace.
@@ -47,5 +48,6 @@ function createProgram(shell: Shell, run: Run): Command {
   addCommandCommand(program, shell, run);
   addTailCommand(program, shell, run);
   addDoctorCommand(program, shell, run);
+  addTriggerCommand(program, shell, run);
   return program;
 }

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
 import { openReceiver } from './support/open-receiver.ts';
 import { clientOf, ENCRYPTION_KEY } from './support/open-sandbox.ts';
-import { until } from './support/until.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/sandbox/main.ts');
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/sandbox/clock.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { until } from '../support/until.ts';
 import { openReceiver } from './support/open-receiver.ts';
 import { openSandbox } from './support/open-sandbox.ts';
-import { until } from './support/until.ts';
 
 describe('startSandbox', () => {
   it('takes a free port and names an address that can be called', async () => {

@@ -1,4 +1,6 @@
 import type { TestProject } from 'vitest/node';
+import { callJudges } from './judges/judges.ts';
+import { LOCAL_DIR } from './stack/start-stack.ts';
 import { useStack } from './stack/use-stack.ts';
 
 declare module 'vitest' {
@@ -8,10 +10,13 @@ declare module 'vitest' {
   }
 }
 
-/** One Kafka and one registry for all tests that `inject('brokers')`: the running ones, else ones that end with the run. */
+/** The judges' programs, and one Kafka and one registry for all tests that `inject('brokers')`: the running ones, else ones that end with the run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const onProgress = (line: string) => console.log(`stack: ${line}`);
-  const stack = await useStack({ env: process.env, onProgress });
+  const [stack] = await Promise.all([
+    useStack({ env: process.env, onProgress }),
+    callJudges(process.env, LOCAL_DIR),
+  ]);
   project.provide('brokers', stack.brokers);
   project.provide('registryUrl', stack.registryUrl);
   return () => stack.stop();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../support/until.ts';
 import { openReceiver } from '../support/open-receiver.ts';
 import { ENCRYPTION_KEY, openSandbox, TOKEN_FORM } from '../support/open-sandbox.ts';
-import { until } from '../support/until.ts';
 
 const SEED = {
   id: '7f3c1c1e-52b1-4a54-9c3a-0d6b1f0c9e11',

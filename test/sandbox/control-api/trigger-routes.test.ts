@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../support/until.ts';
 import { opensslHmac, splitDefault, webCryptoOpen } from '../support/judges.ts';
 import { openReceiver } from '../support/open-receiver.ts';
 import { ENCRYPTION_KEY, openSandbox } from '../support/open-sandbox.ts';
 import { stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
 
 describe('POST /_sandbox/trigger', () => {
   it('answers at once with an id to poll', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../support/until.ts';
 import { opensslHmac, splitDefault, webCryptoOpen } from '../support/judges.ts';
 import { openReceiver } from '../support/open-receiver.ts';
 import { ENCRYPTION_KEY, openSandbox } from '../support/open-sandbox.ts';
-import { until } from '../support/until.ts';
 
 describe('a delivery', () => {
   it('plain: the message as JSON, signed over the bytes as sent', async () => {

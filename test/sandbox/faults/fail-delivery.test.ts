@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../support/until.ts';
 import { openReceiver } from '../support/open-receiver.ts';
 import { openSandbox } from '../support/open-sandbox.ts';
-import { until } from '../support/until.ts';
 
 async function deliverWith(fault: object, options: Parameters<typeof openSandbox>[0] = {}) {
   const receiver = await openReceiver();

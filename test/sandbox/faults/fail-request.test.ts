@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { until } from '../../support/until.ts';
 import { openSandbox, TOKEN_FORM } from '../support/open-sandbox.ts';
-import { until } from '../support/until.ts';
 
 const BODY = { url: 'https://hookline.example/webhooks/a', events: ['payment_status'] };
 

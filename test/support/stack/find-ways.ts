@@ -1,7 +1,7 @@
 import type { Finding, Findings } from './choose-way.ts';
 import { findDocker } from './docker-engine.ts';
 import { findJdks, type Jdk, newestOf } from './find-jdk.ts';
-import { areDownloaded, OLDEST_JAVA } from './maven.ts';
+import { areDownloaded, OLDEST_JAVA } from './kafka-parts.ts';
 import { findNamed } from './named-stack.ts';
 import { onPath } from './on-path.ts';
 import type { Env, StackOptions } from './stack.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Jdk } from './find-jdk.ts';
 import { startKafkaCluster } from './kafka-cluster.ts';
-import { fetchParts } from './maven.ts';
+import { fetchParts } from './kafka-parts.ts';
 import { planPorts } from './plan-ports.ts';
 import { startRegistry } from './registry.ts';
 import { type Stack, type StartInput, stackOf } from './stack.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Jdk } from './find-jdk.ts';
 import { underLock } from './lock.ts';
@@ -10,33 +10,26 @@ import { onPath } from './on-path.ts';
 import type { Env } from './stack.ts';
 import { StackError } from './stack-error.ts';
 
-const POM = resolve(import.meta.dirname, '../../../deploy/local-stack/pom.xml');
+/** What a POM brings, and how it is told where to put it. */
+export type Bundle = {
+  /** In words, with its size. */
+  readonly what: string;
+  readonly pom: string;
+  /** The property that names the folder. */
+  readonly folderProperty: string;
+  readonly args: readonly string[];
+};
 
-export const OLDEST_JAVA = 17;
-/** The registry that the pom names needs Java 21. This is the newest one that was seen to run on Java 17. */
-const REGISTRY_FOR_JAVA_17 = '3.0.9';
-
-/** Where Kafka's jars are, and the registry. */
-export type Parts = { kafka: string; registry: string };
-
-/** Minutes on a slow line: it is 200 MB. Maven takes what it already has. */
+/** Minutes on a slow line. Maven takes what it already has. */
 const DOWNLOAD_MS = 15 * 60_000;
 
-const registryArgs = (jdk: Jdk): string[] =>
-  jdk.major >= 21 ? [] : [`-Dregistry.version=${REGISTRY_FOR_JAVA_17}`];
-
-/** The folder is named after the pom's content, so that a changed pom is downloaded anew and an unchanged one never. */
-function folderOf(dir: string, jdk: Jdk): string {
-  const hash = createHash('sha256').update(readFileSync(POM)).update(registryArgs(jdk).join());
+/** Named after the POM's content, so that a changed one is downloaded anew and an unchanged one never. */
+function folderOf(dir: string, { pom, args }: Bundle): string {
+  const hash = createHash('sha256').update(readFileSync(pom)).update(args.join());
   return join(dir, `parts-${hash.digest('hex').slice(0, 12)}`);
 }
 
-const partsIn = (folder: string): Parts => ({
-  kafka: join(folder, 'kafka'),
-  registry: join(folder, 'registry'),
-});
-
-export const areDownloaded = (dir: string, jdk: Jdk): boolean => existsSync(folderOf(dir, jdk));
+export const isDownloaded = (dir: string, bundle: Bundle): boolean => existsSync(folderOf(dir, bundle));
 
 export type Download = {
   dir: string;
@@ -46,32 +39,37 @@ export type Download = {
   onProgress: (line: string) => void;
 };
 
-/** Kafka and the registry as Maven brings them, downloaded unless they are there. */
-export async function fetchParts(download: Download): Promise<Parts> {
-  const folder = folderOf(download.dir, download.jdk);
-  if (existsSync(folder)) return partsIn(folder);
+/** The folder with what the POM brings, downloaded unless it is there. */
+export async function fetchBundle(bundle: Bundle, download: Download): Promise<string> {
+  const folder = folderOf(download.dir, bundle);
+  if (existsSync(folder)) return folder;
   const { signal, onProgress } = download;
-  const onWait = () => onProgress('waiting for another process that downloads them');
-  await underLock(
-    join(download.dir, 'download.lock'),
-    { deadlineMs: DOWNLOAD_MS, signal, onWait },
-    async () => {
-      if (existsSync(folder)) return;
-      onProgress('downloading Kafka and the schema registry with Maven, once: 200 MB');
-      const unfinished = `${folder}.unfinished`;
-      rmSync(unfinished, { recursive: true, force: true });
-      mkdirSync(unfinished, { recursive: true });
-      await runMaven(download, unfinished);
-      renameSync(unfinished, folder);
-    },
-  );
-  return partsIn(folder);
+  const onWait = () => onProgress('waiting for another process that downloads it');
+  const lock = join(download.dir, 'download.lock');
+  await underLock(lock, { deadlineMs: DOWNLOAD_MS, signal, onWait }, async () => {
+    if (existsSync(folder)) return;
+    onProgress(`downloading ${bundle.what} with Maven, once`);
+    const unfinished = `${folder}.unfinished`;
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { recursive: true });
+    await runMaven(bundle, download, unfinished);
+    renameSync(unfinished, folder);
+  });
+  return folder;
 }
 
-async function runMaven({ jdk, env, signal }: Download, folder: string): Promise<void> {
+async function runMaven(bundle: Bundle, { jdk, env, signal }: Download, folder: string): Promise<void> {
   const maven = onPath('mvn', env);
   if (maven === null) throw new StackError('Maven (mvn) is not on the PATH.');
-  const args = ['-q', '-B', '-f', POM, 'package', `-DstackDir=${folder}`, ...registryArgs(jdk)];
+  const args = [
+    '-q',
+    '-B',
+    '-f',
+    bundle.pom,
+    'package',
+    `-D${bundle.folderProperty}=${folder}`,
+    ...bundle.args,
+  ];
   try {
     await promisify(execFile)(maven, args, {
       env: { ...env, JAVA_HOME: env.JAVA_HOME || jdk.home },
@@ -82,6 +80,6 @@ async function runMaven({ jdk, env, signal }: Download, folder: string): Promise
   } catch (error) {
     signal.throwIfAborted();
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    throw new StackError(`Maven can't bring Kafka and the schema registry:\n${lastLines(stdout + stderr)}`);
+    throw new StackError(`Maven can't bring ${bundle.what}:\n${lastLines(stdout + stderr)}`);
   }
 }

@@ -1,0 +1,25 @@
+import { runCli } from '../../src/cli/program.ts';
+import { nodeSource } from '../../src/runtime/node-source.ts';
+
+/** Runs a command of the CLI in this process, and gives what it printed. */
+export async function cli(env: Readonly<Record<string, string | undefined>>, ...args: string[]) {
+  const printed: string[] = [];
+  const notes: string[] = [];
+  const exitCode = await runCli(args, {
+    source: nodeSource(env),
+    print: (line) => printed.push(line),
+    note: (line) => notes.push(line),
+    signal: new AbortController().signal,
+  });
+  return { exitCode, out: printed.join('\n'), notes: notes.join('\n') };
+}
+
+/** The same with `--json`; fails where the exit code isn't 0. */
+export async function cliJson<T>(
+  env: Readonly<Record<string, string | undefined>>,
+  ...args: string[]
+): Promise<T> {
+  const { exitCode, out, notes } = await cli(env, ...args, '--json');
+  if (exitCode !== 0) throw new Error(`hookline ${args.join(' ')} ended with ${exitCode}: ${notes} ${out}`);
+  return JSON.parse(out);
+}

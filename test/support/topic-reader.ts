@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import avro from 'avsc';
+import kafkajs from 'kafkajs';
+import { until } from './until.ts';
+
+/** A record as a consumer sees it, its value decoded where it is Confluent Avro. */
+export type SeenRecord = {
+  partition: number;
+  offset: number;
+  key: string | null;
+  headers: Record<string, string>;
+  value: Buffer | null;
+  /** null where the value is no Avro. */
+  record: Record<string, unknown> | null;
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** kafkajs for tests, quiet. */
+export function testKafka(env: Env): kafkajs.Kafka {
+  const brokers = (env.KAFKA_BROKERS ?? '').split(',');
+  return new kafkajs.Kafka({ clientId: 'test', brokers, logLevel: kafkajs.logLevel.NOTHING });
+}
+
+/**
+ * Reads a topic from its beginning until it holds `atLeast` records and all of them are read. It shares no code with
+ * src: what Hookline writes is decoded by the schema that the registry has for it.
+ */
+export async function readTopic(env: Env, topic: string, atLeast: number): Promise<SeenRecord[]> {
+  const kafka = testKafka(env);
+  const admin = kafka.admin();
+  const consumer = kafka.consumer({
+    groupId: `test-${randomUUID()}`,
+    maxBytesPerPartition: 64 * 1024 * 1024,
+    maxWaitTimeInMs: 100,
+  });
+  const seen: SeenRecord[] = [];
+  await Promise.all([admin.connect(), consumer.connect()]);
+  try {
+    await consumer.subscribe({ topics: [topic], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ partition, message }) => void seen.push(await toSeen(env, partition, message)),
+    });
+    await until(
+      `${topic} holds ${atLeast} records`,
+      async () => {
+        const ends = await admin.fetchTopicOffsets(topic);
+        const total = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+        return total >= atLeast && seen.length >= total;
+      },
+      40_000,
+    );
+  } finally {
+    await consumer.disconnect();
+    await admin.disconnect();
+  }
+  return seen.sort((a, b) => a.partition - b.partition || a.offset - b.offset);
+}
+
+async function toSeen(env: Env, partition: number, message: kafkajs.KafkaMessage): Promise<SeenRecord> {
+  const headers = Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]);
+  const { key, value, offset } = message;
+  const record = value?.[0] === 0 ? await decode(env, value) : null;
+  return {
+    partition,
+    offset: Number(offset),
+    key: key?.toString() ?? null,
+    headers: Object.fromEntries(headers),
+    value,
+    record,
+  };
+}
+
+const types = new Map<string, Promise<avro.Type>>();
+
+async function decode({ SCHEMA_REGISTRY_URL: url }: Env, value: Buffer): Promise<Record<string, unknown>> {
+  const source = `${url}/schemas/ids/${value.readInt32BE(1)}`;
+  const type = types.get(source) ?? fetchType(source);
+  types.set(source, type);
+  return JSON.parse(JSON.stringify((await type).fromBuffer(value.subarray(5))));
+}
+
+async function fetchType(source: string): Promise<avro.Type> {
+  const { schema } = (await (await fetch(source)).json()) as { schema: string };
+  return avro.Type.forSchema(JSON.parse(schema), { wrapUnions: 'never' });
+}

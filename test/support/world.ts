@@ -1,0 +1,119 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cli } from './cli.ts';
+import { RunningProcess } from './running-process.ts';
+import { readTopic, type SeenRecord } from './topic-reader.ts';
+
+type Env = Record<string, string | undefined>;
+
+/**
+ * A place of its own on the shared Kafka: a topic prefix, topics and subjects, and a folder with secrets. Processes are
+ * started in it for real, and end with it.
+ */
+export class World implements AsyncDisposable {
+  readonly prefix = `t${randomBytes(4).toString('hex')}`;
+  readonly dir = mkdtempSync(join(tmpdir(), 'hookline-'));
+  readonly env: Env;
+  readonly #processes: RunningProcess[] = [];
+
+  constructor(stack: { brokers: readonly string[]; registryUrl: string }) {
+    mkdirSync(join(this.dir, 'secrets'));
+    this.env = {
+      KAFKA_BROKERS: stack.brokers.join(','),
+      SCHEMA_REGISTRY_URL: stack.registryUrl,
+      TOPIC_PREFIX: this.prefix,
+      SECRETS_DIR: join(this.dir, 'secrets'),
+      SEALING_KEY_FILE: this.file('sealing-key', randomBytes(32).toString('hex')),
+      ADMIN_HOST: '127.0.0.1',
+      ADMIN_PORT: '0',
+      INGRESS_HOST: '127.0.0.1',
+      INGRESS_PORT: '0',
+      LOG_LEVEL: 'debug',
+    };
+  }
+
+  /** Creates the topics and registers the schemas, as an operator does. */
+  static async make(stack: { brokers: readonly string[]; registryUrl: string }): Promise<World> {
+    const world = new World(stack);
+    for (const args of [
+      ['topics', 'apply'],
+      ['schemas', 'push'],
+    ]) {
+      const { exitCode, notes, out } = await cli(world.env, ...args);
+      if (exitCode !== 0) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
+    }
+    return world;
+  }
+
+  topic = (name: string) => `${this.prefix}.${name}`;
+
+  file(name: string, text: string): string {
+    const path = join(this.dir, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  }
+
+  /** Files of SECRETS_DIR for a ref; one value or several lines each. */
+  secrets(
+    ref: string,
+    values: Partial<Record<'subscription-id' | 'signing-secret' | 'encryption-key', string>>,
+  ): void {
+    mkdirSync(join(this.dir, 'secrets', ref), { recursive: true });
+    for (const [name, text] of Object.entries(values))
+      writeFileSync(join(this.dir, 'secrets', ref, name), `${text}\n`);
+  }
+
+  start(entry: string, env: Env = {}): RunningProcess {
+    const running = new RunningProcess(entry, { ...this.env, ...env });
+    this.#processes.push(running);
+    return running;
+  }
+
+  /** Starts ingress, and gives its address once it listens. */
+  async ingress(env: Env = {}): Promise<{ process: RunningProcess; url: string }> {
+    const running = this.start('src/ingress/main.ts', env);
+    return { process: running, url: String((await running.logged('listening')).url) };
+  }
+
+  async sandbox(env: Env = {}): Promise<{ process: RunningProcess; url: string }> {
+    const running = this.start('src/sandbox/main.ts', { SANDBOX_PORT: '0', ...env });
+    return { process: running, url: String((await running.logged('listening')).url) };
+  }
+
+  /** Starts control against a payment service, for an ingress at `publicUrl`. */
+  async control(urls: { provider: string; publicUrl: string }, env: Env = {}): Promise<RunningProcess> {
+    const running = this.start('src/control/main.ts', { ...this.controlEnv(urls), ...env });
+    await running.logged('reading commands');
+    return running;
+  }
+
+  controlEnv({ provider, publicUrl }: { provider: string; publicUrl: string }): Env {
+    return {
+      PROVIDER_AUTH_URL: provider,
+      PROVIDER_BASE_URL: provider,
+      PROVIDER_SCOPE: 'accounts.read transactions.read',
+      PROVIDER_JWT_FILE: this.file('jwt', 'sandbox-lite-jwt'),
+      PUBLIC_URL: publicUrl,
+      CONTROL_GROUP_ID: `${this.prefix}-control`,
+    };
+  }
+
+  /** Every record of a topic, once there are at least `atLeast`. */
+  read(topic: string, atLeast = 1): Promise<SeenRecord[]> {
+    return readTopic(this.env, this.topic(topic), atLeast);
+  }
+
+  /** All that the processes have written. */
+  logs(): string {
+    return this.#processes.map((one) => one.written()).join('\n');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#processes.map((one) => one.stop()));
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+export const newSigningSecret = () => randomUUID();
