@@ -23,6 +23,8 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
   const app = fastify({
     trustProxy: parts.trustedProxies.length > 0 ? [...parts.trustedProxies] : false,
     requestTimeout: parts.requestTimeoutMs,
+    // What still comes on open connections is refused here, in the contract's words.
+    return503OnClosing: false,
     // Bodies are read and bounded here, not by the framework.
     bodyLimit: Number.MAX_SAFE_INTEGER,
     ...(parts.tls ? { https: { ...parts.tls.options(), ...checking } } : { http: checking }),
@@ -59,6 +61,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
   app.setNotFoundHandler((request, reply) => refuse(request, reply, new HooklineError('NOT_FOUND')));
   app.setErrorHandler((error, request, reply) => refuse(request, reply, asFailure(error)));
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', async (request, reply) => {
+    if (stopping) throw new HooklineError('STOPPING');
     const { ref } = request.params;
     const wantBody = () => continueIfExpected(request, reply);
     const { ip: address, headers, raw } = request;

@@ -52,6 +52,10 @@ export class Lane {
     if (!this.#halted) this.#running ??= this.#run();
   }
 
+  isWaiting(): boolean {
+    return this.#queue.length > 0 || this.#inFlight.some((record) => !record.settled);
+  }
+
   /** Rejects what has passed its deadline, in flight or waiting: an attempt may well end later than its records' time. */
   expire(now: number): void {
     for (const record of this.#inFlight) if (record.deadline <= now) reject(record, 'PUBLISH_DEADLINE');

@@ -20,7 +20,7 @@ export type ProducerSession = {
    * @throws AttemptError
    */
   send(topic: string, partition: number, partitions: number, records: readonly WireRecord[]): Promise<bigint>;
-  /** How many partitions the topic has. Throws AttemptError. */
+  /** How many partitions the topic has, each with a leader. Throws AttemptError. */
   partitionsOf(topic: string): Promise<number>;
   /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
   cut(): void;
@@ -61,7 +61,7 @@ export function openProducerSession(
   // Set when a broker's answer shows that the metadata is old. Not cleared there and then: a send of another lane
   // would fetch it between its check and its write.
   let stale = false;
-  const partitionsOf = async (topic: string) => {
+  const lookUp = async (topic: string) => {
     const forceUpdate = stale;
     stale = false;
     const metadata = await producer.metadata({
@@ -71,7 +71,7 @@ export function openProducerSession(
     });
     const found = metadata.topics.get(topic);
     if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
-    return found.partitionsCount;
+    return found;
   };
   const send = async (
     topic: string,
@@ -79,7 +79,7 @@ export function openProducerSession(
     partitions: number,
     records: readonly WireRecord[],
   ) => {
-    const now = await partitionsOf(topic);
+    const now = (await lookUp(topic)).partitionsCount;
     // The client would wrap the number round: the record would land in a partition that nobody asked for (P3).
     if (now !== partitions)
       throw new AttemptError('replan', `${topic} has ${now} partitions, not ${partitions}`);
@@ -96,6 +96,12 @@ export function openProducerSession(
       throw new AttemptError('doubt', `the answer does not confirm ${topic}[${partition}]`);
     }
     return ack.offset;
+  };
+  const partitionsOf = async (topic: string) => {
+    const { partitionsCount, partitions } = await lookUp(topic);
+    const leaderless = partitions.findIndex(({ leader }) => leader < 0);
+    if (leaderless >= 0) throw new AttemptError('retry', `${topic}[${leaderless}] has no leader`);
+    return partitionsCount;
   };
   const judged = <T>(attempt: Promise<T>): Promise<T> =>
     attempt.catch((error: unknown) => {

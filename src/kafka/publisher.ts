@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './lane.ts';
 import type { ProducerSession, WireRecord } from './producer-session.ts';
 import { SessionPool } from './session-pool.ts';
+import { TopicHealth } from './topic-health.ts';
 import { TopicLanes } from './topic-lanes.ts';
 
 /** A record to publish. Without `timestamp` it bears the time of its publishing. */
@@ -48,18 +49,21 @@ export class Publisher {
   readonly #topics = new Map<string, TopicLanes>();
   readonly #sweep: NodeJS.Timeout;
   #backlog = 0;
-  readonly #troubles = new Map<string, string>();
+  readonly #health: TopicHealth;
   #closed = false;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
     this.#sessions = new SessionPool({
       open: parts.openSession,
-      onOpened: () => {
-        this.#noteTrouble('*', null);
-        parts.observer.sessionOpened();
-      },
-      onOpenFailed: (error) => this.#noteTrouble('*', `no client can be made: ${(error as Error).message}`),
+      onOpened: () => parts.observer.sessionOpened(),
+      onOpenFailed: (error) => this.#noteAll(`no client can be made: ${(error as Error).message}`),
+    });
+    this.#health = new TopicHealth({
+      topics: () => this.#topics.keys(),
+      probe: (topic) => this.#sessions.attempt((session) => session.partitionsOf(topic)),
+      isWaiting: (topic) => this.#topics.get(topic)?.isWaiting() ?? false,
+      onChange: (topic, trouble) => parts.observer.troubleChanged(topic, trouble),
     });
     this.#sweep = setInterval(() => this.#expire(performance.now()), SWEEP_MS);
   }
@@ -102,6 +106,7 @@ export class Publisher {
         },
         reject: (error) => {
           settle();
+          if (hasCode(error, 'PUBLISH_DEADLINE')) this.#health.noteDelay(record.topic);
           reject(error);
         },
       };
@@ -121,14 +126,14 @@ export class Publisher {
 
   /** Why the brokers can't be counted on now, in words, or null. */
   trouble(): string | null {
-    for (const [topic, why] of this.#troubles) return `${topic}: ${why}`;
-    return null;
+    return this.#health.trouble();
   }
 
   /** Rejects what still waits and cuts every connection. For a quiet end, publish nothing more and wait before. */
   async stop(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
+    this.#health.stop();
     this.#sessions.close();
   }
 
@@ -150,10 +155,10 @@ export class Publisher {
     while (!this.#closed) {
       try {
         const partitions = await this.#sessions.attempt((session) => session.partitionsOf(topic));
-        this.#noteTrouble(topic, null);
+        this.#health.note(topic, null);
         return partitions;
       } catch (error) {
-        this.#noteTrouble(topic, toAttemptError(error).message);
+        this.#health.note(topic, toAttemptError(error).message);
         await sleep(COUNT_AGAIN_MS);
       }
     }
@@ -162,15 +167,12 @@ export class Publisher {
 
   #onAttempt(topic: string, outcome: AttemptOutcome | 'confirmed', why: string): void {
     this.#parts.observer.attempt(outcome);
-    if (outcome === 'confirmed') this.#noteTrouble(topic, null);
-    if (outcome === 'doubt' || outcome === 'retry') this.#noteTrouble(topic, why);
+    if (outcome === 'confirmed') this.#health.note(topic, null);
+    if (outcome === 'doubt' || outcome === 'retry') this.#health.note(topic, why);
   }
 
-  #noteTrouble(topic: string, why: string | null): void {
-    const changed = this.#troubles.has(topic) !== (why !== null);
-    if (why === null) this.#troubles.delete(topic);
-    else this.#troubles.set(topic, why);
-    if (changed) this.#parts.observer.troubleChanged(topic, why);
+  #noteAll(why: string): void {
+    for (const topic of this.#topics.keys()) this.#health.note(topic, why);
   }
 
   #expire(now: number): void {

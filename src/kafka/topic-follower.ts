@@ -25,6 +25,7 @@ export type FollowerParts = {
 };
 
 const CAUGHT_UP_POLL_MS = 20;
+const ENDS_AGAIN_MS = 250;
 
 export async function followTopic(parts: FollowerParts): Promise<TopicFollower> {
   const { kafka, topic, groupId, onRecord } = parts;
@@ -75,7 +76,7 @@ export async function followTopic(parts: FollowerParts): Promise<TopicFollower> 
   for (const [partition, offset] of starts) consumer.seek({ topic, partition, offset: String(offset) });
   return {
     async caughtUp(signal) {
-      const ends = await admin.fetchTopicOffsets(topic);
+      const ends = await fetchEnds(admin, topic, signal);
       const behind = () =>
         ends.some(({ partition, high, low }) => {
           return high !== low && (positions.get(partition) ?? 0n) < BigInt(high);
@@ -88,6 +89,18 @@ export async function followTopic(parts: FollowerParts): Promise<TopicFollower> 
       await admin.disconnect();
     },
   };
+}
+
+/** Leaders move and brokers restart: whoever waits to catch up waits for that too. */
+async function fetchEnds(admin: ReturnType<KafkaClient['admin']>, topic: string, signal: AbortSignal) {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await admin.fetchTopicOffsets(topic);
+    } catch {
+      await sleep(ENDS_AGAIN_MS, undefined, { signal });
+    }
+  }
 }
 
 function advance(positions: Map<number, bigint>, partition: number, offset: bigint): void {

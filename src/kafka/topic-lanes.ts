@@ -31,6 +31,11 @@ export class TopicLanes {
     await this.#planning;
   }
 
+  /** Whether anything waits for its confirmation. */
+  isWaiting(): boolean {
+    return this.#waiting.length > 0 || this.#lanes.some((lane) => lane.isWaiting());
+  }
+
   expire(now: number): void {
     for (const lane of this.#lanes) lane.expire(now);
     this.#waiting = this.#waiting.filter((record) => {

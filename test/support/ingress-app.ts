@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import type { Receipt } from '../../src/core/delivery.ts';
@@ -8,6 +7,7 @@ import type { TlsFiles } from '../../src/ingress/tls-files.ts';
 import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
 import { LiveKeyring } from '../../src/subscriptions/live-keyring.ts';
 import { deliveryParts, signingSecret, subscriptionId } from './delivery-parts.ts';
+import { signatureOf } from './sign.ts';
 
 export type RefusalSeen = { code: string; ref: string | undefined };
 
@@ -68,11 +68,8 @@ export async function startIngressApp(options: Options = {}) {
   };
 }
 
-/** The signature, by the interface's section 6.3. */
-export const sign = (body: string | Buffer) =>
-  createHmac('sha256', subscriptionId + signingSecret)
-    .update(body)
-    .digest('hex');
+/** The signature with the vectors' keys. */
+export const sign = (body: string | Buffer) => signatureOf({ subscriptionId, signingSecret }, body);
 
 /** Sends a webhook; headers set to undefined are left out. */
 export function post(url: string, body: string | Buffer, headers: Record<string, string | undefined> = {}) {

@@ -1,0 +1,74 @@
+/** What is known of the brokers' willingness, topic by topic, and kept true while nothing is published. */
+export class TopicHealth {
+  readonly #parts: TopicHealthParts;
+  readonly #troubles = new Map<string, string>();
+  readonly #heardAt = new Map<string, number>();
+  readonly #probing = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(parts: TopicHealthParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#probeQuietOnes(), PROBE_EVERY_MS);
+  }
+
+  /** Something was heard of the topic: all is well, or why not, in words. */
+  note(topic: string, why: string | null): void {
+    this.#heardAt.set(topic, performance.now());
+    const changed = this.#troubles.has(topic) !== (why !== null);
+    if (why === null) this.#troubles.delete(topic);
+    else this.#troubles.set(topic, why);
+    if (changed) this.#parts.onChange(topic, why);
+  }
+
+  /** A record was not confirmed in time: if nothing better is known, that is the trouble. */
+  noteDelay(topic: string): void {
+    if (!this.#troubles.has(topic)) this.note(topic, 'no confirmation within the deadline');
+  }
+
+  /** The first topic in trouble and why, or null. */
+  trouble(): string | null {
+    for (const [topic, why] of this.#troubles) return `${topic}: ${why}`;
+    return null;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /**
+   * A process that isn't ready gets no traffic, and one without traffic would never learn that the brokers are back, nor
+   * that they went. A topic in use tells by its own confirmations.
+   */
+  #probeQuietOnes(): void {
+    const quietSince = performance.now() - PROBE_EVERY_MS;
+    for (const topic of this.#parts.topics()) {
+      const isQuiet = (this.#heardAt.get(topic) ?? 0) < quietSince;
+      if (isQuiet && !this.#probing.has(topic)) void this.#probe(topic);
+    }
+  }
+
+  async #probe(topic: string): Promise<void> {
+    this.#probing.add(topic);
+    try {
+      await this.#parts.probe(topic);
+      // What waits for its confirmation says more than an answer about the topic does.
+      if (!this.#parts.isWaiting(topic)) this.note(topic, null);
+    } catch (error) {
+      this.note(topic, (error as Error).message);
+    } finally {
+      this.#probing.delete(topic);
+    }
+  }
+}
+
+export type TopicHealthParts = {
+  readonly topics: () => Iterable<string>;
+  /** Asks the brokers about the topic; rejects where they don't answer, or a partition has no leader. */
+  readonly probe: (topic: string) => Promise<unknown>;
+  /** Whether records of the topic wait for their confirmation. */
+  readonly isWaiting: (topic: string) => boolean;
+  /** A topic's first trouble, and null when it is over. */
+  readonly onChange: (topic: string, trouble: string | null) => void;
+};
+
+const PROBE_EVERY_MS = 2_000;

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli } from '../support/cli.ts';
+import { ReceiverWorld } from '../support/receiver-world.ts';
+import { postSigned } from '../support/sign.ts';
+import type { KafkaCluster } from '../support/stack/kafka-cluster.ts';
+import type { Stack } from '../support/stack/stack.ts';
+import { startStack } from '../support/stack/start-stack.ts';
+import { until } from '../support/until.ts';
+
+/** A Kafka of their own, that these tests may stop: the way is the JVM, whatever the others run on. */
+let stack: Stack;
+let kafka: KafkaCluster;
+let receiver: ReceiverWorld;
+let url: string;
+
+beforeAll(async () => {
+  // A broker that was killed is taken back by the cluster after this, not after nine seconds.
+  const properties = { 'broker.session.timeout.ms': 2_000, 'broker.heartbeat.interval.ms': 500 };
+  stack = await startStack({ env: { ...process.env, HOOKLINE_STACK: 'jvm' }, kafka: { properties } });
+  kafka = stack.kafka ?? expect.fail('no cluster');
+  receiver = await ReceiverWorld.make(stack, { PUBLISH_DEADLINE_MS: '1500' });
+  url = `${receiver.ingress.url}/webhooks/ledger-eu`;
+});
+
+afterAll(async () => {
+  await receiver?.[Symbol.asyncDispose]();
+  await stack?.stop();
+});
+
+let sent = 0;
+const acked: string[] = [];
+
+/** Posts the next of a row of events, and remembers it where it was acknowledged. */
+async function postNext() {
+  const body = `{"type":"payment-status","entityId":"e-${sent % 3}","n":${sent++}}`;
+  const answer = await postSigned(url, receiver, body);
+  if (answer.status === 200) acked.push(body);
+  return answer;
+}
+
+const readiness = async (admin: string) => {
+  const response = await fetch(`${admin}/readyz`);
+  return {
+    status: response.status,
+    reasons: ((await response.json()) as { reasons: Record<string, string> }).reasons,
+  };
+};
+
+describe('while Kafka is away, and nothing else to store in', () => {
+  it.each([
+    ['hangs', async () => kafka.nodes[0]?.kill('SIGSTOP'), async () => kafka.nodes[0]?.kill('SIGCONT')],
+    ['is killed', async () => kafka.nodes[0]?.kill('SIGKILL'), async () => kafka.nodes[0]?.start()],
+  ])(
+    'because it %s: 503 with Retry-After, not ready, alive; then it goes on by itself',
+    async (_, away, back) => {
+      const admin = await receiver.ingress.process.adminUrl();
+      for (let n = 0; n < 10; n++) expect((await postNext()).status).toBe(200);
+      await away();
+      const answers = await Promise.all(Array.from({ length: 20 }, postNext));
+      for (const answer of answers) {
+        expect(answer).toMatchObject({
+          status: 503,
+          retryAfter: '5',
+          text: expect.stringContaining('PUBLISH_DEADLINE'),
+        });
+      }
+      expect(await readiness(admin)).toMatchObject({
+        status: 503,
+        reasons: { kafka: expect.stringContaining('payment-status') },
+      });
+      expect((await fetch(`${admin}/livez`)).status).toBe(200);
+      await back();
+      await kafka.waitReady();
+      await until('webhooks are stored again', async () => (await postNext()).status === 200, 40_000);
+      for (let n = 0; n < 10; n++) expect((await postNext()).status).toBe(200);
+      await until('it is ready again', async () => (await readiness(admin)).status === 200);
+    },
+  );
+
+  it('lost nothing that it acknowledged, and kept the order of each entity', async () => {
+    const records = await receiver.world.read('payment-status', acked.length);
+    const sources = records.map(({ record }) => String(record?.source));
+    expect(acked.filter((body) => !sources.includes(body))).toEqual([]);
+    for (const entity of ['e-0', 'e-1', 'e-2']) {
+      const first = [
+        ...new Set(sources.filter((source) => source.includes(entity) && acked.includes(source))),
+      ];
+      expect(first).toEqual(acked.filter((body) => body.includes(entity)));
+    }
+  });
+
+  it('an ingress that starts waits, says for what, and begins when it is there', async () => {
+    await kafka.nodes[0]?.kill('SIGKILL');
+    const late = receiver.world.start('src/ingress/main.ts');
+    const admin = await late.adminUrl();
+    await until('it says what it waits for', async () => {
+      const { status, reasons } = await readiness(admin);
+      return status === 503 && reasons.start?.startsWith('waiting for topics');
+    });
+    await kafka.nodes[0]?.start();
+    await late.logged('listening', 40_000);
+    expect((await readiness(admin)).status).toBe(200);
+    await late.stop();
+  });
+});
+
+describe('an ingress whose registry or topics are missing', () => {
+  it('names what is missing and the command that makes it, and goes on when it is there', async () => {
+    const { world } = receiver;
+    const fresh = { TOPIC_PREFIX: `${world.prefix}-fresh` };
+    const late = world.start('src/ingress/main.ts', fresh);
+    const admin = await late.adminUrl();
+    const reason = async () => (await readiness(admin)).reasons.start ?? '';
+    await until('it names the schemas', async () => (await reason()).includes('hookline schemas push'));
+    expect(await reason()).toContain('events/payment-status.avsc');
+    await cli({ ...world.env, ...fresh }, 'schemas', 'push');
+    await until('it names the topics', async () => (await reason()).includes('hookline topics apply'));
+    expect(await reason()).toContain(`${fresh.TOPIC_PREFIX}.payment-status`);
+    await cli({ ...world.env, ...fresh }, 'topics', 'apply');
+    await late.logged('listening', 40_000);
+    await late.stop();
+  });
+
+  it('stops at once when it is told to while it waits', async () => {
+    const late = receiver.world.start('src/ingress/main.ts', { SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' });
+    await until('it waits', () => late.written().includes('waiting for the schema registry'));
+    expect(await late.stop()).toBe(0);
+  });
+});

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { exchange } from '../support/ingress-app.ts';
+import { ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
+import { postSigned, signatureOf } from '../support/sign.ts';
+import { testKafka } from '../support/topic-reader.ts';
+
+/** Each row of the README's contract, over a real Kafka; the rows without Kafka have files of their own. */
+let receiver: ReceiverWorld;
+let url: string;
+
+beforeAll(async () => {
+  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  receiver = await ReceiverWorld.make(stack, { MAX_BODY_BYTES: '3000000', REQUEST_TIMEOUT_MS: '1500' });
+  url = `${receiver.ingress.url}/webhooks/ledger-eu`;
+});
+
+afterAll(() => receiver[Symbol.asyncDispose]());
+
+/** How many records all topics of the world hold: what is nowhere changes it not. */
+async function countRecords(): Promise<number> {
+  const admin = testKafka(receiver.world.env).admin();
+  await admin.connect();
+  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${receiver.world.prefix}.`));
+  const offsets = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)));
+  await admin.disconnect();
+  return offsets.flat().reduce((sum, { high }) => sum + Number(high), 0);
+}
+
+const post = (body: string | Buffer, headers: Record<string, string | undefined> = {}) =>
+  postSigned(url, receiver, body, headers);
+
+async function deadLetterOf(eventId: string) {
+  const letters = (await receiver.world.read('dead-letter')).filter(({ key }) => key === eventId);
+  return letters.length > 0 ? letters : expect.fail(`no dead letter ${eventId}`);
+}
+
+describe('the acknowledgement contract', () => {
+  it('all in-sync replicas have it: 200, stored kafka, in its topic', async () => {
+    const execution = await receiver.trigger1({ event: 'payment-status' });
+    expect([execution.status, receiptOf(execution)]).toEqual([
+      200,
+      { eventId: expect.any(String), stored: 'kafka' },
+    ]);
+    const records = await receiver.world.read('payment-status');
+    expect(records.some(({ record }) => record?.eventId === receiptOf(execution).eventId)).toBe(true);
+  });
+
+  it('valid signature, unknown type: 200, in unclassified', async () => {
+    const execution = await receiver.trigger1({ unknownType: true });
+    expect(execution.status).toBe(200);
+    const [seen] = (await receiver.world.read('unclassified')).filter(
+      ({ record }) => record?.source === execution.sentBody,
+    );
+    expect(seen?.record).toMatchObject({
+      eventId: receiptOf(execution).eventId,
+      entityId: execution.entityId,
+    });
+  });
+
+  it.each([
+    ['can not be decrypted', 'DECRYPT', 'UNDECRYPTABLE', { sealed: true, wrongKey: true }],
+    ['can not be parsed', 'PARSE', 'UNPARSABLE', { rawBody: '{"type":"payment-status",' }],
+  ])('valid signature, %s: 200, in dead-letter with its original bytes', async (_, stage, code, request) => {
+    const execution = await receiver.trigger1(request);
+    expect(execution.status).toBe(200);
+    const [letter] = await deadLetterOf(receiptOf(execution).eventId);
+    const sent = (await receiver.call('GET', `/_sandbox/executions/${execution.id}`)) as {
+      bodyBase64: string;
+    };
+    expect(letter?.value?.toString('base64')).toBe(sent.bodyBase64);
+    expect(letter?.headers).toMatchObject({
+      '__connect.errors.stage': stage,
+      '__connect.errors.exception.class.name': code,
+      'hookline.ref': 'ledger-eu',
+    });
+  });
+
+  it('valid, but larger than its topic takes: 200, in dead-letter in parts that fit', async () => {
+    const admin = testKafka(receiver.world.env).admin();
+    await admin.connect();
+    const limit = (topic: string, bytes: number) => ({
+      type: 2,
+      name: receiver.world.topic(topic),
+      configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
+    });
+    const resources = [limit('payment-status', 1_000_000), limit('dead-letter', 600_000)];
+    await admin.alterConfigs({ validateOnly: false, resources });
+    await admin.disconnect();
+    const execution = await receiver.trigger1({ event: 'payment-status', sizeBytes: 2_500_000 });
+    expect(execution.status).toBe(200);
+    const letters = await deadLetterOf(receiptOf(execution).eventId);
+    const last = letters.slice(-Number(letters.at(-1)?.headers['hookline.parts']));
+    expect(last.map(({ headers }) => headers['hookline.part'])).toEqual(last.map((_, n) => String(n + 1)));
+    expect(Buffer.concat(last.map(({ value }) => value ?? Buffer.alloc(0))).toString()).toBe(
+      execution.sentBody,
+    );
+    expect(last[0]?.headers).toMatchObject({
+      '__connect.errors.stage': 'PRODUCE',
+      '__connect.errors.topic': receiver.world.topic('payment-status'),
+    });
+  });
+
+  it('signature missing, malformed, duplicated or wrong, or an unknown ref: 401, all alike, nowhere', async () => {
+    const before = await countRecords();
+    const body = '{"type":"payment-status"}';
+    const answers = await Promise.all([
+      post(body, { 'x-signature-sha256': undefined }),
+      post(body, { 'x-signature-sha256': 'x' }),
+      post(body, { 'x-signature-sha256': `${signatureOf(receiver, body)},${signatureOf(receiver, body)}` }),
+      post(body, { 'x-signature-sha256': signatureOf(receiver, `${body} `) }),
+      postSigned(url.replace('ledger-eu', 'nobody'), receiver, body),
+    ]);
+    for (const answer of answers) expect(answer).toEqual({ ...answers[0], status: 401 });
+    const tampered = await receiver.trigger1({ event: 'payment-status', tamper: 'body', retry: false });
+    expect(tampered.status).toBe(401);
+    expect(await countRecords()).toBe(before);
+    expect(await metric('hookline_deliveries_refused_total{code="UNAUTHENTIC"}')).toBe(6);
+  });
+
+  it('body over MAX_BODY_BYTES: 413, nowhere', async () => {
+    const before = await countRecords();
+    expect(await post('x'.repeat(3_000_001))).toMatchObject({ status: 413 });
+    expect(await countRecords()).toBe(before);
+  });
+
+  it('another Content-Type, or any Content-Encoding: 415, nowhere', async () => {
+    const before = await countRecords();
+    expect(await post('{}', { 'content-type': 'text/plain' })).toMatchObject({ status: 415 });
+    expect(await post('{}', { 'content-encoding': 'gzip' })).toMatchObject({ status: 415 });
+    expect(await countRecords()).toBe(before);
+  });
+
+  it('body cut off: 400, too slow: 408, nowhere', async () => {
+    const before = await countRecords();
+    const head = `POST /webhooks/ledger-eu HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n`;
+    const port = Number(new URL(url).port);
+    const [cut, slow] = await Promise.all([
+      exchange(port, [head, '{"a"'], { end: true }),
+      exchange(port, [head, '{"a"']),
+    ]);
+    expect(cut).toMatch(/^HTTP\/1\.1 400 /);
+    expect(slow).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await countRecords()).toBe(before);
+  });
+
+  it('source address not in ALLOWED_SOURCES: 403, nowhere', async () => {
+    const { process, url: closed } = await receiver.world.ingress({ ALLOWED_SOURCES: '203.0.113.0/24' });
+    const before = await countRecords();
+    expect(await postSigned(`${closed}/webhooks/ledger-eu`, receiver, '{}')).toMatchObject({ status: 403 });
+    expect(await countRecords()).toBe(before);
+    await process.stop();
+  });
+
+  it('stopping: requests in flight are finished, then 503 with Retry-After; exit code 0', async () => {
+    const { process, url: stopping } = await receiver.world.ingress();
+    const sent = Array.from({ length: 50 }, (_, n) =>
+      postSigned(`${stopping}/webhooks/ledger-eu`, receiver, `{"n":${n}}`),
+    );
+    await Promise.race(sent);
+    process.kill('SIGTERM');
+    const answers = await Promise.all(sent.map((one) => one.catch(() => null)));
+    const stored = answers.filter((answer) => answer?.status === 200);
+    const others = answers.filter((answer) => answer !== null && answer.status !== 200);
+    const isStopping = { status: 503, retryAfter: '5', text: expect.stringContaining('STOPPING') };
+    expect(others).toEqual(others.map(() => isStopping));
+    expect(stored.length).toBeGreaterThan(0);
+    expect(await process.end()).toBe(0);
+    const ids = new Set((await receiver.world.read('unclassified')).map(({ record }) => record?.eventId));
+    for (const answer of stored) expect(ids).toContain(JSON.parse(answer?.text ?? '').eventId);
+    await expect(postSigned(`${stopping}/webhooks/ledger-eu`, receiver, '{}')).rejects.toThrow();
+  });
+
+  it('writes no body, secret or key into its log, whatever came', () => {
+    const logs = receiver.world.logs();
+    for (const secret of [receiver.signingSecret, '0123456789abcdef0123456789ABCDEF', 'FIToFIPmtStsRpt']) {
+      expect(logs).not.toContain(secret);
+    }
+    expect(logs).toContain('webhook stored');
+  });
+});
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${await receiver.ingress.process.adminUrl()}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return Number(line?.split(' ')[1]);
+}
