@@ -126,12 +126,11 @@ async function expectResult(
   const follower = await followTopic({
     kafka: kafka.client,
     topic: topicName(config.topics.prefix, OWN_TOPICS.results),
-    groupId: ownGroup(),
+    newGroupId: ownGroup,
     onlyNew: true,
     onRecord: async ({ key, value }) => {
       if (key?.toString() === commandId && value) resolve(await read(value));
     },
-    onFatal: reject,
   });
   return {
     promise,

@@ -35,7 +35,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   const follower = await followTopic({
     kafka: connectKafka(config).client,
     topic,
-    groupId: ownGroup(),
+    newGroupId: ownGroup,
     onlyNew: options.fromBeginning !== true,
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
@@ -43,7 +43,6 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
       shell.print(show(await describe(record, read), options.json === true));
       if (shown >= limit) end.resolve();
     },
-    onFatal: end.reject,
   });
   shell.note(`following ${topic}; Ctrl-C ends`);
   await end.promise;

@@ -18,10 +18,9 @@ const MOST_REMEMBERED = 200_000;
 export async function followFinishedCommands(parts: {
   readonly kafka: KafkaClient;
   readonly topic: string;
-  readonly groupId: string;
+  readonly newGroupId: () => string;
   readonly read: RecordReader;
   readonly onUnreadable: (error: unknown, at: string) => void;
-  readonly onFatal: (error: Error) => void;
 }): Promise<FinishedCommands> {
   const places = new Map<string, CommandPlace>();
   const take = async (record: IncomingRecord) => {
@@ -36,8 +35,8 @@ export async function followFinishedCommands(parts: {
       parts.onUnreadable(error, `${record.topic}[${record.partition}]@${record.offset}`);
     }
   };
-  const { kafka, topic, groupId, onFatal } = parts;
-  const follower = await followTopic({ kafka, topic, groupId, onRecord: take, onFatal });
+  const { kafka, topic, newGroupId } = parts;
+  const follower = await followTopic({ kafka, topic, newGroupId, onRecord: take });
   return {
     placeOf: (commandId) => places.get(commandId),
     caughtUp: (signal) => follower.caughtUp(signal),

@@ -18,16 +18,15 @@ export async function followState(parts: {
   readonly subscriptions: Source;
   readonly results: Source;
   readonly onUnreadable: (error: unknown, at: string) => void;
-  readonly onFatal: (error: Error) => void;
 }): Promise<FollowedState> {
-  const { kafka, onUnreadable, onFatal } = parts;
-  const ownGroup = () => `hookline-control-${newId()}`;
+  const { kafka, onUnreadable } = parts;
+  const newGroupId = () => `hookline-control-${newId()}`;
   const [subscriptions, finished] = await Promise.all([
     readSubscriptionTable({
-      ...{ kafka, onUnreadable, onFatal, groupId: ownGroup(), onChange: () => {} },
+      ...{ kafka, onUnreadable, newGroupId, onChange: () => {} },
       ...parts.subscriptions,
     }),
-    followFinishedCommands({ ...{ kafka, onUnreadable, onFatal, groupId: ownGroup() }, ...parts.results }),
+    followFinishedCommands({ ...{ kafka, onUnreadable, newGroupId }, ...parts.results }),
   ]);
   return {
     subscriptions,

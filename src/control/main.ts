@@ -78,7 +78,6 @@ await runProcess({
         subscriptions: { topic: named(OWN_TOPICS.subscriptions), read: readerOf(schemas.subscription) },
         results: { topic: named(OWN_TOPICS.results), read: readerOf(schemas.result) },
         onUnreadable: observe.unreadable,
-        onFatal: parts.fail,
       }),
     );
     const provider = parts.add(

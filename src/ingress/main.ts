@@ -65,7 +65,7 @@ await runProcess({
         read: createRecordReader(commands.subscription.codec, ids.of(commands.subscription), registry),
         logger,
         gate,
-        parts,
+        stopping: parts.stopping,
       }),
     );
     const publisher = parts.add(

@@ -3,7 +3,6 @@ import type { ValuesOf } from '../core/env.ts';
 import { newId } from '../crypto/new-id.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Parts } from '../runtime/process-shell.ts';
 import type { StartGate } from '../runtime/start-gate.ts';
 import { followKeys, readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { LiveKeyring } from '../subscriptions/live-keyring.ts';
@@ -19,7 +18,7 @@ export type KeyringParts = {
   readonly read: RecordReader;
   readonly logger: Logger;
   readonly gate: StartGate;
-  readonly parts: Pick<Parts, 'stopping' | 'fail'>;
+  readonly stopping: AbortSignal;
 };
 
 /** Fills a keyring from SECRETS_DIR and the `subscriptions` topic, and keeps it so. Resolves when both were read. */
@@ -49,15 +48,14 @@ export async function startKeyring(
     readSubscriptionTable({
       kafka: parts.kafka,
       topic: parts.topic,
-      groupId: `hookline-ingress-${newId()}`,
+      newGroupId: () => `hookline-ingress-${newId()}`,
       read: parts.read,
       onChange: follow,
       onUnreadable: (err, at) =>
         logger.error({ err, at }, 'subscription record can not be read, passed over'),
-      onFatal: parts.parts.fail,
     }),
   );
-  await table.caughtUp(parts.parts.stopping);
+  await table.caughtUp(parts.stopping);
   return {
     keyring,
     async stop() {

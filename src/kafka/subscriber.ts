@@ -29,13 +29,15 @@ const HEARTBEAT_EVERY_MS = 3_000;
 const PARTITIONS_AT_ONCE = 16;
 /** Before a record that failed is fetched again. */
 const AGAIN_AFTER_MS = 500;
+/** Handlers under way are waited for so long. */
+const DISCONNECT_MS = 15_000;
 
 export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
   const consumer = parts.kafka.consumer({
     groupId: parts.groupId,
     allowAutoTopicCreation: false,
     metadataMaxAge: 3_000,
-    sessionTimeout: 30_000,
+    sessionTimeout: 10_000,
     rebalanceTimeout: 60_000,
     maxWaitTimeInMs: 500,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => true },
@@ -70,7 +72,8 @@ export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
     silentFor: () => performance.now() - heardAt,
     async stop() {
       stopping.abort();
-      await consumer.disconnect();
+      // A consumer whose brokers are away may never come to the end of its disconnecting.
+      await Promise.race([consumer.disconnect(), sleep(DISCONNECT_MS, undefined, { ref: false })]);
     },
   };
 }

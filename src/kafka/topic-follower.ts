@@ -3,106 +3,156 @@ import type { IncomingRecord } from './incoming-record.ts';
 import { toIncomingRecord } from './incoming-record.ts';
 import type { KafkaClient } from './kafkajs-client.ts';
 
-/** Reads a whole topic from its beginning and goes on with it, in a consumer group of its own. */
-export type TopicFollower = {
-  /** Resolves when everything that the topic held at the time of the call has been handed over. */
-  caughtUp(signal: AbortSignal): Promise<void>;
-  /** Leaves and deletes the group. */
-  stop(): Promise<void>;
-};
-
 export type FollowerParts = {
   readonly kafka: KafkaClient;
   readonly topic: string;
-  /** Nobody else's: kafkajs has no reading without a group. */
-  readonly groupId: string;
+  /** Makes the name of a consumer group that nobody else has: kafkajs has no reading without one. */
+  readonly newGroupId: () => string;
   /** One record after the other, each once. A rejected one comes again. */
   readonly onRecord: (record: IncomingRecord) => void | Promise<void>;
   /** Begins at the topic's present end instead of its beginning: only what comes after the start is handed over. */
   readonly onlyNew?: boolean;
-  /** The consumer has ended for good: only a new process reads on. */
-  readonly onFatal: (error: Error) => void;
 };
 
-const CAUGHT_UP_POLL_MS = 20;
-const ENDS_AGAIN_MS = 250;
+type Consumer = ReturnType<KafkaClient['consumer']>;
+type Reader = { readonly consumer: Consumer; readonly groupId: string; hasEnded: boolean };
 
+const CAUGHT_UP_POLL_MS = 20;
+const AGAIN_AFTER_MS = 500;
+const DISCONNECT_MS = 3_000;
+
+/** Starts to read a whole topic, to go on with it. Rejects where the brokers don't answer. */
 export async function followTopic(parts: FollowerParts): Promise<TopicFollower> {
-  const { kafka, topic, groupId, onRecord } = parts;
-  const consumer = kafka.consumer({
-    groupId,
-    allowAutoTopicCreation: false,
-    metadataMaxAge: 3_000,
-    sessionTimeout: 30_000,
-    maxWaitTimeInMs: 500,
-    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => true },
-  });
-  const admin = kafka.admin();
-  /** A plain Error brings the record again after a restart of the consumer; others would end it for good. */
-  const handOver = async (record: IncomingRecord) => {
-    try {
-      await onRecord(record);
-    } catch (error) {
-      throw new Error(`record ${topic}[${record.partition}]@${record.offset} could not be handled`, {
-        cause: error,
+  const follower = new TopicFollower(parts);
+  try {
+    await follower.start();
+  } catch (error) {
+    await follower.stop();
+    throw error;
+  }
+  return follower;
+}
+
+/**
+ * Reads one topic, in a consumer group of its own. When the consumer ends with an error another takes its place, in a
+ * fresh group: in the old one it would have to wait until the cluster has forgotten its predecessor.
+ */
+export class TopicFollower {
+  readonly #parts: FollowerParts;
+  readonly #admin: ReturnType<KafkaClient['admin']>;
+  /** By partition, the offset behind the last record that was handed over. */
+  readonly #positions = new Map<number, bigint>();
+  readonly #stopping = new AbortController();
+  #reader: Reader | undefined;
+  #isReplacing = false;
+
+  constructor(parts: FollowerParts) {
+    this.#parts = parts;
+    this.#admin = parts.kafka.admin();
+  }
+
+  async start(): Promise<void> {
+    await this.#admin.connect();
+    if (this.#parts.onlyNew) {
+      for (const { partition, high } of await this.#admin.fetchTopicOffsets(this.#parts.topic)) {
+        this.#positions.set(partition, BigInt(high));
+      }
+    }
+    await this.#read();
+  }
+
+  /** Resolves when everything that the topic held at the time of the call has been handed over. */
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    const ends = await this.#fetchEnds(signal);
+    const isBehind = () =>
+      ends.some(({ partition, high, low }) => high !== low && this.#positionOf(partition) < BigInt(high));
+    while (isBehind()) await sleep(CAUGHT_UP_POLL_MS, undefined, { signal });
+  }
+
+  /** Leaves and deletes the group. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    if (this.#reader) await this.#close(this.#reader);
+    await this.#admin.disconnect();
+  }
+
+  async #read(): Promise<void> {
+    const { kafka, topic, newGroupId } = this.#parts;
+    const groupId = newGroupId();
+    const consumer = kafka.consumer({
+      groupId,
+      allowAutoTopicCreation: false,
+      metadataMaxAge: 3_000,
+      sessionTimeout: 10_000,
+      maxWaitTimeInMs: 500,
+      retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => false },
+    });
+    const reader: Reader = { consumer, groupId, hasEnded: false };
+    this.#reader = reader;
+    consumer.on(consumer.events.CRASH, () => {
+      reader.hasEnded = true;
+      void this.#replaceEnded();
+    });
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+      this.#advance(payload.partition, BigInt(payload.lastOffset) + 1n);
+    });
+    await consumer.connect();
+    await consumer.subscribe({ topics: [topic], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ partition, message }) =>
+        this.#handOver(toIncomingRecord(topic, partition, message)),
+    });
+    for (const [partition, offset] of this.#positions)
+      consumer.seek({ topic, partition, offset: String(offset) });
+  }
+
+  /** A group without commits begins anew after each rebalance: what was handed over is not handed over again. */
+  async #handOver(record: IncomingRecord): Promise<void> {
+    if (record.offset < this.#positionOf(record.partition)) return;
+    await this.#parts.onRecord(record);
+    this.#advance(record.partition, record.offset + 1n);
+  }
+
+  async #replaceEnded(): Promise<void> {
+    if (this.#isReplacing) return;
+    this.#isReplacing = true;
+    while (this.#reader?.hasEnded && !this.#stopping.signal.aborted) {
+      await this.#close(this.#reader);
+      await sleep(AGAIN_AFTER_MS);
+      await this.#read().catch(() => {
+        if (this.#reader) this.#reader.hasEnded = true;
       });
     }
-  };
-  /** By partition, the offset behind the last record that was handed over. */
-  const positions = new Map<number, bigint>();
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    advance(positions, payload.partition, BigInt(payload.lastOffset) + 1n);
-  });
-  consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) parts.onFatal(payload.error);
-  });
-  await Promise.all([admin.connect(), consumer.connect()]);
-  if (parts.onlyNew) {
-    for (const { partition, high } of await admin.fetchTopicOffsets(topic))
-      positions.set(partition, BigInt(high));
+    this.#isReplacing = false;
   }
-  const starts = [...positions];
-  await consumer.subscribe({ topics: [topic], fromBeginning: true });
-  await consumer.run({
-    autoCommit: false,
-    eachMessage: async ({ partition, message }) => {
-      // A group without commits begins anew after each rebalance: what was handed over is not handed over again.
-      const offset = BigInt(message.offset);
-      if (offset < (positions.get(partition) ?? 0n)) return;
-      await handOver(toIncomingRecord(topic, partition, message));
-      advance(positions, partition, offset + 1n);
-    },
-  });
-  for (const [partition, offset] of starts) consumer.seek({ topic, partition, offset: String(offset) });
-  return {
-    async caughtUp(signal) {
-      const ends = await fetchEnds(admin, topic, signal);
-      const behind = () =>
-        ends.some(({ partition, high, low }) => {
-          return high !== low && (positions.get(partition) ?? 0n) < BigInt(high);
-        });
-      while (behind()) await sleep(CAUGHT_UP_POLL_MS, undefined, { signal });
-    },
-    async stop() {
-      await consumer.disconnect();
-      await admin.deleteGroups([groupId]).catch(() => {});
-      await admin.disconnect();
-    },
-  };
-}
 
-/** Leaders move and brokers restart: whoever waits to catch up waits for that too. */
-async function fetchEnds(admin: ReturnType<KafkaClient['admin']>, topic: string, signal: AbortSignal) {
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      return await admin.fetchTopicOffsets(topic);
-    } catch {
-      await sleep(ENDS_AGAIN_MS, undefined, { signal });
+  /** A consumer whose brokers are away may never come to the end of its disconnecting. */
+  async #close({ consumer, groupId }: Reader): Promise<void> {
+    const leave = async () => {
+      await consumer.disconnect();
+      await this.#admin.deleteGroups([groupId]);
+    };
+    await Promise.race([leave().catch(() => {}), sleep(DISCONNECT_MS, undefined, { ref: false })]);
+  }
+
+  /** Leaders move and brokers restart: whoever waits to catch up waits for that too. */
+  async #fetchEnds(signal: AbortSignal) {
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        return await this.#admin.fetchTopicOffsets(this.#parts.topic);
+      } catch {
+        await sleep(AGAIN_AFTER_MS, undefined, { signal });
+      }
     }
   }
-}
 
-function advance(positions: Map<number, bigint>, partition: number, offset: bigint): void {
-  if (offset > (positions.get(partition) ?? -1n)) positions.set(partition, offset);
+  #positionOf(partition: number): bigint {
+    return this.#positions.get(partition) ?? 0n;
+  }
+
+  #advance(partition: number, offset: bigint): void {
+    if (offset > this.#positionOf(partition)) this.#positions.set(partition, offset);
+  }
 }

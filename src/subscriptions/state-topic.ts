@@ -16,13 +16,12 @@ export type SubscriptionTable = {
 export type SubscriptionTableParts = {
   readonly kafka: KafkaClient;
   readonly topic: string;
-  readonly groupId: string;
+  readonly newGroupId: () => string;
   readonly read: RecordReader;
   /** Told of each record, and with null of one that was forgotten. */
   readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
   /** A record that can't be read is passed over: the ref keeps what was known of it. */
   readonly onUnreadable: (error: unknown, at: string) => void;
-  readonly onFatal: (error: Error) => void;
 };
 
 export async function readSubscriptionTable(parts: SubscriptionTableParts): Promise<SubscriptionTable> {
@@ -38,8 +37,8 @@ export async function readSubscriptionTable(parts: SubscriptionTableParts): Prom
       parts.onUnreadable(error, `${incoming.topic}[${incoming.partition}]@${incoming.offset}`);
     }
   };
-  const { kafka, topic, groupId, onFatal } = parts;
-  const follower: TopicFollower = await followTopic({ kafka, topic, groupId, onRecord: take, onFatal });
+  const { kafka, topic, newGroupId } = parts;
+  const follower: TopicFollower = await followTopic({ kafka, topic, newGroupId, onRecord: take });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],

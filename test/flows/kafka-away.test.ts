@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { followTopic } from '../../src/kafka/topic-follower.ts';
 import { cli } from '../support/cli.ts';
 import { ReceiverWorld } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';
 import type { KafkaCluster } from '../support/stack/kafka-cluster.ts';
 import type { Stack } from '../support/stack/stack.ts';
 import { startStack } from '../support/stack/start-stack.ts';
+import { testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
 /** A Kafka of their own, that these tests may stop: the way is the JVM, whatever the others run on. */
@@ -101,6 +103,35 @@ describe('while Kafka is away, and nothing else to store in', () => {
     await late.logged('listening', 40_000);
     expect((await readiness(admin)).status).toBe(200);
     await late.stop();
+  });
+});
+
+describe('a follower of a topic', () => {
+  it('goes on after the brokers were away: each record once, in order, none missing', async () => {
+    const { env, topic } = receiver.world;
+    const client = testKafka(env);
+    const producer = client.producer();
+    const seen: string[] = [];
+    const follower = await followTopic({
+      kafka: client,
+      topic: topic('command-results'),
+      newGroupId: () => `${topic('follower')}-${seen.length}-${Math.random()}`,
+      onRecord: ({ value }) => void seen.push(String(value)),
+    });
+    const send = async (from: number) => {
+      const messages = Array.from({ length: 5 }, (_, n) => ({ key: 'k', value: String(from + n) }));
+      await producer.connect();
+      await producer.send({ topic: topic('command-results'), acks: -1, messages });
+    };
+    await send(0);
+    await until('all are seen', () => seen.length === 5);
+    await kafka.nodes[0]?.kill('SIGKILL');
+    await kafka.nodes[0]?.start();
+    await kafka.waitReady();
+    await send(5);
+    await follower.caughtUp(AbortSignal.timeout(30_000));
+    expect(seen).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    await Promise.all([follower.stop(), producer.disconnect()]);
   });
 });
 
