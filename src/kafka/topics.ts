@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import type { TopicSpec } from './topic-specs.ts';
+
+/** Until new topics have leaders. */
+const LEADERS_MS = 30_000;
 
 /** What stands between a topic and its specification. */
 export type TopicPlan = {
@@ -75,9 +79,25 @@ export async function applyTopics(admin: kafkajs.Admin, plans: readonly TopicPla
       replicationFactor: spec.replicationFactor,
       configEntries: Object.entries(spec.config).map(([name, value]) => ({ name, value })),
     }));
-  if (toCreate.length > 0)
-    await admin.createTopics({ topics: toCreate, waitForLeaders: true, timeout: 30_000 });
+  if (toCreate.length > 0) {
+    await admin.createTopics({ topics: toCreate, waitForLeaders: false, timeout: LEADERS_MS });
+    await waitForLeaders(
+      admin,
+      toCreate.map(({ topic }) => topic),
+    );
+  }
   for (const plan of plans.filter((one) => one.action === 'change')) await changeSettings(admin, plan);
+}
+
+/** The client's own waiting fails where a broker has not heard of the topic yet, which is what it should wait for. */
+async function waitForLeaders(admin: kafkajs.Admin, topics: string[]): Promise<void> {
+  const signal = AbortSignal.timeout(LEADERS_MS);
+  for (;;) {
+    const answer = await admin.fetchTopicMetadata({ topics }).catch(() => null);
+    const partitions = answer?.topics.flatMap((topic) => topic.partitions) ?? [];
+    if (answer && partitions.every(({ leader }) => leader >= 0)) return;
+    await sleep(100, undefined, { signal });
+  }
 }
 
 /** Kafka replaces all of a topic's own settings at once: those that we don't know are sent along unchanged. */

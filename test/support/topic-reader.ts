@@ -61,7 +61,7 @@ export async function readTopic(env: Env, topic: string, atLeast: number): Promi
 async function toSeen(env: Env, partition: number, message: kafkajs.KafkaMessage): Promise<SeenRecord> {
   const headers = Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]);
   const { key, value, offset } = message;
-  const record = value?.[0] === 0 ? await decode(env, value) : null;
+  const record = value?.[0] === 0 ? await decode(env, value).catch(() => null) : null;
   return {
     partition,
     offset: Number(offset),

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { clientOf } from '../sandbox/support/open-sandbox.ts';
+import type { RunningProcess } from './running-process.ts';
+import { testKafka } from './topic-reader.ts';
+import { until } from './until.ts';
+import { World } from './world.ts';
+
+export type Result = {
+  commandId: string;
+  status: string;
+  errorCode: string | null;
+  message: string;
+  subscriptionId: string | null;
+  httpStatus: number | null;
+  attempts: number;
+  subscriptions: { subscriptionId: string; url: string; ref: string | null; events: string[] }[] | null;
+};
+
+/** Ingress and control running for real, against a payment service in this process. */
+export class ControlWorld implements AsyncDisposable {
+  readonly world: World;
+  readonly sandbox: RunningSandbox & { call: ReturnType<typeof clientOf>['call'] };
+  readonly ingress: { process: RunningProcess; url: string };
+  control: RunningProcess;
+
+  private constructor(parts: Pick<ControlWorld, 'world' | 'sandbox' | 'ingress' | 'control'>) {
+    this.world = parts.world;
+    this.sandbox = parts.sandbox;
+    this.ingress = parts.ingress;
+    this.control = parts.control;
+  }
+
+  static async make(
+    stack: { brokers: readonly string[]; registryUrl: string },
+    env: Record<string, string> = {},
+  ): Promise<ControlWorld> {
+    const world = await World.make(stack);
+    const running = await startSandbox({ port: 0, retryScheduleS: [0.2, 0.2, 0.5] });
+    const sandbox = { ...running, call: clientOf(running.url).call };
+    const ingress = await world.ingress(env);
+    const control = await world.control({ provider: running.url, publicUrl: ingress.url }, env);
+    return new ControlWorld({ world, sandbox, ingress, control });
+  }
+
+  get urls() {
+    return { provider: this.sandbox.url, publicUrl: this.ingress.url };
+  }
+
+  /** Writes to the commands topic as a team would, with a producer of its own. Objects become JSON. */
+  async send(
+    key: string | null,
+    value: Buffer | string | object,
+    topic = this.world.topic('commands'),
+  ): Promise<void> {
+    const producer = testKafka(this.world.env).producer();
+    const bytes = Buffer.isBuffer(value) || typeof value === 'string' ? value : JSON.stringify(value);
+    await producer.connect();
+    await producer.send({ topic, acks: -1, messages: [{ key, value: bytes }] });
+    await producer.disconnect();
+  }
+
+  /** Sends a command, and waits for its result. */
+  async run(command: Record<string, unknown>, topic?: string): Promise<Result> {
+    const commandId = String(command.commandId ?? randomUUID());
+    await this.send(String(command.ref ?? commandId), { commandId, ...command }, topic);
+    return this.result(commandId);
+  }
+
+  async results(commandId: string): Promise<Result[]> {
+    const records = await this.world.read('command-results', 0);
+    return records.filter(({ key }) => key === commandId).map(({ record }) => record as unknown as Result);
+  }
+
+  async result(commandId: string): Promise<Result> {
+    const [first] = await until(
+      `${commandId} has a result`,
+      async () => {
+        const results = await this.results(commandId);
+        return results.length > 0 && results;
+      },
+      40_000,
+    );
+    return first as Result;
+  }
+
+  /** What the payment service has, secrets included. */
+  async subscriptions(): Promise<
+    { id: string; url: string; events: string[]; signingSecret: string; encryptionKey: string }[]
+  > {
+    return (await this.sandbox.call('GET', '/_sandbox/subscriptions')).json;
+  }
+
+  async trigger(request: Record<string, unknown>) {
+    const { json } = await this.sandbox.call('POST', '/_sandbox/trigger', {
+      json: { wait: 'final', ...request },
+    });
+    return json.executions as {
+      id: string;
+      status: number;
+      entityId: string;
+      responseBody: string;
+      attempts: { status: number }[];
+    }[];
+  }
+
+  /** The last record of the compacted state for a ref; null where it was forgotten. */
+  async state(ref: string): Promise<Record<string, unknown> | null | undefined> {
+    return (await this.world.read('subscriptions', 0)).filter(({ key }) => key === ref).at(-1)?.record;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sandbox.stop();
+    await this.world[Symbol.asyncDispose]();
+  }
+}
