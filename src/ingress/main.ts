@@ -18,6 +18,7 @@ import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { createStartGate } from '../runtime/start-gate.ts';
+import { readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { loadIngressConfig } from './config.ts';
 import { createIngressObserver } from './ingress-observer.ts';
 import { startIngressServer } from './ingress-server.ts';
@@ -30,6 +31,10 @@ const BACKLOG_BYTES = 128 * 1024 * 1024;
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
 const commands = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
+const { sealingKeyFile } = config.subscriptions;
+const sealingKeys = configOrExit(() =>
+  sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile),
+);
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
 
 await runProcess({
@@ -60,6 +65,7 @@ await runProcess({
       'keyring',
       await startKeyring({
         settings: config.subscriptions,
+        sealingKeys,
         kafka: kafka.client,
         topic: named(OWN_TOPICS.subscriptions),
         read: createRecordReader(commands.subscription.codec, ids.of(commands.subscription), registry),

@@ -1,10 +1,11 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import type { ValuesOf } from '../core/env.ts';
 import { newId } from '../crypto/new-id.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { StartGate } from '../runtime/start-gate.ts';
-import { followKeys, readSealingKeys } from '../subscriptions/follow-keys.ts';
+import { followKeys } from '../subscriptions/follow-keys.ts';
 import { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import type { subscriptionSettings } from '../subscriptions/settings.ts';
 import { readSubscriptionTable } from '../subscriptions/state-topic.ts';
@@ -12,6 +13,8 @@ import { watchSecrets } from '../subscriptions/watch-secrets.ts';
 
 export type KeyringParts = {
   readonly settings: ValuesOf<typeof subscriptionSettings>;
+  /** undefined where SEALING_KEY_FILE isn't set: keys then come from SECRETS_DIR alone. */
+  readonly sealingKeys: SealingKeys | undefined;
   readonly kafka: KafkaClient;
   /** Full name of the compacted topic. */
   readonly topic: string;
@@ -40,7 +43,7 @@ export async function startKeyring(
     }));
   const follow = followKeys({
     keyring,
-    sealingKeys: settings.sealingKeyFile === undefined ? undefined : readSealingKeys(settings.sealingKeyFile),
+    sealingKeys: parts.sealingKeys,
     onSealed: (ref) =>
       logger.warn({ ref }, 'no key of SEALING_KEY_FILE opens the sealed secrets of this ref'),
   });

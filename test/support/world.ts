@@ -65,6 +65,11 @@ export class World implements AsyncDisposable {
       writeFileSync(join(this.dir, 'secrets', ref, name), `${text}\n`);
   }
 
+  /** Removes a ref's folder. */
+  forget(ref: string): void {
+    rmSync(join(this.dir, 'secrets', ref), { recursive: true });
+  }
+
   start(entry: string, env: Env = {}): RunningProcess {
     const running = new RunningProcess(entry, { ...this.env, ...env });
     this.#processes.push(running);

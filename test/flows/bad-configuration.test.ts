@@ -1,0 +1,129 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { field, schemaText } from '../support/event-schemas.ts';
+import { World } from '../support/world.ts';
+
+const worldOf = () => new World({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+
+/** Starts a process that should not start, and gives what it said. */
+async function refusal(world: World, entry: string, env: Record<string, string | undefined>) {
+  const running = world.start(entry, env);
+  const exitCode = await running.end();
+  return { exitCode, text: running.written() };
+}
+
+describe('a faulty configuration', () => {
+  it.each([
+    [
+      'src/ingress/main.ts',
+      {
+        KAFKA_BROKERS: 'nonsense',
+        PUBLISH_DEADLINE_MS: 'soon',
+        ALLOWED_SOURCES: '300.1.1.1',
+        ENCRYPTION_LAYOUT: 'rot13',
+        TLS_KEY_FILE: '/nowhere.pem',
+        LOG_LEVEL: 'loud',
+        KAFKA_PASSWORD: 'hunter2',
+      },
+      [
+        'KAFKA_BROKERS',
+        'PUBLISH_DEADLINE_MS',
+        'ALLOWED_SOURCES',
+        'ENCRYPTION_LAYOUT',
+        'TLS_KEY_FILE',
+        'LOG_LEVEL',
+        'KAFKA_PASSWORD_FILE',
+      ],
+    ],
+    [
+      'src/control/main.ts',
+      {
+        PROVIDER_AUTH_URL: 'ftp://x',
+        PUBLIC_URL: undefined,
+        SEALING_KEY_FILE: undefined,
+        KAFKA_SASL_MECHANISM: 'PLAIN',
+      },
+      [
+        'PROVIDER_AUTH_URL',
+        'PROVIDER_BASE_URL',
+        'PROVIDER_SCOPE',
+        'PROVIDER_JWT_FILE',
+        'PUBLIC_URL',
+        'SEALING_KEY_FILE',
+        'KAFKA_USERNAME',
+      ],
+    ],
+    [
+      'src/sandbox/main.ts',
+      { SANDBOX_PORT: 'x', SANDBOX_DIALECT_FILE: '/nowhere.json' },
+      ['SANDBOX_PORT', 'SANDBOX_DIALECT_FILE'],
+    ],
+  ])(
+    'of %s is refused whole: every variable named, exit code 78, no stack trace, no secret',
+    async (entry, env, names) => {
+      await using world = worldOf();
+      const { exitCode, text } = await refusal(world, entry, env);
+      expect(exitCode).toBe(78);
+      for (const name of names) expect(text).toContain(name);
+      expect(text).not.toMatch(/\n\s+at |hunter2/);
+    },
+  );
+
+  it('of the dialect names each key', async () => {
+    await using world = worldOf();
+    const file = world.file(
+      'dialect.json',
+      '{"create":{"body":{"u":"{nobody}"}},"lists":{},"list":{"id":"id"}}',
+    );
+    const env = {
+      ...world.controlEnv({ provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' }),
+      PROVIDER_DIALECT_FILE: file,
+    };
+    const { exitCode, text } = await refusal(world, 'src/control/main.ts', env);
+    expect(exitCode).toBe(78);
+    for (const fault of ['{nobody}', 'lists is unknown', 'list.id must be a JSON pointer'])
+      expect(text).toContain(fault);
+  });
+
+  it.each([
+    ['a file that can not be compiled', '{"type":"record"', /odd\.avsc: .*JSON/],
+    [
+      'a pointer that is none',
+      schema({ pointer: 'a/b' }),
+      /odd\.avsc, field extra: pointer "a\/b" is no JSON pointer/,
+    ],
+    ['a type that two claim', schema({ eventTypes: ['payment-status'] }), /payment-status.*claimed by/],
+  ])('of the schemas is refused with file and field: %s', async (_, text, message) => {
+    await using world = worldOf();
+    for (const kind of ['events', 'commands'])
+      mkdirSync(join(world.dir, 'schemas', kind), { recursive: true });
+    for (const kind of ['events', 'commands'] as const) {
+      for (const { name, text: own } of readSchemaFiles(undefined, kind))
+        writeFileSync(join(world.dir, 'schemas', name), own);
+    }
+    writeFileSync(join(world.dir, 'schemas/events/odd.avsc'), text);
+    const refused = await refusal(world, 'src/ingress/main.ts', { SCHEMAS_DIR: join(world.dir, 'schemas') });
+    expect([refused.exitCode, refused.text]).toEqual([78, expect.stringMatching(message)]);
+    expect(refused.text).not.toMatch(/\n\s+at /);
+  });
+
+  it('of the sealing key is refused, without what stands in it', async () => {
+    await using world = worldOf();
+    const env = { SEALING_KEY_FILE: world.file('bad-key', 'hunter2') };
+    const { text, exitCode } = await refusal(world, 'src/ingress/main.ts', env);
+    expect([exitCode, text]).toEqual([78, expect.stringContaining('SEALING_KEY_FILE')]);
+    expect(text).not.toContain('hunter2');
+  });
+});
+
+function schema({
+  pointer = '/payload/extra',
+  eventTypes = ['odd'],
+}: {
+  pointer?: string;
+  eventTypes?: string[];
+}): string {
+  return schemaText([field('extra', 'string', pointer)], { topic: 'odd', eventTypes });
+}
