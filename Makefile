@@ -17,13 +17,16 @@ setup: node_modules/.hookline-installed
 # kafkajs sets one timer to a time in the past; Node mends that and says so.
 quiet := NODE_OPTIONS=--disable-warning=TimeoutNegativeWarning
 
+demo: setup ## Everything once, on a real Kafka: set up, run, shown, cleaned up
+	@$(quiet) node test/demo/main.ts
+
 check: setup ## Types, lint, format, and the rules of the house
 	@tsc --noEmit
 	@biome check --error-on-warnings .
 	@vitest run --project unit test/imports.test.ts
 
 test: setup ## All tests, on a real Kafka and a real registry
-	@$(quiet) vitest run
+	@$(quiet) vitest run $(ARGS)
 
 up: setup ## Starts Kafka and a schema registry and leaves them running
 	@$(quiet) node test/support/stack/main.ts up $(ARGS)
@@ -34,4 +37,4 @@ down: setup ## Stops what make up started
 fix: setup ## Formats, and mends what the linter can mend
 	@biome check --write .
 
-.PHONY: help setup check test up down fix
+.PHONY: help setup demo check test up down fix

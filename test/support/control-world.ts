@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { clientOf } from '../sandbox/support/open-sandbox.ts';
 import type { RunningProcess } from './running-process.ts';
 import { testKafka } from './topic-reader.ts';
 import { until } from './until.ts';
-import { World } from './world.ts';
+import { type Brokers, World } from './world.ts';
 
 export type Result = {
   commandId: string;
@@ -17,10 +16,20 @@ export type Result = {
   subscriptions: { subscriptionId: string; url: string; ref: string | null; events: string[] }[] | null;
 };
 
-/** Ingress and control running for real, against a payment service in this process. */
+/** A delivery as the sandbox tells of it. */
+export type Delivered = {
+  id: string;
+  status: number;
+  entityId: string;
+  sentBody: string;
+  responseBody: string;
+  attempts: { status: number | null }[];
+};
+
+/** Ingress, control and the emulated payment service, each a process of its own. */
 export class ControlWorld implements AsyncDisposable {
   readonly world: World;
-  readonly sandbox: RunningSandbox & { call: ReturnType<typeof clientOf>['call'] };
+  readonly sandbox: { readonly url: string; readonly call: ReturnType<typeof clientOf>['call'] };
   readonly ingress: { process: RunningProcess; url: string };
   control: RunningProcess;
 
@@ -32,15 +41,17 @@ export class ControlWorld implements AsyncDisposable {
   }
 
   static async make(
-    stack: { brokers: readonly string[]; registryUrl: string },
+    stack: Brokers,
     env: Record<string, string> = {},
+    prefix?: string,
   ): Promise<ControlWorld> {
-    const world = await World.make(stack);
-    const running = await startSandbox({ port: 0, retryScheduleS: [0.2, 0.2, 0.5] });
-    const sandbox = { ...running, call: clientOf(running.url).call };
-    const ingress = await world.ingress(env);
-    const control = await world.control({ provider: running.url, publicUrl: ingress.url }, env);
-    return new ControlWorld({ world, sandbox, ingress, control });
+    const world = await World.make(stack, prefix);
+    const [{ url }, ingress] = await Promise.all([
+      world.sandbox({ SANDBOX_RETRY_SCHEDULE: '0.2,0.2,0.5' }),
+      world.ingress(env),
+    ]);
+    const control = await world.control({ provider: url, publicUrl: ingress.url }, env);
+    return new ControlWorld({ world, sandbox: { url, call: clientOf(url).call }, ingress, control });
   }
 
   get urls() {
@@ -95,13 +106,7 @@ export class ControlWorld implements AsyncDisposable {
     const { json } = await this.sandbox.call('POST', '/_sandbox/trigger', {
       json: { wait: 'final', ...request },
     });
-    return json.executions as {
-      id: string;
-      status: number;
-      entityId: string;
-      responseBody: string;
-      attempts: { status: number }[];
-    }[];
+    return json.executions as Delivered[];
   }
 
   /** The last record of the compacted state for a ref; null where it was forgotten. */
@@ -110,7 +115,6 @@ export class ControlWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.sandbox.stop();
     await this.world[Symbol.asyncDispose]();
   }
 }

@@ -7,18 +7,21 @@ import { RunningProcess } from './running-process.ts';
 import { readTopic, type SeenRecord } from './topic-reader.ts';
 
 type Env = Record<string, string | undefined>;
+/** Where Kafka and the registry are. */
+export type Brokers = { brokers: readonly string[]; registryUrl: string };
 
 /**
  * A place of its own on the shared Kafka: a topic prefix, topics and subjects, and a folder with secrets. Processes are
  * started in it for real, and end with it.
  */
 export class World implements AsyncDisposable {
-  readonly prefix = `t${randomBytes(4).toString('hex')}`;
+  readonly prefix: string;
   readonly dir = mkdtempSync(join(tmpdir(), 'hookline-'));
   readonly env: Env;
   readonly #processes: RunningProcess[] = [];
 
-  constructor(stack: { brokers: readonly string[]; registryUrl: string }) {
+  constructor(stack: Brokers, prefix = `t${randomBytes(4).toString('hex')}`) {
+    this.prefix = prefix;
     mkdirSync(join(this.dir, 'secrets'));
     this.env = {
       KAFKA_BROKERS: stack.brokers.join(','),
@@ -35,8 +38,8 @@ export class World implements AsyncDisposable {
   }
 
   /** Creates the topics and registers the schemas, as an operator does. */
-  static async make(stack: { brokers: readonly string[]; registryUrl: string }): Promise<World> {
-    const world = new World(stack);
+  static async make(stack: Brokers, prefix?: string): Promise<World> {
+    const world = new World(stack, prefix);
     for (const args of [
       ['topics', 'apply'],
       ['schemas', 'push'],
