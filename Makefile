@@ -1,40 +1,37 @@
 # Verbs of Hookline. Each sets up what it needs: Node 24 comes with the first one, by npm ci.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
-export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 help: ## Lists the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Reinstalled only when the lock file changed, so that the second call of a verb costs nothing.
 node_modules/.hookline-installed: package-lock.json
-	@echo "Installing dependencies, Node 24 among them ..."
-	@npm ci --loglevel=error
+	@echo "Installing dependencies, Node 24 among them ..." >&2
+	@npm ci --loglevel=error >&2
 	@touch $@
 
 setup: node_modules/.hookline-installed
 
-# kafkajs sets one timer to a time in the past; Node mends that and says so.
-quiet := NODE_OPTIONS=--disable-warning=TimeoutNegativeWarning
-
 demo: setup ## Everything once, on a real Kafka: set up, run, shown, cleaned up
-	@$(quiet) node test/demo/main.ts
+	@npm run -s demo
 
-check: setup ## Types, lint, format, and the rules of the house
-	@tsc --noEmit
-	@biome check --error-on-warnings .
-	@vitest run --project unit test/imports.test.ts
+test: setup ## All tests, on a real Kafka and a real schema registry
+	@npm run -s test -- $(ARGS)
 
-test: setup ## All tests, on a real Kafka and a real registry
-	@$(quiet) vitest run $(ARGS)
+check: setup ## Types, lint, format, the rules of the house, the README's tables
+	@npm run -s check
 
-up: setup ## Starts Kafka and a schema registry and leaves them running
-	@$(quiet) node test/support/stack/main.ts up $(ARGS)
+up: setup ## Starts Kafka and a schema registry, leaves them running, prints where they are
+	@npm run -s up -- $(ARGS)
 
 down: setup ## Stops what make up started
-	@$(quiet) node test/support/stack/main.ts down
+	@npm run -s down -- $(ARGS)
 
 fix: setup ## Formats, and mends what the linter can mend
-	@biome check --write .
+	@npm run -s fix
 
-.PHONY: help setup demo check test up down fix
+readme: setup ## Writes the README's generated tables anew
+	@npm run -s readme
+
+.PHONY: help setup demo test check up down fix readme
