@@ -1,3 +1,4 @@
+import type { Agent } from 'node:http';
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import registryApi, {
   type SchemaRegistryAPIClientArgs,
@@ -8,6 +9,8 @@ import { HooklineError } from '../core/errors.ts';
 export type RegistryOptions = {
   readonly url: string;
   readonly auth?: { readonly username: string; readonly password: string };
+  /** For https with an authority of its own. */
+  readonly agent?: Agent;
   /** Deadline of one request: the client has none of its own, and a registry that hangs would hang the start. */
   readonly timeoutMs: number;
 };
@@ -32,6 +35,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const args: SchemaRegistryAPIClientArgs = {
     host: options.url,
     ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
+    ...(options.agent === undefined ? {} : { agent: options.agent }),
     retry: { retries: 0 },
     middlewares: [timeoutMiddleware(options.timeoutMs)],
   };
@@ -41,7 +45,8 @@ export function createRegistry(options: RegistryOptions): Registry {
     request().catch((error) => Promise.reject(classify(error, options.url)));
   const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
   return {
-    idOf: (subject, schema) => ask(() => registry.getRegistryIdBySchema(subject, avro(schema))),
+    idOf: (subject, schema) =>
+      ask(async () => checked(await registry.getRegistryIdBySchema(subject, avro(schema)), Number.isInteger)),
     writerType: (id) => ask(async () => (await registry.getSchema(id)) as unknown as Type),
     isCompatible: (subject, schema) =>
       ask(async () => {
@@ -58,8 +63,15 @@ export function createRegistry(options: RegistryOptions): Registry {
         await Subject.updateConfig({ subject, body: { compatibility } });
         return (await registry.register(avro(schema), { subject, compatibility, updateConfig: false })).id;
       }),
-    subjects: () => ask(async () => ((await Subject.all({})) as ApiResponse).data<string[]>()),
+    subjects: () =>
+      ask(async () => checked(((await Subject.all({})) as ApiResponse).data<string[]>(), Array.isArray)),
   };
+}
+
+/** The client takes any 200 for an answer: a page of a proxy, say. */
+function checked<T>(answer: T, isOne: (answer: T) => boolean): T {
+  if (!isOne(answer)) throw new Error('what answers is no schema registry');
+  return answer;
 }
 
 function timeoutMiddleware(timeoutMs: number): Middleware {

@@ -1,4 +1,4 @@
-import { openRegistry } from '../avro/open-registry.ts';
+import { checkRegistrySettings, openRegistry } from '../avro/open-registry.ts';
 import type { Registry } from '../avro/registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { envReader } from '../core/env.ts';
@@ -17,6 +17,7 @@ export function loadCliConfig({ source }: Shell) {
     schemas: reader.read(schemaSettings),
   };
   checkKafkaSettings(config.kafka, reader);
+  checkRegistrySettings(config.registry, reader);
   return reader.done(config);
 }
 

@@ -1,3 +1,4 @@
+import { checkRegistrySettings } from '../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { type EnvSource, envReader } from '../core/env.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
@@ -37,6 +38,7 @@ export function loadControlConfig(source: EnvSource) {
     control: reader.read(controlConfig.control),
   };
   checkKafkaSettings(config.kafka, reader);
+  checkRegistrySettings(config.registry, reader);
   checkProviderSettings(config.provider, reader);
   const { commandTopics } = config.control;
   const usual = topicName(config.topics.prefix, OWN_TOPICS.commands);

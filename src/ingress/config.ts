@@ -1,3 +1,4 @@
+import { checkRegistrySettings } from '../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { type EnvSource, envReader } from '../core/env.ts';
 import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
@@ -31,6 +32,7 @@ export function loadIngressConfig(source: EnvSource) {
     ingress: reader.read(ingressConfig.ingress),
   };
   checkKafkaSettings(config.kafka, reader);
+  checkRegistrySettings(config.registry, reader);
   const { tlsCertFile, tlsKeyFile, tlsClientCaFile } = config.ingress;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     reader.fault('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none.');

@@ -12,7 +12,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   errors: errorTable,
 };
 
-type Use = { readonly setting: Setting<unknown>; readonly by: Set<string> };
+type Use = { readonly setting: Setting<unknown>; readonly by: Set<string>; readonly neededBy: Set<string> };
 
 /** Every variable of ingress and control, and by which of them it is read. */
 function configurationTable(): string {
@@ -20,7 +20,8 @@ function configurationTable(): string {
   const note = (by: string, groups: object) => {
     for (const group of Object.values(groups)) {
       for (const setting of Object.values(group) as Setting<unknown>[]) {
-        const use = uses.get(setting.name) ?? { setting, by: new Set() };
+        const use = uses.get(setting.name) ?? { setting, by: new Set(), neededBy: new Set() };
+        if (setting.required && setting.fallback === undefined) use.neededBy.add(by);
         uses.set(setting.name, { ...use, by: use.by.add(by) });
       }
     }
@@ -28,10 +29,12 @@ function configurationTable(): string {
   note('ingress', ingressConfig);
   note('control', controlConfig);
   note('topics', [commandTopicSettings('{TOPIC_PREFIX}'), maxBodySettings]);
-  const rows = [...uses.values()].map(({ setting, by }) => [
+  const rows = [...uses.values()].map(({ setting, by, neededBy }) => [
     code(setting.name),
     [...by].join(', '),
-    fallback(setting),
+    neededBy.size === 0 || neededBy.size === by.size
+      ? fallback(setting)
+      : `**required** by ${[...neededBy].join(', ')}`,
     setting.about,
   ]);
   return markdown(['variable', 'read by', 'default', 'what it is'], rows);

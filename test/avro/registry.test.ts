@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { Agent, createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createRegistry } from '../../src/avro/registry.ts';
+
+/** A server on a free port that answers as told. */
+async function serve(listener: RequestListener, tls?: { key: Buffer; cert: Buffer }) {
+  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
+  const stop = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url, [Symbol.asyncDispose]: stop };
+}
+
+const answering =
+  (status: number, body: unknown): RequestListener =>
+  (_request, response) => {
+    response
+      .writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' })
+      .end(JSON.stringify(body));
+  };
+
+const registryAt = (url: string) => createRegistry({ url, timeoutMs: 300 });
+
+describe('the registry', () => {
+  it.each([
+    [404, 'SCHEMA_NOT_REGISTERED'],
+    [401, 'REGISTRY_REFUSED'],
+    [403, 'REGISTRY_REFUSED'],
+    [500, 'REGISTRY_UNAVAILABLE'],
+    [503, 'REGISTRY_UNAVAILABLE'],
+  ])('that answers %i is %s', async (status, code) => {
+    await using server = await serve(answering(status, { error_code: status * 100, message: 'it says' }));
+    await expect(registryAt(server.url).idOf('s', '{}')).rejects.toMatchObject({ code });
+  });
+
+  it.each([409, 422])(
+    'that answers %i to a new schema says that it is incompatible, and why',
+    async (status) => {
+      await using server = await serve((request, response) => {
+        const isConfig = request.url?.startsWith('/api/config/');
+        answering(isConfig ? 200 : status, { compatibilityLevel: 'FULL_TRANSITIVE', message: 'field y' })(
+          request,
+          response,
+        );
+      });
+      const schema = '{"type":"record","name":"R","fields":[]}';
+      const refused = { code: 'SCHEMA_INCOMPATIBLE', message: expect.stringContaining('field y') };
+      await expect(registryAt(server.url).register('s', schema)).rejects.toMatchObject(refused);
+    },
+  );
+
+  it('that hangs, is not there, or is something else is REGISTRY_UNAVAILABLE, its address named', async () => {
+    await using hanging = await serve(() => {});
+    await using other = await serve((_request, response) => response.end('<html>a page</html>'));
+    for (const url of [hanging.url, 'http://127.0.0.1:9/api', other.url]) {
+      const unavailable = { code: 'REGISTRY_UNAVAILABLE', message: expect.stringContaining(url) };
+      await expect(registryAt(url).subjects()).rejects.toMatchObject(unavailable);
+    }
+  });
+
+  it('is asked over TLS with an authority of its own, and with user and password', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'hookline-registry-'));
+    const args =
+      'req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=registry -addext subjectAltName=IP:127.0.0.1';
+    execFileSync('openssl', args.split(' '), { cwd: dir, stdio: 'pipe' });
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => readFileSync(join(dir, name))) as [
+      Buffer,
+      Buffer,
+    ];
+    rmSync(dir, { recursive: true });
+    await using server = await serve(
+      (request, response) => {
+        const isUser =
+          request.headers.authorization === `Basic ${Buffer.from('ann:pass').toString('base64')}`;
+        answering(isUser ? 200 : 401, ['a-value'])(request, response);
+      },
+      { key, cert },
+    );
+    const auth = { username: 'ann', password: 'pass' };
+    const trusting = createRegistry({
+      url: server.url,
+      timeoutMs: 2_000,
+      auth,
+      agent: new Agent({ ca: cert }),
+    });
+    expect(await trusting.subjects()).toEqual(['a-value']);
+    const distrusting = createRegistry({ url: server.url, timeoutMs: 2_000, auth });
+    await expect(distrusting.subjects()).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
+  });
+});
