@@ -44,6 +44,12 @@ export const ERRORS = {
   PUBLISH_REFUSED: { status: 503, retryable: true, text: 'the brokers refuse the record' },
   PUBLISH_BACKLOG_FULL: { status: 503, retryable: true, text: 'too many records wait for the brokers' },
   PUBLISHER_CLOSED: { status: 503, retryable: true, text: 'the publisher is closed' },
+  SPOOL_FULL: { status: 503, retryable: true, text: 'the brokers are away and the spool has no room left' },
+  SPOOL_FAILING: {
+    status: 503,
+    retryable: true,
+    text: "the brokers are away and the spool's disk fails",
+  },
   INTERNAL: { status: 500, retryable: true, text: 'an error that has no name: see the log' },
   // A webhook is valid and sending it again would not help.
   UNDECRYPTABLE: {
@@ -180,6 +186,12 @@ export const ERRORS = {
   REGISTRY_UNAVAILABLE: { status: null, retryable: true, text: 'the schema registry does not answer' },
   RECORD_UNREADABLE: { status: null, retryable: false, text: 'the record is not Avro in the wire format' },
   SEALING_KEY_INVALID: { status: null, retryable: false, text: 'SEALING_KEY_FILE holds no key' },
+  SPOOL_IN_USE: {
+    status: null,
+    retryable: false,
+    text: 'another process owns the spool: a folder has one owner',
+  },
+  SPOOL_INVALID: { status: null, retryable: false, text: 'the spool holds no file that can be read' },
   TOPICS_MISSING: { status: null, retryable: true, text: 'topics do not exist: run hookline topics apply' },
 } as const satisfies Record<string, Row>;
 
@@ -188,6 +200,7 @@ export type ErrorCode = keyof typeof ERRORS;
 /** A failure with a row in {@link ERRORS}. Match on `code`; `detail` says more and never holds a secret or a body. */
 export class HooklineError extends Error {
   readonly code: ErrorCode;
+  readonly detail: string | undefined;
   /** The topic concerned, where there is one. */
   readonly topic: string | undefined;
   constructor(code: ErrorCode, detail?: string, options: { cause?: unknown; topic?: string } = {}) {
@@ -196,6 +209,7 @@ export class HooklineError extends Error {
     });
     this.name = 'HooklineError';
     this.code = code;
+    this.detail = detail;
     this.topic = options.topic;
   }
   get status(): number | null {

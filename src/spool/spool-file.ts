@@ -1,0 +1,193 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { HooklineError } from '../core/errors.ts';
+import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
+import { CREATE_SQL, FILE_NAME, FORMAT, OPEN_SQL, PAGE_BYTES } from './spool-schema.ts';
+import { sqliteFailure } from './sqlite-failure.ts';
+
+/** How long another owner of the folder may take to end. */
+const LOCK_WAIT_MS = 2_000;
+/** What must stay free on the volume, so that what is drained can still be taken out: that writes too. */
+const RESERVE_BYTES = 2 * 1024 * 1024;
+/** What a row takes beside its body, at most. */
+const ROW_BYTES = 1_024;
+/** Room that a spool which was full has again before it takes more. */
+const PROBE_BYTES = 256 * 1024;
+/** Free pages from which on the file is made smaller when it is empty. */
+const SHRINK_PAGES = 1_024;
+
+/**
+ * The durable queue's file. Every call blocks its thread until the disk has done it, and throws a HooklineError:
+ * SPOOL_FULL and SPOOL_FAILING, and where it is opened SPOOL_IN_USE and SPOOL_INVALID. After SPOOL_FAILING it must be
+ * closed and opened anew: what a failed sync leaves in memory can't be trusted, what is in the file can.
+ */
+export class SpoolFile {
+  readonly #dir: string;
+  readonly #maxBytes: number;
+  readonly #db: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #delete: StatementSync;
+  #nextId: number;
+  #rows: number;
+
+  constructor(options: { dir: string; maxBytes: number }) {
+    this.#dir = options.dir;
+    this.#maxBytes = options.maxBytes;
+    this.#db = open(options.dir);
+    try {
+      const { count, last } = this.#row('SELECT count(*) AS count, max(id) AS last FROM deliveries');
+      this.#rows = Number(count);
+      this.#nextId = Number(last ?? 0) + 1;
+      this.#insert = this.#db.prepare('INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?)');
+      this.#select = this.#db.prepare(
+        `SELECT id, ref, subscription_id AS subscriptionId, media_type AS mediaType, received_at AS receivedAt,
+           traceparent, body FROM deliveries WHERE id > ? ORDER BY id`,
+      );
+      this.#delete = this.#db.prepare('DELETE FROM deliveries WHERE id = ?');
+    } catch (error) {
+      this.#db.close();
+      throw sqliteFailure(error, options.dir);
+    }
+  }
+
+  /** Appends rows in their order, all or none; when it returns they outlast a loss of power. */
+  append(rows: readonly SpoolRow[]): void {
+    this.#mustHaveRoom(rows.reduce((bytes, { body }) => bytes + body.byteLength + ROW_BYTES, 0));
+    this.#transaction(() => {
+      for (const [n, row] of rows.entries()) {
+        const { ref, subscriptionId, mediaType, receivedAt, traceparent, body } = row;
+        this.#insert.run(this.#nextId + n, ref, subscriptionId, mediaType, receivedAt, traceparent, body);
+      }
+    });
+    this.#nextId += rows.length;
+    this.#rows += rows.length;
+  }
+
+  /** The oldest rows, in order: at least one, where there is one, then as many as fit into `maxRows` and `maxBytes`. */
+  read({ maxRows, maxBytes }: ReadLimits): StoredRow[] {
+    const found: StoredRow[] = [];
+    let bytes = 0;
+    try {
+      for (const row of this.#select.iterate(0)) {
+        const stored = { ...row } as unknown as StoredRow;
+        bytes += stored.body.byteLength;
+        if (found.length > 0 && bytes > maxBytes) break;
+        found.push(stored);
+        if (found.length >= maxRows) break;
+      }
+    } catch (error) {
+      throw sqliteFailure(error, this.#dir);
+    }
+    return found;
+  }
+
+  remove(ids: readonly number[]): void {
+    this.#transaction(() => {
+      for (const id of ids) this.#rows -= Number(this.#delete.run(id).changes);
+    });
+    if (this.#rows === 0) this.#shrink();
+  }
+
+  /** Throws where an append would fail: there is no room, or nothing can be written. */
+  probe(): void {
+    this.#mustHaveRoom(PROBE_BYTES);
+    this.#transaction(() => this.#db.exec(`PRAGMA user_version = ${FORMAT}`));
+  }
+
+  state(): SpoolState {
+    const { oldest } = this.#row('SELECT min(received_at) AS oldest FROM deliveries');
+    const oldestAt = typeof oldest === 'number' ? oldest : null;
+    return { rows: this.#rows, bytes: this.#rows === 0 ? 0 : this.#usedBytes(), oldestAt };
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #transaction(work: () => void): void {
+    const rows = this.#rows;
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      work();
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      this.#rows = rows;
+      // Some failures have rolled it back already.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw sqliteFailure(error, this.#dir);
+    }
+  }
+
+  /**
+   * Room for the rows in the log and, once more, in the table: a log that can't be copied into its table can't be
+   * emptied either, and then nothing could be taken out any more.
+   */
+  #mustHaveRoom(bytes: number): void {
+    if (this.#usedBytes() + bytes > this.#maxBytes) throw new HooklineError('SPOOL_FULL', 'SPOOL_MAX_BYTES');
+    const { bavail, bsize } = statfsSync(this.#dir);
+    const log = join(this.#dir, `${FILE_NAME}-wal`);
+    const logBytes = existsSync(log) ? statSync(log).size : 0;
+    if (bavail * bsize < 2 * bytes + logBytes + RESERVE_BYTES)
+      throw new HooklineError('SPOOL_FULL', `the volume has ${bavail * bsize} bytes left`);
+  }
+
+  #usedBytes(): number {
+    const { page_count: pages } = this.#row('PRAGMA page_count');
+    return (Number(pages) - this.#freePages()) * PAGE_BYTES;
+  }
+
+  #freePages(): number {
+    return Number(this.#row('PRAGMA freelist_count').freelist_count);
+  }
+
+  /** Gives the disk back what an outage took of it. */
+  #shrink(): void {
+    if (this.#freePages() < SHRINK_PAGES) return;
+    this.#db.exec('PRAGMA incremental_vacuum');
+    this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  #row(sql: string): Record<string, unknown> {
+    return { ...this.#db.prepare(sql).get() };
+  }
+}
+
+/** Opens the file, and owns it from then on. Only its owner may read it: it holds what was received. */
+function open(dir: string): DatabaseSync {
+  const path = join(dir, FILE_NAME);
+  let db: DatabaseSync | undefined;
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    create(dir, path);
+    db = new DatabaseSync(path, { timeout: LOCK_WAIT_MS });
+    db.exec(OPEN_SQL);
+    const { user_version: format } = { ...db.prepare('PRAGMA user_version').get() };
+    if (Number(format) > FORMAT)
+      throw new HooklineError('SPOOL_INVALID', `${path}: of a newer Hookline, format ${format}`);
+    db.exec(CREATE_SQL);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw sqliteFailure(error, dir);
+  }
+}
+
+/** SQLite would make it readable for others; the log takes its mode from it. The folder's entry is synced too. */
+function create(dir: string, path: string): void {
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+  const folder = openSync(dir, 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}

@@ -1,0 +1,40 @@
+import { type Delivery, markVerified, type VerifiedDelivery } from '../core/delivery.ts';
+
+/** A delivery as it crosses to the spool's thread and lies in its table. */
+export type SpoolRow = {
+  readonly ref: string;
+  readonly subscriptionId: string;
+  readonly mediaType: Delivery['mediaType'];
+  readonly receivedAt: number;
+  readonly traceparent: string | null;
+  readonly body: Uint8Array;
+};
+
+/** A row with its place in the order of arrival. */
+export type StoredRow = SpoolRow & { readonly id: number };
+
+/** What there is in the spool. */
+export type SpoolState = {
+  readonly rows: number;
+  /** Of the file's pages that are in use. */
+  readonly bytes: number;
+  /** When the oldest delivery was received, in milliseconds since 1970; null where there is none. */
+  readonly oldestAt: number | null;
+};
+
+/** How much is read at once. */
+export type ReadLimits = { readonly maxRows: number; readonly maxBytes: number };
+
+export type SpooledDelivery = { readonly id: number; readonly delivery: VerifiedDelivery };
+
+export function toRow(delivery: VerifiedDelivery): SpoolRow {
+  const { ref, subscriptionId, mediaType, receivedAt, traceparent = null, body } = delivery;
+  return { ref, subscriptionId, mediaType, receivedAt, traceparent, body };
+}
+
+/** What lies in the spool was verified before: its signature is not kept, and its key may be retired by now. */
+export function toDelivery({ id, subscriptionId, traceparent, body, ...row }: StoredRow): SpooledDelivery {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const delivery = { ...row, traceparent: traceparent ?? undefined, body: bytes };
+  return { id, delivery: markVerified(delivery, subscriptionId) };
+}

@@ -1,0 +1,127 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Spool } from '../../src/spool/spool.ts';
+import { verified } from '../support/delivery-parts.ts';
+
+const MIB = 1024 ** 2;
+const ALL = { maxRows: 1_000_000, maxBytes: 1_000 * MIB };
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'hookline-spool-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const open = (maxBytes = 64 * MIB) =>
+  Spool.open({
+    dir,
+    maxBytes,
+    onDeath: (error) => {
+      throw error;
+    },
+  });
+
+const bodies = async (spool: Spool) => (await spool.read(ALL)).map(({ delivery }) => String(delivery.body));
+const row = (n: number) => verified(`{"n":${n}}`);
+
+describe('the spool', () => {
+  it('keeps deliveries as they were received, in order, over a restart', async () => {
+    const sealed = { ...verified(Buffer.from([0, 255, 10, 13]), 'octet-stream'), traceparent: '00-ab-cd-01' };
+    let spool = await open();
+    await Promise.all([spool.append(row(1)), spool.append(sealed), spool.append(row(3))]);
+    expect(spool.state).toMatchObject({ rows: 3, oldestAt: row(1).receivedAt });
+    await spool.close();
+    spool = await open();
+    expect(spool.state.rows).toBe(3);
+    const found = await spool.read(ALL);
+    expect(found.map(({ delivery }) => delivery)).toEqual([row(1), sealed, row(3)]);
+    await spool.remove(found.slice(0, 2).map(({ id }) => id));
+    expect(await bodies(spool)).toEqual(['{"n":3}']);
+    await spool.append(row(4));
+    expect(await bodies(spool)).toEqual(['{"n":3}', '{"n":4}']);
+    expect(spool.outstanding).toBe(2);
+    await spool.close();
+  });
+
+  it('reads no more than was asked for, but always the oldest', async () => {
+    await using spool = disposable(await open());
+    for (let n = 0; n < 5; n++) await spool.append(verified(String(n).repeat(1_000)));
+    expect(await spool.read({ maxRows: 2, maxBytes: MIB })).toHaveLength(2);
+    expect(await spool.read({ maxRows: 9, maxBytes: 3_500 })).toHaveLength(3);
+    expect(await spool.read({ maxRows: 9, maxBytes: 10 })).toHaveLength(1);
+  });
+
+  it('has one owner; its files are for their owner alone', async () => {
+    const first = await open();
+    await first.append(row(1));
+    await expect(open()).rejects.toMatchObject({ code: 'SPOOL_IN_USE' });
+    for (const file of readdirSync(dir)) expect(statSync(join(dir, file)).mode & 0o077).toBe(0);
+    await first.append(row(2));
+    await first.close();
+    await using second = disposable(await open());
+    expect(await bodies(second)).toEqual(['{"n":1}', '{"n":2}']);
+  });
+
+  it('is full at SPOOL_MAX_BYTES, keeps what it has, and has room again when some is taken out', async () => {
+    await using spool = disposable(await open(MIB));
+    const big = verified('x'.repeat(300_000));
+    await spool.append(big);
+    await spool.append(big);
+    await expect(spool.append(verified('y'.repeat(600_000)))).rejects.toMatchObject({ code: 'SPOOL_FULL' });
+    expect(spool.trouble).toContain('no room');
+    expect(spool.state.bytes).toBeLessThanOrEqual(MIB);
+    const [oldest] = await spool.read(ALL);
+    await spool.remove([oldest?.id ?? 0]);
+    await spool.append(verified('y'.repeat(600_000)));
+    expect(spool.trouble).toBeNull();
+    expect(spool.state.rows).toBe(2);
+  });
+
+  it('gives the disk back when it is empty again', async () => {
+    const spool = await open();
+    for (let n = 0; n < 20; n++) await spool.append(verified('x'.repeat(MIB / 2)));
+    await spool.remove((await spool.read(ALL)).map(({ id }) => id));
+    expect(spool.state).toMatchObject({ rows: 0, bytes: 0, oldestAt: null });
+    await spool.close();
+    const left = readdirSync(dir).reduce((bytes, file) => bytes + statSync(join(dir, file)).size, 0);
+    expect(left).toBeLessThan(100_000);
+  });
+
+  it('refuses a file that it can not read, and one of a newer Hookline', async () => {
+    writeFileSync(
+      join(dir, 'spool.sqlite'),
+      'this is no database, and it is long enough to be looked at closely',
+    );
+    await expect(open()).rejects.toMatchObject({ code: 'SPOOL_INVALID' });
+    rmSync(join(dir, 'spool.sqlite'));
+    const newer = new DatabaseSync(join(dir, 'spool.sqlite'));
+    newer.exec('PRAGMA user_version = 2');
+    newer.close();
+    await expect(open()).rejects.toMatchObject({
+      code: 'SPOOL_INVALID',
+      message: expect.stringContaining('newer'),
+    });
+  });
+
+  it('names a folder that can not be made', async () => {
+    writeFileSync(join(dir, 'file'), '');
+    const inFile = Spool.open({ dir: join(dir, 'file', 'spool'), maxBytes: MIB, onDeath() {} });
+    await expect(inFile).rejects.toMatchObject({
+      code: 'SPOOL_FAILING',
+      message: expect.stringContaining(dir),
+    });
+  });
+
+  it('takes nothing any more when it is closed', async () => {
+    const spool = await open();
+    await spool.close();
+    await spool.close();
+    await expect(spool.append(row(1))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+  });
+});
+
+const disposable = <T extends { close(): Promise<void> }>(spool: T) =>
+  Object.assign(spool, { [Symbol.asyncDispose]: () => spool.close() });
