@@ -10,16 +10,22 @@ import { verifyDelivery } from './verify-delivery.ts';
 
 /**
  * The whole way of one webhook: verified, opened, read, encoded, published; or, where sending it again would not
- * help, parked among the dead letters. When this resolves, the event is stored durably.
+ * help, parked among the dead letters; or, while Kafka is away, spooled. When this resolves, it is stored durably.
  * @throws HooklineError UNAUTHENTIC: it is nowhere; retryable ones: nothing is promised
  */
 export async function acceptDelivery(
   delivery: Delivery,
   signature: { readonly check: SignatureCheck; readonly header: string | undefined },
-  parts: DeliveryParts,
+  parts: AcceptParts,
 ): Promise<Receipt> {
-  return storeDelivery(verifyDelivery(delivery, signature, parts), parts);
+  return parts.store(verifyDelivery(delivery, signature, parts));
 }
+
+/** What a webhook needs on its way. */
+export type AcceptParts = Pick<DeliveryParts, 'observer'> & {
+  /** Stores a verified delivery: {@link storeDelivery}, or a store with a spool in front of it. */
+  readonly store: (delivery: VerifiedDelivery) => Promise<Receipt>;
+};
 
 /** The way behind the signature. A redriven dead letter and a drained spool entry enter here. */
 export async function storeDelivery(delivery: VerifiedDelivery, parts: DeliveryParts): Promise<Receipt> {

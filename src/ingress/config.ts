@@ -3,6 +3,7 @@ import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { type EnvSource, envReader } from '../core/env.ts';
 import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
 import { runtimeSettings } from '../runtime/settings.ts';
+import { spoolSettings } from '../spool/settings.ts';
 import { subscriptionSettings } from '../subscriptions/settings.ts';
 import { ingressSettings } from './settings.ts';
 
@@ -15,6 +16,7 @@ export const ingressConfig = {
   runtime: runtimeSettings,
   subscriptions: subscriptionSettings,
   ingress: ingressSettings,
+  spool: spoolSettings,
 };
 
 export type IngressConfig = ReturnType<typeof loadIngressConfig>;
@@ -30,6 +32,7 @@ export function loadIngressConfig(source: EnvSource) {
     runtime: reader.read(ingressConfig.runtime),
     subscriptions: reader.read(ingressConfig.subscriptions),
     ingress: reader.read(ingressConfig.ingress),
+    spool: reader.read(ingressConfig.spool),
   };
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);

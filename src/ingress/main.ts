@@ -24,6 +24,7 @@ import { createIngressObserver } from './ingress-observer.ts';
 import { startIngressServer } from './ingress-server.ts';
 import { observeDelivery } from './observe-delivery.ts';
 import { startKeyring } from './start-keyring.ts';
+import { openSpool, storeInKafka, storeWithSpool } from './start-store.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
@@ -49,6 +50,8 @@ await runProcess({
     const admin = parts.add('admin', await startAdminServer({ host, port, probes, metrics }));
     logger.info({ port: admin.port }, 'admin listening');
 
+    const spool = await openSpool(config.spool, parts.fail);
+    if (spool) parts.add('spool', { stop: () => spool.close() });
     const gate = createStartGate({ logger, probes, stopping: parts.stopping });
     const registry = openRegistry(config.registry);
     const ids = await gate.pass('the schema registry', () =>
@@ -84,22 +87,27 @@ await runProcess({
     );
     metrics.samplers.add(() => metrics.publishBacklog.set(publisher.backlogBytes));
     await gate.pass('the brokers', () => publisher.open(eventTopics));
-    probes.readyWhen('kafka', () => publisher.trouble());
-
     const observer = parts.add('observer', createIngressObserver({ logger, metrics }));
+    const delivery = {
+      layout: ingress.layout,
+      routes,
+      deadLetterTopic: named(OWN_TOPICS.deadLetter),
+      encryptionKeysOf: (ref: string) => keyring.encryptionKeysOf(ref),
+      observer: observeDelivery(metrics),
+    };
+    const { publishDeadlineMs } = ingress;
+    const storeParts = { delivery, publisher, publishDeadlineMs };
+    const store = parts.add(
+      'store',
+      spool ? storeWithSpool({ ...storeParts, spool, logger, metrics }) : storeInKafka(storeParts),
+    );
+    probes.readyWhen(spool ? 'storage' : 'kafka', () => store.trouble());
     const server = await startIngressServer({
       settings: ingress,
       logger,
       observer,
       keyring,
-      delivery: {
-        layout: ingress.layout,
-        routes,
-        deadLetterTopic: named(OWN_TOPICS.deadLetter),
-        encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
-        publish: (record) => publisher.publish(record, ingress.publishDeadlineMs),
-        observer: observeDelivery(metrics),
-      },
+      delivery: { observer: delivery.observer, store: store.store },
     });
     parts.add('http', server);
     logger.info({ url: server.url }, 'listening');

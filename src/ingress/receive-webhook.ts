@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Delivery, Receipt } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
-import { acceptDelivery } from '../delivery/accept-delivery.ts';
-import type { DeliveryParts } from '../delivery/delivery-parts.ts';
+import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
 import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
 import { readBody } from './read-body.ts';
@@ -19,7 +18,7 @@ export type WebhookRequest = {
 };
 
 export type WebhookParts = {
-  readonly delivery: DeliveryParts;
+  readonly delivery: AcceptParts;
   readonly keyring: LiveKeyring;
   readonly maxBodyBytes: number;
   readonly isAllowedSource: (address: string) => boolean;

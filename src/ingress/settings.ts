@@ -50,11 +50,13 @@ export const ingressSettings = {
       return layout;
     },
   ),
-  publishDeadlineMs: integer('PUBLISH_DEADLINE_MS', {
-    about: 'longest time that an event waits for the confirmation of the brokers',
-    fallback: '15000',
-    min: 1,
-  }),
+  publishDeadlineMs: optional(
+    integer('PUBLISH_DEADLINE_MS', {
+      about:
+        'longest time that an event waits for the confirmation of the brokers; unset means 15000, and 2000 with a spool',
+      min: 1,
+    }),
+  ),
 };
 
 /** An address or a network, checked; in the form address/bits. */

@@ -59,9 +59,11 @@ export class Lane {
   /** Rejects what has passed its deadline, in flight or waiting: an attempt may well end later than its records' time. */
   expire(now: number): void {
     for (const record of this.#inFlight) if (record.deadline <= now) reject(record, 'PUBLISH_DEADLINE');
-    let expired = 0;
-    while ((this.#queue[expired]?.deadline ?? Number.POSITIVE_INFINITY) <= now) expired++;
-    for (const record of this.#queue.splice(0, expired)) reject(record, 'PUBLISH_DEADLINE');
+    const isLate = ({ deadline }: Pending) => deadline <= now;
+    if (!this.#queue.some(isLate)) return;
+    const late = this.#queue.filter(isLate);
+    this.#queue = this.#queue.filter((record) => !isLate(record));
+    for (const record of late) reject(record, 'PUBLISH_DEADLINE');
   }
 
   /** Stops after the batch in flight and hands over what is not confirmed, in order. */
@@ -104,9 +106,11 @@ export class Lane {
       if (failure.outcome === 'replan') return this.#stopForReplan(batch);
       if (failure.outcome === 'split') return this.#split(batch, failure);
       if (failure.outcome === 'refused') {
-        return rejectAll(
-          batch,
-          new HooklineError('PUBLISH_REFUSED', failure.message, { cause: failure, topic: this.#parts.topic }),
+        const { topic } = this.#parts;
+        const refusal = new HooklineError('PUBLISH_REFUSED', failure.message, { cause: failure, topic });
+        rejectAll(
+          batch.filter(({ deadline }) => Number.isFinite(deadline)),
+          refusal,
         );
       }
       await sleep(backoff(attempt));

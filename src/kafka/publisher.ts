@@ -74,7 +74,8 @@ export class Publisher {
    * - PUBLISH_DEADLINE after `deadlineMs`: the record may be there or not
    * - PUBLISH_BACKLOG_FULL: it was not sent
    * - PUBLISHER_CLOSED: the publisher was stopped before the brokers confirmed it
-   * - RECORD_TOO_LARGE, PUBLISH_REFUSED: the brokers don't take it
+   * - RECORD_TOO_LARGE, PUBLISH_REFUSED: the brokers don't take it. Without a deadline (Infinity) a refusal is waited
+   *   out too: somebody may mend it, and nothing that comes later may overtake
    */
   publish(record: OutgoingRecord, deadlineMs: number): Promise<Position> {
     const bytes =
@@ -117,6 +118,11 @@ export class Publisher {
   /** Resolves when the partitions of these topics are known, which takes brokers that answer. */
   async open(topics: readonly string[]): Promise<void> {
     await Promise.all(topics.map((topic) => this.#lanesOf(topic).ready()));
+  }
+
+  /** Gives up all that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
+  dropWaiting(): void {
+    this.#expire(Number.POSITIVE_INFINITY);
   }
 
   /** Bytes that wait for their confirmation. */

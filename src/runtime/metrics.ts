@@ -69,6 +69,31 @@ export function createMetrics() {
       help: 'Bytes that wait in the lanes for the brokers',
       registers,
     }),
+    spoolInUse: new Gauge({
+      name: 'hookline_spool_in_use',
+      help: '1 while new events go to the spool, else 0',
+      registers,
+    }),
+    spoolDeliveries: new Gauge({
+      name: 'hookline_spool_deliveries',
+      help: 'Deliveries in the spool',
+      registers,
+    }),
+    spoolBytes: new Gauge({
+      name: 'hookline_spool_bytes',
+      help: 'Bytes of the spool that are in use',
+      registers,
+    }),
+    spoolOldest: new Gauge({
+      name: 'hookline_spool_oldest_seconds',
+      help: 'Age of the oldest delivery in the spool; 0 where it is empty',
+      registers,
+    }),
+    spoolDrained: new Counter({
+      name: 'hookline_spool_drained_total',
+      help: 'Deliveries that went from the spool to Kafka',
+      registers,
+    }),
     commands: new Counter({
       name: 'hookline_commands_total',
       help: 'Commands by type and terminal status',

@@ -30,7 +30,14 @@ const only = <T>(items: readonly T[]) =>
 function accept(body: Buffer, header: string | undefined, parts = deliveryParts()) {
   const check = new SignatureCheck([signingKey(subscriptionId, signingSecret, 0)]);
   check.update(body);
-  return { parts, receipt: acceptDelivery({ ...verified(body) }, { check, header }, parts) };
+  return {
+    parts,
+    receipt: acceptDelivery(
+      { ...verified(body) },
+      { check, header },
+      { ...parts, store: (delivery) => storeDelivery(delivery, parts) },
+    ),
+  };
 }
 
 describe('a delivery', () => {

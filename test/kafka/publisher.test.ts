@@ -137,6 +137,36 @@ describe('a publisher', () => {
     expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['1', '2', '4', '5', '6', '7']);
   });
 
+  it('waits out a refusal of a record without a deadline: nothing overtakes it', async () => {
+    let isRefused = true;
+    cluster.fateOf = (_, n) => {
+      if (n > 3) isRefused = false;
+      return isRefused ? failing('refused') : undefined;
+    };
+    const first = publisher.publish(outgoing('k', 'first'), Number.POSITIVE_INFINITY);
+    const second = publisher.publish(outgoing('k', 'second'), 60_000);
+    expect(await refused(second)).toMatchObject({ code: 'PUBLISH_REFUSED' });
+    expect(await settled(first)).toMatchObject({ status: 'fulfilled' });
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))[0]).toBe('first');
+  });
+
+  it('gives up what waits when it is told to, and sends it no more', async () => {
+    cluster.fateOf = () => failing('retry');
+    const promises = ['a', 'b', 'c'].map((value) => publisher.publish(outgoing('k', value), 60_000));
+    const forever = publisher.publish(outgoing('k', 'd'), Number.POSITIVE_INFINITY);
+    await vi.advanceTimersByTimeAsync(100);
+    const given = Promise.allSettled([...promises, forever]);
+    publisher.dropWaiting();
+    for (const one of await given)
+      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'PUBLISH_DEADLINE' } });
+    expect(publisher.backlogBytes).toBe(0);
+    cluster.fateOf = () => undefined;
+    expect(await settled(publisher.publish(outgoing('k', 'e'), 60_000))).toMatchObject({
+      status: 'fulfilled',
+    });
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['e']);
+  });
+
   it('names the topic of a record that is too large, and the reason of one that is refused', async () => {
     cluster.fateOf = () => failing('split');
     expect(await refused(publisher.publish(outgoing('k', 'v'), 5_000))).toMatchObject({

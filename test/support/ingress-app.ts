@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import type { Receipt } from '../../src/core/delivery.ts';
+import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
 import { createSourceFilter } from '../../src/ingress/settings.ts';
 import type { TlsFiles } from '../../src/ingress/tls-files.ts';
@@ -37,7 +38,7 @@ export async function startIngressApp(options: Options = {}) {
   const refusals: RefusalSeen[] = [];
   const receipts: Receipt[] = [];
   const app = createIngressApp({
-    delivery,
+    delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },
     keyring,
     observer: {
       accepted: (_, receipt) => receipts.push(receipt),

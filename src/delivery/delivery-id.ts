@@ -1,0 +1,25 @@
+import type { VerifiedDelivery } from '../core/delivery.ts';
+import { HooklineError } from '../core/errors.ts';
+import { eventIdOf } from '../crypto/event-id.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
+import { openMessage } from './open-message.ts';
+import { readMessage } from './read-message.ts';
+
+/** Counts nothing: the delivery is counted when it goes its way. */
+const UNSEEN = { keyMatched() {}, drift() {}, unclassified() {}, parked() {} };
+
+/**
+ * The event id that a delivery has, or will have, in its topic: of its message where that can be read, else of the
+ * body as it arrived, as the dead letters have it.
+ */
+export function deliveryIdOf(
+  delivery: VerifiedDelivery,
+  parts: Pick<DeliveryParts, 'layout' | 'encryptionKeysOf'>,
+): string {
+  try {
+    return readMessage(openMessage(delivery, { ...parts, observer: UNSEEN })).eventId;
+  } catch (error) {
+    if (!(error instanceof HooklineError && error.deadLetter)) throw error;
+    return eventIdOf(delivery.subscriptionId, delivery.body);
+  }
+}

@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Receipt } from '../../src/core/delivery.ts';
+import { SpoolingStore } from '../../src/delivery/spooling-store.ts';
+import { AttemptError } from '../../src/kafka/attempt-error.ts';
+import type { Publisher } from '../../src/kafka/publisher.ts';
+import { Spool } from '../../src/spool/spool.ts';
+import { deliveryParts, verified } from '../support/delivery-parts.ts';
+import { ScriptedCluster } from '../support/scripted-cluster.ts';
+import { until } from '../support/until.ts';
+
+const TOPIC = 'payments.payment-status';
+
+let dir: string;
+let cluster: ScriptedCluster;
+let spool: Spool;
+let publisher: Publisher;
+let store: SpoolingStore;
+let log: string[];
+let away: boolean;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'hookline-spool-'));
+  cluster = new ScriptedCluster();
+  away = false;
+  cluster.fateOf = () => (away ? new AttemptError('doubt', 'cut') : undefined);
+  log = [];
+  await start();
+});
+afterEach(async () => {
+  await stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function start(maxBytes = 64 * 1024 ** 2) {
+  spool = await Spool.open({ dir, maxBytes, onDeath: () => log.push('death') });
+  publisher = cluster.publisher();
+  store = new SpoolingStore({
+    delivery: deliveryParts(),
+    spool,
+    publisher,
+    publishDeadlineMs: 200,
+    observer: {
+      diverted: () => log.push('diverted'),
+      drained: (deliveries) => log.push(`drained ${deliveries}`),
+      drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
+    },
+  });
+}
+
+/** As a process stops. */
+async function stop() {
+  await store.stop();
+  await publisher.stop();
+  await spool.close();
+}
+
+const bodyOf = (entity: string, n: number) => `{"type":"payment-status","entityId":"${entity}","n":${n}}`;
+const send = (entity: string, n: number) => store.store(verified(bodyOf(entity, n)));
+const where = (receipts: readonly Receipt[]) => [...new Set(receipts.map(({ stored }) => stored))];
+
+/** The numbers that an entity's events bear in its partition, each at its first appearance. */
+function order(entity: string): number[] {
+  const values = [...cluster.log.values()].flat().filter((value) => value.includes(`"${entity}"`));
+  return [...new Set(values.map((value) => Number(/"n":(\d+)/.exec(value)?.[1])))];
+}
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+describe('a store with a spool', () => {
+  it('uses Kafka while it confirms', async () => {
+    const receipts = await Promise.all(numbers(50).map((n) => send('a', n)));
+    expect(where(receipts)).toEqual(['kafka']);
+    expect(order('a')).toEqual(numbers(50));
+    expect(log).toEqual([]);
+  });
+
+  it('spools what Kafka does not confirm in time, and all that comes after; Kafka gets it in order later', async () => {
+    await send('a', 0);
+    away = true;
+    const first = await Promise.all([1, 2, 3].map((n) => send('a', n)));
+    expect(where(first)).toEqual(['spool']);
+    expect(log).toEqual(['diverted']);
+    expect((await send('a', 4)).stored).toBe('spool');
+    expect(store.isSpooling).toBe(true);
+    away = false;
+    await until('the spool is drained', () => !store.isSpooling);
+    expect((await send('a', 5)).stored).toBe('kafka');
+    expect(order('a')).toEqual(numbers(6));
+    expect(log).toEqual(['diverted', 'drained 4']);
+    expect(spool.state.rows).toBe(0);
+  });
+
+  it('diverts younger ones with the one whose time is up, so that they can not overtake it', async () => {
+    let reached = () => {};
+    const held = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    // The first batch is lost on its way; the next would be taken.
+    cluster.fateOf = async (_, n) => {
+      if (n === 1) {
+        await held;
+        return new AttemptError('retry', 'NOT_LEADER_OR_FOLLOWER');
+      }
+      return undefined;
+    };
+    const old = send('a', 0);
+    await until('the first batch is on its way', () => cluster.sends.length === 1);
+    const young = send('a', 1);
+    expect((await old).stored).toBe('spool');
+    reached();
+    expect((await young).stored).toBe('spool');
+    await until('the spool is drained', () => !store.isSpooling);
+    expect(order('a')).toEqual([0, 1]);
+  });
+
+  it('gives the event id that the event will have', async () => {
+    const { eventId } = await send('a', 1);
+    away = true;
+    expect((await send('a', 1)).eventId).toBe(eventId);
+    expect(await store.store(verified('no json'))).toEqual({ eventId: expect.any(String), stored: 'spool' });
+    away = false;
+    await until('the spool is drained', () => !store.isSpooling);
+    expect((await store.store(verified('no json'))).stored).toBe('kafka');
+    expect([...cluster.log.keys()].filter((key) => key.includes('dead-letter'))).toHaveLength(1);
+  });
+
+  it('goes over to Kafka under steady traffic, every key in order', async () => {
+    away = true;
+    const answers: Promise<Receipt>[] = [];
+    let n = 0;
+    const timer = setInterval(() => {
+      for (const entity of ['a', 'b', 'c']) answers.push(send(entity, n));
+      n++;
+    }, 1);
+    await until('much is spooled', () => spool.state.rows > 1_500);
+    // Each batch takes its time, as over a network: meanwhile more has come.
+    cluster.fateOf = async () => {
+      await sleep(20);
+      return undefined;
+    };
+    await until('Kafka is used again', () => !store.isSpooling);
+    const before = n;
+    await until('some more is sent', () => n > before + 20);
+    clearInterval(timer);
+    const receipts = await Promise.all(answers);
+    expect(where(receipts.slice(-3))).toEqual(['kafka']);
+    for (const entity of ['a', 'b', 'c']) expect(order(entity)).toEqual(numbers(n));
+  });
+
+  it('spools what is held during a handover that does not come to its end', async () => {
+    away = true;
+    await send('a', 0);
+    const back = Promise.withResolvers<undefined>();
+    cluster.fateOf = () => back.promise;
+    const held = [1, 2, 3].map((n) => send('a', n));
+    expect(where(await Promise.all(held))).toEqual(['spool']);
+    back.resolve(undefined);
+    await until('the spool is drained', () => !store.isSpooling);
+    expect(order('a')).toEqual(numbers(4));
+  });
+
+  it('drains after a restart what was left', async () => {
+    away = true;
+    await Promise.all(numbers(20).map((n) => send('a', n)));
+    await stop();
+    expect(order('a')).toEqual([]);
+    away = false;
+    await start();
+    expect(store.isSpooling).toBe(true);
+    const later = send('a', 20);
+    await until('the spool is drained', () => !store.isSpooling);
+    await later;
+    expect(order('a')).toEqual(numbers(21));
+  });
+
+  it('refuses with SPOOL_FULL when both are of no use, and stores again when there is room', async () => {
+    await stop();
+    await start(1024 ** 2);
+    away = true;
+    const large = (n: number) => verified(bodyOf('a'.repeat(200_000), n));
+    const answers = await Promise.allSettled(numbers(12).map((n) => store.store(large(n))));
+    const refused = answers.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(5);
+    for (const one of refused) expect(one).toMatchObject({ reason: { code: 'SPOOL_FULL' } });
+    away = false;
+    await until('the spool is drained', () => !store.isSpooling);
+    expect((await store.store(large(99))).stored).toBe('kafka');
+    const stored = [...cluster.log.values()].flat();
+    expect(new Set(stored).size).toBe(answers.length - refused.length + 1);
+  });
+
+  it('waits out a refusal of the brokers with what it has acknowledged', async () => {
+    away = true;
+    await send('a', 0);
+    cluster.fateOf = () => new AttemptError('refused', 'TOPIC_AUTHORIZATION_FAILED');
+    await until('the brokers have refused', () => cluster.sends.length > 3);
+    expect(spool.state.rows).toBe(1);
+    cluster.fateOf = () => undefined;
+    await until('the spool is drained', () => !store.isSpooling);
+    expect(cluster.values(TOPIC, partitionWith('a'))).toHaveLength(1);
+  });
+});
+
+const partitionWith = (entity: string) =>
+  numbers(4).find((p) => cluster.values(TOPIC, p).some((value) => value.includes(`"${entity}"`))) ?? -1;

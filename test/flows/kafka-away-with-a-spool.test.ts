@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ReceiverWorld } from '../support/receiver-world.ts';
+import { postSigned } from '../support/sign.ts';
+import type { KafkaCluster } from '../support/stack/kafka-cluster.ts';
+import type { Stack } from '../support/stack/stack.ts';
+import { startStack } from '../support/stack/start-stack.ts';
+import { until } from '../support/until.ts';
+
+/** A Kafka of their own, that these tests may stop: the way is the JVM, whatever the others run on. */
+let stack: Stack;
+let kafka: KafkaCluster;
+let receiver: ReceiverWorld;
+let spoolDir: string;
+let ingress: ReceiverWorld['ingress'];
+
+beforeAll(async () => {
+  const properties = { 'broker.session.timeout.ms': 2_000, 'broker.heartbeat.interval.ms': 500 };
+  stack = await startStack({ env: { ...process.env, HOOKLINE_STACK: 'jvm' }, kafka: { properties } });
+  kafka = stack.kafka ?? expect.fail('no cluster');
+  receiver = await ReceiverWorld.make(stack);
+  spoolDir = join(receiver.world.dir, 'spool');
+  ingress = await receiver.world.ingress({ SPOOL_DIR: spoolDir });
+});
+
+afterAll(async () => {
+  await receiver?.[Symbol.asyncDispose]();
+  await stack?.stop();
+});
+
+let sent = 0;
+const acked: string[] = [];
+
+/** Posts the next of a row of events, and remembers it where it was acknowledged. */
+async function postNext(headers: Record<string, string> = {}) {
+  const body = `{"type":"payment-status","entityId":"e-${sent % 3}","n":${sent++}}`;
+  const answer = await postSigned(`${ingress.url}/webhooks/ledger-eu`, receiver, body, headers);
+  if (answer.status === 200) acked.push(body);
+  return answer;
+}
+
+const storedOf = ({ text }: { text: string }) => (JSON.parse(text) as { stored: string }).stored;
+
+const readiness = async (process = ingress.process) => {
+  const response = await fetch(`${await process.adminUrl()}/readyz`);
+  const { reasons } = (await response.json()) as { reasons: Record<string, string> };
+  return { status: response.status, reasons };
+};
+
+const metric = async (name: string) => {
+  const text = await (await fetch(`${await ingress.process.adminUrl()}/metrics`)).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+};
+
+describe('while Kafka is away, and a spool is configured', () => {
+  it.each([
+    ['hangs', async () => kafka.nodes[0]?.kill('SIGSTOP'), async () => kafka.nodes[0]?.kill('SIGCONT')],
+    ['is killed', async () => kafka.nodes[0]?.kill('SIGKILL'), async () => kafka.nodes[0]?.start()],
+  ])('because it %s: 200 from the spool, ready; drained when it is back', async (_, away, back) => {
+    for (let n = 0; n < 5; n++) expect(storedOf(await postNext())).toBe('kafka');
+    await away();
+    for (let n = 0; n < 40; n++) expect(storedOf(await postNext())).toBe('spool');
+    expect(await readiness()).toMatchObject({ status: 200 });
+    expect(await metric('hookline_spool_deliveries')).toBe(40);
+    expect(await metric('hookline_spool_in_use')).toBe(1);
+    await back();
+    await kafka.waitReady();
+    await until('the spool is drained', async () => (await metric('hookline_spool_in_use')) === 0, 40_000);
+    expect(await metric('hookline_spool_deliveries')).toBe(0);
+    expect(storedOf(await postNext())).toBe('kafka');
+  });
+
+  it('survives kill -9, and the next process drains what is left', async () => {
+    await kafka.nodes[0]?.kill('SIGSTOP');
+    for (let n = 0; n < 10; n++) expect(storedOf(await postNext())).toBe('spool');
+    ingress.process.kill('SIGKILL');
+    await ingress.process.end();
+    await kafka.nodes[0]?.kill('SIGCONT');
+    ingress = await receiver.world.ingress({ SPOOL_DIR: spoolDir });
+    await until(
+      'the spool is drained',
+      async () => (await metric('hookline_spool_drained_total')) === 10,
+      40_000,
+    );
+    expect(storedOf(await postNext())).toBe('kafka');
+  });
+
+  it('a second process for the same folder says so and exits', async () => {
+    const second = receiver.world.start('src/ingress/main.ts', { SPOOL_DIR: spoolDir });
+    expect(await second.end()).toBe(1);
+    expect(second.written()).toContain('SPOOL_IN_USE');
+    expect(storedOf(await postNext())).toBe('kafka');
+  });
+
+  it('lost nothing that it acknowledged, and kept the order of each entity', async () => {
+    const records = await receiver.world.read('payment-status', acked.length);
+    const sources = records.map(({ record }) => String(record?.source));
+    expect(acked.filter((body) => !sources.includes(body))).toEqual([]);
+    for (const entity of ['e-0', 'e-1', 'e-2']) {
+      const first = [...new Set(sources.filter((source) => source.includes(entity)))];
+      expect(first).toEqual(acked.filter((body) => body.includes(entity)));
+    }
+  });
+});
