@@ -16,10 +16,11 @@ export async function startAdminServer(parts: {
   metrics: Metrics;
 }): Promise<AdminServer> {
   const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://admin');
-    if (pathname === '/livez') return answerProbe(response, parts.probes.liveness());
-    if (pathname === '/readyz') return answerProbe(response, parts.probes.readiness());
-    if (pathname === '/metrics') return void answerMetrics(response, parts.metrics);
+    // Not parsed as a URL: what anyone may send, such as `//`, is none, and nothing here may throw.
+    const [path] = (request.url ?? '').split('?', 1);
+    if (path === '/livez') return answerProbe(response, parts.probes.liveness());
+    if (path === '/readyz') return answerProbe(response, parts.probes.readiness());
+    if (path === '/metrics') return void answerMetrics(response, parts.metrics);
     response.writeHead(404).end();
   });
   server.requestTimeout = 5_000;

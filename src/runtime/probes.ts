@@ -1,5 +1,6 @@
 /**
- * What a process says of itself. A check returns null when all is well, else a sentence: why not, and since when.
+ * What a process says of itself. A check returns null when all is well, else a sentence: why not, and since when;
+ * one that throws counts as not well.
  * Liveness never depends on Kafka, the registry or the provider: a restart mends none of them.
  */
 export type Check = () => string | null;
@@ -20,7 +21,10 @@ export function createProbes(): Probes {
   const alive = new Map<string, Check>();
   const add = (checks: Map<string, Check>, name: string, check: Check) => {
     checks.set(name, check);
-    return () => void checks.delete(name);
+    return () => {
+      // Another may have taken the name since.
+      if (checks.get(name) === check) checks.delete(name);
+    };
   };
   return {
     readyWhen: (name, check) => add(ready, name, check),
@@ -33,8 +37,16 @@ export function createProbes(): Probes {
 function report(checks: Map<string, Check>): ProbeReport {
   const reasons: Record<string, string> = {};
   for (const [name, check] of checks) {
-    const why = check();
+    const why = outcome(check);
     if (why !== null) reasons[name] = why;
   }
   return { ok: Object.keys(reasons).length === 0, reasons };
+}
+
+function outcome(check: Check): string | null {
+  try {
+    return check();
+  } catch (error) {
+    return `the check failed: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AdminServer, startAdminServer } from '../../src/runtime/admin-server.ts';
+import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
+import { createProbes, type Probes } from '../../src/runtime/probes.ts';
+
+let probes: Probes;
+let metrics: Metrics;
+let admin: AdminServer;
+
+beforeEach(async () => {
+  probes = createProbes();
+  metrics = createMetrics();
+  admin = await startAdminServer({ host: '127.0.0.1', port: 0, probes, metrics });
+});
+
+afterEach(() => admin.stop());
+
+const get = (path: string) => fetch(`http://127.0.0.1:${admin.port}${path}`);
+
+/** Sends a request line as it stands, which a proper client would not let through. */
+async function raw(target: string): Promise<string> {
+  const socket = connect(admin.port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+  const answer = await text(socket);
+  return answer.split('\r\n', 1)[0] ?? '';
+}
+
+describe('the admin server', () => {
+  it('answers 200 where all is well', async () => {
+    const answer = await get('/readyz');
+    expect([answer.status, answer.headers.get('content-type'), await answer.json()]).toEqual([
+      200,
+      'application/json',
+      { status: 'ok', reasons: {} },
+    ]);
+  });
+
+  it('answers 503 with the reasons, of readiness and of liveness each its own', async () => {
+    probes.readyWhen('kafka', () => 'away since 10:00');
+    const ready = await get('/readyz?verbose');
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { status: 'failing', reasons: { kafka: 'away since 10:00' } },
+    ]);
+    expect((await get('/livez')).status).toBe(200);
+    probes.aliveWhen('consumer', () => 'ended');
+    expect((await get('/livez')).status).toBe(503);
+  });
+
+  it('brings the sampled gauges up to date before a scrape', async () => {
+    let backlog = 7;
+    metrics.samplers.add(() => metrics.publishBacklog.set(backlog));
+    expect(await (await get('/metrics')).text()).toContain('\nhookline_publish_backlog_bytes 7\n');
+    backlog = 0;
+    const answer = await get('/metrics');
+    expect(answer.headers.get('content-type')).toContain('text/plain');
+    expect(await answer.text()).toContain('\nhookline_publish_backlog_bytes 0\n');
+  });
+
+  it('answers 500 to a scrape that fails, and goes on', async () => {
+    const broken = () => {
+      throw new Error('no such gauge');
+    };
+    metrics.samplers.add(broken);
+    expect((await get('/metrics')).status).toBe(500);
+    metrics.samplers.delete(broken);
+    expect((await get('/metrics')).status).toBe(200);
+  });
+
+  it.each(['//', '//a:b', 'http://[', '/nothing', '*'])('answers 404 to %s and lives on', async (target) => {
+    expect(await raw(target)).toBe('HTTP/1.1 404 Not Found');
+    expect((await get('/livez')).status).toBe(200);
+  });
+
+  it('refuses to start where the port is taken', async () => {
+    const again = startAdminServer({ host: '127.0.0.1', port: admin.port, probes, metrics });
+    await expect(again).rejects.toThrow('EADDRINUSE');
+  });
+
+  it('stops twice, cutting a connection that is kept open', async () => {
+    const idle = connect(admin.port, '127.0.0.1');
+    await once(idle, 'connect');
+    const closed = once(idle, 'close');
+    await Promise.all([admin.stop(), admin.stop()]);
+    await admin.stop();
+    await closed;
+    await expect(get('/livez')).rejects.toThrow();
+  });
+});
