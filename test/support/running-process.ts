@@ -15,10 +15,14 @@ export class RunningProcess implements AsyncDisposable {
   readonly errors: string[] = [];
 
   /** @param entry such as src/ingress/main.ts */
-  constructor(entry: string, env: Readonly<Record<string, string | undefined>>) {
+  constructor(
+    entry: string,
+    env: Readonly<Record<string, string | undefined>>,
+    args: readonly string[] = [],
+  ) {
     const { PATH } = process.env;
     const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
-    this.#child = spawn(process.execPath, [join(ROOT, entry)], { env: { PATH, ...env }, stdio });
+    this.#child = spawn(process.execPath, [join(ROOT, entry), ...args], { env: { PATH, ...env }, stdio });
     this.#ended = once(this.#child, 'close');
     createInterface({ input: this.#child.stdout! }).on('line', (line) => this.lines.push(parse(line)));
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.errors.push(line));

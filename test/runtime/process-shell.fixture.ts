@@ -1,0 +1,38 @@
+/** A process of two parts, as the test's first argument has it: how it starts, fails and stops. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError } from '../../src/core/env.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { configOrExit, runProcess } from '../../src/runtime/process-shell.ts';
+
+const [way] = process.argv.slice(2);
+const logger = createLogger({ name: 'fixture', level: 'info' });
+const never = new Promise<void>(() => {});
+/** Something that keeps the process alive, as a listening port does. */
+const alive = setInterval(() => {}, 60_000);
+
+if (way === 'faulty configuration') {
+  configOrExit(() => {
+    throw new ConfigError(['KAFKA_BROKERS is not set', 'LOG_LEVEL is "loud"']);
+  });
+}
+
+await runProcess({
+  logger,
+  stopDeadlineMs: way === 'hanging stop' || way === 'failing start that hangs' ? 200 : 20_000,
+  start: async (parts) => {
+    parts.add('first', { stop: async () => clearInterval(alive) });
+    parts.add('second', { stop: () => (way?.includes('hang') ? never : sleep(20)) });
+    if (way?.startsWith('failing start')) throw new Error('the port is taken');
+    if (way === 'faulty late') throw new ConfigError(['SCHEMAS_DIR is at fault']);
+    if (way === 'waiting start') {
+      logger.info('started');
+      await sleep(60_000, undefined, { signal: parts.stopping });
+    }
+    logger.info('started');
+    if (way === 'two failures') {
+      parts.fail(new Error('the consumer has ended'));
+      parts.fail(new Error('so has the other'));
+    }
+    if (way === 'unhandled') void Promise.reject(new Error('nobody catches it'));
+  },
+});

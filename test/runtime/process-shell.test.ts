@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { createParts } from '../../src/runtime/process-shell.ts';
+import { RunningProcess } from '../support/running-process.ts';
+import { until } from '../support/until.ts';
+
+/** Parts whose end is written down in order. */
+function watchedParts() {
+  const ended: string[] = [];
+  const parts = createParts({
+    stopped: (name, error) => ended.push(error ? `${name}: ${(error as Error).message}` : name),
+    failedAgain: (error) => ended.push(`again: ${(error as Error).message}`),
+  });
+  return { parts, ended };
+}
+
+const stops = { stop: async () => {} };
+
+describe('parts', () => {
+  it('stop in the reverse order, each when the one after it is done', async () => {
+    const { parts, ended } = watchedParts();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    parts.add('admin', stops);
+    parts.add('publisher', stops);
+    parts.add('server', { stop: () => promise });
+    const stopped = parts.stopAll();
+    expect([parts.stopping.aborted, parts.remaining()]).toEqual([true, ['admin', 'publisher', 'server']]);
+    resolve();
+    await stopped;
+    expect([ended, parts.remaining()]).toEqual([['server', 'publisher', 'admin'], []]);
+  });
+
+  it('stop once, however often they are asked to', async () => {
+    const { parts, ended } = watchedParts();
+    let calls = 0;
+    parts.add('server', {
+      stop: async () => {
+        calls++;
+      },
+    });
+    await Promise.all([parts.stopAll(), parts.stopAll()]);
+    await parts.stopAll();
+    expect([calls, ended]).toEqual([1, ['server']]);
+  });
+
+  it('stop all, though one rejects and another throws at once', async () => {
+    const { parts, ended } = watchedParts();
+    parts.add('first', stops);
+    parts.add('rejects', { stop: () => Promise.reject(new Error('not connected')) });
+    parts.add('throws', {
+      stop: () => {
+        throw new Error('no such thing');
+      },
+    });
+    await parts.stopAll();
+    expect(ended).toEqual(['throws: no such thing', 'rejects: not connected', 'first']);
+  });
+
+  it('stop what a start adds that went on meanwhile, and after', async () => {
+    const { parts, ended } = watchedParts();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    parts.add('server', { stop: () => promise });
+    const stopped = parts.stopAll();
+    parts.add('late', stops);
+    resolve();
+    await stopped;
+    expect(ended).toEqual(['server', 'late']);
+    parts.add('later', stops);
+    await parts.stopAll();
+    expect(ended).toEqual(['server', 'late', 'later']);
+  });
+
+  it('do not throw a failure while stopping: work in flight is finished', async () => {
+    const { parts, ended } = watchedParts();
+    await parts.stopAll();
+    parts.fail(new Error('the consumer has ended'));
+    expect(ended).toEqual(['again: the consumer has ended']);
+  });
+});
+
+const fixture = (way: string) => new RunningProcess('test/runtime/process-shell.fixture.ts', {}, [way]);
+const messages = ({ lines }: RunningProcess) =>
+  lines.map(({ msg, part, waitingFor }) => [msg, part ?? waitingFor].filter(Boolean).flat().join(' '));
+
+describe('a process', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('stops its parts in reverse at %s, exit code 0', async (signal) => {
+    await using running = fixture('as usual');
+    await running.logged('started');
+    running.kill(signal);
+    expect(await running.end()).toBe(0);
+    expect(messages(running)).toEqual(['started', 'stopping', 'stopped second', 'stopped first']);
+  });
+
+  it('gives up a start that still waits, exit code 0', async () => {
+    await using running = fixture('waiting start');
+    await running.logged('started');
+    running.kill('SIGTERM');
+    expect(await running.end()).toBe(0);
+    expect(messages(running)).toEqual(['started', 'stopping', 'stopped second', 'stopped first']);
+  });
+
+  it('exits at once at the second signal, exit code 1', async () => {
+    await using running = fixture('hang on stop');
+    await running.logged('started');
+    running.kill('SIGTERM');
+    await running.logged('stopping');
+    running.kill('SIGTERM');
+    expect(await running.end()).toBe(1);
+    expect(messages(running)).toEqual(['started', 'stopping']);
+  });
+
+  it('ends at the stop deadline, exit code 1, and names what has not stopped', async () => {
+    await using running = fixture('hanging stop');
+    await running.logged('started');
+    running.kill('SIGTERM');
+    expect(await running.end()).toBe(1);
+    expect(messages(running)).toEqual([
+      'started',
+      'stopping',
+      'not stopped before the deadline first second',
+    ]);
+  });
+
+  it('stops its parts where the start fails, exit code 1', async () => {
+    await using running = fixture('failing start');
+    expect(await running.end()).toBe(1);
+    expect(messages(running)).toEqual(['start failed', 'stopped second', 'stopped first']);
+  });
+
+  it('ends after a failed start whose parts do not stop', async () => {
+    await using running = fixture('failing start that hangs');
+    expect(await until('it ends', () => running.exitCode)).toBe(1);
+    expect(messages(running)).toEqual(['start failed', 'not stopped before the deadline first second']);
+  });
+
+  it('stops its parts after a failure, exit code 1, a second failure notwithstanding', async () => {
+    await using running = fixture('two failures');
+    expect(await running.end()).toBe(1);
+    expect(messages(running)).toEqual([
+      'started',
+      'another failure, the process is ending already',
+      'stopping after an error that nobody handled',
+      'stopped second',
+      'stopped first',
+    ]);
+  });
+
+  it('stops its parts after an error that nobody handled, exit code 1', async () => {
+    await using running = fixture('unhandled');
+    expect(await running.end()).toBe(1);
+    expect(messages(running)).toContain('stopped first');
+    expect(running.lines.find(({ level }) => level === 'fatal')?.err).toMatchObject({
+      message: 'nobody catches it',
+    });
+  });
+
+  it('prints every fault of a configuration and nothing else, exit code 78', async () => {
+    await using running = fixture('faulty configuration');
+    expect(await running.end()).toBe(78);
+    expect(running.lines).toEqual([]);
+    expect(running.errors).toEqual([
+      'The configuration has 2 faults:',
+      '  KAFKA_BROKERS is not set',
+      '  LOG_LEVEL is "loud"',
+    ]);
+  });
+
+  it('ends with 78 for a fault of the configuration that shows later', async () => {
+    await using running = fixture('faulty late');
+    expect(await running.end()).toBe(78);
+    expect(messages(running)).toEqual(['start failed', 'stopped second', 'stopped first']);
+  });
+});
