@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
+import { clientLog, type Logger } from '../../src/runtime/logger.ts';
+import { capturedLog } from '../support/captured-log.ts';
+
+/** What a line says of these fields, as it was written. */
+function logged(fields: object, msg?: string) {
+  const { logger, lines } = capturedLog();
+  logger.info(fields, msg);
+  return lines()[0] ?? expect.fail('nothing was written');
+}
+
+describe('a log line', () => {
+  it('is JSON with time, level in words, name and message', () => {
+    expect(logged({ topic: 'payments.commands', ms: 12 }, 'command finished')).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      name: 'test',
+      topic: 'payments.commands',
+      ms: 12,
+      msg: 'command finished',
+    });
+  });
+
+  it('is left out below the level', () => {
+    const { logger, lines } = capturedLog('info');
+    clientLog(logger)('connecting', { namespace: 'Connection' });
+    expect(lines()).toEqual([]);
+    const debug = capturedLog('debug');
+    clientLog(debug.logger)('connecting', { namespace: 'Connection' });
+    expect(debug.lines()).toMatchObject([{ level: 'debug', msg: 'connecting', namespace: 'Connection' }]);
+  });
+
+  it('has no children, whose fields would not be looked at', () => {
+    // @ts-expect-error: the type is what keeps them away
+    const child: unknown = ({} as Logger).child;
+    expect(child).toBeUndefined();
+  });
+});
+
+describe('redaction', () => {
+  const SECRET = 'hunter2-hunter2';
+
+  it.each([
+    'authorization',
+    'Proxy-Authorization',
+    'set-cookie',
+    'password',
+    'signingSecret',
+    'signing-secret',
+    'client_secret',
+    'encryption-key',
+    'sealedKeys',
+    'SEALING_KEY',
+    'privateKey',
+    'access_token',
+    'token',
+    'client_assertion',
+    'jwt',
+    'body',
+    'responseBody',
+    'payload',
+    'value',
+    'source',
+  ])('cuts %s at the top, nested, in arrays and far below', (name) => {
+    const secret = { [name]: SECRET };
+    const deep = { a: { b: [{ c: { d: [secret] } }] } };
+    const { logger, text } = capturedLog();
+    logger.error({ ...secret, request: { headers: secret }, list: [[secret], secret], deep }, 'refused');
+    expect(text()).not.toContain(SECRET);
+    expect(text().match(/\[redacted\]/g)).toHaveLength(5);
+  });
+
+  it('cuts a secret under any such name, whatever stands around it', () => {
+    const name = fc.constantFrom('password', 'signing_secret', 'Authorization', 'accessToken');
+    const wrap = fc.array(fc.constantFrom('object', 'array'), { maxLength: 6 });
+    fc.assert(
+      fc.property(
+        name,
+        wrap,
+        fc.oneof(fc.constant(SECRET), fc.constant({ raw: SECRET })),
+        (name, wraps, value) => {
+          const fields = wraps.reduce<object>((inner, kind) => (kind === 'array' ? [inner] : { inner }), {
+            [name]: value,
+          });
+          return !JSON.stringify(logged({ fields })).includes(SECRET);
+        },
+      ),
+    );
+  });
+
+  it('leaves what only sounds like a secret, and what is not there', () => {
+    const fields = {
+      secretsDir: '/secrets',
+      tokenType: 'bearer',
+      key: 'e-1',
+      errorCode: 'UNAUTHENTIC',
+      token: null,
+      at: new Date(0),
+      offset: 12n,
+      missing: ['accounts.read', 'accounts.close'],
+    };
+    expect(logged(fields)).toMatchObject({ ...fields, at: '1970-01-01T00:00:00.000Z', offset: '12' });
+  });
+
+  it('cuts a raw list of headers by the names beside the values', () => {
+    const line = logged({ rawHeaders: ['Host', 'x', 'Authorization', `Bearer ${SECRET}`] });
+    expect(line.rawHeaders).toEqual({ Host: 'x', Authorization: '[redacted]' });
+  });
+
+  it('takes of an error its name, code, message, stack and causes, and nothing that hangs on it', () => {
+    const cause = Object.assign(new TypeError('fetch failed'), {
+      code: 'ECONNRESET',
+      request: { headers: { 'x-key': SECRET } },
+    });
+    const err = new HooklineError('TOKEN_UNAVAILABLE', 'POST /oauth/token', { cause });
+    const line = logged({ err: Object.assign(err, { config: SECRET, code: err.code }) }, 'refused');
+    expect(line.err).toEqual({
+      type: 'HooklineError',
+      code: 'TOKEN_UNAVAILABLE',
+      message: 'the authentication API does not answer (POST /oauth/token)',
+      stack: expect.stringContaining('logger.test.ts'),
+      cause: { type: 'TypeError', code: 'ECONNRESET', message: 'fetch failed' },
+    });
+  });
+
+  it('takes no more of an error under another name, in a list, or logged alone', () => {
+    const error = Object.assign(new Error('failed'), { config: SECRET, code: { inner: SECRET } });
+    const { logger, text, lines } = capturedLog();
+    logger.warn({ error, nested: { all: [error] } }, 'first');
+    logger.warn(error);
+    expect(text()).not.toContain(SECRET);
+    expect(lines()).toMatchObject([
+      { error: { message: 'failed' }, nested: { all: [{ message: 'failed' }] } },
+      { err: { message: 'failed' }, msg: 'failed' },
+    ]);
+  });
+
+  it('names the first of several errors, and ends a circle of causes', () => {
+    const err = new AggregateError([new Error('connect ECONNREFUSED ::1'), new Error('127.0.0.1')]);
+    expect(logged({ err }).err).toMatchObject({ cause: { message: 'connect ECONNREFUSED ::1' } });
+    const circle = new Error('around');
+    circle.cause = circle;
+    const causes = JSON.stringify(logged({ err: circle })).match(/"message":"around"/g);
+    expect(causes).toHaveLength(5);
+  });
+
+  it.each([
+    [`Authorization: Bearer ${SECRET}`, 'Authorization: Bearer [redacted]'],
+    ['token eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJl refused', 'token [redacted] refused'],
+    [
+      `http://user:${SECRET}@registry:8081/subjects failed`,
+      'http://[redacted]@registry:8081/subjects failed',
+    ],
+    ['no broker at kafka-1:9092', 'no broker at kafka-1:9092'],
+  ])('cuts what looks like a secret out of a text, wherever it stands: %s', (text, redacted) => {
+    expect(logged({ text }).text).toBe(redacted);
+    expect(logged({}, text).msg).toBe(redacted);
+    const { err } = logged({ err: new Error('outside', { cause: new Error(text) }) }) as {
+      err?: { cause?: { message?: string } };
+    };
+    expect(err?.cause?.message).toBe(redacted);
+    expect(JSON.stringify(logged({ err: new Error(text) }))).not.toContain(SECRET);
+  });
+
+  it('writes a line whatever it is given: circles, bytes, depth, things that throw', () => {
+    const circle: Record<string, unknown> = { name: 'x' };
+    circle.self = { circle };
+    expect(logged({ circle }).circle).toEqual({ name: 'x', self: { circle: '[circular]' } });
+    expect(logged({ bytes: Buffer.alloc(5_000_000, 'secret') }).bytes).toBe('[5000000 bytes]');
+    const deep = Array.from({ length: 50 }).reduce<object>((inner) => ({ inner }), {});
+    expect(JSON.stringify(logged({ deep }))).toContain('[too deep]');
+    const broken = {
+      get broken(): string {
+        throw new Error('not now');
+      },
+    };
+    expect(logged(broken, 'still said')).toMatchObject({ unloggable: 'not now', msg: 'still said' });
+  });
+});
