@@ -12,8 +12,10 @@ export function delayBefore(attempt: number, backoff: Backoff, random = Math.ran
 }
 
 /**
- * Tries until it succeeds, `signal` aborts or `again` says that the error is final.
- * `onFailure` sees each failure with the attempt's number (from 1).
+ * Tries until it succeeds, `signal` aborts or `again` says that the error is final. An attempt under way is not cut
+ * short: it has a deadline of its own.
+ * `onFailure` sees each failure with the attempt's number (from 1), but for one that comes after the abort.
+ * @throws the reason of `signal`, or the error that is final
  */
 export async function retry<T>(
   attempt: () => Promise<T>,
@@ -29,9 +31,11 @@ export async function retry<T>(
     try {
       return await attempt();
     } catch (error) {
+      options.signal.throwIfAborted();
       options.onFailure(error, n);
       if (!options.again(error)) throw error;
-      await sleep(delayBefore(n, options.backoff), undefined, { signal: options.signal });
     }
+    // It rejects when the signal aborts; the next round throws the signal's own reason.
+    await sleep(delayBefore(n, options.backoff), undefined, { signal: options.signal }).catch(() => {});
   }
 }

@@ -1,6 +1,8 @@
 import type { Logger } from './logger.ts';
 import type { Probes } from './probes.ts';
-import { retry, STARTUP_BACKOFF } from './retry.ts';
+import { type Backoff, retry, STARTUP_BACKOFF } from './retry.ts';
+
+const STARTING = 'starting';
 
 /**
  * Waits for what a process needs before it can start: a registry that answers, topics that exist. It tries again
@@ -13,23 +15,31 @@ export type StartGate = {
   open(): void;
 };
 
-export function createStartGate(parts: { logger: Logger; probes: Probes; stopping: AbortSignal }): StartGate {
-  const { logger, probes, stopping } = parts;
-  let reason: string | null = 'starting';
+export function createStartGate(parts: {
+  logger: Logger;
+  probes: Probes;
+  stopping: AbortSignal;
+  backoff?: Backoff;
+}): StartGate {
+  const { logger, probes, stopping, backoff = STARTUP_BACKOFF } = parts;
+  let reason: string | null = STARTING;
   const takeBack = probes.readyWhen('start', () => reason);
   return {
     async pass(what, attempt, isFinal = () => false) {
-      reason = `waiting for ${what}`;
-      let said = '';
+      const waiting = `waiting for ${what}`;
+      reason = waiting;
+      // All that were said, not only the last one: brokers that are away fail in turn, each with its address.
+      const said = new Set<string>();
       const onFailure = (error: unknown) => {
-        const { message } = error as Error;
-        reason = `waiting for ${what}: ${message}`;
-        if (said !== message) logger.warn({ err: error }, reason);
-        said = message;
+        const message = error instanceof Error ? error.message : String(error);
+        reason = `${waiting}: ${message}`;
+        if (!said.has(message)) logger.warn({ err: error }, reason);
+        said.add(message);
       };
       const again = (error: unknown) => !isFinal(error);
-      const result = await retry(attempt, { backoff: STARTUP_BACKOFF, signal: stopping, again, onFailure });
-      if (said !== '') logger.info(`no longer ${reason.split(':')[0]}`);
+      const result = await retry(attempt, { backoff, signal: stopping, again, onFailure });
+      if (said.size > 0) logger.info(`no longer ${waiting}`);
+      reason = STARTING;
       return result;
     },
     open() {
