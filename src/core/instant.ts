@@ -1,10 +1,21 @@
 /** ISO 8601 with an offset: without one the instant isn't known. */
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
+/** The furthest instant that a Date can hold. */
+const MOST_MS = 8.64e15;
+
 /** Milliseconds since 1970 from ISO 8601 or from such a number; undefined where the value is neither. */
 export function parseInstant(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
-  if (typeof value !== 'string' || !INSTANT.test(value)) return undefined;
+  if (typeof value === 'number') {
+    return Number.isSafeInteger(value) && Math.abs(value) <= MOST_MS ? value : undefined;
+  }
+  if (typeof value !== 'string' || !INSTANT.test(value) || !hasDay(value)) return undefined;
   const instant = Date.parse(value);
   return Number.isNaN(instant) ? undefined : instant;
+}
+
+/** Date.parse makes the 2nd of March of the 30th of February. */
+function hasDay(text: string): boolean {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
