@@ -1,21 +1,10 @@
-import { Fault } from '../core/env.ts';
-import { integer, list, path, setting, text } from '../core/env-settings.ts';
+import { list, milliseconds, path, text, url } from '../core/env-settings.ts';
 
 export const controlSettings = {
-  publicUrl: setting(
-    'PUBLIC_URL',
-    {
-      about:
-        'address under which the payment service reaches ingress; receivers are {PUBLIC_URL}/webhooks/{ref}',
-    },
-    (value) => {
-      const url = URL.parse(value);
-      if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
-        throw new Fault(`is ${JSON.stringify(value)}: give an https address without query and credentials.`);
-      }
-      return value.replace(/\/+$/, '');
-    },
-  ),
+  publicUrl: url('PUBLIC_URL', {
+    about:
+      'address under which the payment service reaches ingress; receivers are {PUBLIC_URL}/webhooks/{ref}',
+  }),
   commandTopics: list(
     'COMMAND_TOPICS',
     {
@@ -24,7 +13,7 @@ export const controlSettings = {
     },
     (name) => name,
   ),
-  commandDeadlineMs: integer('COMMAND_DEADLINE_MS', {
+  commandDeadlineMs: milliseconds('COMMAND_DEADLINE_MS', {
     about: 'longest time that a command waits for the payment service before it has FAILED',
     fallback: '600000',
     min: 1,

@@ -1,5 +1,5 @@
 /** The kinds of settings: each parses one text and says, where it doesn't fit, what would. */
-import { type EnvSource, Fault, type Setting } from './env.ts';
+import { type EnvSource, Fault, isSecretFile, type Setting } from './env.ts';
 
 type Shape = { about: string; fallback?: string };
 type Parse<T> = (text: string, source: EnvSource) => T;
@@ -33,6 +33,13 @@ export function integer(name: string, shape: Shape & { min?: number; max?: numbe
   });
 }
 
+/** The longest time that a timer of Node's can be set to: a longer one ends at once. About 24 days. */
+export const MOST_TIMER_MS = 2_147_483_647;
+
+/** Milliseconds that a timer is set to. */
+export const milliseconds = (name: string, shape: Shape & { min?: number }): Setting<number> =>
+  integer(name, { ...shape, max: MOST_TIMER_MS });
+
 export function flag(name: string, shape: Shape): Setting<boolean> {
   return setting(name, shape, (value) => {
     if (value !== 'true' && value !== 'false') throw new Fault(`is ${quote(value)}: give true or false.`);
@@ -51,38 +58,47 @@ export function oneOf<const T extends string>(
   });
 }
 
-/** Parts split at commas, spaces trimmed, empty ones dropped. */
+/** Parts split at commas, spaces trimmed, empty ones dropped; commas alone are no list. */
 export function list<T>(name: string, shape: Shape, parseOne: (part: string) => T): Setting<readonly T[]> {
   return setting(name, shape, (value) => {
     const parts = value
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== '');
+    if (parts.length === 0 && value !== '')
+      throw new Fault(`is ${quote(value)}: give one or more, separated by commas.`);
     return Object.freeze(parts.map(parseOne));
   });
 }
 
-/** An absolute http or https address, without a slash at its end. */
+/** An absolute http or https address that paths can be put behind: without a slash at its end. */
 export function url(name: string, shape: Shape): Setting<string> {
-  return setting(name, shape, (value) => {
-    const parsed = URL.parse(value);
-    if (!parsed || !/^https?:$/.test(parsed.protocol)) {
-      throw new Fault(`is ${quote(value)}: give an http or https address.`);
-    }
-    if (parsed.username || parsed.password)
-      throw new Fault('carries a password: credentials go into their own variables.');
-    return value.replace(/\/+$/, '');
-  });
+  return setting(name, shape, parseUrl);
+}
+
+function parseUrl(value: string): string {
+  const parsed = URL.parse(value);
+  // Before anything is quoted: the text holds what nobody may read.
+  if (parsed?.username || parsed?.password || /\/\/[^/]*@/.test(value)) {
+    throw new Fault('carries credentials: they go into their own variables.');
+  }
+  if (!parsed || !/^https?:\/\//i.test(value)) {
+    throw new Fault(`is ${quote(value)}: give an http or https address.`);
+  }
+  if (parsed.search || parsed.hash) {
+    throw new Fault(`is ${quote(value)}: give an address without a query, as paths are put behind it.`);
+  }
+  return value.replace(/\/+$/, '');
 }
 
 /** The path of a file or folder that can be read now. Its content is read where it is used, again when it changes. */
 export function path(name: string, shape: Shape): Setting<string> {
   return setting(name, shape, (value, source) => {
     const fault = source.fileFault(value);
+    // Where a secret was put in place of its file's path, the text is the secret.
+    const what = isSecretFile(name) && !/^\.{0,2}\//.test(value) ? 'a file' : `${quote(value)},`;
     if (fault)
-      throw new Fault(
-        `names ${quote(value)}, which can't be read (${fault}): mount it there or correct the path.`,
-      );
+      throw new Fault(`names ${what} which can't be read (${fault}): mount it there or correct the path.`);
     return value;
   });
 }

@@ -68,7 +68,7 @@ export function envReader(source: EnvSource): EnvReader {
 
 function readOne(setting: Setting<unknown>, source: EnvSource, faults: string[]): unknown {
   const inline = setting.name.replace(/_FILE$/, '');
-  if (isSecretFile(setting.name) && source.env[inline] !== undefined) {
+  if (isSecretFile(setting.name) && source.env[inline]?.trim()) {
     faults.push(
       `${inline} is a secret and is read from a file only: write it to a file and set ${setting.name}.`,
     );
@@ -87,4 +87,5 @@ function readOne(setting: Setting<unknown>, source: EnvSource, faults: string[])
   }
 }
 
-const isSecretFile = (name: string) => /(PASSWORD|SECRET|TOKEN)_FILE$/.test(name);
+/** Whether the file that the variable names holds a secret. */
+export const isSecretFile = (name: string): boolean => /(PASSWORD|SECRET|TOKEN|JWT|KEY)_FILE$/.test(name);

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { Fault } from '../core/env.ts';
-import { integer, list, optional, path, setting, text } from '../core/env-settings.ts';
+import { integer, list, milliseconds, optional, path, setting, text } from '../core/env-settings.ts';
 import { DEFAULT_LAYOUT, LAYOUT_HELP, parseLayout } from '../crypto/layout.ts';
 
 export const MIB = 1024 * 1024;
@@ -26,7 +26,7 @@ export const ingressSettings = {
     fallback: String(50 * MIB),
     min: 1,
   }),
-  requestTimeoutMs: integer('REQUEST_TIMEOUT_MS', {
+  requestTimeoutMs: milliseconds('REQUEST_TIMEOUT_MS', {
     about: 'longest time from the first byte of a request to the last of its body',
     fallback: '60000',
     min: 1,
@@ -51,7 +51,7 @@ export const ingressSettings = {
     },
   ),
   publishDeadlineMs: optional(
-    integer('PUBLISH_DEADLINE_MS', {
+    milliseconds('PUBLISH_DEADLINE_MS', {
       about:
         'longest time that an event waits for the confirmation of the brokers; unset means 15000, and 2000 with a spool',
       min: 1,

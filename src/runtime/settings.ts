@@ -1,4 +1,4 @@
-import { integer, oneOf, text } from '../core/env-settings.ts';
+import { integer, milliseconds, oneOf, text } from '../core/env-settings.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -15,7 +15,7 @@ export const runtimeSettings = {
     fallback: '9464',
     max: 65_535,
   }),
-  stopDeadlineMs: integer('STOP_DEADLINE_MS', {
+  stopDeadlineMs: milliseconds('STOP_DEADLINE_MS', {
     about: 'longest time from SIGTERM to the exit; work in flight is finished within it',
     fallback: '25000',
     min: 1,

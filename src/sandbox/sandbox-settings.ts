@@ -15,15 +15,7 @@ const SCOPES =
 
 /** A list with at least one entry: an empty one would refuse everything. */
 function words(name: string, about: string, fallback: string): Setting<readonly string[]> {
-  const any = list(name, { about, fallback }, (word) => word);
-  return {
-    ...any,
-    parse(value, source) {
-      const found = any.parse(value, source);
-      if (found.length === 0) throw new Fault('has no entry: give at least one.');
-      return found;
-    },
-  };
+  return list(name, { about, fallback }, (word) => word);
 }
 
 function seconds(part: string): number {

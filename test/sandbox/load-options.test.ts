@@ -82,7 +82,7 @@ describe('the options of a sandbox', () => {
     expect(faults).toContain('SANDBOX_DIALECT_FILE: /list/item is not known');
     expect(faults).toContain('SANDBOX_RETRY_SCHEDULE has "soon"');
     expect(faults).toContain('SANDBOX_ENCRYPTION_LAYOUT is "rot13"');
-    expect(faults).toContain('SANDBOX_GRANT_TYPES has no entry');
+    expect(faults).toContain('SANDBOX_GRANT_TYPES is ",": give one or more');
     expect(faults).toContain('SANDBOX_CLIENT_CERT_FILE and SANDBOX_CLIENT_KEY_FILE go together');
     expect(faults).toContain('SANDBOX_RECEIVER_CA_FILE names "/nowhere"');
   });
