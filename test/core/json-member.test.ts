@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { memberSpan } from '../../src/core/json-member.ts';
+
+/** The text of the member's value, or null. */
+function member(text: string, name: string): string | null {
+  JSON.parse(text);
+  const span = memberSpan(text, name);
+  return span && text.slice(span.start, span.end);
+}
+
+describe('the span of a member', () => {
+  it.each([
+    ['{"payload":"abc"}', '"abc"'],
+    ['{ "type" : "x" ,\n\t"payload" : { "a" : [1, {"b":2}] } , "z" : 1 }', '{ "a" : [1, {"b":2}] }'],
+    ['{"payload":[],"a":1}', '[]'],
+    ['{"payload":-1.5e+3}', '-1.5e+3'],
+    ['{"payload":-1.5e+3 }', '-1.5e+3'],
+    ['{"payload":null,"a":"payload"}', 'null'],
+    ['{"a":{"payload":1},"payload":2}', '2'],
+    ['{"a":"\\"payload\\":1","payload":2}', '2'],
+    ['{"a":"}","payload":"]\\\\"}', '"]\\\\"'],
+    ['{"pay\\u006coad":true}', 'true'],
+    ['{"payload":1,"payload":2}', '2'],
+  ])('in %s is that of %s', (text, value) => {
+    expect(member(text, 'payload')).toBe(value);
+  });
+
+  it.each(['{}', '{ }', '{"a":{"payload":1}}', '{"a":["payload",1]}'])('in %s is none', (text) => {
+    expect(member(text, 'payload')).toBeNull();
+  });
+
+  it('holds what JSON.parse gives, for every member of any object, however it is spaced', () => {
+    const objects = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { noNullPrototype: true });
+    fc.assert(
+      fc.property(objects, fc.integer({ min: 0, max: 4 }), (object, spaces) => {
+        const text = JSON.stringify(object, null, spaces);
+        const parsed = JSON.parse(text) as Record<string, unknown>;
+        for (const name of Object.keys(parsed)) {
+          expect(JSON.parse(member(text, name) ?? expect.fail(`no ${name}`))).toEqual(parsed[name]);
+        }
+      }),
+    );
+  });
+});
