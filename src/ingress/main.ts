@@ -10,6 +10,7 @@ import { createEventRoutes } from '../delivery/event-routes.ts';
 import { checkTopics } from '../kafka/check-topics.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/publisher.ts';
+import { createTopicLimits } from '../kafka/topic-limits.ts';
 import { startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -77,11 +78,14 @@ await runProcess({
         stopping: parts.stopping,
       }),
     );
+    const limits = createTopicLimits(kafka.client, eventTopics);
+    await limits.renew();
     const publisher = parts.add(
       'publisher',
       new Publisher({
         openSession: kafka.openSession,
         backlogBytes: BACKLOG_BYTES,
+        limits,
         observer: watchPublishing({ logger, metrics }),
       }),
     );

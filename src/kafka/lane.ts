@@ -3,9 +3,11 @@ import { HooklineError } from '../core/errors.ts';
 import { type AttemptError, type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { ProducerSession, WireRecord } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
+import type { TopicLimits } from './topic-limits.ts';
 
 /** A record that waits for its confirmation. */
 export type Pending = WireRecord & {
+  /** On the wire, or a few less: never more. */
   readonly bytes: number;
   /** On the clock of `performance.now()`. After it the record is rejected, and no longer sent. */
   readonly deadline: number;
@@ -20,6 +22,7 @@ export type LaneParts = {
   readonly partition: number;
   readonly partitions: number;
   readonly sessions: SessionPool;
+  readonly limits: TopicLimits;
   readonly onAttempt: (outcome: AttemptOutcome | 'confirmed', why: string) => void;
   /** The topic has another number of partitions: the lane has stopped and keeps what it has. */
   readonly onReplan: () => void;
@@ -99,6 +102,7 @@ export class Lane {
 
   /** Sends one batch until it is confirmed, refused, or every record in it has passed its deadline. */
   async #deliver(batch: Pending[]): Promise<void> {
+    if (await this.#exceedsLimit(batch)) return this.#giveUp(batch);
     for (let attempt = 1; batch.some((record) => !record.settled); attempt++) {
       const failure = await this.#attempt(batch, attempt);
       if (failure === null) return;
@@ -143,16 +147,28 @@ export class Lane {
 
   /** max.message.bytes counts a whole batch: a half may fit where the whole does not. The other half goes next. */
   async #split(batch: Pending[], failure: AttemptError): Promise<void> {
-    if (batch.length === 1) {
-      return rejectAll(
-        batch,
-        new HooklineError('RECORD_TOO_LARGE', undefined, { cause: failure, topic: this.#parts.topic }),
-      );
-    }
+    if (batch.length === 1) return this.#giveUp(batch, failure);
     const half = Math.ceil(batch.length / 2);
     this.#mostBytes = Math.max(LEAST_BYTES, Math.min(this.#mostBytes, sum(batch) / 2));
     this.#queue.unshift(...batch.slice(half));
     await this.#deliver(batch.slice(0, half));
+  }
+
+  /**
+   * Whether it is certain that no broker takes the record. A request above what a broker reads is never answered (it
+   * cuts the connection), which would look like doubt until the record's deadline. Limits may have been raised since
+   * they were read: they are asked for again before a record is given up by them.
+   */
+  async #exceedsLimit(batch: readonly Pending[]): Promise<boolean> {
+    const { limits, topic } = this.#parts;
+    const exceeds = () => batch.length === 1 && sum(batch) > limits.of(topic);
+    if (!exceeds()) return false;
+    await limits.renew();
+    return exceeds();
+  }
+
+  #giveUp(batch: readonly Pending[], cause?: AttemptError): void {
+    rejectAll(batch, new HooklineError('RECORD_TOO_LARGE', undefined, { cause, topic: this.#parts.topic }));
   }
 }
 

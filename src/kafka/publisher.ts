@@ -6,6 +6,7 @@ import type { ProducerSession, WireRecord } from './producer-session.ts';
 import { SessionPool } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicLanes } from './topic-lanes.ts';
+import { type TopicLimits, UNKNOWN_LIMITS } from './topic-limits.ts';
 
 /** A record to publish. Without `timestamp` it bears the time of its publishing. */
 export type OutgoingRecord = Omit<WireRecord, 'timestamp'> & {
@@ -21,6 +22,8 @@ export type PublisherParts = {
   readonly openSession: (rotation: number) => ProducerSession;
   /** Bytes that may wait over all lanes. */
   readonly backlogBytes: number;
+  /** What is larger than its topic takes is given up without sending it. */
+  readonly limits?: TopicLimits;
   readonly observer: PublisherObserver;
 };
 
@@ -34,8 +37,8 @@ export type PublisherObserver = {
 
 /** How often deadlines are looked at: one timer for all records, none for each. */
 const SWEEP_MS = 50;
-/** What a record weighs beside its key, value and headers. */
-const RECORD_OVERHEAD = 100;
+/** What a record that is alone in its batch weighs on the wire beside its key, value and headers, at the least. */
+const RECORD_OVERHEAD = 68;
 /** Between two tries to learn a topic's partitions. */
 const COUNT_AGAIN_MS = 400;
 
@@ -149,6 +152,7 @@ export class Publisher {
       lanes = new TopicLanes({
         topic,
         sessions: this.#sessions,
+        limits: this.#parts.limits ?? UNKNOWN_LIMITS,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),
       });

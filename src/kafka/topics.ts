@@ -111,7 +111,8 @@ async function changeSettings(admin: kafkajs.Admin, { spec }: TopicPlan): Promis
 
 const TOPIC_CONFIG = kafkajs.ConfigSource.TOPIC_CONFIG;
 
-async function describeConfigs(
+/** Settings of these topics as they are in force, by topic and name. */
+export async function describeConfigs(
   admin: kafkajs.Admin,
   topics: readonly string[],
   only: (entry: kafkajs.ConfigEntries) => boolean = () => true,

@@ -1,6 +1,7 @@
 import { AttemptError } from '../../src/kafka/attempt-error.ts';
 import type { ProducerSession, WireRecord } from '../../src/kafka/producer-session.ts';
 import { Publisher } from '../../src/kafka/publisher.ts';
+import type { TopicLimits } from '../../src/kafka/topic-limits.ts';
 
 type Send = { session: number; topic: string; partition: number; values: string[] };
 /** What a send meets: an error, or `swallow` (written, and never answered), or nothing (written and confirmed). */
@@ -33,9 +34,9 @@ export class ScriptedCluster {
     };
   };
 
-  publisher(backlogBytes = 1e9): Publisher {
+  publisher(backlogBytes = 1e9, limits?: TopicLimits): Publisher {
     const observer = { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} };
-    return new Publisher({ openSession: this.open, backlogBytes, observer });
+    return new Publisher({ openSession: this.open, backlogBytes, observer, ...(limits && { limits }) });
   }
 
   /** Everything that a partition holds, in order. */
