@@ -14,6 +14,8 @@ export type DeliveryParts = {
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
   /** Resolves when all in-sync replicas have the record. */
   readonly publish: (record: OutgoingRecord) => Promise<Position>;
+  /** Bytes of the largest record that a topic takes, as far as it is known. */
+  readonly limitOf: (topic: string) => number;
   readonly observer: DeliveryObserver;
 };
 

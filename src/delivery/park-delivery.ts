@@ -1,10 +1,12 @@
 import type { Receipt, VerifiedDelivery } from '../core/delivery.ts';
-import { type DeadLetterStage, type HooklineError, hasCode } from '../core/errors.ts';
+import { type DeadLetterStage, HooklineError, hasCode } from '../core/errors.ts';
 import { eventIdOf } from '../crypto/event-id.ts';
 import { deadLetterHeaders } from './dead-letter-headers.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 
-/** Under the usual max.message.bytes of 1 MiB, with room for the headers. */
+/** What a part's headers, key and framing take at most. */
+const PART_ROOM = 4_096;
+/** Where the topic refuses what should fit: under the usual max.message.bytes of 1 MiB, then half and half again. */
 const FIRST_PART_BYTES = 900_000;
 const LEAST_PART_BYTES = 16_384;
 
@@ -24,38 +26,52 @@ export type Parking = {
  */
 export async function parkDelivery(
   { delivery, reason, stage, ...parking }: Parking,
-  parts: Pick<DeliveryParts, 'deadLetterTopic' | 'publish' | 'observer'>,
+  parts: Pick<DeliveryParts, 'deadLetterTopic' | 'publish' | 'limitOf' | 'observer'>,
 ): Promise<Receipt> {
   const eventId = parking.eventId ?? eventIdOf(delivery.subscriptionId, delivery.body);
   const key = Buffer.from(eventId, 'latin1');
-  const publishParts = async (pieces: readonly Buffer[]) => {
-    const publishing = pieces.map((value, n) => {
-      const headers = deadLetterHeaders({
-        delivery,
-        eventId,
-        stage,
-        reason,
-        part: n + 1,
-        parts: pieces.length,
-      });
-      return parts.publish({ topic: parts.deadLetterTopic, key, value, headers });
-    });
-    for (const result of await Promise.allSettled(publishing))
-      if (result.status === 'rejected') throw result.reason;
+  const publishPart = (value: Buffer, n: number, count: number) => {
+    const headers = deadLetterHeaders({ delivery, eventId, stage, reason, part: n + 1, parts: count });
+    return parts.publish({ topic: parts.deadLetterTopic, key, value, headers });
   };
-  let partBytes = Math.max(delivery.body.length, 1);
+  const fitting = Math.max(LEAST_PART_BYTES, parts.limitOf(parts.deadLetterTopic) - PART_ROOM);
+  let partBytes = Math.max(1, Math.min(delivery.body.length, fitting));
   for (;;) {
     try {
-      await publishParts(cut(delivery.body, partBytes));
+      await publishAll(cut(delivery.body, partBytes), publishPart);
       break;
     } catch (error) {
-      if (!hasCode(error, 'RECORD_TOO_LARGE') || partBytes <= LEAST_PART_BYTES) throw error;
+      if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
+      if (partBytes <= LEAST_PART_BYTES) throw takesNothing(parts.deadLetterTopic, error);
       partBytes = Math.max(LEAST_PART_BYTES, Math.min(FIRST_PART_BYTES, Math.floor(partBytes / 2)));
     }
   }
   parts.observer.parked(stage);
   return { eventId, stored: 'kafka' };
 }
+
+/** The first part alone, as none is larger: where it is refused no smaller one stays behind. Then the others. */
+async function publishAll(
+  pieces: readonly Buffer[],
+  publish: (piece: Buffer, n: number, count: number) => Promise<unknown>,
+): Promise<void> {
+  const [first = Buffer.alloc(0), ...others] = pieces;
+  await publish(first, 0, pieces.length);
+  const publishing = others.map((piece, n) => publish(piece, n + 1, pieces.length));
+  for (const result of await Promise.allSettled(publishing))
+    if (result.status === 'rejected') throw result.reason;
+}
+
+/** The row of RECORD_TOO_LARGE says 200, as such an event is parked. This one is nowhere: the sender must hear so. */
+const takesNothing = (topic: string, cause: HooklineError) =>
+  new HooklineError(
+    'PUBLISH_REFUSED',
+    `${topic} takes no part of a dead letter: raise its max.message.bytes`,
+    {
+      cause,
+      topic,
+    },
+  );
 
 function cut(body: Buffer, partBytes: number): Buffer[] {
   const count = Math.max(1, Math.ceil(body.length / partBytes));

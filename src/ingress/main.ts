@@ -97,6 +97,7 @@ await runProcess({
       routes,
       deadLetterTopic: named(OWN_TOPICS.deadLetter),
       encryptionKeysOf: (ref: string) => keyring.encryptionKeysOf(ref),
+      limitOf: limits.of,
       observer: observeDelivery(metrics),
     };
     const { publishDeadlineMs } = ingress;

@@ -5,6 +5,7 @@ import { eventIdOf } from '../../src/crypto/event-id.ts';
 import { signingKey } from '../../src/crypto/keys.ts';
 import { SignatureCheck } from '../../src/crypto/signature.ts';
 import { acceptDelivery, storeDelivery } from '../../src/delivery/accept-delivery.ts';
+import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
 import {
   deliveryParts,
   headersOf,
@@ -173,6 +174,54 @@ describe('a delivery', () => {
       '__connect.errors.topic': 'payments.payment-status',
     });
     expect(parts.seen.parked).toEqual(['PRODUCE']);
+  });
+
+  it('is cut at once into the parts that its topic is known to take, headers and all', async () => {
+    const takes = 100_000;
+    const sizeOf = ({ key, value, headers }: OutgoingRecord) =>
+      [key, value ?? Buffer.alloc(0), ...headers.keys(), ...headers.values()].reduce(
+        (sum, bytes) => sum + bytes.length,
+        100,
+      );
+    let refused = 0;
+    const parts = deliveryParts({
+      limitOf: () => takes,
+      publish: (record) => {
+        if (sizeOf(record) <= takes) return;
+        refused++;
+        throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic: record.topic });
+      },
+    });
+    const body = Buffer.from(JSON.stringify({ type: 'payment-status', pad: 'x'.repeat(450_000) }));
+    await storeDelivery(verified(body), parts);
+    expect(refused).toBe(1);
+    expect(Buffer.concat(parts.seen.records.map((record) => record.value ?? Buffer.alloc(0)))).toEqual(body);
+    expect(parts.seen.records).toHaveLength(5);
+  });
+
+  it('leaves no part behind of a cut that does not fit, though its last piece would', async () => {
+    const parts = deliveryParts({
+      publish: ({ topic, value }) => {
+        if ((value?.length ?? 0) > 400_000) throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
+      },
+    });
+    await storeDelivery(verified(`{"type":"payment-status","pad":"${'x'.repeat(1_000_000)}"}`), parts);
+    const counts = parts.seen.records.map((record) => headersOf(record)['hookline.parts']);
+    expect(new Set(counts)).toEqual(new Set([String(counts.length)]));
+  });
+
+  it('that not even the dead letters take is refused as not stored: its answer is no 200', async () => {
+    const parts = deliveryParts({
+      publish: ({ topic }) => {
+        throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
+      },
+    });
+    await expect(storeDelivery(verified(source), parts)).rejects.toMatchObject({
+      code: 'PUBLISH_REFUSED',
+      status: 503,
+      message: expect.stringContaining('payments.dead-letter'),
+    });
+    expect(parts.seen.parked).toEqual([]);
   });
 
   it('whose record nobody confirms is not parked: nothing is promised, and the sender hears so', async () => {

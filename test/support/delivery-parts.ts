@@ -21,7 +21,11 @@ export type Seen = {
 
 /** Parts of the delivery flow over the schemas that come with Hookline, and all that they saw. */
 export function deliveryParts(
-  options: { layout?: string; publish?: (record: OutgoingRecord, n: number) => void } = {},
+  options: {
+    layout?: string;
+    publish?: (record: OutgoingRecord, n: number) => void;
+    limitOf?: (topic: string) => number;
+  } = {},
 ): DeliveryParts & { seen: Seen } {
   const seen: Seen = { records: [], drift: [], parked: [], matched: [], unclassified: 0 };
   const layout = parseLayout(options.layout ?? 'iv12.ciphertext.tag16');
@@ -38,6 +42,7 @@ export function deliveryParts(
       seen.records.push(record);
       return { topic: record.topic, partition: 0, offset: BigInt(seen.records.length - 1) };
     },
+    limitOf: options.limitOf ?? (() => Number.MAX_SAFE_INTEGER),
     observer: {
       keyMatched: (ref, use, place) => seen.matched.push(`${ref} ${use} ${place}`),
       drift: (topic, field) => seen.drift.push(`${topic} ${field}`),
