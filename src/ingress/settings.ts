@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { Fault } from '../core/env.ts';
-import { integer, list, milliseconds, optional, path, setting, text } from '../core/env-settings.ts';
-import { DEFAULT_LAYOUT, LAYOUT_HELP, parseLayout } from '../crypto/layout.ts';
+import { integer, list, milliseconds, optional, path, text } from '../core/env-settings.ts';
+import { layoutSetting } from '../delivery/settings.ts';
 
 export const MIB = 1024 * 1024;
 
@@ -41,15 +41,7 @@ export const ingressSettings = {
     { about: 'CIDRs of proxies whose X-Forwarded-For is believed; empty means none', fallback: '' },
     parseCidr,
   ),
-  layout: setting(
-    'ENCRYPTION_LAYOUT',
-    { about: `how a sealed body is laid out: ${LAYOUT_HELP}`, fallback: DEFAULT_LAYOUT },
-    (value) => {
-      const layout = parseLayout(value);
-      if (!layout) throw new Fault(`is ${JSON.stringify(value)}: ${LAYOUT_HELP}.`);
-      return layout;
-    },
-  ),
+  layout: layoutSetting,
   publishDeadlineMs: optional(
     milliseconds('PUBLISH_DEADLINE_MS', {
       about:

@@ -1,0 +1,67 @@
+import type { RecordReader } from '../avro/record-reader.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
+import type { KafkaClient } from '../kafka/kafkajs-client.ts';
+import { followKeys } from './follow-keys.ts';
+import { LiveKeyring } from './live-keyring.ts';
+import { readSubscriptionTable } from './state-topic.ts';
+import { watchSecrets } from './watch-secrets.ts';
+
+export type KeyringParts = {
+  readonly secretsDir: string | undefined;
+  readonly retiredKeysTtlMs: number;
+  /** undefined where SEALING_KEY_FILE isn't set: keys then come from SECRETS_DIR alone. */
+  readonly sealingKeys: SealingKeys | undefined;
+  readonly kafka: KafkaClient;
+  /** Full name of the compacted topic. */
+  readonly topic: string;
+  readonly newGroupId: () => string;
+  readonly read: RecordReader;
+  readonly observer: KeyringObserver;
+  /** How the topic is opened: a process tries until it is there, a command of the CLI once. */
+  readonly open: <T>(attempt: () => Promise<T>) => Promise<T>;
+  readonly stopping: AbortSignal;
+};
+
+export type KeyringObserver = {
+  /** The files of a ref were read; `present` is false where its folder is gone. */
+  secretsRead(ref: string, present: boolean): void;
+  secretsFaulty(ref: string, error: Error): void;
+  /** No sealing key opens what the topic holds of this ref. */
+  sealed(ref: string): void;
+  unreadable(error: unknown, at: string): void;
+};
+
+export type OpenKeyring = { readonly keyring: LiveKeyring; stop(): Promise<void> };
+
+/** Fills a keyring from SECRETS_DIR and the `subscriptions` topic, and keeps it so. Resolves when both were read. */
+export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
+  const { secretsDir, observer, kafka, topic, newGroupId, read } = parts;
+  const keyring = new LiveKeyring({ retiredKeysTtlMs: parts.retiredKeysTtlMs });
+  const secrets =
+    secretsDir !== undefined &&
+    (await watchSecrets({
+      dir: secretsDir,
+      onChange(ref, dirSecrets) {
+        keyring.setDir(ref, dirSecrets);
+        observer.secretsRead(ref, dirSecrets !== null);
+      },
+      onFault: (ref, error) => observer.secretsFaulty(ref, error),
+    }));
+  const onChange = followKeys({
+    keyring,
+    sealingKeys: parts.sealingKeys,
+    onSealed: (ref) => observer.sealed(ref),
+  });
+  const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
+  const table = await parts.open(() =>
+    readSubscriptionTable({ kafka, topic, newGroupId, read, onChange, onUnreadable }),
+  );
+  await table.caughtUp(parts.stopping);
+  return {
+    keyring,
+    async stop() {
+      if (secrets) await secrets.stop();
+      await table.stop();
+    },
+  };
+}
