@@ -19,7 +19,7 @@ export type ProviderCall = (
 
 /**
  * Calls the management API with the one token; a token that isn't taken is replaced once, by a fresh one.
- * @throws HooklineError TOKEN_REFUSED, TOKEN_UNAVAILABLE; what the API does is in the outcome
+ * @throws HooklineError TOKEN_REFUSED, TOKEN_UNAVAILABLE, JWT_UNAVAILABLE; what the API does is in the outcome
  */
 export function createProviderCall(parts: {
   readonly baseUrl: string;
@@ -40,21 +40,10 @@ export function createProviderCall(parts: {
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
-    const operation = `${method} ${path.split('/')[1]}`;
-    try {
-      const outcome = judge(await parts.http.send(request));
-      parts.onRequest(operation, outcome.judgement);
-      if (outcome.judgement === 'unauthorised') parts.tokens.reject(token);
-      return outcome;
-    } catch (error) {
-      return {
-        judgement: 'unknown',
-        status: null,
-        body: undefined,
-        why: noAnswer(error),
-        retryAfterMs: null,
-      };
-    }
+    const outcome = await parts.http.send(request).then(judge, noAnswer);
+    parts.onRequest(`${method} ${path.split('/')[1]}`, outcome.judgement);
+    if (outcome.judgement === 'unauthorised') parts.tokens.reject(token);
+    return outcome;
   };
   return async (request) => {
     const outcome = await once(request);
@@ -83,7 +72,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-function noAnswer(error: unknown): string {
-  const { code, message, name } = error as { code?: string; message?: string; name?: string };
-  return `the payment service did not answer (${code ?? (name === 'TimeoutError' ? 'time-out' : message)})`;
+function noAnswer(error: unknown): Outcome {
+  const { code, message, name } = error as { code?: string | number; message?: string; name?: string };
+  // A DOMException's code is a number that tells nobody anything.
+  const why = name === 'TimeoutError' ? 'time-out' : typeof code === 'string' ? code : message;
+  return {
+    judgement: 'unknown',
+    status: null,
+    body: undefined,
+    why: `the payment service did not answer (${why})`,
+    retryAfterMs: null,
+  };
 }

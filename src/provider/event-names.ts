@@ -13,5 +13,7 @@ export function eventNameOf(dialect: Pick<Dialect, 'eventNames'>, spelling: stri
 
 /** How the service spells our event. */
 export function serviceNameOf(dialect: Pick<Dialect, 'eventNames'>, event: string): string {
-  return dialect.eventNames[event] ?? event;
+  // An event may be one that the service listed and the dialect doesn't know: it keeps its name.
+  const { eventNames } = dialect;
+  return (Object.hasOwn(eventNames, event) ? eventNames[event] : undefined) ?? event;
 }

@@ -32,11 +32,13 @@ export function judgeStatus(status: number): Judgement {
   return status >= 300 && status < 500 ? 'refused' : 'unknown';
 }
 
+/** RFC 9110's IMF-fixdate, and no more: `Date.parse` takes "-5" and "soon 1" for dates of the year 2001. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
+const MOST_WAIT_MS = 5 * 60_000;
+
 /** Milliseconds to wait, from Retry-After in seconds or as a date, bounded; null where it says nothing. */
 export function retryAfterMs({ retryAfter }: Pick<HttpAnswer, 'retryAfter'>, now: number): number | null {
-  if (retryAfter === undefined) return null;
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - now;
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MOST_WAIT_MS) : null;
+  const text = retryAfter?.trim() ?? '';
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : HTTP_DATE.test(text) ? Date.parse(text) - now : NaN;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MOST_WAIT_MS);
 }
-
-const MOST_WAIT_MS = 5 * 60_000;

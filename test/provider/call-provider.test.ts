@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { openProviderDesk } from '../support/provider-desk.ts';
+
+const list = { method: 'GET', path: '/subscriptions' } as const;
+
+describe('a call of the payment service', () => {
+  it('is told by method and collection, and judged', async () => {
+    await using desk = await openProviderDesk();
+    expect(await desk.call(list)).toMatchObject({ judgement: 'done', status: 200, body: [] });
+    await desk.call({ method: 'DELETE', path: '/subscription/none' });
+    expect(desk.requests).toEqual(['GET subscriptions done', 'DELETE subscription gone']);
+  });
+
+  it('whose token is no longer taken is made once more with a fresh one', async () => {
+    await using desk = await openProviderDesk();
+    await desk.call(list);
+    await desk.sandbox.call('POST', '/_sandbox/tokens/revoke');
+    expect(await desk.call(list)).toMatchObject({ judgement: 'done' });
+    expect((await desk.logged('list')).map(({ status }) => status)).toEqual([200, 401, 200]);
+    expect(await desk.logged('token')).toHaveLength(2);
+  });
+
+  it('that is answered 401 with a fresh token too is unauthorised, and asks no third time', async () => {
+    await using desk = await openProviderDesk();
+    await desk.sandbox.fail({ operation: 'list', kind: 'status', code: 401, times: null });
+    expect(await desk.call(list)).toMatchObject({ judgement: 'unauthorised', status: 401 });
+    expect(await desk.logged('list')).toHaveLength(2);
+  });
+
+  it.each([
+    [{ kind: 'drop-before' }, null],
+    [{ kind: 'drop-after' }, null],
+    [{ kind: 'truncated-body' }, null],
+    [{ kind: 'status', code: 502, body: 'a secret of theirs' }, 502],
+  ])(
+    '%j may have had its effect: it is unknown, counted, and nothing of it is quoted',
+    async (fault, status) => {
+      await using desk = await openProviderDesk();
+      await desk.sandbox.fail({ operation: 'list', ...fault });
+      const outcome = await desk.call(list);
+      expect(outcome).toMatchObject({ judgement: 'unknown', status });
+      expect(outcome.why).toMatch(/^the payment service (did not answer \([A-Z_]+\)|answered 502)$/);
+      expect(desk.requests).toEqual(['GET subscriptions unknown']);
+    },
+  );
+
+  it('of nobody who listens is unknown, by the name of the failure', async () => {
+    await using desk = await openProviderDesk({ PROVIDER_BASE_URL: 'http://127.0.0.1:9' });
+    expect(await desk.call(list)).toMatchObject({
+      judgement: 'unknown',
+      why: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('is not redirected: the token would go elsewhere', async () => {
+    await using desk = await openProviderDesk();
+    await desk.sandbox.fail({ operation: 'list', kind: 'redirect', location: '/subscriptions' });
+    expect(await desk.call(list)).toMatchObject({ judgement: 'refused', status: 307 });
+    expect(await desk.logged('list')).toHaveLength(1);
+  });
+
+  it('says how long to wait', async () => {
+    await using desk = await openProviderDesk();
+    await desk.sandbox.fail({
+      operation: 'list',
+      kind: 'status',
+      code: 429,
+      headers: { 'Retry-After': '3' },
+    });
+    expect(await desk.call(list)).toMatchObject({ judgement: 'later', retryAfterMs: 3_000 });
+  });
+
+  it('without a token is not made', async () => {
+    await using desk = await openProviderDesk();
+    await desk.sandbox.fail({ operation: 'token', kind: 'status', code: 403 });
+    await expect(desk.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    expect(await desk.logged('list')).toEqual([]);
+  });
+});

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { judgeStatus, retryAfterMs } from '../../src/provider/judge-answer.ts';
+
+describe('a status', () => {
+  it.each([
+    ['done', [200, 201, 202, 204]],
+    ['gone', [404, 410]],
+    ['later', [408, 425, 429]],
+    ['unauthorised', [401]],
+    ['refused', [300, 302, 303, 307, 308, 400, 403, 405, 409, 413, 415, 422, 451, 499]],
+    ['unknown', [203, 205, 206, 226, 500, 501, 502, 503, 504, 520, 599]],
+  ])('is judged %s', (judgement, statuses) => {
+    expect(statuses.map((status) => [status, judgeStatus(status)])).toEqual(
+      statuses.map((status) => [status, judgement]),
+    );
+  });
+});
+
+const NOW = Date.parse('Sat, 21 Nov 2026 07:00:00 GMT');
+const wait = (retryAfter: string | undefined) => retryAfterMs({ retryAfter }, NOW);
+const MOST = 5 * 60_000;
+
+describe('Retry-After', () => {
+  it.each([
+    ['0', 0],
+    ['7', 7_000],
+    [' 7 ', 7_000],
+    ['Sat, 21 Nov 2026 07:00:30 GMT', 30_000],
+    ['Sat, 21 Nov 2026 06:00:00 GMT', 0],
+  ])('%j is a time to wait', (text, ms) => {
+    expect(wait(text)).toBe(ms);
+  });
+
+  it.each(['3600', '99999999999999999999', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'of a far time, %j, is cut to five minutes',
+    (text) => {
+      expect(wait(text)).toBe(MOST);
+    },
+  );
+
+  it.each([
+    undefined,
+    '',
+    '-5',
+    '1.5',
+    '1e3',
+    '0x10',
+    'soon',
+    'soon 1',
+    '2026-11-21T08:00:00Z',
+    'Sat, 99 Nov 2026 07:00:30 GMT',
+    'Sat, 21 Nox 2026 07:00:30 GMT',
+  ])('%j says nothing', (text) => {
+    expect(wait(text)).toBeNull();
+  });
+
+  it('of any text is nothing or a time within bounds', () => {
+    const anything = fc.oneof(
+      fc.string(),
+      fc.integer().map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+    );
+    fc.assert(
+      fc.property(anything, (text) => {
+        const ms = wait(text);
+        expect(ms === null || (ms >= 0 && ms <= MOST)).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/provider/call-provider.ts';
+import { DEFAULT_DIALECT, parseDialect } from '../../src/provider/dialect.ts';
+import { createProviderApi } from '../../src/provider/provider-api.ts';
+import { openProviderDesk } from '../support/provider-desk.ts';
+
+/** An API whose every call is answered with this body. */
+function answering(body: unknown, dialect = DEFAULT_DIALECT) {
+  const asked: object[] = [];
+  const outcome: Outcome = { judgement: 'done', status: 200, body, why: '', retryAfterMs: null };
+  const api = createProviderApi(async (request) => {
+    asked.push(request);
+    return outcome;
+  }, dialect);
+  return { api, asked };
+}
+
+const values = {
+  url: 'https://hooks.example/webhooks/a',
+  events: ['payment_status'],
+  encryptionKey: 'x'.repeat(32),
+};
+
+describe('the operations of the payment service', () => {
+  it('create, list, update, replay and remove a subscription over real HTTP', async () => {
+    await using desk = await openProviderDesk();
+    const { created } = await desk.api.create(values, { label: 'mine' });
+    const [kept] = (await desk.sandbox.call('GET', '/_sandbox/subscriptions')).json;
+    expect(created).toEqual({ id: kept.id, signingSecret: kept.signingSecret });
+    expect(kept).toMatchObject({
+      url: values.url,
+      encryptionKey: values.encryptionKey,
+      extra: { label: 'mine' },
+    });
+    const { id = '' } = created ?? {};
+    const update = { ...values, events: ['accounts-entries'] };
+    expect(await desk.api.update(id, update, {})).toMatchObject({ judgement: 'done' });
+    expect((await desk.api.list()).items).toEqual([{ id, url: values.url, events: ['accounts-entries'] }]);
+    expect(await desk.api.replay({ executionId: 'none' }, {})).toMatchObject({ judgement: 'gone' });
+    expect(await desk.api.remove(id)).toMatchObject({ judgement: 'done' });
+    expect(await desk.api.remove(id)).toMatchObject({ judgement: 'gone' });
+    expect((await desk.api.list()).items).toEqual([]);
+  });
+
+  it('put an id into the path as one step of it', async () => {
+    const { api, asked } = answering(undefined);
+    await api.remove('a/../b?c');
+    expect(asked).toEqual([{ method: 'DELETE', path: '/subscription/a%2F..%2Fb%3Fc' }]);
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['no list', { items: [] }],
+    ['an item without an id', [{ url: 'https://x' }]],
+    ['an id that is a number', [{ id: 5 }]],
+    ['an item that is null', [null]],
+  ])('do not take %s for a list', async (_, body) => {
+    expect((await answering(body).api.list()).items).toBeNull();
+  });
+
+  it('read a list where the dialect says, and what it does not show is null', async () => {
+    const dialect = parseDialect('{"list":{"items":"/data","id":"/key","url":"/hook/url"}}');
+    const body = {
+      data: [
+        { key: 'a', hook: { url: 5 }, events: ['x', 7] },
+        { key: 'b', events: 'x' },
+      ],
+    };
+    expect((await answering(body, dialect).api.list()).items).toEqual([
+      { id: 'a', url: null, events: ['x'] },
+      { id: 'b', url: null, events: null },
+    ]);
+  });
+
+  it.each([
+    ['no body', undefined, null],
+    ['no id', { signingSecret: 's' }, null],
+    ['an id that is a number', { id: 7, signingSecret: 's' }, null],
+    ['no secret', { id: 'i' }, { id: 'i', signingSecret: undefined }],
+    ['a secret that is a number', { id: 'i', signingSecret: 7 }, { id: 'i', signingSecret: undefined }],
+  ])('read of a creation with %s what is there', async (_, body, created) => {
+    expect((await answering(body).api.create(values, {})).created).toEqual(created);
+  });
+});

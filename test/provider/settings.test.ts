@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, envReader } from '../../src/core/env.ts';
+import { DEFAULT_DIALECT } from '../../src/provider/dialect.ts';
+import { checkProviderSettings, providerSettings } from '../../src/provider/settings.ts';
+import { nodeSource } from '../../src/runtime/node-source.ts';
+import { World } from '../support/world.ts';
+
+const BASE = {
+  PROVIDER_AUTH_URL: 'https://auth.example/',
+  PROVIDER_BASE_URL: 'https://api.example',
+  PROVIDER_SCOPE: 'accounts.read',
+};
+
+/** The settings, or the faults of an environment. */
+function read(env: Record<string, string>) {
+  const reader = envReader(nodeSource(env));
+  try {
+    const settings = reader.read(providerSettings);
+    checkProviderSettings(settings, reader);
+    return { settings: reader.done(settings), faults: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { settings: undefined, faults: error.faults };
+  }
+}
+
+describe("the payment service's settings", () => {
+  it('have defaults for all that the interface does not show', async () => {
+    await using world = new World({ brokers: [], registryUrl: '' });
+    expect(read({ ...BASE, PROVIDER_JWT_FILE: world.file('jwt', 'x') }).settings).toMatchObject({
+      authUrl: 'https://auth.example',
+      grantType: 'client_credentials',
+      clientAssertionType: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      jwtAlgorithm: 'RS256',
+      dialect: DEFAULT_DIALECT,
+    });
+  });
+
+  it('name every fault at once', async () => {
+    await using world = new World({ brokers: [], registryUrl: '' });
+    const dialect = world.file('dialect', '{"list":{"id":"id"}}');
+    const { faults } = read({
+      PROVIDER_AUTH_URL: 'auth.example',
+      PROVIDER_BASE_URL: 'https://user:pass@api.example',
+      PROVIDER_DIALECT_FILE: dialect,
+    });
+    for (const said of [
+      'PROVIDER_AUTH_URL is "auth.example"',
+      'PROVIDER_BASE_URL carries a password',
+      'PROVIDER_SCOPE is not set',
+      `PROVIDER_DIALECT_FILE (${dialect}): list.id must be a JSON pointer`,
+      'Set one of PROVIDER_JWT_FILE',
+    ])
+      expect(faults).toContainEqual(expect.stringContaining(said));
+  });
+
+  it('want one way to a JWT, and an issuer where one is signed', async () => {
+    await using world = new World({ brokers: [], registryUrl: '' });
+    const [PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE] = [world.file('jwt', 'x'), world.file('key', 'x')];
+    expect(
+      read({ ...BASE, PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE, PROVIDER_JWT_ISSUER: 'h' }).faults,
+    ).toEqual([expect.stringContaining('Set one of PROVIDER_JWT_FILE')]);
+    expect(read({ ...BASE, PROVIDER_JWT_KEY_FILE }).faults).toEqual([
+      expect.stringContaining('PROVIDER_JWT_KEY_FILE needs PROVIDER_JWT_ISSUER'),
+    ]);
+  });
+
+  it('name a file that is not there', () => {
+    expect(read({ ...BASE, PROVIDER_JWT_FILE: '/nowhere/jwt' }).faults).toContainEqual(
+      expect.stringContaining('"/nowhere/jwt", which can\'t be read (ENOENT)'),
+    );
+  });
+});

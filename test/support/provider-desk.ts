@@ -1,0 +1,54 @@
+import { envReader } from '../../src/core/env.ts';
+import { openProvider } from '../../src/provider/open-provider.ts';
+import { createProviderApi } from '../../src/provider/provider-api.ts';
+import { type ProviderSettings, providerSettings } from '../../src/provider/settings.ts';
+import { openSandbox } from '../sandbox/support/open-sandbox.ts';
+import { World } from './world.ts';
+
+/** The settings that an environment makes; files in it are there. */
+export function providerSettingsOf(env: Record<string, string>): ProviderSettings {
+  const source = { env, fileFault: () => null };
+  const reader = envReader(source);
+  const settings = reader.read(providerSettings);
+  reader.done({});
+  return settings;
+}
+
+/** An emulated payment service in this process, and the product's own client for it, over real HTTP. */
+export async function openProviderDesk(env: Record<string, string> = {}) {
+  const sandbox = await openSandbox();
+  const world = new World({ brokers: [], registryUrl: '' });
+  const settings = providerSettingsOf({
+    PROVIDER_AUTH_URL: sandbox.url,
+    PROVIDER_BASE_URL: sandbox.url,
+    PROVIDER_SCOPE: 'accounts.read transactions.read',
+    PROVIDER_JWT_FILE: world.file('jwt', 'sandbox-lite-jwt\n'),
+    ...env,
+  });
+  /** Each request as the metric sees it. */
+  const requests: string[] = [];
+  const narrower: (readonly string[])[] = [];
+  const provider = openProvider({
+    settings,
+    newId: () => 'an-id',
+    onNarrowerScope: (missing) => narrower.push(missing),
+    onRequest: (operation, outcome) => requests.push(`${operation} ${outcome}`),
+  });
+  const logged = async (operation: string): Promise<{ path: string; status: number | null }[]> =>
+    (await sandbox.call('GET', `/_sandbox/requests?operation=${operation}`)).json;
+  return {
+    sandbox,
+    world,
+    settings,
+    requests,
+    narrower,
+    logged,
+    call: provider.call,
+    api: createProviderApi(provider.call, settings.dialect),
+    async [Symbol.asyncDispose]() {
+      await provider.stop();
+      await sandbox.stop();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
