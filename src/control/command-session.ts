@@ -40,12 +40,13 @@ export function createCommandSession(parts: {
       return outcome;
     } catch (error) {
       // No token, no request: that is as good as an answer to try again later.
-      if (!hasCode(error, 'TOKEN_UNAVAILABLE')) throw error;
+      if (!hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE')) throw error;
       return { judgement: 'later', status: null, body: undefined, why: error.message, retryAfterMs: null };
     }
   };
   const waitBefore: CommandSession['waitBefore'] = async (attempt, { why, retryAfterMs }) => {
-    const wait = retryAfterMs ?? delayBefore(attempt, BACKOFF);
+    // Retry-After is the least, and may say 0: a service that does is not asked without a pause.
+    const wait = Math.max(retryAfterMs ?? 0, delayBefore(attempt, BACKOFF));
     if (performance.now() + wait > deadline) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
     await sleep(wait, undefined, { signal: parts.signal });
   };

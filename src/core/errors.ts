@@ -151,6 +151,11 @@ export const ERRORS = {
     result: 'FAILED',
     text: 'the payment service gives no access token: check the JWT',
   },
+  JWT_UNAVAILABLE: {
+    status: null,
+    retryable: true,
+    text: 'PROVIDER_JWT_FILE can not be read, or no JWT be signed with PROVIDER_JWT_KEY_FILE',
+  },
   TOKEN_UNAVAILABLE: { status: null, retryable: true, text: 'the authentication API does not answer' },
   PROVIDER_REFUSED: {
     status: null,

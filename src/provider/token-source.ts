@@ -4,7 +4,10 @@ import type { Http, HttpAnswer } from './http.ts';
 
 /** One access token for all callers. */
 export type TokenSource = {
-  /** The token, fetched where there is none or its time is nearly up. Throws TOKEN_REFUSED, TOKEN_UNAVAILABLE. */
+  /**
+   * The token, fetched where there is none or its time is nearly up. Throws TOKEN_REFUSED,
+   * TOKEN_UNAVAILABLE, JWT_UNAVAILABLE.
+   */
   get(): Promise<string>;
   /** The service didn't take this token: the next call fetches a fresh one. */
   reject(token: string): void;
@@ -21,6 +24,9 @@ export type TokenSettings = {
 const RENEW_BEFORE_S = 60;
 /** Where the answer doesn't say how long it lives. */
 const DEFAULT_LIFETIME_S = 300;
+
+/** Statuses below 500 that say nothing about the request itself. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 type Held = { readonly token: string; readonly renewAt: number };
 
@@ -85,18 +91,27 @@ async function requestToken({
 
 /** The answer is never quoted: it holds the token. */
 function readTokenAnswer({ status, body }: HttpAnswer) {
-  if (status === 429 || status >= 500) throw new HooklineError('TOKEN_UNAVAILABLE', `status ${status}`);
+  if (PASSING.has(status) || status >= 500) throw new HooklineError('TOKEN_UNAVAILABLE', `status ${status}`);
   if (status !== 200) throw new HooklineError('TOKEN_REFUSED', `status ${status}`);
-  const answer = parseObject(body);
-  const { access_token: token, expires_in: expiresIn, scope } = answer ?? {};
-  if (typeof token !== 'string' || token === '')
+  const { access_token: token, token_type: type, expires_in: expiresIn, scope } = parseObject(body) ?? {};
+  // It goes into a header: what can't stand there is as good as none.
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw new HooklineError('TOKEN_UNAVAILABLE', 'the answer has no access_token');
-  const seconds = Number(expiresIn);
+  // RFC 6749, 7.1: a token of a type that isn't understood must not be used. It would be shown to the service as a bearer's.
+  if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
+    throw new HooklineError('TOKEN_REFUSED', 'the token_type of the answer is not bearer');
   return {
     token,
-    expiresIn: Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_LIFETIME_S,
+    expiresIn: lifetimeOf(expiresIn),
     scope: typeof scope === 'string' ? scope.split(' ') : undefined,
   };
+}
+
+/** Seconds, as a number or as its digits; anything else says nothing. */
+function lifetimeOf(expiresIn: unknown): number {
+  const isSaid = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
+  const seconds = isSaid ? Number(expiresIn) : NaN;
+  return Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_LIFETIME_S;
 }
 
 function parseObject(text: string): Record<string, unknown> | null {
