@@ -6,12 +6,18 @@ import { HEADER_LENGTH, schemaIdOf } from './wire-format.ts';
 
 /**
  * Reads record values in the wire format, whoever wrote them. Throws RECORD_UNREADABLE where the bytes are no such
- * record, REGISTRY_UNAVAILABLE where the writer's schema can't be asked for now.
+ * record, and where the writer's schema can't be asked for now what {@link isRegistryAway} tells.
  */
 export type RecordReader = (value: Buffer) => Promise<AvroRecord>;
 
+/** Nothing is known of the record yet: the registry doesn't answer, or doesn't take the credentials. */
+export const isRegistryAway = (error: unknown): boolean =>
+  hasCode(error, 'REGISTRY_UNAVAILABLE', 'REGISTRY_REFUSED');
+
 /** How long an unknown id is not asked for again: the client would ask each time. */
 const FORGET_FAILURE_MS = 30_000;
+/** Ids that are known to be unknown: who sends more of them is answered by the registry again. */
+const MOST_FAILURES = 1_000;
 
 /**
  * Reads into `codec`'s own fields. What was written with its very schema needs no registry; for any other writer's
@@ -45,8 +51,9 @@ function createReader(
       decoders.set(id, decode);
       return decode;
     } catch (error) {
-      if (hasCode(error, 'REGISTRY_UNAVAILABLE')) throw error;
+      if (isRegistryAway(error)) throw error;
       const unreadable = new HooklineError('RECORD_UNREADABLE', `schema ${id}: ${(error as Error).message}`);
+      if (failures.size >= MOST_FAILURES) failures.clear();
       failures.set(id, { error: unreadable, at: performance.now() });
       throw unreadable;
     }

@@ -19,7 +19,10 @@ export type RegistryOptions = {
 export type Registry = {
   /** The id under which exactly this schema is registered. Throws SCHEMA_NOT_REGISTERED, REGISTRY_UNAVAILABLE. */
   idOf(subject: string, schema: string): Promise<number>;
-  /** The type that a record was written with. Throws REGISTRY_UNAVAILABLE, SCHEMA_NOT_REGISTERED. */
+  /**
+   * The type that a record was written with. Throws REGISTRY_UNAVAILABLE, REGISTRY_REFUSED, SCHEMA_NOT_REGISTERED, and
+   * SCHEMA_INVALID where it is no Avro schema.
+   */
   writerType(id: number): Promise<Type>;
   /** Whether the schema could be registered under FULL_TRANSITIVE; true where the subject is new. */
   isCompatible(subject: string, schema: string): Promise<boolean>;
@@ -28,6 +31,8 @@ export type Registry = {
   subjects(): Promise<string[]>;
 };
 
+type RegistryFailure = { readonly status?: number; readonly name?: string; readonly message?: string };
+type FoundSchema = { readonly schema?: unknown; readonly schemaType?: string };
 type ApiResponse = { data<T>(): T };
 type Middleware = NonNullable<SchemaRegistryAPIClientArgs['middlewares']>[number];
 
@@ -40,14 +45,25 @@ export function createRegistry(options: RegistryOptions): Registry {
     middlewares: [timeoutMiddleware(options.timeoutMs)],
   };
   const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
-  const { Subject } = registryApi.default(args);
+  const { Subject, Schema } = registryApi.default(args);
   const ask = <T>(request: () => Promise<T>) =>
     request().catch((error) => Promise.reject(classify(error, options.url)));
   const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
   return {
     idOf: (subject, schema) =>
       ask(async () => checked(await registry.getRegistryIdBySchema(subject, avro(schema)), Number.isInteger)),
-    writerType: (id) => ask(async () => (await registry.getSchema(id)) as unknown as Type),
+    writerType: (id) =>
+      ask(async () => {
+        const found = ((await Schema.find({ id })) as ApiResponse).data<FoundSchema | null>();
+        checked(found, (answer) => typeof answer?.schema === 'string');
+        const { schemaType = 'AVRO' } = found ?? {};
+        if (schemaType !== 'AVRO') throw new HooklineError('SCHEMA_INVALID', `it is ${schemaType}`);
+        // What the registry has is no Avro, or none that can be compiled: waiting for the registry mends nothing.
+        return registry.getSchema(id).catch((error: RegistryFailure) => {
+          if (error.status !== undefined) throw error;
+          throw new HooklineError('SCHEMA_INVALID', error.message, { cause: error });
+        }) as Promise<unknown> as Promise<Type>;
+      }),
     isCompatible: (subject, schema) =>
       ask(async () => {
         const body = { schema };
@@ -80,8 +96,11 @@ function timeoutMiddleware(timeoutMs: number): Middleware {
 
 /** Where no answer came at all the client makes up a status 400: what isn't known here is the registry's absence. */
 function classify(error: unknown, url: string): HooklineError {
-  const { status, name, message } = error as { status?: number; name?: string; message?: string };
-  if (status === 404 || (status === undefined && name === 'ConfluentSchemaRegistryError')) {
+  if (error instanceof HooklineError) return error;
+  const { status, name, message } = error as RegistryFailure;
+  // A registry says in JSON what it doesn't have; a bare 404 is the page of a proxy that has lost it.
+  const isBare = / - Error, status 404/.test(message ?? '');
+  if ((status === 404 && !isBare) || (status === undefined && name === 'ConfluentSchemaRegistryError')) {
     return new HooklineError('SCHEMA_NOT_REGISTERED', undefined, { cause: error });
   }
   if (status === 401 || status === 403)

@@ -1,8 +1,7 @@
-import type { RecordReader } from '../avro/record-reader.ts';
 import type { CommandPlace } from '../core/command.ts';
-import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
+import { type RecordTakerParts, takeRecords } from '../subscriptions/take-records.ts';
 
 /** Which commands have their result, as the results topic says. */
 export type FinishedCommands = {
@@ -15,32 +14,33 @@ export type FinishedCommands = {
 /** Ids that are remembered; the oldest are forgotten first. */
 const MOST_REMEMBERED = 200_000;
 
-export async function followFinishedCommands(parts: {
-  readonly kafka: KafkaClient;
-  readonly topic: string;
-  readonly newGroupId: () => string;
-  readonly read: RecordReader;
-  readonly onUnreadable: (error: unknown, at: string) => void;
-}): Promise<FinishedCommands> {
+export async function followFinishedCommands(
+  parts: Pick<RecordTakerParts, 'read' | 'onUnreadable' | 'onAwaited'> & {
+    readonly kafka: KafkaClient;
+    readonly topic: string;
+    readonly newGroupId: () => string;
+  },
+): Promise<FinishedCommands> {
+  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited } = parts;
   const places = new Map<string, CommandPlace>();
-  const take = async (record: IncomingRecord) => {
-    const commandId = record.key?.toString();
-    if (!commandId || !record.value || places.has(commandId)) return;
-    try {
-      const result = await parts.read(record.value);
+  const stopping = new AbortController();
+  const onRecord = takeRecords({
+    ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
+    onRecord(commandId, result) {
+      if (result === null || places.has(commandId)) return;
       places.set(commandId, placeOf(result));
       const [oldest] = places.keys();
       if (places.size > MOST_REMEMBERED && oldest !== undefined) places.delete(oldest);
-    } catch (error) {
-      parts.onUnreadable(error, `${record.topic}[${record.partition}]@${record.offset}`);
-    }
-  };
-  const { kafka, topic, newGroupId } = parts;
-  const follower = await followTopic({ kafka, topic, newGroupId, onRecord: take });
+    },
+  });
+  const follower = await followTopic({ kafka, topic, newGroupId, onRecord });
   return {
     placeOf: (commandId) => places.get(commandId),
     caughtUp: (signal) => follower.caughtUp(signal),
-    stop: () => follower.stop(),
+    async stop() {
+      stopping.abort();
+      await follower.stop();
+    },
   };
 }
 

@@ -18,15 +18,16 @@ export async function followState(parts: {
   readonly subscriptions: Source;
   readonly results: Source;
   readonly onUnreadable: (error: unknown, at: string) => void;
+  readonly onAwaited: (error: unknown, at: string) => void;
 }): Promise<FollowedState> {
-  const { kafka, onUnreadable } = parts;
+  const { kafka, onUnreadable, onAwaited } = parts;
   const newGroupId = () => `hookline-control-${newId()}`;
   const [subscriptions, finished] = await Promise.all([
     readSubscriptionTable({
-      ...{ kafka, onUnreadable, newGroupId, onChange: () => {} },
+      ...{ kafka, onUnreadable, onAwaited, newGroupId, onChange: () => {} },
       ...parts.subscriptions,
     }),
-    followFinishedCommands({ ...{ kafka, onUnreadable, newGroupId }, ...parts.results }),
+    followFinishedCommands({ ...{ kafka, onUnreadable, onAwaited, newGroupId }, ...parts.results }),
   ]);
   return {
     subscriptions,

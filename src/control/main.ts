@@ -78,6 +78,7 @@ await runProcess({
         subscriptions: { topic: named(OWN_TOPICS.subscriptions), read: readerOf(schemas.subscription) },
         results: { topic: named(OWN_TOPICS.results), read: readerOf(schemas.result) },
         onUnreadable: observe.unreadable,
+        onAwaited: observe.awaited,
       }),
     );
     const provider = parts.add(

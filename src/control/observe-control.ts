@@ -25,6 +25,7 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     },
     unreadable: (err: unknown, at: string) =>
       logger.error({ err, at }, 'record can not be read, passed over'),
+    awaited: (err: unknown, at: string) => logger.warn({ err, at }, 'record waits for the schema registry'),
     delayed: (topic: string, err: unknown) => logger.warn({ topic, err }, 'not stored yet, trying again'),
     narrowerScope(missing: readonly string[]) {
       metrics.narrowerScope.inc();

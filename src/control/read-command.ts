@@ -1,4 +1,4 @@
-import type { RecordReader } from '../avro/record-reader.ts';
+import { isRegistryAway, type RecordReader } from '../avro/record-reader.ts';
 import type { Command } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
@@ -16,9 +16,12 @@ export type ReadCommand =
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Strict: a sign put in the place of what can't be read would change what was asked for. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /**
  * Reads a command: JSON where it begins with `{`, Confluent Avro where it begins with a zero byte.
- * @throws HooklineError REGISTRY_UNAVAILABLE where the writer's schema can't be asked for now
+ * @throws HooklineError REGISTRY_UNAVAILABLE, REGISTRY_REFUSED where the writer's schema can't be asked for now
  */
 export async function readCommand(record: IncomingRecord, readAvro: RecordReader): Promise<ReadCommand> {
   let fields: Fields = {};
@@ -26,7 +29,7 @@ export async function readCommand(record: IncomingRecord, readAvro: RecordReader
     fields = await readFields(record.value, readAvro);
     return { ok: true, command: parseCommand(fields) };
   } catch (error) {
-    if (!(error instanceof HooklineError) || hasCode(error, 'REGISTRY_UNAVAILABLE')) throw error;
+    if (!(error instanceof HooklineError) || isRegistryAway(error)) throw error;
     const reason = hasCode(error, 'COMMAND_INVALID')
       ? error
       : new HooklineError('COMMAND_INVALID', error.message, { cause: error });
@@ -42,7 +45,7 @@ async function readFields(value: Buffer | null, readAvro: RecordReader): Promise
 
 function parseJson(value: Buffer): Fields {
   try {
-    return JSON.parse(value.toString('utf8'));
+    return JSON.parse(UTF8.decode(value));
   } catch {
     throw new HooklineError('COMMAND_INVALID', 'it begins like JSON and is none');
   }

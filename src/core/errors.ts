@@ -138,6 +138,12 @@ export const ERRORS = {
     result: 'REJECTED',
     text: 'to adopt a subscription, SECRETS_DIR/{ref} must hold its signing-secret',
   },
+  KEYS_INVALID: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'a file of SECRETS_DIR/{ref} can not be used',
+  },
   SUBSCRIPTION_NOT_FOUND: {
     status: null,
     retryable: false,

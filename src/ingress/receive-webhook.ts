@@ -33,7 +33,8 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
   if (!parts.isAllowedSource(request.address)) throw new HooklineError('SOURCE_NOT_ALLOWED');
   const mediaType = admitRequest(headers, parts.maxBodyBytes);
   request.wantBody();
-  let check = new SignatureCheck(parts.keyring.signingKeysOf(ref));
+  const isEarly = parts.keyring.isPending(ref);
+  const check = new SignatureCheck(parts.keyring.signingKeysOf(ref));
   const body = await readBody(request.raw, parts.maxBodyBytes, (chunk) => check.update(chunk));
   const delivery: Delivery = {
     ref,
@@ -42,13 +43,28 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
     receivedAt: Date.now(),
     traceparent: traceparentOf(headers),
   };
-  if (parts.keyring.isPending(ref)) {
-    await parts.keyring.whilePending(ref, KEY_WAIT_MS);
-    if (parts.keyring.isPending(ref)) throw new HooklineError('KEY_PENDING');
-    check = new SignatureCheck(parts.keyring.signingKeysOf(ref));
-    check.update(body);
+  const header = headerOf(headers, 'x-signature-sha256');
+  const signature = { check: isEarly ? await checkEarly(delivery, { check, header }, parts) : check, header };
+  return acceptDelivery(delivery, signature, parts.delivery);
+}
+
+/**
+ * The check of a delivery whose body began while its ref was being created: at once by a key of a subscription that the
+ * ref had before, else by the new one's, which may have come while the body did.
+ * @throws HooklineError KEY_PENDING
+ */
+async function checkEarly(
+  { ref, body }: Delivery,
+  early: { readonly check: SignatureCheck; readonly header: string | undefined },
+  { keyring }: WebhookParts,
+): Promise<SignatureCheck> {
+  if (!early.check.finish(early.header, body)) {
+    await keyring.whilePending(ref, KEY_WAIT_MS);
+    if (keyring.isPending(ref)) throw new HooklineError('KEY_PENDING');
   }
-  return acceptDelivery(delivery, { check, header: headerOf(headers, 'x-signature-sha256') }, parts.delivery);
+  const check = new SignatureCheck(keyring.signingKeysOf(ref));
+  check.update(body);
+  return check;
 }
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {

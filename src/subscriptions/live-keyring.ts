@@ -46,9 +46,14 @@ export class LiveKeyring {
     return this.#live(ref, now)?.encryption ?? [];
   }
 
-  /** The ref is being created, and no key of it is here yet. */
+  /**
+   * The ref is being created, and the new subscription's key isn't here yet. Keys of subscriptions that the ref had
+   * before may be live all the same: what they don't verify can't be judged.
+   */
   isPending(ref: string): boolean {
-    return this.#known.get(ref)?.record?.state === 'REQUESTED' && !this.#keys.get(ref)?.signing.length;
+    const { record, dir } = this.#known.get(ref) ?? {};
+    const isInFiles = dir && dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0;
+    return record?.state === 'REQUESTED' && !isInFiles;
   }
 
   /** Resolves when the ref is pending no more, or after `ms`. */

@@ -29,6 +29,8 @@ export type KeyringObserver = {
   /** No sealing key opens what the topic holds of this ref. */
   sealed(ref: string): void;
   unreadable(error: unknown, at: string): void;
+  /** The record at `at` waits for the schema registry. */
+  awaited(error: unknown, at: string): void;
 };
 
 export type OpenKeyring = { readonly keyring: LiveKeyring; stop(): Promise<void> };
@@ -53,8 +55,9 @@ export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
     onSealed: (ref) => observer.sealed(ref),
   });
   const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
+  const onAwaited = (error: unknown, at: string) => observer.awaited(error, at);
   const table = await parts.open(() =>
-    readSubscriptionTable({ kafka, topic, newGroupId, read, onChange, onUnreadable }),
+    readSubscriptionTable({ kafka, topic, newGroupId, read, onChange, onUnreadable, onAwaited }),
   );
   await table.caughtUp(parts.stopping);
   return {

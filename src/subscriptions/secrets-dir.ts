@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { HooklineError } from '../core/errors.ts';
 import { isRef } from '../core/ref.ts';
 import { encryptionKeyFault, signingPartFault } from '../crypto/keys.ts';
 
@@ -23,18 +24,19 @@ export async function listRefs(dir: string): Promise<string[]> {
 
 /**
  * Reads the files of one ref.
- * @throws Error naming the file and what is wrong with it, never what stands in it
+ * @throws HooklineError KEYS_INVALID naming the file and what is wrong with it, never what stands in it
  */
 export async function readDirSecrets(dir: string, ref: string): Promise<DirSecrets> {
   const values = async ({ name, fault }: (typeof FILES)[keyof typeof FILES]) => {
     const path = join(dir, ref, name);
-    const lines = (await readFile(path, 'utf8').catch(emptyWhenMissing))
+    const content = await readFile(path, 'utf8').catch((error) => emptyWhenMissing(error, path));
+    const texts = content
       .split('\n')
-      .map((line) => line.trim());
-    const texts = lines.filter((line) => line !== '');
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
     for (const text of texts) {
       const why = fault(text);
-      if (why) throw new Error(`${path}: a line ${why}`);
+      if (why) throw new HooklineError('KEYS_INVALID', `${path}: a line ${why}`);
     }
     return texts;
   };
@@ -54,7 +56,7 @@ export async function fingerprint(dir: string, ref: string): Promise<string> {
     .join(' ');
 }
 
-function emptyWhenMissing(error: NodeJS.ErrnoException): string {
+function emptyWhenMissing(error: NodeJS.ErrnoException, path: string): string {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
-  throw error;
+  throw new HooklineError('KEYS_INVALID', `${path}: ${error.code}`, { cause: error });
 }

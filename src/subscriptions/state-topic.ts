@@ -1,8 +1,8 @@
 import type { RecordReader } from '../avro/record-reader.ts';
-import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
-import { followTopic, type TopicFollower } from '../kafka/topic-follower.ts';
+import { followTopic } from '../kafka/topic-follower.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';
+import { type RecordTakerParts, takeRecords } from './take-records.ts';
 
 /** The compacted topic as a table, kept up to date. */
 export type SubscriptionTable = {
@@ -13,36 +13,36 @@ export type SubscriptionTable = {
   stop(): Promise<void>;
 };
 
-export type SubscriptionTableParts = {
+export type SubscriptionTableParts = Pick<RecordTakerParts, 'onUnreadable' | 'onAwaited'> & {
   readonly kafka: KafkaClient;
   readonly topic: string;
   readonly newGroupId: () => string;
   readonly read: RecordReader;
   /** Told of each record, and with null of one that was forgotten. */
   readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
-  /** A record that can't be read is passed over: the ref keeps what was known of it. */
-  readonly onUnreadable: (error: unknown, at: string) => void;
 };
 
 export async function readSubscriptionTable(parts: SubscriptionTableParts): Promise<SubscriptionTable> {
+  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited } = parts;
   const table = new Map<string, SubscriptionRecord>();
-  const take = async (incoming: IncomingRecord) => {
-    const ref = incoming.key?.toString() ?? '';
-    try {
-      const record = incoming.value && ((await parts.read(incoming.value)) as unknown as SubscriptionRecord);
+  const stopping = new AbortController();
+  const onRecord = takeRecords({
+    ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
+    onRecord(ref, fields) {
+      const record = fields as SubscriptionRecord | null;
       if (record) table.set(ref, record);
       else table.delete(ref);
       parts.onChange(ref, record);
-    } catch (error) {
-      parts.onUnreadable(error, `${incoming.topic}[${incoming.partition}]@${incoming.offset}`);
-    }
-  };
-  const { kafka, topic, newGroupId } = parts;
-  const follower: TopicFollower = await followTopic({ kafka, topic, newGroupId, onRecord: take });
+    },
+  });
+  const follower = await followTopic({ kafka, topic, newGroupId, onRecord });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],
     caughtUp: (signal) => follower.caughtUp(signal),
-    stop: () => follower.stop(),
+    async stop() {
+      stopping.abort();
+      await follower.stop();
+    },
   };
 }

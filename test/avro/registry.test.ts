@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createWriterReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
 
 /** A server on a free port that answers as told. */
@@ -64,6 +65,37 @@ describe('the registry', () => {
     for (const url of [hanging.url, 'http://127.0.0.1:9/api', other.url]) {
       const unavailable = { code: 'REGISTRY_UNAVAILABLE', message: expect.stringContaining(url) };
       await expect(registryAt(url).subjects()).rejects.toMatchObject(unavailable);
+    }
+  });
+
+  it('gives the type that a record was written with', async () => {
+    const schema = '{"type":"record","name":"R","fields":[{"name":"a","type":"string"}]}';
+    await using server = await serve(answering(200, { schema }));
+    expect((await registryAt(server.url).writerType(7)).fromBuffer(Buffer.from('\x02x'))).toEqual({ a: 'x' });
+  });
+
+  it.each([
+    ['another kind of schema', { schemaType: 'PROTOBUF', schema: 'syntax = "proto3"; message A {}' }],
+    ['a kind that nobody knows', { schemaType: 'THRIFT', schema: '{}' }],
+    ['a schema that is no JSON', { schema: 'record R' }],
+    ['a schema that can not be compiled', { schema: '{"type":"record","name":"R","fields":[{"name":"a"}]}' }],
+  ])('that has %s for a record is there: waiting for it would mend nothing', async (_, body) => {
+    await using server = await serve(answering(200, body));
+    const type = registryAt(server.url).writerType(7);
+    await expect(
+      createWriterReader({ writerType: () => type } as never)(Buffer.from('0000000007', 'hex')),
+    ).rejects.toMatchObject({ code: 'RECORD_UNREADABLE' });
+    await expect(type).rejects.toMatchObject({ code: expect.stringMatching(/^SCHEMA_INVALID$/) });
+  });
+
+  it('whose place a proxy has taken, with a page or a bare 404, is not there', async () => {
+    for (const status of [200, 404]) {
+      await using server = await serve((_request, response) =>
+        response.writeHead(status).end('default backend'),
+      );
+      await expect(registryAt(server.url).writerType(7)).rejects.toMatchObject({
+        code: 'REGISTRY_UNAVAILABLE',
+      });
     }
   });
 

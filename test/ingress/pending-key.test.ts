@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
 import { signingSecret, subscriptionId } from '../support/delivery-parts.ts';
-import { post, startIngressApp } from '../support/ingress-app.ts';
+import { post, sign, startIngressApp } from '../support/ingress-app.ts';
+import { signatureOf } from '../support/sign.ts';
+import { until } from '../support/until.ts';
 
 const body = '{"type":"payment-status"}';
 const requested: SubscriptionRecord = {
@@ -51,5 +55,42 @@ describe('a webhook for a subscription that is being created', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     ingress.keyring.setRecord('new-one', null, null);
     expect((await answer).status).toBe(401);
+  });
+});
+
+describe('a webhook for a subscription that is created anew', () => {
+  const old = { subscriptionId: '7'.repeat(36), signingSecret: '8'.repeat(36) };
+  const previous = [{ ...old, retiredAt: Date.now() + 60_000 }];
+  const signedByOld = { 'x-signature-sha256': signatureOf(old, body) };
+
+  it('waits for the new key, though keys of its predecessor are live', async () => {
+    await using ingress = await startIngressApp();
+    ingress.keyring.setRecord('new-one', requested, { previous });
+    const answer = post(`${ingress.url}/webhooks/new-one`, body);
+    // What the predecessor's key has signed is judged meanwhile: it doesn't wait.
+    expect((await post(`${ingress.url}/webhooks/new-one`, body, signedByOld)).status).toBe(200);
+    const active = { ...requested, state: 'ACTIVE', subscriptionId } as const;
+    ingress.keyring.setRecord('new-one', active, { signingSecret, previous });
+    expect((await answer).status).toBe(200);
+  });
+
+  it('is judged by the key that comes while its body does', async () => {
+    await using ingress = await startIngressApp();
+    ingress.keyring.setRecord('new-one', requested, {});
+    const head =
+      'POST /webhooks/new-one HTTP/1.1\r\nhost: a\r\nconnection: close\r\nexpect: 100-continue\r\n' +
+      `content-type: application/json\r\nx-signature-sha256: ${sign(body)}\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const socket = connect(ingress.port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += String(chunk);
+    });
+    socket.write(head);
+    await until('the body is wanted', () => answer.includes('100 Continue'));
+    const active = { ...requested, state: 'ACTIVE', subscriptionId } as const;
+    ingress.keyring.setRecord('new-one', active, { signingSecret });
+    socket.end(body);
+    await once(socket, 'close');
+    expect(answer).toMatch(/HTTP\/1.1 200 /);
   });
 });

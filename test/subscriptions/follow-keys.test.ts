@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { parseSealingKeys } from '../../src/crypto/sealing.ts';
+import { followKeys, readSealingKeys } from '../../src/subscriptions/follow-keys.ts';
+import { LiveKeyring } from '../../src/subscriptions/live-keyring.ts';
+import { sealSecrets } from '../../src/subscriptions/sealed-keys.ts';
+import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
+import { World } from '../support/world.ts';
+
+const newKeys = () => parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
+const sealingKeys = newKeys();
+const id = '1'.repeat(36);
+const recordOf = (sealedKeys: Buffer | null): SubscriptionRecord => ({
+  ...{ ref: 'a', state: 'ACTIVE', subscriptionId: id, receiverUrl: '', events: [], owner: 'commands' },
+  ...{ sealedKeys, commandId: null, updatedAt: 0 },
+});
+const sealed = sealSecrets(sealingKeys, 'a', { signingSecret: id });
+
+function follow(keys: typeof sealingKeys | undefined) {
+  const keyring = new LiveKeyring({ retiredKeysTtlMs: 1_000 });
+  const closed: string[] = [];
+  const take = followKeys({ keyring, sealingKeys: keys, onSealed: (ref) => closed.push(ref) });
+  return { keyring, closed, take };
+}
+
+describe('a record of the state topic', () => {
+  it('brings its keys to the keyring, and takes them with it when it is forgotten', () => {
+    const { keyring, closed, take } = follow(sealingKeys);
+    take('a', recordOf(sealed));
+    expect(keyring.refs()).toEqual(['a']);
+    take('a', null);
+    expect([keyring.refs(), closed]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['another sealing key', () => newKeys()],
+    ['none', () => undefined],
+  ])('that %s does not open is told, and the keys from files stay live', (_, keys) => {
+    const { keyring, closed, take } = follow(keys());
+    keyring.setDir('a', { subscriptionIds: [id], signingSecrets: [id], encryptionKeys: [] });
+    take('a', recordOf(sealed));
+    expect([closed, keyring.signingKeysOf('a').map(({ place }) => place)]).toEqual([['a'], [0]]);
+  });
+
+  it('without sealed keys, as of an adopted subscription, is nothing to tell of', () => {
+    const { closed, take } = follow(sealingKeys);
+    take('a', recordOf(null));
+    expect(closed).toEqual([]);
+  });
+});
+
+describe('SEALING_KEY_FILE', () => {
+  it('is read, or refused by its name without a word of what stands in it', async () => {
+    await using world = new World({ brokers: [], registryUrl: '' });
+    expect(readSealingKeys(world.file('good', randomBytes(32).toString('base64'))).all).toHaveLength(1);
+    const path = world.file('bad', 'not-a-key-at-all');
+    const read = () => readSealingKeys(path);
+    expect(read).toThrow(expect.objectContaining({ code: 'SEALING_KEY_INVALID' }));
+    expect(read).toThrow(path);
+    expect(read).not.toThrow('not-a-key-at-all');
+  });
+});

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { renameSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hasCode } from '../../src/core/errors.ts';
+import type { DirSecrets } from '../../src/subscriptions/secrets-dir.ts';
+import { type SecretsWatch, watchSecrets } from '../../src/subscriptions/watch-secrets.ts';
+import { until } from '../support/until.ts';
+import { World } from '../support/world.ts';
+
+/** A folder that is watched, and all that is told of it, in order. */
+class Watched implements AsyncDisposable {
+  readonly world = new World({ brokers: [], registryUrl: '' });
+  readonly dir = join(this.world.dir, 'secrets');
+  readonly told: { ref: string; secrets: DirSecrets | null }[] = [];
+  readonly faults: { ref: string; error: Error }[] = [];
+  #watch: SecretsWatch | undefined;
+
+  /** Looks by itself so seldom that only the looks that a test asks for count, unless an interval is given. */
+  async start(intervalMs = 3_600_000): Promise<void> {
+    this.#watch = await watchSecrets({
+      dir: this.dir,
+      intervalMs,
+      onChange: (ref, secrets) => this.told.push({ ref, secrets }),
+      onFault: (ref, error) => this.faults.push({ ref, error }),
+    });
+  }
+
+  async look(times: number): Promise<void> {
+    for (let n = 0; n < times; n++) await this.#watch?.look();
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop();
+  }
+
+  /** The first signing secret of each change that was told. */
+  secretsTold = () => this.told.map(({ secrets }) => secrets?.signingSecrets[0]);
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.world[Symbol.asyncDispose]();
+  }
+}
+
+/** One that has read the folder of ref `a` with one secret. */
+async function watchedOne() {
+  const watched = new Watched();
+  const secret = randomUUID();
+  watched.world.secrets('a', { 'signing-secret': secret });
+  await watched.start();
+  return { watched, secret, [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose]() };
+}
+
+describe('the watch of SECRETS_DIR', () => {
+  it('tells at once what is there when it begins', async () => {
+    await using the = await watchedOne();
+    const secrets = { subscriptionIds: [], signingSecrets: [the.secret], encryptionKeys: [] };
+    expect(the.watched.told).toEqual([{ ref: 'a', secrets }]);
+  });
+
+  it('looks by itself, and tells of what is new, changed and gone, each once', async () => {
+    await using watched = new Watched();
+    await watched.start(5);
+    const [first, second] = [randomUUID(), randomUUID()];
+    watched.world.secrets('a', { 'signing-secret': first });
+    await until('the new one is told', () => watched.told.length === 1);
+    watched.world.secrets('a', { 'signing-secret': second });
+    await until('the change is told', () => watched.secretsTold().at(-1) === second);
+    watched.world.forget('a');
+    await until('the end is told', () => watched.told.at(-1)?.secrets === null);
+    expect(watched.secretsTold()).toEqual([first, second, undefined]);
+    expect(watched.faults).toEqual([]);
+  });
+
+  it('sees the swap of a link, by which Kubernetes renews a Secret', async () => {
+    await using watched = new Watched();
+    const [first, second] = [randomUUID(), randomUUID()];
+    watched.world.secrets('..one', { 'signing-secret': first });
+    watched.world.secrets('..two', { 'signing-secret': second });
+    symlinkSync('..one', join(watched.dir, 'a'));
+    await watched.start();
+    symlinkSync('..two', join(watched.dir, '..next'));
+    renameSync(join(watched.dir, '..next'), join(watched.dir, 'a'));
+    await watched.look(2);
+    expect(watched.secretsTold()).toEqual([first, second]);
+  });
+
+  it('does not take a file that is being rewritten for an empty one, nor half of a folder for the whole', async () => {
+    await using the = await watchedOne();
+    const { watched, secret: first } = the;
+    const second = randomUUID();
+    truncateSync(join(watched.dir, 'a', 'signing-secret'));
+    await watched.look(1);
+    watched.world.secrets('a', { 'signing-secret': second });
+    await watched.look(1);
+    watched.world.secrets('a', { 'encryption-key': 'k'.repeat(32) });
+    await watched.look(1);
+    expect(watched.secretsTold()).toEqual([first]);
+    await watched.look(1);
+    expect(watched.told.slice(1)).toEqual([
+      {
+        ref: 'a',
+        secrets: { subscriptionIds: [], signingSecrets: [second], encryptionKeys: ['k'.repeat(32)] },
+      },
+    ]);
+  });
+
+  it('does not take a folder that is being replaced for one that is gone', async () => {
+    await using the = await watchedOne();
+    const second = randomUUID();
+    the.watched.world.forget('a');
+    await the.watched.look(1);
+    the.watched.world.secrets('a', { 'signing-secret': second });
+    await the.watched.look(2);
+    expect(the.watched.secretsTold()).toEqual([the.secret, second]);
+  });
+
+  it('keeps what it read while a file holds no key, names it once, and reads it when it is mended', async () => {
+    await using the = await watchedOne();
+    const second = randomUUID();
+    the.watched.world.secrets('a', { 'signing-secret': 'half-written' });
+    await the.watched.look(5);
+    expect(the.watched.faults.map(({ ref }) => ref)).toEqual(['a']);
+    expect(hasCode(the.watched.faults[0]?.error, 'KEYS_INVALID')).toBe(true);
+    expect(the.watched.secretsTold()).toEqual([the.secret]);
+    the.watched.world.secrets('a', { 'signing-secret': second });
+    await the.watched.look(2);
+    expect(the.watched.secretsTold()).toEqual([the.secret, second]);
+    the.watched.world.secrets('a', { 'signing-secret': 'half-written' });
+    await the.watched.look(2);
+    expect(the.watched.faults).toHaveLength(2);
+  });
+
+  it('reads again at the next look what could not be read once, though nothing about it seems to change', async () => {
+    await using watched = new Watched();
+    const secret = randomUUID();
+    watched.world.secrets('a', { 'signing-secret': secret });
+    // A link to itself can be neither looked at nor read: while it stands the folder looks as it does without it.
+    const link = join(watched.dir, 'a', 'encryption-key');
+    symlinkSync('encryption-key', link);
+    await watched.start();
+    await watched.look(2);
+    expect([watched.told, watched.faults.length]).toEqual([[], 1]);
+    unlinkSync(link);
+    await watched.look(1);
+    expect(watched.secretsTold()).toEqual([secret]);
+  });
+
+  it('keeps every key while the folder itself is away, says so once, and goes on when it is back', async () => {
+    await using the = await watchedOne();
+    const { watched, secret: first } = the;
+    renameSync(watched.dir, `${watched.dir}-away`);
+    await watched.look(3);
+    expect(watched.faults.map(({ ref }) => ref)).toEqual(['*']);
+    renameSync(`${watched.dir}-away`, watched.dir);
+    const second = randomUUID();
+    watched.world.secrets('a', { 'signing-secret': second });
+    await watched.look(2);
+    expect(watched.secretsTold()).toEqual([first, second]);
+  });
+
+  it('begins without the folder, which may be mounted later', async () => {
+    await using watched = new Watched();
+    rmSync(watched.dir, { recursive: true });
+    await watched.start();
+    expect(watched.faults).toHaveLength(1);
+    const secret = randomUUID();
+    watched.world.secrets('a', { 'signing-secret': secret });
+    await watched.look(2);
+    expect(watched.secretsTold()).toEqual([secret]);
+  });
+
+  it('tells nothing after it has stopped, which it may be asked for twice', async () => {
+    await using the = await watchedOne();
+    await Promise.all([the.watched.look(1), the.watched.stop()]);
+    await the.watched.stop();
+    expect(the.watched.told).toHaveLength(1);
+  });
+});
