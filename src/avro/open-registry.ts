@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import type { EnvReader, ValuesOf } from '../core/env.ts';
+import {
+  certificatesIn,
+  type NamedFile,
+  passwordIn,
+  type RenewalObserver,
+  renewedFrom,
+} from '../core/renewed-files.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import type { registrySettings } from './settings.ts';
 
@@ -8,16 +15,46 @@ type RegistrySettings = ValuesOf<typeof registrySettings>;
 
 const TIMEOUT_MS = 10_000;
 
-/** The registry that the settings name. */
-export function openRegistry({ url, username, passwordFile, caFile }: RegistrySettings): Registry {
-  const password = passwordFile === undefined ? undefined : readFileSync(passwordFile, 'utf8').trim();
-  return createRegistry({
-    url,
-    timeoutMs: TIMEOUT_MS,
-    ...(username !== undefined && password !== undefined && { auth: { username, password } }),
-    ...(caFile !== undefined && { agent: new Agent({ ca: readFileSync(caFile), keepAlive: true }) }),
+/**
+ * The registry that the settings name. Its client is made anew when the password's or the authority's file changes.
+ * @throws HooklineError CREDENTIALS_INVALID where one of them can't be used
+ */
+export function openRegistry(settings: RegistrySettings, observer: RenewalObserver): Registry {
+  const { url, username, passwordFile, caFile } = settings;
+  const password = named('SCHEMA_REGISTRY_PASSWORD_FILE', passwordFile);
+  const ca = named('SCHEMA_REGISTRY_CA_FILE', caFile);
+  const current = renewedFrom({
+    files: [...password, ...ca],
+    read: (path) => readFileSync(path),
+    observer,
+    make(contents) {
+      const passwords = password.map((file, n) => passwordIn(contents[n] as Buffer, file));
+      const authorities = ca.map((file, n) => certificatesIn(contents[password.length + n] as Buffer, file));
+      return createRegistry({
+        url,
+        timeoutMs: TIMEOUT_MS,
+        ...(username !== undefined &&
+          passwords[0] !== undefined && {
+            auth: { username, password: passwords[0] },
+          }),
+        // Kept alive no longer than a start takes: the one that takes its place leaves it to its end.
+        ...(authorities.length > 0 && {
+          agent: new Agent({ ca: authorities, keepAlive: true, timeout: TIMEOUT_MS }),
+        }),
+      });
+    },
   });
+  return {
+    idOf: (subject, schema) => current().idOf(subject, schema),
+    writerType: (id) => current().writerType(id),
+    isCompatible: (subject, schema) => current().isCompatible(subject, schema),
+    register: (subject, schema) => current().register(subject, schema),
+    subjects: () => current().subjects(),
+  };
 }
+
+const named = (variable: string, path: string | undefined): NamedFile[] =>
+  path === undefined ? [] : [{ variable, path }];
 
 /** What only several variables together show. */
 export function checkRegistrySettings(

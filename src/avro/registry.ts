@@ -4,6 +4,7 @@ import registryApi, {
   type SchemaRegistryAPIClientArgs,
 } from '@kafkajs/confluent-schema-registry/dist/api/index.js';
 import type { Type } from 'avsc';
+import { connectionFaultOf, explainFault, type OtherSide } from '../core/connection-fault.ts';
 import { HooklineError } from '../core/errors.ts';
 
 export type RegistryOptions = {
@@ -47,7 +48,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
   const { Subject, Schema } = registryApi.default(args);
   const ask = <T>(request: () => Promise<T>) =>
-    request().catch((error) => Promise.reject(classify(error, options.url)));
+    request().catch((error) => Promise.reject(classify(error, options)));
   const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
   return {
     idOf: (subject, schema) =>
@@ -94,8 +95,16 @@ function timeoutMiddleware(timeoutMs: number): Middleware {
   return () => ({ prepareRequest: async (next) => (await next()).enhance({ timeout: timeoutMs }) });
 }
 
+const REGISTRY: OtherSide = {
+  name: 'the schema registry',
+  address: 'SCHEMA_REGISTRY_URL',
+  ca: 'SCHEMA_REGISTRY_CA_FILE',
+  useTls: 'write https in SCHEMA_REGISTRY_URL',
+  useNoTls: 'write http in SCHEMA_REGISTRY_URL, or give the port that speaks TLS',
+};
+
 /** Where no answer came at all the client makes up a status 400: what isn't known here is the registry's absence. */
-function classify(error: unknown, url: string): HooklineError {
+function classify(error: unknown, { url, auth }: RegistryOptions): HooklineError {
   if (error instanceof HooklineError) return error;
   const { status, name, message } = error as RegistryFailure;
   // A registry says in JSON what it doesn't have; a bare 404 is the page of a proxy that has lost it.
@@ -103,10 +112,17 @@ function classify(error: unknown, url: string): HooklineError {
   if ((status === 404 && !isBare) || (status === undefined && name === 'ConfluentSchemaRegistryError')) {
     return new HooklineError('SCHEMA_NOT_REGISTERED', undefined, { cause: error });
   }
-  if (status === 401 || status === 403)
-    return new HooklineError('REGISTRY_REFUSED', undefined, { cause: error });
+  if (status === 401 || status === 403) {
+    const mend = auth
+      ? 'correct SCHEMA_REGISTRY_USERNAME, or the content of the file that SCHEMA_REGISTRY_PASSWORD_FILE names'
+      : 'set SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE';
+    return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, mend });
+  }
   if (status === 409 || status === 422)
     return new HooklineError('SCHEMA_INCOMPATIBLE', message, { cause: error });
   const why = message?.replace(/^.* - (Error, status 400: )?/, '');
-  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
+  const fault = connectionFaultOf(error);
+  if (!fault) return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
+  const { finding, mend } = explainFault(fault, REGISTRY);
+  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${finding}`, { cause: error, mend });
 }

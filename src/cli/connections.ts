@@ -2,6 +2,7 @@ import { checkRegistrySettings, openRegistry } from '../avro/open-registry.ts';
 import type { Registry } from '../avro/registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { envReader } from '../core/env.ts';
+import { certificateEnd } from '../crypto/certificate.ts';
 import { newId } from '../crypto/new-id.ts';
 import { type KafkaAccess, openKafka } from '../kafka/open-kafka.ts';
 import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
@@ -24,22 +25,28 @@ export function loadCliConfig({ source }: Shell) {
 /** For commands that ask the registry alone. */
 export function loadRegistryConfig({ source }: Shell) {
   const reader = envReader(source);
-  return reader.done({
+  const config = {
     topics: reader.read(topicSettings),
     registry: reader.read(registrySettings),
     schemas: reader.read(schemaSettings),
-  });
+  };
+  checkRegistrySettings(config.registry, reader);
+  return reader.done(config);
 }
+
+/** A command is over before anyone would want to be told of renewed files. */
+const UNTOLD = { renewed() {}, unusable() {} };
 
 export type CliConfig = ReturnType<typeof loadCliConfig>;
 
 export function connectKafka(config: Pick<CliConfig, 'kafka'>): KafkaAccess {
   // The client's own words would stand between the lines of the answer; failures come as errors all the same.
-  return openKafka(config.kafka, 'hookline-cli', () => {});
+  const log = () => {};
+  return openKafka({ settings: config.kafka, files: UNTOLD, certificateEnd, clientId: 'hookline-cli', log });
 }
 
 export const connectRegistry = (config: Pick<CliConfig, 'registry'>): Registry =>
-  openRegistry(config.registry);
+  openRegistry(config.registry, UNTOLD);
 
 /** A consumer group that nobody else has. */
 export const ownGroup = (): string => `hookline-cli-${newId()}`;

@@ -5,7 +5,7 @@ import { examineKafka } from './doctor/examine-kafka.ts';
 import { examineProvider } from './doctor/examine-provider.ts';
 import { examineRegistry } from './doctor/examine-registry.ts';
 import { examineSecrets } from './doctor/examine-secrets.ts';
-import { type Examination, type Finding, fault, inWords } from './doctor/finding.ts';
+import { type Examination, type Finding, failure, fault } from './doctor/finding.ts';
 import { printRows } from './print-rows.ts';
 import type { ExitCode, Run, Shell } from './shell.ts';
 
@@ -43,7 +43,7 @@ async function orFault(name: string, look: Examination, shell: Shell): Promise<F
   try {
     return await look(shell);
   } catch (error) {
-    if (!(error instanceof ConfigError)) return [fault(name, inWords(error), 'see the finding')];
+    if (!(error instanceof ConfigError)) return [failure(name, error, 'see the finding')];
     return error.faults.map((finding) => fault('configuration', finding, 'set the variable'));
   }
 }

@@ -5,6 +5,7 @@ import { createRecordReader } from '../avro/record-reader.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import { certificateEnd } from '../crypto/certificate.ts';
 import { newId } from '../crypto/new-id.ts';
 import { checkTopics } from '../kafka/check-topics.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
@@ -12,7 +13,7 @@ import { Publisher } from '../kafka/publisher.ts';
 import { subscribe } from '../kafka/subscriber.ts';
 import { openProvider } from '../provider/open-provider.ts';
 import { startAdminServer } from '../runtime/admin-server.ts';
-import { clientLog, createLogger } from '../runtime/logger.ts';
+import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { nodeSource } from '../runtime/node-source.ts';
 import { createProbes } from '../runtime/probes.ts';
@@ -35,6 +36,14 @@ const config = configOrExit(() => loadControlConfig(nodeSource(process.env)));
 const schemas = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
 const sealingKeys = configOrExit(() => readSealingKeys(config.control.sealingKeyFile));
 const logger = createLogger({ name: 'hookline-control', level: config.runtime.logLevel });
+const files = filesLog(logger);
+const registry = configOrExit(() => openRegistry(config.registry, files));
+const kafka = configOrExit(() =>
+  openKafka({
+    ...{ settings: config.kafka, files, certificateEnd },
+    ...{ clientId: 'hookline-control', log: clientLog(logger) },
+  }),
+);
 
 await runProcess({
   logger,
@@ -50,11 +59,9 @@ await runProcess({
     const observe = observeControl({ logger, metrics });
 
     const gate = createStartGate({ logger, probes, stopping: parts.stopping });
-    const registry = openRegistry(config.registry);
     const ids = await gate.pass('the schema registry', () =>
       resolveSchemaIds(registry, prefix, Object.values(schemas)),
     );
-    const kafka = openKafka(config.kafka, 'hookline-control', clientLog(logger));
     const own = [OWN_TOPICS.results, OWN_TOPICS.subscriptions, OWN_TOPICS.deadLetter].map(named);
     await gate.pass('topics', () => checkTopics(kafka.client, [...config.commandTopics, ...own]));
 
@@ -111,6 +118,7 @@ await runProcess({
         topics: config.commandTopics,
         handle: (record, signal) => runCommand(record, control, signal),
         onError: observe.failed,
+        onRefused: observe.refused,
         onFatal: parts.fail,
       }),
     );

@@ -23,6 +23,7 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         'command could not be brought to an end, it comes again',
       );
     },
+    refused: (err: unknown) => logger.warn({ err }, 'the brokers refuse the credentials, trying again'),
     unreadable: (err: unknown, at: string) =>
       logger.error({ err, at }, 'record can not be read, passed over'),
     awaited: (err: unknown, at: string) => logger.warn({ err, at }, 'record waits for the schema registry'),

@@ -181,6 +181,10 @@ export const ERRORS = {
     result: 'FAILED',
     text: "the payment service's answer does not have the dialect's shape",
   },
+  // The way to the brokers
+  KAFKA_UNAVAILABLE: { status: null, retryable: true, text: 'the brokers can not be reached' },
+  KAFKA_REFUSED: { status: null, retryable: false, text: "the brokers refuse Hookline's credentials" },
+  CREDENTIALS_INVALID: { status: null, retryable: false, text: 'a credentials file can not be used' },
   // Start-up
   SCHEMA_INVALID: { status: null, retryable: false, text: 'a schema file is at fault' },
   SCHEMA_NOT_REGISTERED: {
@@ -214,14 +218,20 @@ export class HooklineError extends Error {
   readonly detail: string | undefined;
   /** The topic concerned, where there is one. */
   readonly topic: string | undefined;
-  constructor(code: ErrorCode, detail?: string, options: { cause?: unknown; topic?: string } = {}) {
-    super(detail === undefined ? ERRORS[code].text : `${ERRORS[code].text} (${detail})`, {
-      cause: options.cause,
-    });
+  /** What an operator does about it, where that is known. The message ends with it. */
+  readonly mend: string | undefined;
+  constructor(
+    code: ErrorCode,
+    detail?: string,
+    options: { cause?: unknown; topic?: string; mend?: string } = {},
+  ) {
+    const text = detail === undefined ? ERRORS[code].text : `${ERRORS[code].text} (${detail})`;
+    super(options.mend === undefined ? text : `${text}: ${options.mend}`, { cause: options.cause });
     this.name = 'HooklineError';
     this.code = code;
     this.detail = detail;
     this.topic = options.topic;
+    this.mend = options.mend;
   }
   get status(): number | null {
     return ERRORS[this.code].status;

@@ -6,13 +6,14 @@ import { createRecordReader } from '../avro/record-reader.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import { certificateEnd } from '../crypto/certificate.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { checkTopics } from '../kafka/check-topics.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/publisher.ts';
 import { createTopicLimits } from '../kafka/topic-limits.ts';
 import { startAdminServer } from '../runtime/admin-server.ts';
-import { clientLog, createLogger } from '../runtime/logger.ts';
+import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { nodeSource } from '../runtime/node-source.ts';
 import { createProbes } from '../runtime/probes.ts';
@@ -38,6 +39,14 @@ const sealingKeys = configOrExit(() =>
   sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile),
 );
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
+const files = filesLog(logger);
+const registry = configOrExit(() => openRegistry(config.registry, files));
+const kafka = configOrExit(() =>
+  openKafka({
+    ...{ settings: config.kafka, files, certificateEnd },
+    ...{ clientId: 'hookline-ingress', log: clientLog(logger) },
+  }),
+);
 
 await runProcess({
   logger,
@@ -54,12 +63,10 @@ await runProcess({
     const spool = await openSpool(config.spool, parts.fail);
     if (spool) parts.add('spool', { stop: () => spool.close() });
     const gate = createStartGate({ logger, probes, stopping: parts.stopping });
-    const registry = openRegistry(config.registry);
     const ids = await gate.pass('the schema registry', () =>
       resolveSchemaIds(registry, topics.prefix, [...events.all, commands.subscription]),
     );
     const routes = createEventRoutes(events, topics.prefix, ids);
-    const kafka = openKafka(config.kafka, 'hookline-ingress', clientLog(logger));
     const eventTopics = [...routes.all.map((route) => route.topic), named(OWN_TOPICS.deadLetter)];
     await gate.pass('topics', () =>
       checkTopics(kafka.client, [...eventTopics, named(OWN_TOPICS.subscriptions)]),

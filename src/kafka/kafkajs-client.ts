@@ -1,6 +1,9 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import type { KafkaConnection } from './connection.ts';
+import { explainRefusal } from './explain-refusal.ts';
+import { explaining } from './explaining.ts';
+import { createSockets } from './kafkajs-sockets.ts';
 
 /**
  * Where the client's own words go. It calls an error what it then retries: what matters comes out of it as a rejected
@@ -9,7 +12,7 @@ import type { KafkaConnection } from './connection.ts';
 export type ClientLog = (message: string, fields: object) => void;
 
 /** The client that consumes and administers. */
-export type KafkaClient = kafkajs.Kafka;
+export type KafkaClient = Pick<kafkajs.Kafka, 'admin' | 'consumer'>;
 
 /** Retries of one request inside the client: 0.1, 0.2, 0.4, 0.8, 1 s; what takes longer is judged by its caller. */
 const RETRY = { initialRetryTime: 100, factor: 0, multiplier: 2, maxRetryTime: 1_000, retries: 5 };
@@ -24,10 +27,11 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     compress: async (encoder: { buffer: Buffer }) => zstdCompressSync(encoder.buffer),
     decompress: async (buffer: Buffer) => zstdDecompressSync(buffer),
   });
-  return new kafkajs.Kafka({
+  const client = new kafkajs.Kafka({
     clientId,
     brokers: [...connection.brokers],
-    ...(connection.tls && { ssl: connection.tls }),
+    ssl: connection.tls !== undefined,
+    socketFactory: createSockets(connection),
     ...(connection.sasl && { sasl: toSasl(connection.sasl) }),
     connectionTimeout: 2_000,
     authenticationTimeout: 5_000,
@@ -37,19 +41,32 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     logLevel: kafkajs.logLevel.INFO,
     logCreator: () => (entry) => log(entry.log.message, { namespace: entry.namespace }),
   });
+  const explain = (error: unknown, neverAnswered: boolean) =>
+    explainRefusal(error, connection, { neverAnswered });
+  return {
+    admin: (config) => explaining(client.admin(config), explain),
+    consumer: (config) => explaining(client.consumer(config), explain),
+  };
 }
 
+/** It looks at these with each authentication: the password is asked for then. */
 function toSasl({
   mechanism,
   username,
   password,
 }: NonNullable<KafkaConnection['sasl']>): kafkajs.SASLOptions {
+  const credentials = {
+    username,
+    get password() {
+      return password();
+    },
+  };
   switch (mechanism) {
     case 'PLAIN':
-      return { mechanism: 'plain', username, password };
+      return Object.assign(credentials, { mechanism: 'plain' as const });
     case 'SCRAM-SHA-256':
-      return { mechanism: 'scram-sha-256', username, password };
+      return Object.assign(credentials, { mechanism: 'scram-sha-256' as const });
     case 'SCRAM-SHA-512':
-      return { mechanism: 'scram-sha-512', username, password };
+      return Object.assign(credentials, { mechanism: 'scram-sha-512' as const });
   }
 }

@@ -1,7 +1,6 @@
-import { readConnection } from './connection.ts';
+import { type ConnectionParts, openConnection } from './connection.ts';
 import { type ClientLog, createKafkajs, type KafkaClient } from './kafkajs-client.ts';
 import { openProducerSession, type ProducerSession } from './producer-session.ts';
-import type { KafkaSettings } from './settings.ts';
 
 /** The two ways to one cluster: kafkajs consumes and administers, sessions produce. */
 export type KafkaAccess = {
@@ -9,9 +8,14 @@ export type KafkaAccess = {
   readonly openSession: (rotation: number) => ProducerSession;
 };
 
-export function openKafka(settings: KafkaSettings, clientId: string, log: ClientLog): KafkaAccess {
+/** @throws HooklineError CREDENTIALS_INVALID where a certificate, key or password file can't be used */
+export function openKafka(
+  parts: ConnectionParts & { readonly clientId: string; readonly log: ClientLog },
+): KafkaAccess {
+  const { clientId, log } = parts;
+  const connection = openConnection(parts);
   return {
-    client: createKafkajs(readConnection(settings), clientId, log),
-    openSession: (rotation) => openProducerSession(readConnection(settings), clientId, rotation),
+    client: createKafkajs(connection, clientId, log),
+    openSession: (rotation) => openProducerSession(connection, clientId, rotation),
   };
 }

@@ -1,6 +1,9 @@
+import { isIP } from 'node:net';
 import { Producer } from '@platformatic/kafka';
+import { HooklineError } from '../core/errors.ts';
 import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { KafkaConnection } from './connection.ts';
+import { explainRefusal } from './explain-refusal.ts';
 
 /** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
 export type WireRecord = {
@@ -46,7 +49,7 @@ export function openProducerSession(
   const producer = new Producer({
     clientId,
     bootstrapBrokers: [...brokers.slice(turn), ...brokers.slice(0, turn)],
-    ...(tls && { tls }),
+    ...(tls && { tls: liveTls(tls), tlsServerName: canNameServers(brokers) }),
     ...(sasl && { sasl }),
     idempotent: false,
     timeout: REQUEST_TIMEOUT_MS,
@@ -58,6 +61,8 @@ export function openProducerSession(
     repeatOnStaleMetadata: false,
     maxInflights: 100,
   });
+  const lastFault = watchConnections(producer);
+  let neverAnswered = true;
   // Set when a broker's answer shows that the metadata is old. Not cleared there and then: a send of another lane
   // would fetch it between its check and its write.
   let stale = false;
@@ -69,6 +74,7 @@ export function openProducerSession(
       forceUpdate,
       metadataMaxAge: METADATA_CHECK_AGE_MS,
     });
+    neverAnswered = false;
     const found = metadata.topics.get(topic);
     if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
     return found;
@@ -103,9 +109,17 @@ export function openProducerSession(
     if (leaderless >= 0) throw new AttemptError('retry', `${topic}[${leaderless}] has no leader`);
     return partitionsCount;
   };
+  const explained = (failure: AttemptError): AttemptError => {
+    if (failure.outcome !== 'doubt') return failure;
+    const cause = new AggregateError([failure, lastFault()]);
+    const explanation = explainRefusal(cause, connection, { neverAnswered });
+    return explanation instanceof HooklineError
+      ? new AttemptError('doubt', explanation.message, { cause: failure })
+      : failure;
+  };
   const judged = <T>(attempt: Promise<T>): Promise<T> =>
     attempt.catch((error: unknown) => {
-      const judgement = toAttemptError(error);
+      const judgement = explained(toAttemptError(error));
       // A leader moved, or the topic is new: the next attempt over this client asks afresh.
       if (judgement.outcome === 'retry') stale = true;
       throw judgement;
@@ -115,6 +129,31 @@ export function openProducerSession(
     send: (topic, partition, partitions, records) => judged(send(topic, partition, partitions, records)),
     cut: () => cutProducer(producer),
   };
+}
+
+/** The client takes these options apart for each connection, and so gets the certificates as they are then. */
+const liveTls = (tls: NonNullable<KafkaConnection['tls']>) => ({
+  get secureContext() {
+    return tls().context;
+  },
+});
+
+/** Clusters behind one address are told apart by the name that is asked for; an address is no name (RFC 6066). */
+const canNameServers = (brokers: readonly string[]) =>
+  !brokers.some((broker) => isIP(broker.split(':')[0] ?? '') !== 0);
+
+/**
+ * Gives what befell a connection last. A refusal of our certificate comes after the connection is made, and a request
+ * then hears no more than that it was closed. An error that nobody listens for would end the process.
+ */
+function watchConnections(producer: Producer): () => unknown {
+  let last: unknown;
+  producer.connections.on('connecting', ({ connection }) => {
+    connection.on('error', (error) => {
+      last = error;
+    });
+  });
+  return () => last;
 }
 
 function toMessage(topic: string, partition: number, { key, value, headers, timestamp }: WireRecord) {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type kafkajs from 'kafkajs';
+import { isRefusal } from './explain-refusal.ts';
 import { type IncomingRecord, toIncomingRecord } from './incoming-record.ts';
 import type { KafkaClient } from './kafkajs-client.ts';
 
@@ -21,6 +22,8 @@ export type SubscriberParts = {
    */
   readonly handle: (record: IncomingRecord, signal: AbortSignal) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
+  /** The brokers refuse the credentials, as the files hold them now: they are tried again. */
+  readonly onRefused: (error: unknown) => void;
   /** The consumer has ended for good: only a new process reads on. */
   readonly onFatal: (error: Error) => void;
 };
@@ -29,10 +32,56 @@ const HEARTBEAT_EVERY_MS = 3_000;
 const PARTITIONS_AT_ONCE = 16;
 /** Before a record that failed is fetched again. */
 const AGAIN_AFTER_MS = 500;
+/** Before credentials that were refused are tried again. */
+const REJOIN_AFTER_MS = 2_000;
 /** Handlers under way are waited for so long. */
 const DISCONNECT_MS = 15_000;
 
 export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let heardAt = performance.now();
+  const heard = () => {
+    heardAt = performance.now();
+  };
+  /** kafkajs gives up for good where credentials are refused. They may have been changed here and there since. */
+  const onEnd = async (error: Error) => {
+    if (!isRefusal(error)) return parts.onFatal(error);
+    for (let refusal: unknown = error; refusal !== null && !signal.aborted; ) {
+      heard();
+      parts.onRefused(refusal);
+      await sleep(REJOIN_AFTER_MS, undefined, { signal }).catch(() => {});
+      refusal = await join().then(
+        () => null,
+        (again) => again,
+      );
+    }
+  };
+  const join = async () => {
+    consumer = await openConsumer(parts, { heard, onEnd, signal });
+    if (signal.aborted) await consumer.disconnect();
+  };
+  let consumer = await openConsumer(parts, { heard, onEnd, signal });
+  return {
+    silentFor: () => performance.now() - heardAt,
+    async stop() {
+      stopping.abort();
+      // A consumer whose brokers are away may never come to the end of its disconnecting.
+      await Promise.race([consumer.disconnect(), sleep(DISCONNECT_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+type Life = {
+  readonly heard: () => void;
+  readonly onEnd: (error: Error) => Promise<void>;
+  readonly signal: AbortSignal;
+};
+
+async function openConsumer(
+  parts: SubscriberParts,
+  { heard, onEnd, signal }: Life,
+): Promise<kafkajs.Consumer> {
   const consumer = parts.kafka.consumer({
     groupId: parts.groupId,
     allowAutoTopicCreation: false,
@@ -42,40 +91,33 @@ export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
     maxWaitTimeInMs: 500,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => true },
   });
-  let heardAt = performance.now();
-  const heard = () => {
-    heardAt = performance.now();
-  };
   for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const)
     consumer.on(consumer.events[event], heard);
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) parts.onFatal(payload.error);
+    if (!payload.restart) void onEnd(payload.error);
   });
-  const stopping = new AbortController();
-  await consumer.connect();
-  await consumer.subscribe({ topics: [...parts.topics], fromBeginning: true });
-  await consumer.run({
-    autoCommit: false,
-    eachBatchAutoResolve: false,
-    partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-    // Nothing may escape from here: a RangeError would end the consumer for good, the process staying alive and green.
-    eachBatch: async (payload) => {
-      const beat = setInterval(() => void payload.heartbeat().catch(() => {}), HEARTBEAT_EVERY_MS);
-      try {
-        await handleBatch(payload, consumer, parts, stopping.signal);
-      } finally {
-        clearInterval(beat);
-      }
-    },
-  });
-  return {
-    silentFor: () => performance.now() - heardAt,
-    async stop() {
-      stopping.abort();
-      // A consumer whose brokers are away may never come to the end of its disconnecting.
-      await Promise.race([consumer.disconnect(), sleep(DISCONNECT_MS, undefined, { ref: false })]);
-    },
-  };
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...parts.topics], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
+      // Nothing may escape from here: a RangeError would end the consumer for good, the process staying alive and green.
+      eachBatch: async (payload) => {
+        const beat = setInterval(() => void payload.heartbeat().catch(() => {}), HEARTBEAT_EVERY_MS);
+        try {
+          await handleBatch(payload, consumer, parts, signal);
+        } finally {
+          clearInterval(beat);
+        }
+      },
+    });
+  } catch (error) {
+    await consumer.disconnect().catch(() => {});
+    throw error;
+  }
+  return consumer;
 }
 
 /** Ends early where a record failed or could not be committed: it is fetched again, by whoever then has the partition. */

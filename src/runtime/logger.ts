@@ -32,3 +32,13 @@ export function createLogger(options: {
 export function clientLog(logger: Logger) {
   return (message: string, fields: object) => logger.debug(fields, message);
 }
+
+/** What becomes of certificate and password files that change while a process runs. */
+export function filesLog(logger: Logger) {
+  return {
+    renewed: (files: readonly { variable: string; path: string }[]) =>
+      logger.info({ files: files.map(({ variable }) => variable) }, 'changed files taken up'),
+    unusable: (err: Error) =>
+      logger.error({ err }, 'changed files can not be used, what was read before stays'),
+  };
+}

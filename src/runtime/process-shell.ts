@@ -106,7 +106,8 @@ export async function runProcess(options: {
 
 /** Failures that only another configuration mends. */
 const exitCodeOf = (error: unknown) =>
-  error instanceof ConfigError || hasCode(error, 'SCHEMA_INVALID', 'SEALING_KEY_INVALID')
+  error instanceof ConfigError ||
+  hasCode(error, 'SCHEMA_INVALID', 'SEALING_KEY_INVALID', 'CREDENTIALS_INVALID')
     ? CONFIG_EXIT_CODE
     : 1;
 

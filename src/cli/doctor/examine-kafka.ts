@@ -5,7 +5,7 @@ import { topicSpecs } from '../../kafka/topic-specs.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/topics.ts';
 import { commandTopicSettings, maxBodySettings } from '../cli-settings.ts';
 import { connectKafka, loadCliConfig, withAdmin } from '../connections.ts';
-import { type Examination, type Finding, fault, inWords, ok, warning } from './finding.ts';
+import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
 
 /** Whether brokers answer, and whether the topics are as they should be. */
 export const examineKafka: Examination = async (shell) => {
@@ -34,7 +34,7 @@ export const examineKafka: Examination = async (shell) => {
     });
   } catch (error) {
     const mend = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';
-    return [fault('brokers', `${config.kafka.brokers.join(', ')}: ${inWords(error)}`, mend)];
+    return [failure('brokers', error, mend)];
   }
 };
 

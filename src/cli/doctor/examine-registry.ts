@@ -5,7 +5,7 @@ import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { hasCode } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/topics.ts';
 import { connectRegistry, loadRegistryConfig } from '../connections.ts';
-import { type Examination, type Finding, fault, inWords, ok } from './finding.ts';
+import { type Examination, type Finding, failure, fault, ok } from './finding.ts';
 
 /** Whether the registry answers, and has the schema of every topic. */
 export const examineRegistry: Examination = async (shell) => {
@@ -26,7 +26,7 @@ export const examineRegistry: Examination = async (shell) => {
     return findings;
   } catch (error) {
     const mend = 'check SCHEMA_REGISTRY_URL (its Confluent API), the network and the credentials';
-    return [fault('registry', `${config.registry.url}: ${inWords(error)}`, mend)];
+    return [failure('registry', error, mend)];
   }
 };
 

@@ -1,3 +1,4 @@
+import { HooklineError } from '../../core/errors.ts';
 import type { Shell } from '../shell.ts';
 
 /** One thing that was looked at. `mend` says what to do where it isn't as it should be. */
@@ -33,6 +34,13 @@ export const skipped = (check: string, finding: string): Finding => ({
   finding,
   mend: '',
 });
+
+/** What failed, with the mend that the error names, else the one given. */
+export function failure(check: string, error: unknown, mend: string): Finding {
+  if (!(error instanceof HooklineError) || error.mend === undefined)
+    return fault(check, inWords(error), mend);
+  return fault(check, error.message.slice(0, -`: ${error.mend}`.length), error.mend);
+}
 
 /** An error in one line, with its cause where that says more. */
 export function inWords(error: unknown): string {
