@@ -1,12 +1,17 @@
 import { join } from 'node:path';
+import type { ScramUser } from './kafka-jvm.ts';
 import { createKafkaNode, type KafkaNode } from './kafka-node.ts';
-import { kafkaProperties, planNodes } from './kafka-properties.ts';
+import { kafkaProperties, type Listener, planNodes } from './kafka-properties.ts';
 import type { Ports } from './plan-ports.ts';
 import type { Supervisor } from './supervise.ts';
 
 export type KafkaOptions = {
   /** Broker properties that are added to ours or replace them, the same for each node. */
   properties?: Readonly<Record<string, string | number | boolean>>;
+  /** Further listeners of a cluster of one node, each on a port of its own. Their keys and users come as properties. */
+  listeners?: readonly Listener[];
+  /** Users that the cluster knows from its beginning. */
+  scramUsers?: readonly ScramUser[];
   /** The ports that clients are told, node by node, where a proxy stands in front of the brokers. JVM only. */
   advertisedPorts?: readonly number[];
   /** The largest heap of each node in MiB. */
@@ -46,13 +51,15 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
       logDir: join(folder, 'data'),
       listenHost: '127.0.0.1',
       advertisedHost: '127.0.0.1',
+      listeners: input.listeners,
       overrides: input.properties,
     });
-    const { supervisor, java, heapMb } = input;
+    const { supervisor, java, heapMb, scramUsers } = input;
     return createKafkaNode({
       supervisor,
       java,
       heapMb,
+      scramUsers,
       plan,
       folder,
       properties,

@@ -9,11 +9,21 @@ const SHARED = ['-XX:+UseSerialGC', '-Dlog4j2.level=WARN'];
 /** Enough for a few 50 MB bodies at once in a node that copies them to two others. */
 export const DEFAULT_HEAP_MB = 768;
 
+export type ScramUser = { mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512'; name: string; password: string };
+
 /** Quick to start, since it runs for half a second: only the first compiler. */
-export const formatArgs = (classpath: string, properties: string): string[] => [
+export const formatArgs = (
+  classpath: string,
+  properties: string,
+  scramUsers: readonly ScramUser[] = [],
+): string[] => [
   ...SHARED,
   '-XX:TieredStopAtLevel=1',
   ...['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties],
+  ...scramUsers.flatMap(({ mechanism, name, password }) => [
+    '--add-scram',
+    `${mechanism}=[name=${name},password=${password}]`,
+  ]),
 ];
 
 export const serverArgs = (classpath: string, properties: string, heapMb = DEFAULT_HEAP_MB): string[] => [

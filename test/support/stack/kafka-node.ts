@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatArgs, serverArgs } from './kafka-jvm.ts';
+import { formatArgs, type ScramUser, serverArgs } from './kafka-jvm.ts';
 import type { NodePlan } from './kafka-properties.ts';
 import { lastLines, readLog, withLogTail } from './log-tail.ts';
 import { sendSignal } from './process-identity.ts';
@@ -38,6 +38,7 @@ export type NodeInput = {
   folder: string;
   properties: string;
   heapMb?: number | undefined;
+  scramUsers?: readonly ScramUser[] | undefined;
 };
 
 /** Kafka waits for a quorum before it closes: longer where there is none any more. */
@@ -69,7 +70,7 @@ export function createKafkaNode({
       mkdirSync(folder, { recursive: true });
       writeFileSync(propertiesFile, input.properties);
       const formatLog = join(folder, 'format.log');
-      const args = formatArgs(classpath, propertiesFile);
+      const args = formatArgs(classpath, propertiesFile, input.scramUsers);
       const { exited } = await supervisor.run({ command: java, args, logFile: formatLog });
       await waitUntil(`${name} isn't formatted`, async () => exited() !== null || '', waiting);
       if (exited()?.code === 0) return;

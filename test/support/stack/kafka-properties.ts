@@ -19,6 +19,13 @@ export const planNodes = (ports: Ports, advertisedPorts: readonly number[] = por
     controllerPort: ports.controller[i] as number,
   }));
 
+/** A listener beside the usual ones: how it speaks is told by Kafka's name for the protocol. */
+export type Listener = {
+  name: string;
+  port: number;
+  protocol: 'SSL' | 'SASL_SSL' | 'SASL_PLAINTEXT';
+};
+
 export type PropertiesInput = {
   node: NodePlan;
   nodes: readonly NodePlan[];
@@ -26,6 +33,7 @@ export type PropertiesInput = {
   /** The address that clients' connections come in at, and the one that they are told. */
   listenHost: string;
   advertisedHost: string;
+  listeners?: readonly Listener[] | undefined;
   overrides?: Readonly<Record<string, string | number | boolean>> | undefined;
 };
 
@@ -36,6 +44,8 @@ const LARGEST_BATCH = 84 * MIB;
 /** The `server.properties` of a node that is broker and controller at once. */
 export function kafkaProperties({ node, nodes, ...input }: PropertiesInput): string {
   const copies = Math.min(3, nodes.length);
+  const { listeners = [] } = input;
+  const further = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
   const properties = {
     'process.roles': 'broker,controller',
     'node.id': node.id,
@@ -43,15 +53,20 @@ export function kafkaProperties({ node, nodes, ...input }: PropertiesInput): str
     'controller.quorum.voters': nodes.map((one) => `${one.id}@127.0.0.1:${one.controllerPort}`).join(','),
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'INTERNAL',
-    'listener.security.protocol.map': 'CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'listener.security.protocol.map': [
+      'CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
+      ...listeners.map(({ name, protocol }) => `${name}:${protocol}`),
+    ].join(','),
     listeners: [
       `CLIENT://${input.listenHost}:${node.port}`,
       `INTERNAL://127.0.0.1:${node.internalPort}`,
       `CONTROLLER://127.0.0.1:${node.controllerPort}`,
+      ...further,
     ].join(','),
     'advertised.listeners': [
       `CLIENT://${input.advertisedHost}:${node.advertisedPort}`,
       `INTERNAL://127.0.0.1:${node.internalPort}`,
+      ...further,
     ].join(','),
     'log.dirs': input.logDir,
     'auto.create.topics.enable': false,
