@@ -19,7 +19,9 @@ let kafka: KafkaAccess;
 beforeAll(async () => {
   env = { KAFKA_BROKERS: inject('brokers').join(',') };
   const reader = envReader(nodeSource(env));
-  kafka = openKafka(reader.done(reader.read(kafkaSettings)), 'test', () => {});
+  const settings = reader.done(reader.read(kafkaSettings));
+  const files = { renewed() {}, unusable() {} };
+  kafka = openKafka({ settings, files, certificateEnd: () => new Date(), clientId: 'test', log() {} });
   const admin = testKafka(env).admin();
   await admin.connect();
   await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
