@@ -9,11 +9,13 @@ import { type Authority, type Identity, makeAuthority } from './certificates.ts'
 
 export const USER = 'hookline';
 export const PASSWORD = 'correct-horse-battery';
+/** A user apart, whose password is changed. */
+export const CHANGING_USER = 'changing';
 export const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 export type Mechanism = (typeof MECHANISMS)[number];
 
 /** After so long a connection with SASL must prove itself anew: a changed password is then asked for. */
-export const SASL_SESSION_MS = 13_000;
+export const SASL_SESSION_MS = 12_000;
 
 const LISTENERS = {
   /** Demands a client certificate. */
@@ -36,9 +38,13 @@ export type SecureKafka = AsyncDisposable & {
   readonly dir: string;
   readonly authority: Authority;
   readonly stranger: Authority;
+  readonly server: Identity;
   readonly client: Identity;
   readonly expiredClient: Identity;
+  /** Of the stranger. */
+  readonly strangeClient: Identity;
   broker(listener: ListenerName): string;
+  speaksTls(listener: ListenerName): boolean;
 };
 
 export async function startSecureKafka(): Promise<SecureKafka> {
@@ -70,11 +76,13 @@ export async function startSecureKafka(): Promise<SecureKafka> {
     ),
     ...under('SESSIONS', { 'connections.max.reauth.ms': SASL_SESSION_MS }),
   };
-  const scramUsers = (['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const).map((mechanism) => ({
-    mechanism,
-    name: USER,
-    password: PASSWORD,
-  }));
+  const scramUsers = [USER, CHANGING_USER].flatMap((name) =>
+    (['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const).map((mechanism) => ({
+      mechanism,
+      name,
+      password: PASSWORD,
+    })),
+  );
   const stack = await startStack({
     env: { ...process.env, HOOKLINE_STACK: 'jvm' },
     withRegistry: false,
@@ -85,8 +93,11 @@ export async function startSecureKafka(): Promise<SecureKafka> {
     dir,
     authority,
     stranger,
+    server,
     client: authority.issue('client', here),
+    strangeClient: stranger.issue('strange-client', here),
     expiredClient: authority.issue('expired-client', here, -1),
+    speaksTls: (name) => LISTENERS[name].endsWith('SSL'),
     broker: (name) => `127.0.0.1:${ports[names.indexOf(name)]}`,
     async [Symbol.asyncDispose]() {
       await stack.stop();

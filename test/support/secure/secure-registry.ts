@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request as ask } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Identity } from './certificates.ts';
+
+/** A registry behind TLS and basic authentication, as a proxy in front of the real one makes it. */
+export type SecureRegistry = AsyncDisposable & {
+  readonly url: string;
+  /** Who may ask, from now on. */
+  allow(user: string, password: string): void;
+  /** Shows another certificate to whoever connects from now on, and closes the connections that are open. */
+  show(identity: Identity): void;
+};
+
+export async function startSecureRegistry(registryUrl: string, identity: Identity): Promise<SecureRegistry> {
+  const behind = new URL(registryUrl);
+  let authorization = '';
+  const server = createServer(pemOf(identity), (request, response) => {
+    if (request.headers.authorization !== authorization) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="registry"' }).end();
+      return;
+    }
+    const { method, headers } = request;
+    const asked = ask(new URL(request.url ?? '/', behind), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    asked.on('error', () => response.destroy());
+    request.pipe(asked);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://127.0.0.1:${port}${behind.pathname}`,
+    allow(user, password) {
+      authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    },
+    show(other) {
+      server.setSecureContext(pemOf(other));
+      server.closeAllConnections();
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const pemOf = ({ certFile, keyFile }: Identity) => ({
+  cert: readFileSync(certFile),
+  key: readFileSync(keyFile),
+});

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { cli } from '../cli.ts';
+import { postSigned } from '../sign.ts';
+import { World } from '../world.ts';
+import {
+  type ListenerName,
+  type Mechanism,
+  PASSWORD,
+  type SecureKafka,
+  startSecureKafka,
+  USER,
+} from './secure-kafka.ts';
+import { type SecureRegistry, startSecureRegistry } from './secure-registry.ts';
+
+type Env = Record<string, string | undefined>;
+
+const REF = 'ledger-eu';
+
+/** Brokers and a registry that demand credentials, with topics and schemas there, and a subscription's keys. */
+export class SecureWorld implements AsyncDisposable {
+  readonly kafka: SecureKafka;
+  readonly registry: SecureRegistry;
+  readonly world: World;
+  readonly keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
+
+  private constructor(kafka: SecureKafka, registry: SecureRegistry, world: World) {
+    this.kafka = kafka;
+    this.registry = registry;
+    this.world = world;
+  }
+
+  static async make(registryUrl: string): Promise<SecureWorld> {
+    const kafka = await startSecureKafka();
+    const registry = await startSecureRegistry(registryUrl, kafka.server);
+    registry.allow(USER, PASSWORD);
+    const world = await World.make({ brokers: kafka.stack.brokers, registryUrl });
+    const secure = new SecureWorld(kafka, registry, world);
+    const { subscriptionId, signingSecret } = secure.keys;
+    world.secrets(REF, { 'subscription-id': subscriptionId, 'signing-secret': signingSecret });
+    Object.assign(world.env, secure.registryEnv());
+    return secure;
+  }
+
+  /** A file with a password of its own for each caller. */
+  password(text: string): string {
+    return this.world.file(`password-${randomUUID()}`, `${text}\n`);
+  }
+
+  /** What leads to a listener; `env` adds to it or replaces it. */
+  env(listener: ListenerName, env: Env = {}): Env {
+    const { caFile } = this.kafka.authority;
+    const tls = this.kafka.speaksTls(listener) ? { KAFKA_SSL: 'true', KAFKA_CA_FILE: caFile } : {};
+    return { ...this.world.env, KAFKA_BROKERS: this.kafka.broker(listener), ...tls, ...env };
+  }
+
+  sasl(mechanism: Mechanism, username = USER, passwordFile = this.password(PASSWORD)): Env {
+    return { KAFKA_SASL_MECHANISM: mechanism, KAFKA_USERNAME: username, KAFKA_PASSWORD_FILE: passwordFile };
+  }
+
+  certificate({ certFile, keyFile } = this.kafka.client): Env {
+    return { KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile };
+  }
+
+  registryEnv(): Env {
+    return {
+      SCHEMA_REGISTRY_URL: this.registry.url,
+      SCHEMA_REGISTRY_USERNAME: USER,
+      SCHEMA_REGISTRY_PASSWORD_FILE: this.password(PASSWORD),
+      SCHEMA_REGISTRY_CA_FILE: this.kafka.authority.caFile,
+    };
+  }
+
+  /** Posts an event of a new entity to an ingress, and gives its answer. */
+  async post(ingressUrl: string, entityId: string = randomUUID()) {
+    const body = JSON.stringify({ type: 'payment-status', entityId });
+    return { entityId, ...(await postSigned(`${ingressUrl}/webhooks/${REF}`, this.keys, body)) };
+  }
+
+  /** The entity's first record, read by `hookline tail`. */
+  async tail(env: Env, entityId: string) {
+    const options = ['--from-beginning', '--limit', '1', '--key', entityId, '--json'];
+    const { exitCode, out, notes } = await cli(env, 'tail', 'payment-status', ...options);
+    if (exitCode !== 0) throw new Error(notes);
+    return JSON.parse(out) as { value: { entityId: string } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.world[Symbol.asyncDispose]();
+    await this.registry[Symbol.asyncDispose]();
+    await this.kafka[Symbol.asyncDispose]();
+  }
+}
+
+export type Finding = { check: string; state: string; finding: string; mend: string };
+
+/** What `hookline doctor` finds. */
+export async function findings(env: Env): Promise<Finding[]> {
+  return JSON.parse((await cli(env, 'doctor', '--json')).out);
+}
+
+export async function readiness(adminUrl: string) {
+  const response = await fetch(`${adminUrl}/readyz`);
+  const { reasons } = (await response.json()) as { reasons: Record<string, string> };
+  return { status: response.status, reasons: Object.values(reasons).join(' ') };
+}
