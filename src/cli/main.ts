@@ -10,6 +10,7 @@ process.once('SIGINT', () => controller.abort());
 const exitCode = await runCli(process.argv.slice(2), {
   source: nodeSource(process.env),
   print: (line) => process.stdout.write(`${line}\n`),
+  write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
   note: (line) => process.stderr.write(`${line}\n`),
   signal: controller.signal,
 });

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/env.ts';
 import { HooklineError } from '../core/errors.ts';
 import { addCommandCommand } from './command-command.ts';
+import { addDlqCommand } from './dlq-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
@@ -47,6 +48,7 @@ function createProgram(shell: Shell, run: Run): Command {
   addSchemasCommand(program, shell, run);
   addCommandCommand(program, shell, run);
   addTailCommand(program, shell, run);
+  addDlqCommand(program, shell, run);
   addDoctorCommand(program, shell, run);
   addTriggerCommand(program, shell, run);
   return program;

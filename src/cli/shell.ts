@@ -5,6 +5,8 @@ export type Shell = {
   readonly source: EnvSource;
   /** A line on standard output: results. */
   readonly print: (line: string) => void;
+  /** Bytes on standard output, as they are. Resolves when they are written. */
+  readonly write: (bytes: Buffer) => Promise<void>;
   /** A line on standard error: progress and advice, which a pipe doesn't want. */
   readonly note: (line: string) => void;
   /** Aborted by Ctrl-C. */

@@ -40,7 +40,8 @@ export type ControlRecords = {
   storeSubscription(ref: string, record: SubscriptionRecord | null, signal: AbortSignal): Promise<void>;
   storeDeadLetter(
     record: IncomingRecord,
-    reason: { code: string; message: string },
+    /** `commandId` where it could be read that far: it gets its result under it. */
+    about: { reason: { code: string; message: string }; commandId: string | null },
     signal: AbortSignal,
   ): Promise<void>;
 };

@@ -45,7 +45,7 @@ export function createControlRecords(parts: {
       const value = record && encode(schemas.subscription, record);
       return store({ topic, key: Buffer.from(ref), value, headers }, signal);
     },
-    storeDeadLetter: ({ topic, partition, offset, key, value }, reason, signal) => {
+    storeDeadLetter: ({ topic, partition, offset, key, value }, { reason, commandId }, signal) => {
       const why = toHeaders({
         [NAMES.stage]: 'COMMAND',
         [NAMES.code]: reason.code,
@@ -54,6 +54,7 @@ export function createControlRecords(parts: {
         [NAMES.partition]: String(partition),
         [NAMES.offset]: String(offset),
         [NAMES.connector]: 'hookline',
+        [NAMES.commandId]: commandId ?? undefined,
       });
       const deadLetters = topicName(prefix, OWN_TOPICS.deadLetter);
       return store(

@@ -30,7 +30,7 @@ export async function runCommand(
   const earlier = commandId === null ? undefined : parts.finished.placeOf(commandId);
   // Its result was stored, and the commit was lost.
   if (earlier && isSamePlace(earlier, place)) return;
-  if (!read.ok) await parts.records.storeDeadLetter(record, read.reason, signal);
+  if (!read.ok) await parts.records.storeDeadLetter(record, read, signal);
   if (commandId === null) return;
   const result = read.ok
     ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, parts, signal)

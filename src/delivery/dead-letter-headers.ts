@@ -17,6 +17,15 @@ export const DEAD_LETTER_HEADERS = {
   eventId: 'hookline.event-id',
   part: 'hookline.part',
   parts: 'hookline.parts',
+  /** Of a command: it has its result, under this id. */
+  commandId: 'hookline.command-id',
+  /** On what a redrive stored, an event or a dead letter anew. */
+  redrivenAt: 'hookline.redriven-at',
+  redrivenFrom: 'hookline.redriven-from',
+  redriveCount: 'hookline.redrive-count',
+  /** On the marker that a redrive leaves behind: which dead letter it stored, and where. */
+  redriveOf: 'hookline.redrive-of',
+  redrivenTo: 'hookline.redriven-to',
   traceparent: 'traceparent',
 } as const;
 

@@ -101,6 +101,7 @@ describe('a reader of a topic', () => {
     await admin.fetchTopicOffsets(topic);
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '100' }] });
     expect(offsets(await read([[0, 90, 110]]), 0)).toEqual(count(100, 110));
+    expect(await read([[0, 50, 60]])).toEqual([]);
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '-1' }] });
     expect(await read([[0, 120, 130]])).toEqual([]);
     await admin.disconnect();

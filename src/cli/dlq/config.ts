@@ -1,0 +1,36 @@
+import { checkRegistrySettings } from '../../avro/open-registry.ts';
+import { registrySettings, schemaSettings } from '../../avro/settings.ts';
+import { envReader } from '../../core/env.ts';
+import { layoutSetting } from '../../delivery/settings.ts';
+import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../kafka/settings.ts';
+import { subscriptionSettings } from '../../subscriptions/settings.ts';
+import { commandTopicSettings } from '../cli-settings.ts';
+import type { Shell } from '../shell.ts';
+
+export type DlqConfig = ReturnType<typeof loadDlqConfig>;
+
+/** What a redrive needs: the variables of ingress that say how a delivery is opened and stored. */
+export function loadDlqConfig({ source }: Shell) {
+  const reader = envReader(source);
+  const topics = reader.read(topicSettings);
+  const config = {
+    kafka: reader.read(kafkaSettings),
+    topics,
+    registry: reader.read(registrySettings),
+    schemas: reader.read(schemaSettings),
+    subscriptions: reader.read(subscriptionSettings),
+    delivery: reader.read({ layout: layoutSetting }),
+    commands: reader.read(commandTopicSettings(topics.prefix)),
+  };
+  checkKafkaSettings(config.kafka, reader);
+  checkRegistrySettings(config.registry, reader);
+  return reader.done(config);
+}
+
+/** What looking at dead letters needs. */
+export function loadLookConfig({ source }: Shell) {
+  const reader = envReader(source);
+  const config = { kafka: reader.read(kafkaSettings), topics: reader.read(topicSettings) };
+  checkKafkaSettings(config.kafka, reader);
+  return reader.done(config);
+}

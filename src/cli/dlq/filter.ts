@@ -1,0 +1,97 @@
+import { parseInstant } from '../../core/instant.ts';
+import { type DeadLetter, parsePlace, placeText, stateOf } from '../../delivery/dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
+import { UsageError } from '../shell.ts';
+
+/** Which dead letters are meant: those that fulfil every condition. */
+export type LetterFilter = {
+  matches(letter: DeadLetter): boolean;
+  /** Whether a condition of this name was given. */
+  names(condition: string): boolean;
+};
+
+type Test = (letter: DeadLetter) => boolean;
+type Condition = (values: readonly string[], now: number) => Test;
+
+export const FILTER_HELP =
+  'stage, code, ref, topic, id (event id), at (partition:offset) and state (open, redriven, incomplete) take values ' +
+  'separated by commas; since and until a time such as 2026-11-21T08:00:00Z or how long ago: 90s, 30m, 2h, 7d';
+
+const STAGES = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE', 'COMMAND'];
+const STATES = ['open', 'redriven', 'incomplete'];
+
+const CONDITIONS: Readonly<Record<string, Condition>> = {
+  stage: (values) => ofHeader(NAMES.stage, known('stage', STAGES, values)),
+  code: (values) => ofHeader(NAMES.code, values),
+  ref: (values) => ofHeader(NAMES.ref, values),
+  topic: (values) => ofHeader(NAMES.topic, values),
+  id: (values) => ofHeader(NAMES.eventId, values),
+  at: (values) => {
+    const places = new Set(values.map(placeOf));
+    return ({ at, copies }) => places.has(at) || copies.some((copy) => places.has(placeText(copy)));
+  },
+  state: (values) => {
+    const states = known('state', STATES, values);
+    return (letter) => states.includes(stateOf(letter));
+  },
+  since: (values, now) => {
+    const from = instantOf('since', values, now);
+    return ({ time }) => time >= from;
+  },
+  until: (values, now) => {
+    const to = instantOf('until', values, now);
+    return ({ time }) => time <= to;
+  },
+};
+
+/**
+ * Reads conditions of the form name=value.
+ * @throws UsageError that says what would be right
+ */
+export function parseFilter(conditions: readonly string[], now = Date.now()): LetterFilter {
+  const named = conditions.map((text) => {
+    const [, name = '', list = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
+    const condition = CONDITIONS[name];
+    if (!condition) {
+      throw new UsageError(`--filter is ${JSON.stringify(text)}: give name=value, where ${FILTER_HELP}.`);
+    }
+    const values = list.split(',').map((value) => value.trim());
+    return { name, test: condition(values, now) };
+  });
+  return {
+    matches: (letter) => named.every(({ test }) => test(letter)),
+    names: (condition) => named.some(({ name }) => name === condition),
+  };
+}
+
+function ofHeader(header: string, values: readonly string[]): Test {
+  return ({ headers }) => values.includes(headers[header] ?? '');
+}
+
+function known(name: string, all: readonly string[], values: readonly string[]): readonly string[] {
+  for (const value of values) {
+    if (!all.includes(value))
+      throw new UsageError(`--filter ${name}=${value}: there is no such ${name}; give ${all.join(', ')}.`);
+  }
+  return values;
+}
+
+function placeOf(text: string): string {
+  const place = parsePlace(text);
+  if (!place) throw new UsageError(`--filter at=${text}: give partition:offset, such as 2:17.`);
+  return placeText(place);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function instantOf(name: string, values: readonly string[], now: number): number {
+  const [text = '', ...more] = values;
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const instant = count === undefined ? parseInstant(text) : now - Number(count) * (UNIT_MS[unit] ?? 0);
+  if (instant === undefined || more.length > 0) {
+    throw new UsageError(
+      `--filter ${name}=${values.join(',')}: give a time such as 2026-11-21T08:00:00Z, or how long ago: 90s, 30m, 2h, 7d.`,
+    );
+  }
+  return instant;
+}

@@ -1,0 +1,114 @@
+import { readCommandSchemas } from '../../avro/command-schemas.ts';
+import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { createRecordReader, createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
+import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { OWN_TOPICS, topicName } from '../../core/topics.ts';
+import type { DeliveryParts } from '../../delivery/delivery-parts.ts';
+import { createEventRoutes } from '../../delivery/event-routes.ts';
+import { checkTopics } from '../../kafka/check-topics.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { Publisher } from '../../kafka/publisher.ts';
+import { createTopicLimits } from '../../kafka/topic-limits.ts';
+import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
+import { openKeyring } from '../../subscriptions/open-keyring.ts';
+import { connectRegistry, ownGroup } from '../connections.ts';
+import type { Shell } from '../shell.ts';
+import type { DlqConfig } from './config.ts';
+
+/** What a redrive sends dead letters with: the same as ingress, by the same variables. */
+export type RedriveParts = {
+  readonly delivery: DeliveryParts;
+  /** Reads a record by its writer's schema, where the registry has that. */
+  readonly readAvro: RecordReader;
+  readonly commandTopics: readonly string[];
+  stop(): Promise<void>;
+};
+
+const PUBLISH_DEADLINE_MS = 15_000;
+/** More than a portion of dead letters can be, with what their events weigh. */
+const BACKLOG_BYTES = 1024 * 1024 * 1024;
+
+export async function openRedrive(
+  shell: Shell,
+  config: DlqConfig,
+  kafka: KafkaAccess,
+): Promise<RedriveParts> {
+  const { prefix } = config.topics;
+  const named = (topic: string) => topicName(prefix, topic);
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
+  const registry = connectRegistry(config);
+  const ids = await resolveSchemaIds(registry, prefix, [...events.all, subscription]);
+  const routes = createEventRoutes(events, prefix, ids);
+  const deadLetterTopic = named(OWN_TOPICS.deadLetter);
+  const topics = [
+    ...routes.all.map((route) => route.topic),
+    deadLetterTopic,
+    ...config.commands.commandTopics,
+  ];
+  await checkTopics(kafka.client, [...topics, named(OWN_TOPICS.subscriptions)]);
+  const limits = createTopicLimits(kafka.client, topics);
+  const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
+  const [{ keyring, stop }] = await Promise.all([
+    openKeys(shell, config, kafka, named(OWN_TOPICS.subscriptions), readSubscription),
+    limits.renew(),
+  ]);
+  const publisher = new Publisher({
+    openSession: kafka.openSession,
+    backlogBytes: BACKLOG_BYTES,
+    limits,
+    observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
+  });
+  return {
+    delivery: {
+      layout: config.delivery.layout,
+      routes,
+      deadLetterTopic,
+      encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
+      publish: (record) => publisher.publish(record, PUBLISH_DEADLINE_MS),
+      limitOf: limits.of,
+      observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
+    },
+    readAvro: createWriterReader(registry),
+    commandTopics: config.commands.commandTopics,
+    async stop() {
+      await publisher.stop();
+      await stop();
+    },
+  };
+}
+
+/**
+ * The keys as ingress gets them, but for one thing: those of a deleted subscription open its dead letters for as long
+ * as they are known, as these were verified when they came.
+ */
+async function openKeys(
+  shell: Shell,
+  { subscriptions: { secretsDir, sealingKeyFile } }: DlqConfig,
+  kafka: KafkaAccess,
+  topic: string,
+  read: RecordReader,
+) {
+  if (secretsDir === undefined && sealingKeyFile === undefined) {
+    shell.note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
+  }
+  return openKeyring({
+    secretsDir,
+    retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
+    sealingKeys: sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile),
+    kafka: kafka.client,
+    topic,
+    newGroupId: ownGroup,
+    read,
+    open: (attempt) => attempt(),
+    stopping: shell.signal,
+    observer: {
+      secretsRead() {},
+      secretsFaulty: (ref, error) => shell.note(`The secrets of ${ref} can't be used: ${error.message}`),
+      sealed: (ref) => shell.note(`No key of SEALING_KEY_FILE opens the sealed secrets of ${ref}.`),
+      unreadable: (error, at) =>
+        shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
+    },
+  });
+}

@@ -1,0 +1,115 @@
+import { OWN_TOPICS, topicName } from '../../core/topics.ts';
+import { type DeadLetter, stateOf } from '../../delivery/dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
+import { type Hold, holdAlone } from '../../kafka/hold-alone.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { connectKafka } from '../connections.ts';
+import { printRows } from '../print-rows.ts';
+import { type ExitCode, type Shell, UsageError } from '../shell.ts';
+import { loadDlqConfig } from './config.ts';
+import { type LetterFilter, parseFilter } from './filter.ts';
+import { openLetters } from './letters.ts';
+import { openRedrive } from './open-redrive.ts';
+import { type LetterOutcome, rehearse } from './redrive-letter.ts';
+import { redriveLetters } from './redrive-letters.ts';
+import { outcomeRows, progressLine, summaryRows } from './tell-outcomes.ts';
+
+export type RedriveOptions = {
+  filter: string[];
+  dryRun?: boolean;
+  rate?: string;
+  limit?: string;
+  again?: boolean;
+  json?: boolean;
+};
+
+const PROGRESS_EVERY_MS = 1_000;
+
+/** `hookline dlq redrive`: takes the right to do it alone, reads what is there, redrives what is meant. */
+export async function redrive(shell: Shell, options: RedriveOptions): Promise<ExitCode> {
+  const filter = parseFilter(options.filter);
+  const rate = options.rate === undefined ? undefined : positive('--rate', options.rate);
+  const limit = options.limit === undefined ? undefined : whole('--limit', options.limit);
+  const config = loadDlqConfig(shell);
+  const kafka = connectKafka(config);
+  const opened = new AsyncDisposableStack();
+  try {
+    const hold = options.dryRun ? null : await holdRedrive(kafka, config.topics.prefix);
+    opened.defer(() => hold?.release());
+    const letters = await openLetters(kafka, config.topics.prefix);
+    opened.defer(() => letters.stop());
+    const parts = await openRedrive(shell, config, kafka);
+    opened.defer(() => parts.stop());
+    const signal = AbortSignal.any([shell.signal, ...(hold ? [hold.lost] : [])]);
+    const all = (await letters.all()).filter((letter) => filter.matches(letter));
+    const selected = select(shell, all, filter, options.again === true).slice(0, limit);
+    const progress = createProgress(shell, selected.length);
+    const outcomes = await redriveLetters(selected, {
+      letters,
+      parts: options.dryRun ? rehearse(parts) : parts,
+      rate,
+      signal,
+      onProgress: progress,
+    });
+    if (hold?.lost.aborted) shell.note('The brokers gave the right to redrive to another process.');
+    if (options.json) printRows(shell, true, outcomeRows(outcomes));
+    else printRows(shell, false, summaryRows(outcomes, options.dryRun === true));
+    shell.note(progressLine(outcomes, selected.length, options.dryRun === true));
+    return outcomes.every(({ outcome }) => outcome === 'stored') ? 0 : 1;
+  } finally {
+    await opened.disposeAsync();
+  }
+}
+
+/** Two redrives at once would each send what the other is sending. */
+async function holdRedrive(kafka: KafkaAccess, prefix: string): Promise<Hold> {
+  const topic = topicName(prefix, OWN_TOPICS.deadLetter);
+  const hold = await holdAlone({ kafka: kafka.client, groupId: `${topic}.redrive`, topic });
+  if ('heldBy' in hold) throw new Error(`another redrive is under way, at ${hold.heldBy}: wait for its end`);
+  return hold;
+}
+
+/**
+ * What is to be redriven of what matches. Commands only where they are asked for: what a team wanted then it may not
+ * want now.
+ */
+function select(
+  shell: Shell,
+  matching: readonly DeadLetter[],
+  filter: LetterFilter,
+  again: boolean,
+): DeadLetter[] {
+  const isMeant = ({ headers }: DeadLetter) =>
+    headers[NAMES.stage] !== undefined &&
+    (headers[NAMES.stage] !== 'COMMAND' || filter.names('stage') || filter.names('at'));
+  const meant = matching.filter(isMeant);
+  const due = meant.filter((letter) => again || stateOf(letter) !== 'redriven');
+  const [others, done] = [matching.length - meant.length, meant.length - due.length];
+  if (others > 0)
+    shell.note(`${others} command(s) and foreign record(s) passed over: --filter stage=COMMAND.`);
+  if (done > 0) shell.note(`${done} redriven before, passed over: --again sends them once more.`);
+  return due;
+}
+
+/** A line a second at most, on standard error. */
+function createProgress(shell: Shell, total: number): (outcomes: readonly LetterOutcome[]) => void {
+  let saidAt = performance.now();
+  return (outcomes) => {
+    if (performance.now() - saidAt < PROGRESS_EVERY_MS) return;
+    saidAt = performance.now();
+    shell.note(progressLine(outcomes, total, false));
+  };
+}
+
+function positive(option: string, text: string): number {
+  const number = Number(text);
+  if (!(number > 0 && Number.isFinite(number)))
+    throw new UsageError(`${option} is ${JSON.stringify(text)}: give a number above 0.`);
+  return number;
+}
+
+function whole(option: string, text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new UsageError(`${option} is ${JSON.stringify(text)}: give a whole number from 1.`);
+  return Number(text);
+}

@@ -1,0 +1,230 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { cli, cliJson } from '../support/cli.ts';
+import { ENCRYPTION_KEY, ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
+import { postSigned } from '../support/sign.ts';
+import { setTopicBytes } from '../support/topic-config.ts';
+import { testKafka } from '../support/topic-reader.ts';
+
+type Listed = {
+  at: string;
+  stage: string;
+  code: string;
+  ref: string;
+  eventId: string;
+  bytes: number;
+  parts: number;
+  missing: number[];
+  state: string;
+  redriven: { at: string; to: string } | null;
+  redrives: number;
+};
+type Redriven = { at: string; outcome: string; eventId: string; to: string; code: string | null };
+
+let receiver: ReceiverWorld;
+let url: string;
+/** Of the operator, who has another layout of secrets than ingress while a key is missing. */
+let env: Record<string, string | undefined>;
+
+beforeAll(async () => {
+  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  url = `${receiver.ingress.url}/webhooks/ledger-eu`;
+  env = receiver.world.env;
+});
+
+afterAll(() => receiver[Symbol.asyncDispose]());
+
+const list = (...filter: string[]) =>
+  cliJson<Listed[]>(env, 'dlq', 'list', ...filter.flatMap((one) => ['--filter', one]));
+
+async function redrive(...args: string[]) {
+  const { exitCode, out, notes } = await cli(env, 'dlq', 'redrive', '--json', ...args);
+  return { exitCode, notes, outcomes: JSON.parse(out || '[]') as Redriven[] };
+}
+
+/** The bytes that the payment service sent. */
+async function sentBytes(executionId: string): Promise<Buffer> {
+  const path = `/_sandbox/executions/${executionId}`;
+  const { bodyBase64 } = (await receiver.call('GET', path)) as { bodyBase64: string };
+  return Buffer.from(bodyBase64, 'base64');
+}
+
+const eventsOf = async (topic: string, source: string) =>
+  (await receiver.world.read(topic, 0)).filter(({ record }) => record?.source === source);
+
+const only = <T>(items: readonly T[]): T =>
+  items.length === 1 ? (items[0] as T) : expect.fail(`${items.length} items: ${JSON.stringify(items)}`);
+
+describe('a webhook whose key is missing', () => {
+  let at: string;
+  let sent: Buffer;
+  let message: string;
+
+  beforeAll(async () => {
+    receiver.world.secrets('ledger-eu', { 'encryption-key': 'n'.repeat(32) });
+    // The key that ingress has now opens nothing, as soon as it has taken that up.
+    for (let stage = ''; stage !== 'DECRYPT'; ) {
+      const execution = await receiver.trigger1({ event: 'payment-status', sealed: true });
+      const letters = await receiver.world.read('dead-letter', 0);
+      const letter = letters.find(({ key }) => key === receiptOf(execution).eventId);
+      stage = letter?.headers['__connect.errors.stage'] ?? '';
+      at = `${letter?.partition}:${letter?.offset}`;
+      message = execution.sentBody;
+      sent = await sentBytes(execution.id);
+    }
+  });
+
+  it('is listed, with what and why, and nothing of its body', async () => {
+    const letter = only(await list(`at=${at}`));
+    expect(letter).toMatchObject({
+      ...{ at, stage: 'DECRYPT', code: 'UNDECRYPTABLE', ref: 'ledger-eu', bytes: sent.length, parts: 1 },
+      ...{ missing: [], state: 'open', redriven: null, redrives: 0 },
+    });
+    const table = await cli(env, 'dlq', 'list');
+    expect(table.exitCode).toBe(0);
+    expect(table.out).toMatch(new RegExp(`${at} .* DECRYPT .* UNDECRYPTABLE .* ledger-eu .* open`));
+    expect(await list('stage=PARSE')).toEqual([]);
+    expect(only(await list('stage=PARSE,DECRYPT', 'ref=ledger-eu', 'since=1h', 'state=open')).at).toBe(at);
+    expect(await list('until=1h')).toEqual([]);
+    expect(only(await list(`id=${letter.eventId}`)).at).toBe(at);
+  });
+
+  it('is shown with headers, cause and mend; its bytes only when they are asked for, and still sealed', async () => {
+    const shown = await cli(env, 'dlq', 'show', at);
+    expect(shown.exitCode).toBe(0);
+    expect(shown.out).toMatch(/cause +no encryption key of the subscription opens the body/);
+    expect(shown.out).toContain('SECRETS_DIR/ledger-eu/encryption-key');
+    expect(shown.out).toContain('hookline.media-type: octet-stream');
+    expect(shown.bytes).toHaveLength(0);
+    for (const secret of [receiver.signingSecret, ENCRYPTION_KEY, 'FIToFIPmtStsRpt', sent.toString('base64')])
+      expect(shown.out).not.toContain(secret);
+    expect((await cli(env, 'dlq', 'show', at, '--body')).bytes).toEqual(sent);
+    const file = join(receiver.world.dir, 'body');
+    expect((await cli(env, 'dlq', 'show', at, '--body', file)).exitCode).toBe(0);
+    expect([readFileSync(file), statSync(file).mode & 0o777]).toEqual([sent, 0o600]);
+    const again = await cli(env, 'dlq', 'show', at, '--body', file);
+    expect([again.exitCode, again.notes]).toEqual([1, expect.stringContaining('EEXIST')]);
+    const nothing = await cli(env, 'dlq', 'show', '0:999999');
+    expect([nothing.exitCode, nothing.notes]).toEqual([
+      1,
+      expect.stringContaining('no dead letter 0:999999'),
+    ]);
+  });
+
+  it('redriven before it is mended is a dead letter again, counted, and the old one is done with', async () => {
+    const rehearsal = await redrive('--dry-run');
+    expect([rehearsal.exitCode, only(rehearsal.outcomes)]).toEqual([
+      1,
+      expect.objectContaining({ at, outcome: 'parked', code: 'UNDECRYPTABLE' }),
+    ]);
+    expect(only(await list())).toMatchObject({ state: 'open', redrives: 0 });
+    const { exitCode, outcomes } = await redrive();
+    expect([exitCode, only(outcomes)]).toEqual([1, expect.objectContaining({ at, outcome: 'parked' })]);
+    const [old, anew, ...more] = await list();
+    expect(more).toEqual([]);
+    expect(old).toMatchObject({ at, state: 'redriven', redriven: { to: only(outcomes).to } });
+    expect(anew).toMatchObject({ stage: 'DECRYPT', state: 'open', redrives: 1, eventId: old?.eventId });
+    at = anew?.at ?? '';
+  });
+
+  it('once the key is there: in its topic, exact to the byte, under the id of the event, marked as redriven', async () => {
+    receiver.world.secrets('ledger-eu', { 'encryption-key': `${'n'.repeat(32)}\n${ENCRYPTION_KEY}` });
+    const rehearsal = await redrive('--dry-run');
+    expect([rehearsal.exitCode, only(rehearsal.outcomes)]).toMatchObject([0, { at, outcome: 'stored' }]);
+    expect(await eventsOf('payment-status', message)).toEqual([]);
+    const before = Date.now();
+    const { exitCode, outcomes, notes } = await redrive();
+    expect([exitCode, notes]).toEqual([0, expect.stringContaining('1 of 1: 1 stored.')]);
+    const event = only(await eventsOf('payment-status', message));
+    expect(only(outcomes)).toMatchObject({
+      ...{ at, outcome: 'stored', eventId: event.record?.eventId },
+      to: `${receiver.world.topic('payment-status')}[${event.partition}]@${event.offset}`,
+    });
+    expect(event.headers).toMatchObject({
+      'hookline.redriven-from': `${receiver.world.topic('dead-letter')}/${at}`,
+      'hookline.redrive-count': '2',
+      ce_id: event.record?.eventId,
+    });
+    expect(Number(event.headers['hookline.redriven-at'])).toBeGreaterThanOrEqual(before);
+    expect(Number(event.record?.receivedAt)).toBeLessThan(before);
+    // The very message as it comes by itself has the same id.
+    const plain = await postSigned(url, receiver, message);
+    expect(JSON.parse(plain.text).eventId).toBe(event.record?.eventId);
+    const [direct] = (await eventsOf('payment-status', message)).filter(
+      ({ offset }) => offset !== event.offset,
+    );
+    expect(direct?.headers).not.toHaveProperty('hookline.redriven-at');
+  });
+
+  it('is not redriven again by accident, but on purpose', async () => {
+    const count = async () => (await eventsOf('payment-status', message)).length;
+    const before = await count();
+    const { exitCode, outcomes, notes } = await redrive();
+    expect([exitCode, outcomes, notes]).toEqual([0, [], expect.stringContaining('2 redriven before')]);
+    expect(await count()).toBe(before);
+    const again = await redrive('--again', '--filter', `at=${at}`);
+    expect([again.exitCode, only(again.outcomes).outcome]).toEqual([0, 'stored']);
+    expect(await count()).toBe(before + 1);
+  });
+});
+
+describe('a webhook larger than its topic takes', () => {
+  it('lands in parts, is listed as one, and is redriven joined when the limit was raised', async () => {
+    await setTopicBytes(env, receiver.world.topic('payment-status'), 1_000_000);
+    await setTopicBytes(env, receiver.world.topic('dead-letter'), 600_000);
+    const execution = await receiver.trigger1({
+      event: 'payment-status',
+      sealed: true,
+      sizeBytes: 2_500_000,
+    });
+    expect(execution.status).toBe(200);
+    const letter = only(await list('stage=PRODUCE'));
+    const sent = await sentBytes(execution.id);
+    expect(letter).toMatchObject({ state: 'open', bytes: sent.length, missing: [] });
+    expect(letter.parts).toBeGreaterThan(3);
+    expect((await cli(env, 'dlq', 'show', letter.at, '--body')).bytes).toEqual(sent);
+    expect((await cli(env, 'dlq', 'show', letter.at)).out).toContain(
+      `raise max.message.bytes of ${receiver.world.topic('payment-status')}`,
+    );
+    const early = await redrive('--dry-run', '--filter', 'stage=PRODUCE');
+    expect(only(early.outcomes)).toMatchObject({ outcome: 'parked', code: 'RECORD_TOO_LARGE' });
+
+    await setTopicBytes(env, receiver.world.topic('payment-status'), 6_000_000);
+    const { exitCode, outcomes } = await redrive('--filter', 'stage=PRODUCE');
+    expect([exitCode, only(outcomes)]).toMatchObject([0, { at: letter.at, outcome: 'stored' }]);
+    const event = only(await eventsOf('payment-status', execution.sentBody));
+    expect(event.record?.eventId).toBe(receiptOf(execution).eventId);
+    expect(event.headers).toMatchObject({ 'hookline.redrive-count': '1' });
+    expect(only(await list('stage=PRODUCE'))).toMatchObject({ at: letter.at, state: 'redriven' });
+  });
+
+  it('with parts that retention took is named as incomplete, and not redriven', async () => {
+    await setTopicBytes(env, receiver.world.topic('payment-status'), 1_000_000);
+    const execution = await receiver.trigger1({ event: 'payment-status', sizeBytes: 2_400_000 });
+    const { eventId } = receiptOf(execution);
+    const letter = only(await list(`id=${eventId}`));
+    const [partition, offset] = letter.at.split(':').map(Number);
+    const admin = testKafka(env).admin();
+    await admin.connect();
+    await admin.fetchTopicOffsets(receiver.world.topic('dead-letter'));
+    await admin.deleteTopicRecords({
+      topic: receiver.world.topic('dead-letter'),
+      partitions: [{ partition: partition ?? 0, offset: String((offset ?? 0) + 2) }],
+    });
+    await admin.disconnect();
+    const left = only(await list(`id=${eventId}`));
+    expect(left).toMatchObject({ state: 'incomplete', missing: [1, 2], parts: letter.parts });
+    const { exitCode, outcomes } = await redrive('--filter', `id=${eventId}`);
+    expect([exitCode, only(outcomes)]).toMatchObject([
+      1,
+      { outcome: 'refused', message: `parts 1, 2 of ${letter.parts} missing` },
+    ]);
+    const body = await cli(env, 'dlq', 'show', left.at, '--body');
+    expect([body.exitCode, body.bytes.length, body.notes]).toEqual([
+      1,
+      0,
+      expect.stringContaining('not whole'),
+    ]);
+  });
+});
