@@ -103,7 +103,7 @@ export class Lane {
   /** Sends one batch until it is confirmed, refused, or every record in it has passed its deadline. */
   async #deliver(batch: Pending[]): Promise<void> {
     if (await this.#exceedsLimit(batch)) return this.#giveUp(batch);
-    for (let attempt = 1; batch.some((record) => !record.settled); attempt++) {
+    for (let attempt = 1; isWanted(batch); attempt++) {
       const failure = await this.#attempt(batch, attempt);
       if (failure === null) return;
       if (failure instanceof HooklineError) return rejectAll(batch, failure);
@@ -124,8 +124,11 @@ export class Lane {
   async #attempt(batch: Pending[], attempt: number): Promise<AttemptError | HooklineError | null> {
     const { topic, partition, partitions, sessions, onAttempt } = this.#parts;
     try {
-      const send = (session: ProducerSession) => session.send(topic, partition, partitions, batch);
+      // Until a fresh session is open all may have been given up: what nobody waits for is not sent again.
+      const send = async (session: ProducerSession) =>
+        isWanted(batch) ? session.send(topic, partition, partitions, batch) : null;
       const offset = await sessions.attempt(send, attempt % SAME_CLIENT_RETRIES === 0);
+      if (offset === null) return null;
       onAttempt('confirmed', '');
       for (const [n, record] of batch.entries()) {
         if (!record.settled) record.confirm(partition, offset + BigInt(n));
@@ -171,6 +174,8 @@ export class Lane {
     rejectAll(batch, new HooklineError('RECORD_TOO_LARGE', undefined, { cause, topic: this.#parts.topic }));
   }
 }
+
+const isWanted = (batch: readonly Pending[]) => batch.some((record) => !record.settled);
 
 const sum = (batch: readonly Pending[]) => batch.reduce((bytes, record) => bytes + record.bytes, 0);
 

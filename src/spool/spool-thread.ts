@@ -70,12 +70,16 @@ function takeGroup(requests: Request[]): AppendRequest[] {
   return group;
 }
 
+/** Where there is no room for all of them there may be for some: each half tries for itself, the older one first. */
 function appendGroup(group: readonly AppendRequest[]): Answer[] {
   const ns = group.map(({ n }) => n);
-  return attempt(ns, () => {
+  const answers = attempt(ns, () => {
     opened().append(group.map(({ row }) => row));
     return undefined;
   });
+  if (answers[0]?.fault?.code !== 'SPOOL_FULL' || group.length === 1) return answers;
+  const half = Math.ceil(group.length / 2);
+  return [...appendGroup(group.slice(0, half)), ...appendGroup(group.slice(half))];
 }
 
 function carryOut(request: Exclude<Request, AppendRequest>): Answer[] {

@@ -109,6 +109,10 @@ async function openKeys(
       sealed: (ref) => shell.note(`No key of SEALING_KEY_FILE opens the sealed secrets of ${ref}.`),
       unreadable: (error, at) =>
         shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
+      awaited: (error, at) =>
+        shell.note(
+          `The subscription record ${at} waits for the schema registry: ${(error as Error).message}`,
+        ),
     },
   });
 }
