@@ -1,15 +1,12 @@
-import type { Command as Program } from 'commander';
-import { readCommandSchemas } from '../avro/command-schemas.ts';
-import { createRecordReader } from '../avro/record-reader.ts';
-import { resolveSchemaIds } from '../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../avro/schema-files.ts';
-import { COMMAND_TYPES } from '../core/command.ts';
+import { Argument, type Command as Program } from 'commander';
+import { COMMAND_TYPES, type CommandType } from '../core/command.ts';
+import { isRef } from '../core/ref.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { newId } from '../crypto/new-id.ts';
-import type { KafkaAccess } from '../kafka/open-kafka.ts';
-import { followTopic } from '../kafka/topic-follower.ts';
-import { type CliConfig, connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
-import { printRows } from './print-rows.ts';
+import { awaitResult } from './await-result.ts';
+import { connectKafka, loadCliConfig } from './connections.ts';
+import { ifGiven, secondsAsMs } from './option-values.ts';
+import { printFields, printRows } from './print-rows.ts';
 import { publishOnce } from './publish-once.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 
@@ -32,8 +29,8 @@ export function addCommandCommand(program: Program, shell: Shell, run: Run): voi
   const texts = (value: string) => value.split(',').filter((one) => one !== '');
   program
     .command('command')
-    .description(`sends a command to control: ${COMMAND_TYPES.join(', ')}`)
-    .argument('<type>', 'what to do')
+    .description('sends a command to control')
+    .addArgument(new Argument('<type>', 'what to do').choices(COMMAND_TYPES))
     .option('--ref <ref>', 'name of the subscription')
     .option('--events <list>', 'events, separated by commas', texts)
     .option('--execution-ids <list>', 'webhook runs to replay, separated by commas', texts)
@@ -46,17 +43,16 @@ export function addCommandCommand(program: Program, shell: Shell, run: Run): voi
     .option('--wait', 'waits for the result; exit code 1 unless it SUCCEEDED')
     .option('--timeout <seconds>', 'how long --wait waits', '60')
     .option('--json', 'print JSON')
-    .action(run((type: string, options: Options) => sendCommand(shell, type, options)));
+    .action(run((type: CommandType, options: Options) => sendCommand(shell, type, options)));
 }
 
-async function sendCommand(shell: Shell, type: string, options: Options): Promise<ExitCode> {
+async function sendCommand(shell: Shell, type: CommandType, options: Options): Promise<ExitCode> {
+  const command = commandOf(type, options);
+  const timeoutMs = secondsAsMs('--timeout', options.timeout);
   const config = loadCliConfig(shell);
   const kafka = connectKafka(config);
-  const command = commandOf(type, options);
   const topic = options.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
-  const result = options.wait
-    ? await expectResult(shell, config, kafka, command.commandId, seconds('--timeout', options.timeout))
-    : null;
+  const result = options.wait ? await awaitResult(shell, config, kafka, command.commandId, timeoutMs) : null;
   try {
     const value = Buffer.from(JSON.stringify(command));
     const key = Buffer.from(command.ref ?? command.commandId);
@@ -67,76 +63,57 @@ async function sendCommand(shell: Shell, type: string, options: Options): Promis
     }
     shell.note(`sent ${command.commandId}, waiting for its result ...`);
     const answer = await result.promise;
-    printRows(shell, options.json === true, [answer]);
+    if (options.json) printRows(shell, true, [answer]);
+    else printAnswer(shell, answer);
     return answer.status === 'SUCCEEDED' ? 0 : 1;
   } finally {
     await result?.stop();
   }
 }
 
-function commandOf(type: string, options: Options) {
+/** What the result says as lines, what it lists as a table. */
+function printAnswer(shell: Shell, { subscriptions, ...answer }: Record<string, unknown>): void {
+  const asTime = (value: unknown) => new Date(Number(value)).toISOString();
+  const { receivedAt, finishedAt } = answer;
+  printFields(shell, { ...answer, receivedAt: asTime(receivedAt), finishedAt: asTime(finishedAt) });
+  if (!Array.isArray(subscriptions)) return;
+  shell.print('');
+  printRows(shell, false, subscriptions);
+}
+
+/** What control would refuse for its form is refused here: without --wait nobody might see the result. */
+function commandOf(type: CommandType, options: Options) {
+  const { ref, executionIds } = options;
+  if (ref === undefined && type !== 'subscription.list') throw new UsageError(`${type} needs --ref.`);
+  if (ref !== undefined && !isRef(ref)) {
+    throw new UsageError(
+      `--ref is ${JSON.stringify(ref)}: give at most 63 of a-z, 0-9 and hyphens, no hyphen first.`,
+    );
+  }
+  if (type === 'webhook.replay' && !executionIds?.length)
+    throw new UsageError(`${type} needs --execution-ids.`);
   const now = Date.now();
-  const expiresIn = options.expiresIn === undefined ? undefined : seconds('--expires-in', options.expiresIn);
+  const expiresInMs = ifGiven(options.expiresIn, (text) => secondsAsMs('--expires-in', text));
   return {
     commandId: options.commandId ?? newId(),
     type,
-    ref: options.ref,
+    ref,
     events: options.events,
-    executionIds: options.executionIds,
+    executionIds,
     extra: options.extra === undefined ? undefined : parseExtra(options.extra),
     issuedBy: options.issuedBy,
     issuedAt: new Date(now).toISOString(),
-    expiresAt: expiresIn === undefined ? undefined : new Date(now + expiresIn * 1_000).toISOString(),
+    expiresAt: expiresInMs === undefined ? undefined : new Date(now + expiresInMs).toISOString(),
     dryRun: options.dryRun,
   };
 }
 
-function parseExtra(text: string): unknown {
+function parseExtra(text: string): object {
   try {
-    return JSON.parse(text);
+    const extra: unknown = JSON.parse(text);
+    if (typeof extra === 'object' && extra !== null && !Array.isArray(extra)) return extra;
   } catch {
-    throw new UsageError('--extra is no JSON: give an object such as {"description":"ledger"}.');
+    // Said below, as of everything that is no object.
   }
-}
-
-function seconds(option: string, text: string): number {
-  const number = Number(text);
-  if (!(number > 0)) throw new UsageError(`${option} is ${JSON.stringify(text)}: give seconds.`);
-  return number;
-}
-
-/** Listens for a command's result before the command is sent, so that none is missed. */
-async function expectResult(
-  shell: Shell,
-  config: CliConfig,
-  kafka: KafkaAccess,
-  commandId: string,
-  timeoutS: number,
-) {
-  const { result } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
-  const registry = connectRegistry(config);
-  const ids = await resolveSchemaIds(registry, config.topics.prefix, [result]);
-  const read = createRecordReader(result.codec, ids.of(result), registry);
-  const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>();
-  promise.catch(() => {});
-  const timer = setTimeout(() => {
-    reject(new Error(`no result within ${timeoutS} s: is control running, and does it read this topic?`));
-  }, timeoutS * 1_000);
-  shell.signal.addEventListener('abort', () => reject(new Error('interrupted; the command stays sent')));
-  const follower = await followTopic({
-    kafka: kafka.client,
-    topic: topicName(config.topics.prefix, OWN_TOPICS.results),
-    newGroupId: ownGroup,
-    onlyNew: true,
-    onRecord: async ({ key, value }) => {
-      if (key?.toString() === commandId && value) resolve(await read(value));
-    },
-  });
-  return {
-    promise,
-    async stop() {
-      clearTimeout(timer);
-      await follower.stop();
-    },
-  };
+  throw new UsageError('--extra is no JSON object: give one such as {"description":"ledger"}.');
 }

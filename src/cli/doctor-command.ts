@@ -1,15 +1,19 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../core/env.ts';
+import { hasCode } from '../core/errors.ts';
 import { examineClock } from './doctor/examine-clock.ts';
+import { examineConfiguration } from './doctor/examine-configuration.ts';
 import { examineKafka } from './doctor/examine-kafka.ts';
 import { examineProvider } from './doctor/examine-provider.ts';
 import { examineRegistry } from './doctor/examine-registry.ts';
 import { examineSecrets } from './doctor/examine-secrets.ts';
 import { type Examination, type Finding, failure, fault } from './doctor/finding.ts';
+import { inWords } from './in-words.ts';
 import { printRows } from './print-rows.ts';
 import type { ExitCode, Run, Shell } from './shell.ts';
 
 const EXAMINATIONS: Readonly<Record<string, Examination>> = {
+  configuration: examineConfiguration,
   kafka: examineKafka,
   registry: examineRegistry,
   secrets: examineSecrets,
@@ -43,7 +47,13 @@ async function orFault(name: string, look: Examination, shell: Shell): Promise<F
   try {
     return await look(shell);
   } catch (error) {
-    if (!(error instanceof ConfigError)) return [failure(name, error, 'see the finding')];
-    return error.faults.map((finding) => fault('configuration', finding, 'set the variable'));
+    if (error instanceof ConfigError) {
+      return error.faults.map((finding) => fault('configuration', finding, 'set the variable'));
+    }
+    // Several examinations stand on the files: found once, it is said once.
+    if (hasCode(error, 'SCHEMA_INVALID')) {
+      return [fault('schema files', inWords(error), 'correct the file, or SCHEMAS_DIR')];
+    }
+    return [failure(name, error, 'see the finding')];
   }
 }

@@ -1,17 +1,37 @@
 #!/usr/bin/env node
 import { nodeSource } from '../runtime/node-source.ts';
 import { routeWarnings } from '../runtime/route-warnings.ts';
+import { inWords } from './in-words.ts';
 import { runCli } from './program.ts';
 
-routeWarnings((warning) => process.stderr.write(`${warning.name}: ${warning.message}\n`));
+const note = (line: string) => void process.stderr.write(`${line}\n`);
+const fail = (error: unknown) => {
+  note(`hookline: ${inWords(error)}`);
+  process.exit(1);
+};
+
+routeWarnings((warning) => note(`${warning.name}: ${warning.message}`));
+process.on('uncaughtException', fail);
 const controller = new AbortController();
-process.once('SIGINT', () => controller.abort());
+// The second one ends it at once, by default.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') fail(error);
+    // The reader has what it wants, as head has: that is no failure, and nobody is left to be told anything.
+    controller.abort();
+  });
+}
 
 const exitCode = await runCli(process.argv.slice(2), {
   source: nodeSource(process.env),
   print: (line) => process.stdout.write(`${line}\n`),
   write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
-  note: (line) => process.stderr.write(`${line}\n`),
+  note,
   signal: controller.signal,
+  columns: process.stdout.columns,
 });
+// A pipe takes 64 KiB at once, and an exit drops what it has not taken yet.
+const written = (stream: NodeJS.WriteStream) => new Promise<void>((done) => stream.write('', () => done()));
+await Promise.all([written(process.stdout), written(process.stderr)]);
 process.exit(exitCode);

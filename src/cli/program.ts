@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/env.ts';
-import { HooklineError } from '../core/errors.ts';
 import { addCommandCommand } from './command-command.ts';
 import { addDlqCommand } from './dlq-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
+import { inWords } from './in-words.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 import { addTailCommand } from './tail-command.ts';
@@ -26,11 +26,7 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const sentence = error instanceof Error ? error.message : String(error);
-    shell.note(error instanceof ConfigError ? sentence : `hookline: ${sentence}`);
-    if (!(error instanceof HooklineError) && error instanceof Error && error.cause instanceof Error) {
-      shell.note(`  because ${error.cause.message}`);
-    }
+    shell.note(error instanceof ConfigError ? error.message : `hookline: ${inWords(error)}`);
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
   }
 }

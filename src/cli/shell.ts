@@ -11,6 +11,8 @@ export type Shell = {
   readonly note: (line: string) => void;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
+  /** How wide the terminal is; undefined where results go to a file or a program. */
+  readonly columns?: number | undefined;
 };
 
 /** A mistake in how the CLI was called, or in what it was given: a sentence, exit code 2. */

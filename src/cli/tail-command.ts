@@ -2,8 +2,12 @@ import type { Command } from 'commander';
 import { createWriterReader, type RecordReader } from '../avro/record-reader.ts';
 import { topicName } from '../core/topics.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
-import { connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
+import { missingTopics } from '../kafka/topics.ts';
+import { connectKafka, connectRegistry, loadCliConfig, ownGroup, withAdmin } from './connections.ts';
+import { visible } from './fit-columns.ts';
+import { ifGiven, wholeNumber } from './option-values.ts';
 import { jsonValue } from './print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 
@@ -22,18 +26,18 @@ export function addTailCommand(program: Command, shell: Shell, run: Run): void {
 }
 
 async function tail(shell: Shell, given: string, options: Options): Promise<ExitCode> {
-  const limit = options.limit === undefined ? Number.POSITIVE_INFINITY : Number(options.limit);
-  if (!(limit >= 1))
-    throw new UsageError(`--limit is ${JSON.stringify(options.limit)}: give a whole number from 1.`);
+  const limit =
+    ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? Number.POSITIVE_INFINITY;
   const config = loadCliConfig(shell);
-  const { prefix } = config.topics;
-  const topic = given.startsWith(`${prefix}.`) ? given : topicName(prefix, given);
+  const kafka = connectKafka(config);
+  const topic = await findTopic(kafka, config.topics.prefix, given);
   const read = createWriterReader(connectRegistry(config));
   const end = Promise.withResolvers<void>();
   shell.signal.addEventListener('abort', () => end.resolve());
+  if (shell.signal.aborted) end.resolve();
   let shown = 0;
   const follower = await followTopic({
-    kafka: connectKafka(config).client,
+    kafka: kafka.client,
     topic,
     newGroupId: ownGroup,
     onlyNew: options.fromBeginning !== true,
@@ -48,6 +52,15 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   await end.promise;
   await follower.stop();
   return 0;
+}
+
+/** The topic that is meant, by its full name or the part behind the prefix: a team's own has another prefix. */
+async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Promise<string> {
+  const names = [topicName(prefix, given), given];
+  const missing = await withAdmin(kafka, (admin) => missingTopics(admin, names));
+  const found = names.find((name) => !missing.includes(name));
+  if (found === undefined) throw new UsageError(`there is no topic ${names.join(' and no topic ')}.`);
+  return found;
 }
 
 async function describe(record: IncomingRecord, read: RecordReader) {
@@ -87,7 +100,8 @@ function show(record: Described, json: boolean): string {
   const { topic, partition, offset, time, key, headers, value } = record;
   const head = `${topic}[${partition}]@${offset}  ${time}  key ${key}`;
   const lines = Object.entries(headers).map(([name, text]) => `  ${name}: ${text}`);
-  return [head, ...lines, indent(JSON.stringify(value, jsonValue, 2)), ''].join('\n');
+  const text = [head, ...lines].map((line) => line.replaceAll('\n', '\\n'));
+  return visible([...text, indent(JSON.stringify(value, jsonValue, 2)), ''].join('\n'));
 }
 
 const indent = (text: string) => text.replaceAll(/^/gm, '  ');

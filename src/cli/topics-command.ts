@@ -6,8 +6,14 @@ import { topicSpecs } from '../kafka/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../kafka/topics.ts';
 import { commandTopicSettings, maxBodySettings } from './cli-settings.ts';
 import { connectKafka, loadCliConfig, withAdmin } from './connections.ts';
+import { wholeNumber } from './option-values.ts';
 import { printRows } from './print-rows.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
+import type { ExitCode, Run, Shell } from './shell.ts';
+
+/** Of one topic: far more than any needs; beyond it a typing error would keep a cluster busy for long. */
+const MOST_PARTITIONS = 10_000;
+/** What Kafka's protocol can say. */
+const MOST_REPLICAS = 32_767;
 
 type Options = { partitions: string; replicationFactor: string; json?: boolean };
 
@@ -33,11 +39,11 @@ export function addTopicsCommand(program: Command, shell: Shell, run: Run): void
 }
 
 async function planOrApply(shell: Shell, apply: boolean, options: Options): Promise<ExitCode> {
-  const config = loadCliConfig(shell);
   const wanted = {
-    partitions: count('--partitions', options.partitions),
-    replicas: count('--replication-factor', options.replicationFactor),
+    partitions: wholeNumber('--partitions', options.partitions, { min: 1, max: MOST_PARTITIONS }),
+    replicas: wholeNumber('--replication-factor', options.replicationFactor, { min: 1, max: MOST_REPLICAS }),
   };
+  const config = loadCliConfig(shell);
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const reader = envReader(shell.source);
   const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
@@ -88,11 +94,4 @@ function row({ spec, action, changes, notes }: TopicPlan, applied: boolean) {
       '; ',
     ),
   };
-}
-
-function count(option: string, text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new UsageError(`${option} is ${JSON.stringify(text)}: give a whole number from 1.`);
-  return number;
 }

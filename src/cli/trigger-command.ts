@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { envReader } from '../core/env.ts';
 import { url } from '../core/env-settings.ts';
+import { ifGiven, secondsAsMs, wholeNumber } from './option-values.ts';
 import { printRows } from './print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 
@@ -71,21 +72,12 @@ type Execution = {
 };
 
 async function trigger(shell: Shell, event: string, options: Options): Promise<ExitCode> {
+  const request = requestOf(event, options);
   const reader = envReader(shell.source);
   const { sandboxUrl } = reader.read(settings);
   reader.done({});
-  const response = await fetch(`${sandboxUrl}/_sandbox/trigger`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(requestOf(event, options)),
-    signal: shell.signal,
-  }).catch((error) => {
-    throw new Error(`no sandbox answers at ${sandboxUrl}: start it, or set SANDBOX_URL`, {
-      cause: error.cause,
-    });
-  });
-  const answer = (await response.json()) as { message?: string; executions?: Execution[]; pending?: number };
-  if (!response.ok) throw new UsageError(answer.message ?? `the sandbox answered ${response.status}`);
+  const { ok, status, answer } = await post(shell, sandboxUrl, request);
+  if (!ok) throw new UsageError(answer.message ?? `the sandbox answered ${status}`);
   const executions = answer.executions ?? [];
   printRows(shell, options.json === true, executions.map(row));
   if (answer.pending) shell.note(`${answer.pending} without an answer within ${options.timeout} s`);
@@ -93,25 +85,46 @@ async function trigger(shell: Shell, event: string, options: Options): Promise<E
   return allStored && !answer.pending ? 0 : 1;
 }
 
+type Answer = { message?: string; executions?: Execution[]; pending?: number };
+
+/** The sandbox answers within the time that the request gives it; later than this it hangs. */
+const GRACE_MS = 10_000;
+
+async function post(shell: Shell, sandboxUrl: string, request: ReturnType<typeof requestOf>) {
+  try {
+    const response = await fetch(`${sandboxUrl}/_sandbox/trigger`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+      signal: AbortSignal.any([shell.signal, AbortSignal.timeout(request.waitMs + GRACE_MS)]),
+    });
+    return { ok: response.ok, status: response.status, answer: (await response.json()) as Answer };
+  } catch (error) {
+    if (shell.signal.aborted) throw new Error('interrupted; the sandbox goes on');
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    throw new Error(`no sandbox answers at ${sandboxUrl}: start it, or set SANDBOX_URL`, { cause });
+  }
+}
+
 function requestOf(event: string, options: Options) {
   return {
     event,
-    count: whole('--count', options.count),
-    rate: whole('--rate', options.rate),
-    entities: options.entities && whole('--entities', options.entities),
+    count: wholeNumber('--count', options.count, { min: 1 }),
+    rate: wholeNumber('--rate', options.rate, { min: 1 }),
+    entities: ifGiven(options.entities, (text) => wholeNumber('--entities', text, { min: 1 })),
     ref: options.ref,
     sealed: options.sealed,
     layout: options.layout,
     spelling: options.spelling,
     set: Object.fromEntries(options.override.map(readOverride)),
-    seed: options.seed && whole('--seed', options.seed),
-    sizeBytes: options.size && whole('--size', options.size),
+    seed: ifGiven(options.seed, (text) => wholeNumber('--seed', text)),
+    sizeBytes: ifGiven(options.size, (text) => wholeNumber('--size', text, { min: 1 })),
     tamper: options.tamper,
     wrongKey: options.wrongKey,
     unknownType: options.unknownType,
     rawBody: options.rawBody,
     wait: options.final ? 'final' : 'first',
-    waitMs: whole('--timeout', options.timeout) * 1_000,
+    waitMs: secondsAsMs('--timeout', options.timeout),
     bodies: false,
   };
 }
@@ -126,13 +139,6 @@ function readOverride(text: string): [string, unknown] {
   } catch {
     return [pointer, value];
   }
-}
-
-function whole(option: string, text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 0)
-    throw new UsageError(`${option} is ${JSON.stringify(text)}: give a whole number.`);
-  return number;
 }
 
 function row({ id, type, entityId, url: receiver, status, error, attempts, responseBody }: Execution) {

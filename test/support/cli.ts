@@ -1,16 +1,22 @@
 import { runCli } from '../../src/cli/program.ts';
 import { nodeSource } from '../../src/runtime/node-source.ts';
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Runs a command of the CLI in this process, and gives what it printed. */
-export async function cli(env: Readonly<Record<string, string | undefined>>, ...args: string[]) {
-  return cliUntil(new AbortController().signal, env, ...args);
-}
+export const cli = (env: Environment, ...args: string[]) => call(env, args);
 
 /** The same, and Ctrl-C comes when `signal` aborts. */
-export async function cliUntil(
-  signal: AbortSignal,
-  env: Readonly<Record<string, string | undefined>>,
-  ...args: string[]
+export const cliUntil = (signal: AbortSignal, env: Environment, ...args: string[]) =>
+  call(env, args, { signal });
+
+/** The same on a terminal of so many columns. */
+export const cliOn = (columns: number, env: Environment, ...args: string[]) => call(env, args, { columns });
+
+async function call(
+  env: Environment,
+  args: string[],
+  around: { signal?: AbortSignal; columns?: number } = {},
 ) {
   const printed: string[] = [];
   const notes: string[] = [];
@@ -20,16 +26,14 @@ export async function cliUntil(
     print: (line) => printed.push(line),
     write: async (bytes) => void written.push(bytes),
     note: (line) => notes.push(line),
-    signal,
+    signal: around.signal ?? new AbortController().signal,
+    columns: around.columns,
   });
   return { exitCode, out: printed.join('\n'), notes: notes.join('\n'), bytes: Buffer.concat(written) };
 }
 
 /** The same with `--json`; fails where the exit code isn't 0. */
-export async function cliJson<T>(
-  env: Readonly<Record<string, string | undefined>>,
-  ...args: string[]
-): Promise<T> {
+export async function cliJson<T>(env: Environment, ...args: string[]): Promise<T> {
   const { exitCode, out, notes } = await cli(env, ...args, '--json');
   if (exitCode !== 0) throw new Error(`hookline ${args.join(' ')} ended with ${exitCode}: ${notes} ${out}`);
   return JSON.parse(out);

@@ -13,6 +13,8 @@ export const examineKafka: Examination = async (shell) => {
   const reader = envReader(shell.source);
   const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
   const { maxBodyBytes } = reader.read(maxBodySettings);
+  reader.done({});
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all;
   const kafka = connectKafka(config);
   try {
     return await withAdmin(kafka, async (admin) => {
@@ -21,9 +23,7 @@ export const examineKafka: Examination = async (shell) => {
         admin,
         topicSpecs({
           prefix: config.topics.prefix,
-          eventTopics: readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all.map(
-            ({ topic }) => topic,
-          ),
+          eventTopics: events.map(({ topic }) => topic),
           commandTopics,
           partitions: 6,
           replicationFactor: Math.min(3, brokers),

@@ -3,7 +3,8 @@ import { newId } from '../../crypto/new-id.ts';
 import { openProvider } from '../../provider/open-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import { checkProviderSettings, providerSettings } from '../../provider/settings.ts';
-import { type Examination, type Finding, fault, inWords, ok, skipped, warning } from './finding.ts';
+import { inWords } from '../in-words.ts';
+import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';
 
 /** Whether the payment service gives a token, and takes it. */
 export const examineProvider: Examination = async ({ source }) => {

@@ -3,7 +3,8 @@ import { envReader } from '../../core/env.ts';
 import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
 import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
-import { type Examination, type Finding, fault, inWords, ok, skipped, warning } from './finding.ts';
+import { inWords } from '../in-words.ts';
+import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';
 
 /** Whether the secret files can be used, and are nobody else's to read. */
 export const examineSecrets: Examination = async ({ source }) => {

@@ -1,4 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
+import { inWords } from '../in-words.ts';
 import type { Shell } from '../shell.ts';
 
 /** One thing that was looked at. `mend` says what to do where it isn't as it should be. */
@@ -40,12 +41,4 @@ export function failure(check: string, error: unknown, mend: string): Finding {
   if (!(error instanceof HooklineError) || error.mend === undefined)
     return fault(check, inWords(error), mend);
   return fault(check, error.message.slice(0, -`: ${error.mend}`.length), error.mend);
-}
-
-/** An error in one line, with its cause where that says more. */
-export function inWords(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const line = (error.message || error.name).split('\n')[0] ?? '';
-  const cause = error.cause instanceof Error ? error.cause.message : '';
-  return line.includes(cause) ? line : `${line} (${cause})`;
 }

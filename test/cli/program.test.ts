@@ -1,0 +1,133 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cli, cliOn } from '../support/cli.ts';
+
+/** Enough to be asked for nothing more; nobody listens there. */
+const ENV = {
+  KAFKA_BROKERS: '127.0.0.1:9',
+  SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9',
+  SANDBOX_URL: 'http://127.0.0.1:9',
+};
+const NO_STACK = /\n\s+at |node:internal/;
+
+describe('hookline, called wrongly,', () => {
+  const create = ['command', 'subscription.create', '--ref', 'ledger-eu'];
+  it.each<[string[], string]>([
+    [['tail', 'x', '--limit', '0'], '--limit is "0": give a whole number from 1'],
+    [['tail', 'x', '--limit', '1.5'], '--limit is "1.5"'],
+    [['tail', 'x', '--limit', '-1'], '--limit is "-1"'],
+    [['tail', 'x', '--limit', ''], '--limit is ""'],
+    [['topics', 'plan', '--partitions', '0'], '--partitions is "0"'],
+    [['topics', 'apply', '--partitions', '1e9'], '--partitions is "1e9"'],
+    [['topics', 'apply', '--replication-factor', '1.5'], '--replication-factor is "1.5"'],
+    [[...create, '--timeout', '-1'], '--timeout is "-1": give seconds'],
+    [
+      [...create, '--timeout', '9999999'],
+      '--timeout is "9999999": give seconds, more than 0 and at most 2147483',
+    ],
+    [[...create, '--expires-in', '0'], '--expires-in is "0"'],
+    [[...create, '--expires-in', '99999999999999'], '--expires-in is "99999999999999"'],
+    [[...create, '--extra', '[1]'], '--extra is no JSON object'],
+    [[...create, '--extra', 'null'], '--extra is no JSON object'],
+    [['command', 'subscription.make', '--ref', 'x'], 'Allowed choices are subscription.create'],
+    [['command', 'subscription.create'], 'subscription.create needs --ref'],
+    [['command', 'subscription.create', '--ref', 'Ledger'], '--ref is "Ledger"'],
+    [['command', 'webhook.replay', '--ref', 'x', '--execution-ids', ','], 'needs --execution-ids'],
+    [['trigger', 'payment-status', '--count', '0'], '--count is "0": give a whole number from 1'],
+    [['trigger', 'payment-status', '--rate', '0.5'], '--rate is "0.5"'],
+    [['trigger', 'payment-status', '--size', '-1'], '--size is "-1"'],
+    [['trigger', 'payment-status', '--seed', ''], '--seed is ""'],
+    [['trigger', 'payment-status', '--timeout', '0'], '--timeout is "0"'],
+    [['trigger', 'payment-status', '--override', 'status=x'], '--override is "status=x"'],
+    [['doctor', '--frobnicate'], "unknown option '--frobnicate'"],
+    [['schemas'], 'Usage: hookline schemas'],
+    [[], 'Usage: hookline'],
+  ])('%j: one sentence, exit code 2, before anything is connected', async (args, sentence) => {
+    const { exitCode, out, notes } = await cli(ENV, ...args);
+    expect([exitCode, out, notes]).toEqual([2, '', expect.stringContaining(sentence)]);
+    expect(notes).not.toMatch(NO_STACK);
+  });
+
+  it.each([
+    ['topics', 'plan'],
+    ['schemas', 'check'],
+    ['command', 'subscription.list'],
+    ['tail', 'x'],
+  ])('%s %s without a configuration: each variable, exit code 2', async (...args) => {
+    const { exitCode, notes } = await cli({ SCHEMA_REGISTRY_USERNAME: 'x' }, ...args);
+    expect([exitCode, notes]).toEqual([2, expect.stringContaining('SCHEMA_REGISTRY_URL is not set')]);
+    expect(notes).toContain('SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together');
+    expect(notes).not.toMatch(NO_STACK);
+  });
+
+  it('prints its help to whom asks for it, exit code 0', async () => {
+    const { exitCode, out, notes } = await cli({}, 'command', '--help');
+    expect([exitCode, notes, out]).toEqual([0, '', expect.stringContaining('--execution-ids <list>')]);
+  });
+});
+
+describe('hookline, where nobody answers,', () => {
+  it.each([
+    [['schemas', 'check'], 'the schema registry does not answer (http://127.0.0.1:9'],
+    [['trigger', 'payment-status'], 'no sandbox answers at http://127.0.0.1:9: start it'],
+  ])('%j: one sentence, exit code 1', async (args, sentence) => {
+    const { exitCode, notes } = await cli(ENV, ...args);
+    expect([exitCode, notes.split('\n')]).toEqual([1, [expect.stringContaining(`hookline: ${sentence}`)]]);
+    expect(notes).not.toMatch(NO_STACK);
+  });
+
+  it('doctor names every bad setting that it can know of, the schema files, and a password is not told', async () => {
+    const env = {
+      ...ENV,
+      MAX_BODY_BYTES: '50 MiB',
+      COMMAND_TOPICS: ',',
+      LOG_LEVEL: 'loud',
+      KAFKA_SSL: 'yes',
+      KAFKA_PASSWORD: 'hunter2',
+      SECRETS_DIR: '/nowhere',
+      SCHEMA_REGISTRY_USERNAME: 'x',
+    };
+    const { exitCode, out } = await cli(env, 'doctor', '--json');
+    const findings = JSON.parse(out) as { check: string; state: string; finding: string; mend: string }[];
+    const named = findings.filter(({ check, state }) => check === 'configuration' && state === 'FAULT');
+    const names = named.map(({ finding }) => finding.split(' ')[0]);
+    expect(exitCode).toBe(1);
+    expect(names.toSorted()).toEqual(
+      ['MAX_BODY_BYTES', 'COMMAND_TOPICS', 'LOG_LEVEL', 'KAFKA_SSL', 'KAFKA_PASSWORD', 'SECRETS_DIR']
+        .concat('SCHEMA_REGISTRY_USERNAME')
+        .toSorted(),
+    );
+    expect(out).not.toContain('hunter2');
+    expect(findings.filter(({ finding }) => /undefined|TypeError/.test(finding))).toEqual([]);
+  });
+
+  it('doctor names a faulty folder of schemas once, and does not blame the brokers', async () => {
+    const { out } = await cli({ ...ENV, SCHEMAS_DIR: import.meta.dirname }, 'doctor', '--json');
+    const findings = JSON.parse(out) as { check: string; finding: string; mend: string }[];
+    const onSchemas = findings.filter(({ finding }) => /schema file/.test(finding));
+    expect(onSchemas.map(({ check, mend }) => [check, mend])).toEqual([
+      ['schema files', 'correct the file, or SCHEMAS_DIR'],
+    ]);
+  });
+
+  it.each([80, 120])('doctor fits into %i columns', async (columns) => {
+    const { out } = await cliOn(columns, { ...ENV, MAX_BODY_BYTES: 'x' }, 'doctor');
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+    expect(out).toContain('MAX_BODY_BYTES');
+  });
+});
+
+describe('hookline trigger, where something else listens,', () => {
+  const server = createServer((_, response) => response.end('<html>'));
+  const listening = new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterAll(() => server.close());
+
+  it('says that this is no sandbox, and why', async () => {
+    await listening;
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { exitCode, notes } = await cli({ SANDBOX_URL: url }, 'trigger', 'payment-status');
+    expect([exitCode, notes]).toEqual([1, expect.stringContaining(`no sandbox answers at ${url}`)]);
+    expect(notes).toContain('not valid JSON');
+  });
+});
