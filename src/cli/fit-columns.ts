@@ -3,23 +3,36 @@
 /** Less than this no column gets, or it would be a column of letters. */
 const LEAST = 8;
 
-/** How wide each column may be so that all fit into `available`: the widest ones give way. */
-export function columnWidths(rows: readonly (readonly string[])[], available: number): number[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+type Rows = readonly (readonly string[])[];
+
+/** How wide each column may be so that all fit into `available`: first at the cost of lines, then of words. */
+export function columnWidths(rows: Rows, available: number): number[] {
+  const longest = (pieces: RegExp) =>
+    (rows[0] ?? []).map((_, column) =>
+      Math.max(...rows.flatMap((row) => (row[column] ?? '').split(pieces).map((piece) => piece.length))),
+    );
+  const widths = longest(/\n/);
+  shrink(widths, longest(/\s/), available);
+  shrink(
+    widths,
+    widths.map(() => LEAST),
+    available,
   );
-  const sum = () => widths.reduce((total, width) => total + width, 0);
-  while (sum() > available) {
-    const widest = Math.max(...widths);
-    if (widest <= LEAST) break;
-    widths[widths.indexOf(widest)] = widest - 1;
-  }
   return widths;
 }
 
-const widthOf = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+/** The widest column gives way, again and again, as long as one is above its least width. */
+function shrink(widths: number[], least: readonly number[], available: number): void {
+  const room = (column: number) => (widths[column] ?? 0) > (least[column] ?? 0);
+  while (widths.reduce((total, width) => total + width, 0) > available) {
+    const widest = Math.max(...widths.filter((_, column) => room(column)));
+    const column = widths.findIndex((width, at) => width === widest && room(at));
+    if (column < 0) return;
+    widths[column] = widest - 1;
+  }
+}
 
-/** Broken between words, and within one where it is longer than a line. */
+/** Broken between words; within one where it is longer than a line, best behind a sign such as a dot. */
 export function wrap(text: string, width: number): string {
   return text
     .split('\n')
@@ -32,11 +45,16 @@ function wrapLine(line: string, width: number): string {
   let rest = line;
   while (rest.length > width) {
     const space = rest.lastIndexOf(' ', width);
-    const end = space > 0 ? space : width;
+    const end = space > 0 ? space : breakWithin(rest.slice(0, width));
     lines.push(rest.slice(0, end));
     rest = rest.slice(space > 0 ? end + 1 : end);
   }
   return [...lines, rest].join('\n');
+}
+
+function breakWithin(word: string): number {
+  const behindSign = /^.*[-./=:,@_]/s.exec(word)?.[0].length ?? 0;
+  return behindSign > word.length / 2 ? behindSign : word.length;
 }
 
 /**

@@ -8,7 +8,8 @@ type Row = Readonly<Record<string, unknown>>;
 export function printRows(shell: Shell, json: boolean, rows: readonly Row[]): void {
   if (json) return shell.print(JSON.stringify(rows, jsonValue, 2));
   if (rows.length === 0) return shell.note('Nothing to show.');
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const columns = names.filter((name) => rows.some((row) => cell(row[name]) !== ''));
   const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
   // Each column has a space behind it, and another one between it and the next.
   const widths = columnWidths(cells, (shell.columns ?? Number.POSITIVE_INFINITY) - 2 * columns.length + 1);

@@ -18,6 +18,12 @@ describe('columns', () => {
     expect(columnWidths(rows, 91)).toEqual([40, 50, 1]);
   });
 
+  it('break between words before they break words', () => {
+    const rows = [['payments.accounts-entries', 'would be created', 'one two three four five six']];
+    expect(columnWidths(rows, 45)).toEqual([25, 10, 10]);
+    expect(columnWidths(rows, 36)).toEqual([24, 7, 5]);
+  });
+
   it('do not become columns of letters', () => {
     expect(columnWidths([['x'.repeat(40), 'y'.repeat(40), 'abc']], 5)).toEqual([8, 8, 3]);
   });
@@ -29,7 +35,8 @@ describe('a wrapped text', () => {
   });
 
   it('breaks a word that is longer than a line, and loses none of it', () => {
-    expect(wrap('3f2c1d9e-aaaa-bbbb', 8)).toBe('3f2c1d9e\n-aaaa-bb\nbb');
+    expect(wrap('3f2c1d9e-aaaa-bbbb', 8)).toBe('3f2c1d9e\n-aaaa-\nbbbb');
+    expect(wrap('cleanup.policy=compact', 20)).toBe('cleanup.policy=\ncompact');
   });
 
   it('keeps every sign but the spaces at the breaks, and no line is too long', () => {

@@ -94,7 +94,12 @@ describe('a subscription', () => {
     const [result] = await cliJson<Result[]>(the.world.env, ...args);
     expect(result).toMatchObject({ status: 'SUCCEEDED', ref: 'by-cli' });
     const again = await cli(the.world.env, ...args);
-    expect([again.exitCode, again.out]).toEqual([1, expect.stringContaining('REF_IN_USE')]);
+    expect([again.exitCode, again.out]).toEqual([1, expect.stringMatching(/^errorCode +REF_IN_USE$/m)]);
+    expect(again.out).toMatch(/^finishedAt +\d{4}-\d\d-\d\dT[\d:.]+Z$/m);
+    expect(again.out).not.toMatch(/^subscriptionId|null/m);
+    const listed = await cli(the.world.env, 'command', 'subscription.list', '--wait');
+    expect(listed.out).toMatch(/^status +SUCCEEDED$/m);
+    expect(listed.out).toMatch(/^\S+ .*\/webhooks\/by-cli .*collection-status/m);
   });
 
   it('is changed, listed and deleted; its keys stay live for deliveries that are under way', async () => {

@@ -141,7 +141,7 @@ describe('hookline', () => {
     [['nonsense'], 2, "unknown command 'nonsense'"],
     [['topics', 'apply', '--partitions', 'many'], 2, '--partitions is "many"'],
     [['tail'], 2, 'topic'],
-    [['command', 'subscription.create', '--extra', '{'], 2, '--extra is no JSON'],
+    [['command', 'subscription.create', '--ref', 'a', '--extra', '{'], 2, '--extra is no JSON'],
     [['trigger', 'refunds'], 2, 'event'],
     [['trigger', 'payment-status'], 2, 'subscription'],
   ])('%j ends with %i and a sentence, never a stack trace', async (args, exitCode, sentence) => {

@@ -73,8 +73,8 @@ export class World implements AsyncDisposable {
     rmSync(join(this.dir, 'secrets', ref), { recursive: true });
   }
 
-  start(entry: string, env: Env = {}): RunningProcess {
-    const running = new RunningProcess(entry, { ...this.env, ...env });
+  start(entry: string, env: Env = {}, args: readonly string[] = []): RunningProcess {
+    const running = new RunningProcess(entry, { ...this.env, ...env }, args);
     this.#processes.push(running);
     return running;
   }

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { cli, cliJson } from '../support/cli.ts';
+import { shellLine } from '../support/shell-line.ts';
+import { testKafka } from '../support/topic-reader.ts';
+import { until } from '../support/until.ts';
+import { World } from '../support/world.ts';
+
+const RECORDS = 4;
+const BYTES = 200_000;
+
+let world: World;
+
+beforeAll(async () => {
+  world = await World.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  const kafka = testKafka(world.env);
+  const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
+  await Promise.all([admin.connect(), producer.connect()]);
+  const foreign = `${world.prefix}-ledger.commands`;
+  await admin.createTopics({ topics: [{ topic: foreign, numPartitions: 1, replicationFactor: 1 }] });
+  const value = JSON.stringify({ type: 'Buffer', text: 'x'.repeat(BYTES) });
+  const headers = { said: '\u001b[2J\nforged: line' };
+  const messages = Array.from({ length: RECORDS }, () => ({ key: 'e-1', value, headers }));
+  await producer.send({ topic: world.topic('commands'), messages });
+  await producer.send({ topic: foreign, messages: [{ key: 'theirs', value: '{"a":1}' }] });
+  await Promise.all([admin.disconnect(), producer.disconnect()]);
+});
+
+afterAll(() => world[Symbol.asyncDispose]());
+
+const shell = (line: string) => shellLine(line, world.env);
+
+describe('hookline in a pipe', () => {
+  it('is read whole by a program, records that are larger than a pipe among it, and as they are', async () => {
+    const { stdout } = await shell(`hookline tail commands --from-beginning --limit ${RECORDS} --json | cat`);
+    const records = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(records.map(({ value }) => [value.type, value.text.length])).toEqual(
+      Array.from({ length: RECORDS }, () => ['Buffer', BYTES]),
+    );
+  });
+
+  it('ends quietly when its reader has seen enough, exit code 0', async () => {
+    const { stdout, stderr } = await shell('hookline tail commands --from-beginning --json | head -n 1');
+    expect(stdout.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toBe(`following ${world.topic('commands')}; Ctrl-C ends\n`);
+  });
+
+  it('prints nothing that steers the terminal or looks like another line', async () => {
+    const { stdout } = await shell('hookline tail commands --from-beginning --limit 1');
+    expect(stdout).toContain('  said: \\u001b[2J\\nforged: line\n');
+    expect(stdout).not.toContain('\u001b');
+  });
+});
+
+describe('hookline tail', () => {
+  it('takes a full name with another prefix, as well as the part behind ours', async () => {
+    const args = ['--from-beginning', '--limit', '1', '--json'];
+    const theirs = await cli(world.env, 'tail', `${world.prefix}-ledger.commands`, ...args);
+    expect(JSON.parse(theirs.out)).toMatchObject({ key: 'theirs', value: { a: 1 } });
+    const ours = await cliJson<{ topic: string }>(world.env, 'tail', 'commands', ...args.slice(0, 3));
+    expect(ours.topic).toBe(world.topic('commands'));
+  });
+
+  it('says that a topic does not exist, exit code 2', async () => {
+    const { exitCode, notes } = await cli(world.env, 'tail', 'nothing');
+    expect([exitCode, notes]).toEqual([
+      2,
+      `hookline: there is no topic ${world.topic('nothing')} and no topic nothing.`,
+    ]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends at %s, exit code 0', async (signal) => {
+    const tail = world.start('src/cli/main.ts', {}, ['tail', 'command-results']);
+    await until('it follows', () => tail.errors.some((line) => line.startsWith('following')), 30_000);
+    tail.kill(signal);
+    expect([await tail.end(), tail.lines]).toEqual([0, []]);
+  });
+});
