@@ -25,7 +25,7 @@ type Options = {
   json?: boolean;
 };
 
-const settings = {
+export const sandboxUrlSettings = {
   sandboxUrl: url('SANDBOX_URL', { about: 'address of the sandbox', fallback: 'http://127.0.0.1:8090' }),
 };
 
@@ -74,7 +74,7 @@ type Execution = {
 async function trigger(shell: Shell, event: string, options: Options): Promise<ExitCode> {
   const request = requestOf(event, options);
   const reader = envReader(shell.source);
-  const { sandboxUrl } = reader.read(settings);
+  const { sandboxUrl } = reader.read(sandboxUrlSettings);
   reader.done({});
   const { ok, status, answer } = await post(shell, sandboxUrl, request);
   if (!ok) throw new UsageError(answer.message ?? `the sandbox answered ${status}`);

@@ -1,8 +1,11 @@
+import { registrySettings, schemaSettings } from '../../../src/avro/settings.ts';
 import { commandTopicSettings, maxBodySettings } from '../../../src/cli/cli-settings.ts';
+import { sandboxUrlSettings } from '../../../src/cli/trigger-command.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import type { Setting } from '../../../src/core/env.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
+import { kafkaSettings, topicSettings } from '../../../src/kafka/settings.ts';
 import { sandboxSettings } from '../../../src/sandbox/sandbox-settings.ts';
 
 /** The README's tables that are made of the code, by the name in their markers. */
@@ -14,7 +17,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
 
 type Use = { readonly setting: Setting<unknown>; readonly by: Set<string>; readonly neededBy: Set<string> };
 
-/** Every variable of ingress and control, and by which of them it is read. */
+/** Every variable of ingress, control and the CLI, and by which of them it is read. */
 function configurationTable(): string {
   const uses = new Map<string, Use>();
   const note = (by: string, groups: object) => {
@@ -22,13 +25,16 @@ function configurationTable(): string {
       for (const setting of Object.values(group) as Setting<unknown>[]) {
         const use = uses.get(setting.name) ?? { setting, by: new Set(), neededBy: new Set() };
         if (setting.required && setting.fallback === undefined) use.neededBy.add(by);
-        uses.set(setting.name, { ...use, by: use.by.add(by) });
+        // Where one of them derives the default from another variable, that says more than none.
+        const told = use.setting.fallback ? use.setting : setting;
+        uses.set(setting.name, { ...use, setting: told, by: use.by.add(by) });
       }
     }
   };
   note('ingress', ingressConfig);
   note('control', controlConfig);
-  note('topics', [commandTopicSettings('{TOPIC_PREFIX}'), maxBodySettings]);
+  note('CLI', [kafkaSettings, topicSettings, registrySettings, schemaSettings]);
+  note('CLI', [commandTopicSettings('{TOPIC_PREFIX}'), maxBodySettings, sandboxUrlSettings]);
   const rows = [...uses.values()].map(({ setting, by, neededBy }) => [
     code(setting.name),
     [...by].join(', '),
@@ -74,9 +80,34 @@ function errorTable(): string {
   return markdown(['code', 'seen as', 'try again', 'what it says'], rows);
 }
 
-function fallback({ fallback: text, required }: Setting<unknown>): string {
-  if (text) return code(text);
-  return required && text === undefined ? '**required**' : '';
+function fallback({ name, fallback: text, required }: Setting<unknown>): string {
+  if (text === undefined && required) return '**required**';
+  if (!text) return '–';
+  const measure = inMeasure(name, Number(text));
+  // Each part apart, so that a table can break between them.
+  return text.split(',').map(code).join(', ') + (measure && ` (${measure})`);
+}
+
+/** By the end of the variable's name, what its value counts; from large to small. */
+const MEASURES: Readonly<Record<string, readonly (readonly [number, string])[]>> = {
+  BYTES: [
+    [1024 ** 3, 'GiB'],
+    [1024 ** 2, 'MiB'],
+    [1024, 'KiB'],
+  ],
+  MS: [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1_000, 's'],
+  ],
+};
+
+/** Such as 50 MiB for 52428800 bytes; empty where no larger unit divides it. */
+function inMeasure(name: string, value: number): string {
+  const units = MEASURES[name.split('_').at(-1) ?? ''] ?? [];
+  const unit = units.find(([size]) => value > 0 && value % size === 0);
+  return unit ? `${value / unit[0]} ${unit[1]}` : '';
 }
 
 const code = (text: string) => `\`${text}\``;
