@@ -46,7 +46,7 @@ describe("the payment service's settings", () => {
     });
     for (const said of [
       'PROVIDER_AUTH_URL is "auth.example"',
-      'PROVIDER_BASE_URL carries a password',
+      'PROVIDER_BASE_URL carries credentials',
       'PROVIDER_SCOPE is not set',
       `PROVIDER_DIALECT_FILE (${dialect}): list.id must be a JSON pointer`,
       'Set one of PROVIDER_JWT_FILE',
