@@ -19,6 +19,9 @@ demo: setup ## Everything once, on a real Kafka: set up, run, shown, cleaned up
 test: setup ## All tests, on a real Kafka and a real schema registry
 	@npm run -s test -- $(ARGS)
 
+faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (25 min)
+	@npm run -s faults -- $(ARGS)
+
 check: setup ## Types, lint, format, the rules of the house, the README's tables
 	@npm run -s check
 
@@ -34,4 +37,4 @@ fix: setup ## Formats, and mends what the linter can mend
 readme: setup ## Writes the README's generated tables anew
 	@npm run -s readme
 
-.PHONY: help setup demo test check up down fix readme
+.PHONY: help setup demo test faults check up down fix readme

@@ -75,10 +75,16 @@ async function toSeen(env: Env, partition: number, message: kafkajs.KafkaMessage
 const types = new Map<string, Promise<avro.Type>>();
 
 async function decode({ SCHEMA_REGISTRY_URL: url }: Env, value: Buffer): Promise<Record<string, unknown>> {
-  const source = `${url}/schemas/ids/${value.readInt32BE(1)}`;
+  const type = await writerType(String(url), value.readInt32BE(1));
+  return JSON.parse(JSON.stringify(type.fromBuffer(value.subarray(5))));
+}
+
+/** The schema that a record was written with, as the registry has it; asked for once. */
+export function writerType(registryUrl: string, id: number): Promise<avro.Type> {
+  const source = `${registryUrl}/schemas/ids/${id}`;
   const type = types.get(source) ?? fetchType(source);
   types.set(source, type);
-  return JSON.parse(JSON.stringify((await type).fromBuffer(value.subarray(5))));
+  return type;
 }
 
 async function fetchType(source: string): Promise<avro.Type> {

@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util';
+import { SCHEDULES, type Schedule } from './schedule/schedules.ts';
+import { SYSTEMS, type SystemKind } from './system/system.ts';
+
+export type Options = {
+  readonly seed: number;
+  readonly scale: number;
+  readonly schedules: readonly Schedule[];
+  readonly kinds: readonly SystemKind[];
+  /** Events under way at once, where a schedule gives no rate. */
+  readonly entities: number;
+};
+
+export const USAGE = `make faults ARGS="[--seed N] [--schedule NAME]... [--scale 0.2] [--system NAME]... [--entities N]"
+schedules: ${SCHEDULES.map(({ name }) => name).join(', ')}
+systems: ${Object.keys(SYSTEMS).join(', ')}`;
+
+/** @throws Error in words, for whoever typed it */
+export function parseOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seed: { type: 'string' },
+      scale: { type: 'string', default: '1' },
+      schedule: { type: 'string', multiple: true, default: [] },
+      system: { type: 'string', multiple: true, default: ['hookline', 'naive'] },
+      entities: { type: 'string', default: '96' },
+    },
+  });
+  const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : whole('--seed', values.seed);
+  const scale = Number(values.scale);
+  if (!(scale > 0)) throw new Error(`--scale is ${values.scale}: give a number above 0.`);
+  const named = values.schedule.map((name) => find('--schedule', name, SCHEDULES));
+  return {
+    seed,
+    scale,
+    schedules: named.length > 0 ? named : SCHEDULES,
+    kinds: values.system.map(systemNamed),
+    entities: whole('--entities', values.entities),
+  };
+}
+
+function whole(option: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`${option} is ${text}: give a whole number.`);
+  return Number(text);
+}
+
+function find<T extends { name: string }>(option: string, name: string, among: readonly T[]): T {
+  const found = among.find((one) => one.name === name);
+  if (!found) throw new Error(`${option} ${name}: there are ${among.map((one) => one.name).join(', ')}.`);
+  return found;
+}
+
+function systemNamed(name: string): SystemKind {
+  if (!Object.hasOwn(SYSTEMS, name)) {
+    throw new Error(`--system ${name}: there are ${Object.keys(SYSTEMS).join(', ')}.`);
+  }
+  return name as SystemKind;
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type kafkajs from 'kafkajs';
+import { writerType } from '../../support/topic-reader.ts';
+import { until } from '../../support/until.ts';
+import type { EventRecord, Stored } from './stored.ts';
+
+export type ReadBack = {
+  readonly kafka: kafkajs.Kafka;
+  readonly registryUrl: string;
+  readonly topics: readonly string[];
+  readonly into: Stored;
+};
+
+const READ_MS = 240_000;
+
+/** Reads the topics from their beginning to the end that they have now. Nothing may be written to them any more. */
+export async function readBack({ kafka, registryUrl, topics, into }: ReadBack): Promise<void> {
+  const admin = kafka.admin();
+  await admin.connect();
+  const ends = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)));
+  await admin.disconnect();
+  const left = new Map<string, number>();
+  for (const [n, topic] of topics.entries()) {
+    for (const { partition, high, low } of ends[n] ?? []) {
+      if (high !== low) left.set(`${topic}/${partition}`, Number(high));
+    }
+  }
+  if (left.size === 0) return;
+  const consumer = kafka.consumer({ groupId: `faults-${randomUUID()}`, maxWaitTimeInMs: 100 });
+  let crash: Error | undefined;
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    crash = payload.error;
+  });
+  const takeBatch = async (batch: kafkajs.Batch) => {
+    const { topic, partition, messages } = batch;
+    for (const { key, value } of messages) {
+      if (value) into.add(await decode(registryUrl, value), key?.toString() ?? null);
+    }
+    const end = left.get(`${topic}/${partition}`);
+    if (end !== undefined && Number(batch.lastOffset()) + 1 >= end) left.delete(`${topic}/${partition}`);
+  };
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatch: async ({ batch, heartbeat }) => {
+        await takeBatch(batch);
+        await heartbeat();
+      },
+    });
+    const isRead = () => {
+      if (crash) throw crash;
+      return left.size === 0;
+    };
+    await until('everything is read back', isRead, READ_MS);
+  } finally {
+    await consumer.disconnect();
+  }
+}
+
+/** By the schema that the registry has for it: no code of what wrote it takes part. */
+async function decode(registryUrl: string, value: Buffer): Promise<EventRecord> {
+  const type = await writerType(registryUrl, value.readInt32BE(1));
+  return type.fromBuffer(value.subarray(5)) as EventRecord;
+}

@@ -1,0 +1,74 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Table from 'cli-table3';
+import { faultsOf } from './oracle/judge.ts';
+import type { Outcome } from './schedule/run-schedule.ts';
+
+const HEAD = [
+  'schedule',
+  'system',
+  'acked',
+  'lost',
+  'duplicates',
+  'out of order',
+  'longest answer',
+  '200s in faults',
+  'fresh again after',
+];
+
+/** A row per schedule and system, and a row of sums per system. */
+export function tableOf(outcomes: readonly Outcome[]): string {
+  const table = new Table({ head: HEAD, style: { head: [], border: [] } });
+  for (const outcome of outcomes) table.push(rowOf(outcome));
+  for (const system of new Set(outcomes.map((outcome) => outcome.system))) {
+    table.push(sumRow(outcomes.filter((outcome) => outcome.system === system)));
+  }
+  return table.toString();
+}
+
+function rowOf({ schedule, system, verdict, recoveredAfterMs }: Outcome): string[] {
+  const { acked, lost, duplicates, orderViolations, longestAnswerMs, okInFaults } = verdict;
+  return [
+    schedule,
+    system,
+    ...[acked, lost, duplicates, orderViolations].map(count),
+    seconds(longestAnswerMs),
+    okInFaults === null ? '' : `${(okInFaults * 100).toFixed(1)} %`,
+    recoveredAfterMs === null ? 'not in time' : seconds(recoveredAfterMs),
+  ];
+}
+
+function sumRow(outcomes: readonly Outcome[]): string[] {
+  const sum = (name: 'acked' | 'lost' | 'duplicates' | 'orderViolations') =>
+    count(outcomes.reduce((total, { verdict }) => total + verdict[name], 0));
+  const longest = Math.max(...outcomes.map(({ verdict }) => verdict.longestAnswerMs));
+  return [
+    'all',
+    outcomes[0]?.system ?? '',
+    ...[sum('acked'), sum('lost'), sum('duplicates'), sum('orderViolations')],
+    ...[seconds(longest), '', ''],
+  ];
+}
+
+const count = (value: number) => value.toLocaleString('en');
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+
+/** What Hookline must never show, one line per schedule that showed it; empty where all is well. */
+export function brokenPromises(outcomes: readonly Outcome[]): string[] {
+  return outcomes
+    .filter(({ system }) => system === 'hookline')
+    .flatMap(({ schedule, seed, verdict, recoveredAfterMs, hasSpool }) => {
+      const faults = faultsOf(verdict);
+      if (recoveredAfterMs === null) faults.push('fresh events do not pass after the faults');
+      if (hasSpool && verdict.okInFaults !== null && verdict.okInFaults < 1) {
+        faults.push('with a spool not every webhook was answered 200');
+      }
+      return faults.length > 0 ? [`${schedule}, seed ${seed}: ${faults.join(', ')}`] : [];
+    });
+}
+
+/** Everything that the run knows, for other programs. */
+export function writeReport(path: string, report: Readonly<Record<string, unknown>>): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`);
+}
