@@ -11,6 +11,8 @@ export type AppParts = WebhookParts & {
   readonly observer: IngressObserver;
   readonly trustedProxies: readonly string[];
   readonly requestTimeoutMs: number;
+  /** Aborted before the stop: what comes is still taken, and connections are ended with their next answer. */
+  readonly leaving: AbortSignal;
   readonly tls: TlsFiles | undefined;
 };
 
@@ -44,8 +46,9 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     stopping = true;
   });
   const send = (reply: FastifyReply, { status, body, retryAfter }: Answer) => {
-    // A connection that stayed open after its last answer would hold up the stop.
-    if (stopping) reply.header('connection', 'close');
+    // The sender's next request then takes a new connection, to a process that stays; one that was left open would
+    // hold up the stop, and be cut in the middle of a request.
+    if (stopping || parts.leaving.aborted) reply.header('connection', 'close');
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
     return reply.code(status).type('application/json').send(body);
   };

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ValuesOf } from '../core/env.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type AppParts, createIngressApp } from './app.ts';
@@ -7,7 +8,10 @@ import { createTlsFiles } from './tls-files.ts';
 
 export type IngressServer = { readonly url: string; stop(): Promise<void> };
 
-/** Listens. `stop` takes no new connections, finishes the requests in flight and answers others 503. */
+/**
+ * Listens. `stop` goes on for STOP_DELAY_MS, so that balancers find out and connections are let go; then it takes no new
+ * connections, finishes the requests in flight and answers others 503.
+ */
 export async function startIngressServer(
   parts: Pick<AppParts, 'delivery' | 'keyring' | 'observer'> & {
     readonly settings: ValuesOf<typeof ingressSettings>;
@@ -22,11 +26,13 @@ export async function startIngressServer(
           logger.error({ err }, 'changed certificate files can not be used'),
         )
       : undefined;
+  const leaving = new AbortController();
   const app = createIngressApp({
     delivery,
     keyring,
     observer,
     tls,
+    leaving: leaving.signal,
     maxBodyBytes: settings.maxBodyBytes,
     requestTimeoutMs: settings.requestTimeoutMs,
     trustedProxies: settings.trustedProxies,
@@ -38,6 +44,8 @@ export async function startIngressServer(
   return {
     url: `${tls ? 'https' : 'http'}://${host}:${port}`,
     async stop() {
+      leaving.abort();
+      await sleep(settings.stopDelayMs);
       await app.close();
       await tls?.stop();
     },

@@ -31,6 +31,11 @@ export const ingressSettings = {
     fallback: '60000',
     min: 1,
   }),
+  stopDelayMs: integer('STOP_DELAY_MS', {
+    about:
+      'how long after SIGTERM webhooks are still taken, while readiness says no: until balancers have turned elsewhere',
+    fallback: '3000',
+  }),
   allowedSources: list(
     'ALLOWED_SOURCES',
     { about: 'CIDRs that webhooks may come from; empty means any', fallback: '' },

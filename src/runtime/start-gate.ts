@@ -24,6 +24,8 @@ export function createStartGate(parts: {
   const { logger, probes, stopping, backoff = STARTUP_BACKOFF } = parts;
   let reason: string | null = STARTING;
   const takeBack = probes.readyWhen('start', () => reason);
+  // At once, not when the last request is answered: whoever sends traffic here needs time to turn elsewhere.
+  probes.readyWhen('stop', () => (stopping.aborted ? 'stopping' : null));
   return {
     async pass(what, attempt, isFinal = () => false) {
       const waiting = `waiting for ${what}`;

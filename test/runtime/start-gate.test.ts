@@ -10,7 +10,7 @@ function openGate(backoff = SOON) {
   const probes = createProbes();
   const log = capturedLog();
   const gate = createStartGate({ logger: log.logger, probes, stopping: controller.signal, backoff });
-  return { gate, controller, log, readiness: () => probes.readiness().reasons.start };
+  return { gate, controller, log, probes, readiness: () => probes.readiness().reasons.start };
 }
 
 /** Fails with these, one after the other, then succeeds; `seen` is asked before each attempt. */
@@ -73,5 +73,14 @@ describe('the start gate', () => {
     const { gate, controller } = openGate({ firstMs: 3_600_000, factor: 1, mostMs: 3_600_000 });
     const attempt = failing([new Error('away')], () => void setImmediate(() => controller.abort()));
     await expect(gate.pass('the brokers', attempt)).rejects.toThrow('aborted');
+  });
+
+  it('takes readiness back with the signal to stop, not with the end', () => {
+    const { gate, controller, probes } = openGate();
+    gate.open();
+    expect(probes.readiness()).toEqual({ ok: true, reasons: {} });
+    controller.abort();
+    expect(probes.readiness()).toEqual({ ok: false, reasons: { stop: 'stopping' } });
+    expect(probes.liveness().ok).toBe(true);
   });
 });

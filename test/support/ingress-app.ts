@@ -18,6 +18,7 @@ type Options = {
   allowedSources?: string[];
   trustedProxies?: string[];
   tls?: TlsFiles;
+  leaving?: AbortSignal;
   layout?: string;
   publish?: (record: OutgoingRecord, n: number) => void;
 };
@@ -47,6 +48,7 @@ export async function startIngressApp(options: Options = {}) {
       stop: async () => {},
     },
     tls: options.tls,
+    leaving: options.leaving ?? new AbortController().signal,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
     trustedProxies: options.trustedProxies ?? [],

@@ -34,6 +34,8 @@ export class World implements AsyncDisposable {
       INGRESS_HOST: '127.0.0.1',
       INGRESS_PORT: '0',
       LOG_LEVEL: 'debug',
+      // Nobody sends here but the test, which knows when it stops.
+      STOP_DELAY_MS: '0',
     };
   }
 
