@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { ROOT } from '../support/source-tree.ts';
 import { FaultCluster } from './cluster/fault-cluster.ts';
 import { type Options, parseOptions, USAGE } from './options.ts';
+import type { Outcome } from './outcome.ts';
 import { brokenPromises, tableOf, writeReport } from './report.ts';
-import { type Outcome, runSchedule } from './schedule/run-schedule.ts';
+import { runSchedule } from './schedule/run-schedule.ts';
 
+const LIMITS = { answerWithinMs: 30_000, recoverWithinMs: 45_000 };
 const say = (line: string) => console.log(line);
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
@@ -27,7 +29,7 @@ const outcomes: Outcome[] = [];
   });
   for (const schedule of options.schedules) {
     say(`${elapsed()}  ▸ ${schedule.name}: ${schedule.about}`);
-    const run = { ...options, schedule, cluster, signal: interrupted.signal };
+    const run = { ...options, ...LIMITS, schedule, cluster, signal: interrupted.signal };
     const done = await runSchedule({ ...run, say: (line) => say(`${elapsed()}      ${line}`) });
     for (const { system, verdict } of done) {
       const { acked, lost } = verdict;

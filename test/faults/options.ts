@@ -24,7 +24,7 @@ export function parseOptions(args: string[]): Options {
       scale: { type: 'string', default: '1' },
       schedule: { type: 'string', multiple: true, default: [] },
       system: { type: 'string', multiple: true, default: ['hookline', 'naive'] },
-      entities: { type: 'string', default: '96' },
+      entities: { type: 'string', default: '480' },
     },
   });
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : whole('--seed', values.seed);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Table from 'cli-table3';
 import { faultsOf } from './oracle/judge.ts';
-import type { Outcome } from './schedule/run-schedule.ts';
+import type { Outcome } from './outcome.ts';
 
 const HEAD = [
   'schedule',
@@ -57,11 +57,11 @@ const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 export function brokenPromises(outcomes: readonly Outcome[]): string[] {
   return outcomes
     .filter(({ system }) => system === 'hookline')
-    .flatMap(({ schedule, seed, verdict, recoveredAfterMs, hasSpool }) => {
+    .flatMap(({ schedule, seed, verdict, recoveredAfterMs, mustTakeAll }) => {
       const faults = faultsOf(verdict);
       if (recoveredAfterMs === null) faults.push('fresh events do not pass after the faults');
-      if (hasSpool && verdict.okInFaults !== null && verdict.okInFaults < 1) {
-        faults.push('with a spool not every webhook was answered 200');
+      if (mustTakeAll && verdict.okInFaults !== null && verdict.okInFaults < 1) {
+        faults.push('not every webhook was answered 200');
       }
       return faults.length > 0 ? [`${schedule}, seed ${seed}: ${faults.join(', ')}`] : [];
     });

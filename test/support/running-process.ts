@@ -65,9 +65,9 @@ export class RunningProcess implements AsyncDisposable {
   }
 
   /** Asks it to stop, and kills it where it doesn't. */
-  async stop(): Promise<number | null> {
+  async stop(graceMs = 20_000): Promise<number | null> {
     this.kill('SIGTERM');
-    const timer = setTimeout(() => this.kill('SIGKILL'), 20_000);
+    const timer = setTimeout(() => this.kill('SIGKILL'), graceMs);
     const code = await this.end();
     clearTimeout(timer);
     return code;

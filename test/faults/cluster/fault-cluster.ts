@@ -11,6 +11,8 @@ export type ClusterOptions = {
   readonly seed: number;
   /** How long a broker may be silent before the cluster takes its partitions from it: Kafka's default is 9 s. */
   readonly sessionTimeoutMs?: number;
+  /** A registry that runs already; one is started where it isn't given. */
+  readonly registryUrl?: string | undefined;
   readonly onProgress?: (line: string) => void;
   readonly signal?: AbortSignal;
 };
@@ -33,10 +35,10 @@ export class FaultCluster implements AsyncDisposable {
   readonly kafka: kafkajs.Kafka;
   readonly #stack: Stack;
 
-  private constructor(stack: Stack, brokers: readonly Broker[]) {
+  private constructor(stack: Stack, registryUrl: string, brokers: readonly Broker[]) {
     this.#stack = stack;
     this.brokers = brokers;
-    this.registryUrl = stack.registryUrl;
+    this.registryUrl = registryUrl;
     this.proxied = stack.brokers;
     this.direct = stack.kafka?.directBrokers ?? [];
     this.kafka = new kafkajs.Kafka({
@@ -46,7 +48,8 @@ export class FaultCluster implements AsyncDisposable {
     });
   }
 
-  static async start({ seed, sessionTimeoutMs, onProgress, signal }: ClusterOptions): Promise<FaultCluster> {
+  static async start(options: ClusterOptions): Promise<FaultCluster> {
+    const { seed, sessionTimeoutMs, registryUrl, onProgress, signal } = options;
     const ports = await freePorts(NODES);
     const listening: (() => number)[] = [];
     const proxies = ports.map((port, n) => {
@@ -67,6 +70,7 @@ export class FaultCluster implements AsyncDisposable {
       env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
       way: 'jvm',
       nodes: NODES,
+      withRegistry: registryUrl === undefined,
       kafka: { advertisedPorts: ports, heapMb: 512, properties },
       onProgress,
       signal,
@@ -75,6 +79,7 @@ export class FaultCluster implements AsyncDisposable {
     for (const node of nodes) listening.push(() => node.port);
     return new FaultCluster(
       stack,
+      registryUrl ?? stack.registryUrl,
       nodes.map((node, n) => ({ node, proxy: proxies[n] as FaultProxy })),
     );
   }
@@ -104,6 +109,8 @@ export class FaultCluster implements AsyncDisposable {
         const partitions = metadata.topics.flatMap((topic) => topic.partitions);
         return partitions.every(({ isr, leader }) => isr.length === NODES && leader >= 0);
       }).catch(() => false);
+    // A broker that was just killed still counts as in sync: first they have to answer.
+    await this.#stack.kafka?.waitReady({ deadlineMs });
     await until('every replica is in sync', isWhole, deadlineMs);
   }
 

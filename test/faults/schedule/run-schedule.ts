@@ -1,8 +1,6 @@
 import { until } from '../../support/until.ts';
 import type { FaultCluster } from '../cluster/fault-cluster.ts';
-import { judge, type Verdict } from '../oracle/judge.ts';
-import { readBack } from '../oracle/read-back.ts';
-import { Stored } from '../oracle/stored.ts';
+import { judgeEnded, type Outcome } from '../outcome.ts';
 import type { FaultCounts } from '../proxy/produce-faults.ts';
 import { createRandom } from '../random.ts';
 import { System, type SystemKind } from '../system/system.ts';
@@ -18,28 +16,14 @@ export type ScheduleRun = {
   readonly kinds: readonly SystemKind[];
   readonly cluster: FaultCluster;
   readonly entities: number;
+  /** Then the payment service gives a request up. */
+  readonly answerWithinMs: number;
+  /** Fresh traffic has this long to pass everywhere after the faults have ended. */
+  readonly recoverWithinMs: number;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 };
 
-export type Outcome = {
-  readonly schedule: string;
-  readonly system: SystemKind;
-  readonly seed: number;
-  readonly hasSpool: boolean;
-  readonly verdict: Verdict;
-  /** From the end of the faults until every entity had a fresh event acknowledged; null where that took too long. */
-  readonly recoveredAfterMs: number | null;
-  /** Produce requests that the proxies saw, and those whose response was hit. */
-  readonly produce: FaultCounts;
-  /** Seconds from the first request to the last answer. */
-  readonly seconds: number;
-};
-
-/** Fresh traffic has this long to pass everywhere after the faults have ended. */
-const RECOVER_MS = 60_000;
-/** Then the payment service gives a request up. */
-const ANSWER_WITHIN_MS = 60_000;
 const AGAIN_AFTER_MS = 500;
 /** Entities for a rate that is given: so many that a full publish deadline of each doesn't slow it down. */
 const ENTITIES_PER_RATE = 3;
@@ -101,7 +85,7 @@ class Stage implements AsyncDisposable {
       seed,
       entities: perSecond === undefined ? entities : perSecond * ENTITIES_PER_RATE,
       ...(perSecond !== undefined && { perSecond }),
-      answerWithinMs: ANSWER_WITHIN_MS,
+      answerWithinMs: this.#run.answerWithinMs,
       againAfterMs: AGAIN_AFTER_MS,
       answersEventIds: this.system.traits.hasEventIds,
     });
@@ -110,7 +94,7 @@ class Stage implements AsyncDisposable {
   /** Resolves when every entity had a request acknowledged that was begun after `since`. */
   async passes(since: number): Promise<void> {
     const hasPassed = async () => (await this.#sender?.progress(since))?.isRecovered;
-    await until(`${this.system.kind} takes events of every entity`, hasPassed, RECOVER_MS);
+    await until(`${this.system.kind} takes events of every entity`, hasPassed, this.#run.recoverWithinMs);
   }
 
   async recover(since: number): Promise<void> {
@@ -126,27 +110,21 @@ class Stage implements AsyncDisposable {
   async end(): Promise<void> {
     this.#sent = await this.#sender?.stop();
     this.#seconds = (Date.now() - this.#beganAt) / 1_000;
-    await this.#process?.stop();
+    await this.#process?.stop(this.system.traits.graceMs);
   }
 
   async judge(faultTimes: readonly FaultTime[]): Promise<Outcome> {
     const { cluster, schedule, seed } = this.#run;
-    const { kind, traits, eventTopics, otherTopics, deadlineMs } = this.system;
+    const { system } = this;
     if (!this.#sent) throw new Error('judged before its end');
-    const stored = new Stored({ seed, checksIds: traits.hasEventIds });
-    await readBack({
-      kafka: cluster.kafka,
-      registryUrl: cluster.registryUrl,
-      topics: [...eventTopics, ...otherTopics],
-      into: stored,
-    });
+    const verdict = await judgeEnded({ cluster, seed, system, sent: this.#sent, faultTimes });
     const { requests, hit } = this.#produceCounts();
     return {
       schedule: schedule.name,
-      system: kind,
+      system: system.kind,
       seed,
-      hasSpool: schedule.spool ?? false,
-      verdict: judge({ sent: this.#sent, stored, faultTimes, deadlineMs }),
+      mustTakeAll: (schedule.spool ?? false) && system.kind === 'hookline',
+      verdict,
       recoveredAfterMs: this.#recoveredAfterMs,
       produce: { requests: requests - this.#before.requests, hit: hit - this.#before.hit },
       seconds: this.#seconds,

@@ -14,18 +14,33 @@ export type SystemTraits = {
   readonly clientId: string;
   /** Whether answers and records bear the event id of the contract. */
   readonly hasEventIds: boolean;
+  /** How long it may take to stop. What hangs for ever after a fault isn't waited for. */
+  readonly graceMs: number;
 };
 
 export const SYSTEMS: Readonly<Record<SystemKind, SystemTraits>> = {
-  hookline: { entry: 'src/ingress/main.ts', env: {}, clientId: 'hookline-ingress', hasEventIds: true },
+  hookline: {
+    entry: 'src/ingress/main.ts',
+    env: {},
+    clientId: 'hookline-ingress',
+    hasEventIds: true,
+    graceMs: 25_000,
+  },
   /** kafkajs' idempotent producer with its defaults. */
-  naive: { entry: 'test/bench/naive/main.ts', env: {}, clientId: 'naive-receiver', hasEventIds: false },
+  naive: {
+    entry: 'test/bench/naive/main.ts',
+    env: {},
+    clientId: 'naive-receiver',
+    hasEventIds: false,
+    graceMs: 2_000,
+  },
   /** The same, not idempotent, with acks from all replicas. */
   'naive-plain': {
     entry: 'test/bench/naive/main.ts',
     env: { NAIVE_IDEMPOTENT: 'false' },
     clientId: 'naive-receiver',
     hasEventIds: false,
+    graceMs: 2_000,
   },
 };
 
@@ -33,6 +48,9 @@ export const SYSTEMS: Readonly<Record<SystemKind, SystemTraits>> = {
 const PUBLISH_DEADLINE_MS = { alone: 15_000, withSpool: 2_000 };
 /** What an answer may take beyond it: looking at deadlines, and a machine that does all of this at once. */
 const SLACK_MS = 1_500;
+
+/** Ten times as long as the balancer of the kit takes to notice. */
+const STOP_DELAY_MS = '1000';
 
 /** A system with topics and keys of its own on the cluster, reaching it through the proxies alone. */
 export class System implements AsyncDisposable {
@@ -49,7 +67,7 @@ export class System implements AsyncDisposable {
     this.world = world;
     this.#cluster = cluster;
     this.#withSpool = withSpool && kind === 'hookline';
-    const clients = { KAFKA_BROKERS: cluster.proxied.join(','), LOG_LEVEL: 'info' };
+    const clients = { KAFKA_BROKERS: cluster.proxied.join(','), LOG_LEVEL: 'info', STOP_DELAY_MS };
     this.#env = { ...clients, ...this.traits.env };
   }
 

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { FaultCluster } from './cluster/fault-cluster.ts';
+import { killAtRandom, rollRestarts } from './fleet/run-fleet.ts';
+import { faultsOf } from './oracle/judge.ts';
+import type { Outcome } from './outcome.ts';
+import { runSchedule } from './schedule/run-schedule.ts';
+import type { Schedule } from './schedule/schedules.ts';
+import type { Step } from './schedule/steps.ts';
+import type { SystemKind } from './system/system.ts';
+
+/** The short form of `make faults`: the same kit, a few seconds of each fault, one seed. */
+const SEED = 20260301;
+let cluster: FaultCluster;
+
+beforeAll(async () => {
+  // A broker that is away is given up after two seconds, not after nine.
+  cluster = await FaultCluster.start({
+    seed: SEED,
+    sessionTimeoutMs: 2_000,
+    registryUrl: inject('registryUrl'),
+  });
+});
+
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+const quiet = { say: () => {}, signal: new AbortController().signal };
+
+async function run(name: string, steps: Step[], kinds: SystemKind[], entities = 120): Promise<Outcome[]> {
+  const schedule: Schedule = { name, about: name, plan: () => steps };
+  const limits = { answerWithinMs: 20_000, recoverWithinMs: 20_000 };
+  return runSchedule({ ...quiet, ...limits, schedule, kinds, cluster, entities, seed: SEED, scale: 1 });
+}
+
+const NOTHING_WRONG = { lost: 0, orderViolations: 0, altered: 0, wronglyStored: 0, late: 0 };
+
+describe('what was acknowledged is stored, in order and to the byte', () => {
+  it('while connections break instead of 15 % of the Produce responses; the naive reference loses', async () => {
+    const steps: Step[] = [{ do: 'lose-responses', fault: { kind: 'drop', percent: 15 }, seconds: 8 }];
+    const [hookline, naive] = await run('dropped', steps, ['hookline', 'naive-plain']);
+    expect(hookline?.verdict).toMatchObject(NOTHING_WRONG);
+    expect(hookline?.recoveredAfterMs).not.toBeNull();
+    expect(hookline?.verdict.acked).toBeGreaterThan(100);
+    expect(hookline?.produce.hit).toBeGreaterThan(5);
+    // The same faults, the same oracle: it sees a loss where there is one.
+    expect(naive?.verdict.lost).toBeGreaterThan(0);
+  });
+
+  it('while a broker is killed, another frozen, leaders move, connections are cut and go silent', async () => {
+    const [hookline] = await run(
+      'combined',
+      [
+        { do: 'kill', broker: 0, seconds: 3 },
+        { do: 'whole' },
+        { do: 'freeze', broker: 1, seconds: 5 },
+        { do: 'whole' },
+        { do: 'move-leaders', turn: 1 },
+        { do: 'cut', broker: 2 },
+        { do: 'slow', latencyMs: 40, seconds: 2 },
+        { do: 'blackhole', broker: 2, seconds: 3 },
+        { do: 'lose-responses', fault: { kind: 'swallow', percent: 3 }, seconds: 3 },
+      ],
+      ['hookline'],
+    );
+    expect(hookline?.verdict).toMatchObject(NOTHING_WRONG);
+    expect(hookline?.recoveredAfterMs).not.toBeNull();
+    expect(hookline?.verdict.acked).toBeGreaterThan(100);
+  });
+});
+
+describe('two processes behind a balancer', () => {
+  const fleet = () => ({ ...quiet, cluster, seed: SEED, perSecond: 150 });
+
+  it('are restarted one after the other: the sender sees nothing but 200s', async () => {
+    const { verdict } = await rollRestarts({ ...fleet(), count: 6 });
+    expect(verdict).toMatchObject({ ...NOTHING_WRONG, okInFaults: 1, unanswered: 0 });
+    expect(Object.keys(verdict.statuses)).toEqual(['200']);
+  });
+
+  it('are killed at random times: nothing that was acknowledged is lost', async () => {
+    const { verdict } = await killAtRandom({ ...fleet(), count: 8 });
+    expect(faultsOf(verdict)).toEqual([]);
+    expect(verdict.unanswered).toBeGreaterThan(0);
+    expect(verdict.acked).toBeGreaterThan(100);
+  });
+});
