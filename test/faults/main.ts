@@ -11,6 +11,8 @@ import { brokenPromises, tableOf, writeReport } from './report.ts';
 import { runSchedule } from './schedule/run-schedule.ts';
 
 const LIMITS = { answerWithinMs: 30_000, recoverWithinMs: 45_000 };
+/** Events a second while ingress itself is restarted and killed. */
+const FLEET_RATE = 400;
 const say = (line: string) => console.log(line);
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
@@ -21,21 +23,28 @@ const elapsed = () => `${Math.round((performance.now() - began) / 1_000)} s`.pad
 say(`seed ${options.seed}: the same seed gives the same faults (--seed ${options.seed})`);
 
 const outcomes: Outcome[] = [];
+const { signal } = interrupted;
+const announce = ({ name, about }: { name: string; about: string }) =>
+  say(`${elapsed()}  ▸ ${name}: ${about}`);
+const detail = (line: string) => say(`${elapsed()}      ${line}`);
+const note = (outcome: Outcome) => {
+  const { acked, lost } = outcome.verdict;
+  say(`${elapsed()}    ${outcome.system}: ${acked} acked, ${lost} lost`);
+  outcomes.push(outcome);
+};
 {
-  await using cluster = await FaultCluster.start({
-    seed: options.seed,
-    signal: interrupted.signal,
-    onProgress: (line) => say(`${elapsed()}  ${line}`),
-  });
+  const { seed, scale } = options;
+  const onProgress = (line: string) => say(`${elapsed()}  ${line}`);
+  await using cluster = await FaultCluster.start({ seed, signal, onProgress });
+  const common = { ...options, ...LIMITS, cluster, signal, say: detail };
   for (const schedule of options.schedules) {
-    say(`${elapsed()}  ▸ ${schedule.name}: ${schedule.about}`);
-    const run = { ...options, ...LIMITS, schedule, cluster, signal: interrupted.signal };
-    const done = await runSchedule({ ...run, say: (line) => say(`${elapsed()}      ${line}`) });
-    for (const { system, verdict } of done) {
-      const { acked, lost } = verdict;
-      say(`${elapsed()}    ${system}: ${acked} acked, ${lost} lost`);
-    }
-    outcomes.push(...done);
+    announce(schedule);
+    for (const outcome of await runSchedule({ ...common, schedule })) note(outcome);
+  }
+  for (const fleet of options.fleets) {
+    announce(fleet);
+    const count = Math.max(2, Math.round(fleet.count * scale));
+    note(await fleet.run({ ...common, count, perSecond: FLEET_RATE }));
   }
 }
 

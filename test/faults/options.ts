@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { FLEET_SCHEDULES, type FleetSchedule } from './fleet/run-fleet.ts';
 import { SCHEDULES, type Schedule } from './schedule/schedules.ts';
 import { SYSTEMS, type SystemKind } from './system/system.ts';
 
@@ -6,13 +7,15 @@ export type Options = {
   readonly seed: number;
   readonly scale: number;
   readonly schedules: readonly Schedule[];
+  /** What is done to the ingress processes; with Hookline alone. */
+  readonly fleets: readonly FleetSchedule[];
   readonly kinds: readonly SystemKind[];
   /** Events under way at once, where a schedule gives no rate. */
   readonly entities: number;
 };
 
 export const USAGE = `make faults ARGS="[--seed N] [--schedule NAME]... [--scale 0.2] [--system NAME]... [--entities N]"
-schedules: ${SCHEDULES.map(({ name }) => name).join(', ')}
+schedules: ${[...SCHEDULES, ...FLEET_SCHEDULES].map(({ name }) => name).join(', ')}
 systems: ${Object.keys(SYSTEMS).join(', ')}`;
 
 /** @throws Error in words, for whoever typed it */
@@ -30,11 +33,17 @@ export function parseOptions(args: string[]): Options {
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : whole('--seed', values.seed);
   const scale = Number(values.scale);
   if (!(scale > 0)) throw new Error(`--scale is ${values.scale}: give a number above 0.`);
-  const named = values.schedule.map((name) => find('--schedule', name, SCHEDULES));
+  const isAsked = ({ name }: { name: string }) => values.schedule.includes(name);
+  const known = [...SCHEDULES, ...FLEET_SCHEDULES];
+  for (const name of values.schedule) {
+    if (!known.some((one) => one.name === name)) throw new Error(`--schedule ${name}: there is none such.`);
+  }
+  const chosen = values.schedule.length > 0;
   return {
     seed,
     scale,
-    schedules: named.length > 0 ? named : SCHEDULES,
+    schedules: chosen ? SCHEDULES.filter(isAsked) : SCHEDULES,
+    fleets: chosen ? FLEET_SCHEDULES.filter(isAsked) : FLEET_SCHEDULES,
     kinds: values.system.map(systemNamed),
     entities: whole('--entities', values.entities),
   };
@@ -43,12 +52,6 @@ export function parseOptions(args: string[]): Options {
 function whole(option: string, text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new Error(`${option} is ${text}: give a whole number.`);
   return Number(text);
-}
-
-function find<T extends { name: string }>(option: string, name: string, among: readonly T[]): T {
-  const found = among.find((one) => one.name === name);
-  if (!found) throw new Error(`${option} ${name}: there are ${among.map((one) => one.name).join(', ')}.`);
-  return found;
 }
 
 function systemNamed(name: string): SystemKind {

@@ -16,6 +16,8 @@ export type Outcome = {
   readonly verdict: Verdict;
   /** From the end of the faults until every entity had a fresh event acknowledged; null where that took too long. */
   readonly recoveredAfterMs: number | null;
+  /** From the end of the faults until the spool was empty; null where that took too long, left out where there is none. */
+  readonly drainedAfterMs?: number | null;
   /** Produce requests that the proxies saw, and those whose response was hit. */
   readonly produce: { readonly requests: number; readonly hit: number };
   /** Seconds from the first request to the last answer. */

@@ -14,6 +14,7 @@ const HEAD = [
   'longest answer',
   '200s in faults',
   'fresh again after',
+  'drained after',
 ];
 
 /** A row per schedule and system, and a row of sums per system. */
@@ -26,7 +27,7 @@ export function tableOf(outcomes: readonly Outcome[]): string {
   return table.toString();
 }
 
-function rowOf({ schedule, system, verdict, recoveredAfterMs }: Outcome): string[] {
+function rowOf({ schedule, system, verdict, recoveredAfterMs, drainedAfterMs }: Outcome): string[] {
   const { acked, lost, duplicates, orderViolations, longestAnswerMs, okInFaults } = verdict;
   return [
     schedule,
@@ -34,7 +35,8 @@ function rowOf({ schedule, system, verdict, recoveredAfterMs }: Outcome): string
     ...[acked, lost, duplicates, orderViolations].map(count),
     seconds(longestAnswerMs),
     okInFaults === null ? '' : `${(okInFaults * 100).toFixed(1)} %`,
-    recoveredAfterMs === null ? 'not in time' : seconds(recoveredAfterMs),
+    inTime(recoveredAfterMs),
+    drainedAfterMs === undefined ? '' : inTime(drainedAfterMs),
   ];
 }
 
@@ -46,10 +48,11 @@ function sumRow(outcomes: readonly Outcome[]): string[] {
     'all',
     outcomes[0]?.system ?? '',
     ...[sum('acked'), sum('lost'), sum('duplicates'), sum('orderViolations')],
-    ...[seconds(longest), '', ''],
+    ...[seconds(longest), '', '', ''],
   ];
 }
 
+const inTime = (ms: number | null) => (ms === null ? 'not in time' : seconds(ms));
 const count = (value: number) => value.toLocaleString('en');
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
@@ -57,9 +60,11 @@ const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 export function brokenPromises(outcomes: readonly Outcome[]): string[] {
   return outcomes
     .filter(({ system }) => system === 'hookline')
-    .flatMap(({ schedule, seed, verdict, recoveredAfterMs, mustTakeAll }) => {
+    .flatMap(({ schedule, seed, verdict, ...rest }) => {
+      const { recoveredAfterMs, drainedAfterMs, mustTakeAll } = rest;
       const faults = faultsOf(verdict);
       if (recoveredAfterMs === null) faults.push('fresh events do not pass after the faults');
+      if (drainedAfterMs === null) faults.push('the spool is not drained');
       if (mustTakeAll && verdict.okInFaults !== null && verdict.okInFaults < 1) {
         faults.push('not every webhook was answered 200');
       }

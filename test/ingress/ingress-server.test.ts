@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { VerifiedDelivery } from '../../src/core/delivery.ts';
 import { envReader } from '../../src/core/env.ts';
+import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
@@ -14,7 +16,11 @@ async function startServer(stopDelayMs: number) {
   const { delivery, keyring } = await startIngressApp();
   const observer = { accepted: () => {}, refused: () => {}, stop: async () => {} };
   const logger = createLogger({ name: 'test', level: 'silent' });
-  return startIngressServer({ settings, logger, delivery, keyring, observer });
+  const accept = {
+    observer: delivery.observer,
+    store: (one: VerifiedDelivery) => storeDelivery(one, delivery),
+  };
+  return startIngressServer({ settings, logger, delivery: accept, keyring, observer });
 }
 
 describe('a stop', () => {

@@ -16,6 +16,15 @@ export type FleetRun = {
   readonly signal: AbortSignal;
 };
 
+/** A schedule that is about the processes themselves, not about the brokers. */
+export type FleetSchedule = {
+  readonly name: string;
+  readonly about: string;
+  /** How many restarts or kills there are in the long form. */
+  readonly count: number;
+  readonly run: (run: FleetRun) => Promise<Outcome>;
+};
+
 /** What is done to the processes; each resolves when its process has a successor. */
 type Blows = (fleet: Fleet, run: FleetRun) => Promise<void>;
 
@@ -87,3 +96,18 @@ async function runFleet(name: string, mustTakeAll: boolean, run: FleetRun, blows
     ...{ produce, seconds },
   };
 }
+
+export const FLEET_SCHEDULES: readonly FleetSchedule[] = [
+  {
+    name: 'rolling-restarts',
+    about: 'two processes behind a balancer, restarted by SIGTERM one after the other, 100 times',
+    count: 100,
+    run: rollRestarts,
+  },
+  {
+    name: 'ingress-killed',
+    about: 'two processes behind a balancer, killed at random times, 200 times',
+    count: 200,
+    run: killAtRandom,
+  },
+];

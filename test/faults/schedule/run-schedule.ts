@@ -25,6 +25,8 @@ export type ScheduleRun = {
 };
 
 const AGAIN_AFTER_MS = 500;
+/** The spool has this long to be empty after the faults have ended. */
+const DRAIN_MS = 120_000;
 /** Entities for a rate that is given: so many that a full publish deadline of each doesn't slow it down. */
 const ENTITIES_PER_RATE = 3;
 
@@ -59,6 +61,7 @@ class Stage implements AsyncDisposable {
   #process: Awaited<ReturnType<System['start']>>['process'] | undefined;
   #sent: Awaited<ReturnType<SenderThread['stop']>> | undefined;
   #recoveredAfterMs: number | null = null;
+  #drainedAfterMs: number | null = null;
   #beganAt = 0;
   #seconds = 0;
 
@@ -97,13 +100,26 @@ class Stage implements AsyncDisposable {
     await until(`${this.system.kind} takes events of every entity`, hasPassed, this.#run.recoverWithinMs);
   }
 
+  /** Notes when fresh events pass again, and when the spool is empty, under traffic that goes on. */
   async recover(since: number): Promise<void> {
-    await this.passes(since).then(
-      () => {
-        this.#recoveredAfterMs = Date.now() - since;
-      },
-      (error) => this.#run.say(String(error)),
-    );
+    const after = (what: Promise<unknown>) =>
+      what.then(
+        () => Date.now() - since,
+        (error) => {
+          this.#run.say(String(error));
+          return null;
+        },
+      );
+    [this.#recoveredAfterMs, this.#drainedAfterMs] = await Promise.all([
+      after(this.passes(since)),
+      after(this.#drained()),
+    ]);
+  }
+
+  async #drained(): Promise<void> {
+    const process = this.#process;
+    if (!this.system.hasSpool || !process) return;
+    await until('the spool is drained', () => this.system.isDrained(process), DRAIN_MS);
   }
 
   /** Ends the traffic, then the process: it gives Kafka all that it took before it is gone. */
@@ -123,9 +139,10 @@ class Stage implements AsyncDisposable {
       schedule: schedule.name,
       system: system.kind,
       seed,
-      mustTakeAll: (schedule.spool ?? false) && system.kind === 'hookline',
+      mustTakeAll: system.hasSpool,
       verdict,
       recoveredAfterMs: this.#recoveredAfterMs,
+      ...(system.hasSpool && { drainedAfterMs: this.#drainedAfterMs }),
       produce: { requests: requests - this.#before.requests, hit: hit - this.#before.hit },
       seconds: this.#seconds,
     };

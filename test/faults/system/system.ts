@@ -111,6 +111,18 @@ export class System implements AsyncDisposable {
     return { process: running, url: String((await running.logged('listening')).url) };
   }
 
+  get hasSpool(): boolean {
+    return this.#withSpool;
+  }
+
+  /** Whether all that went into the spool is in Kafka, and Kafka is used again. */
+  async isDrained(process: RunningProcess): Promise<boolean> {
+    const text = await (await fetch(`${await process.adminUrl()}/metrics`)).text();
+    return ['hookline_spool_in_use 0', 'hookline_spool_deliveries 0'].every((line) =>
+      text.split('\n').includes(line),
+    );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.world[Symbol.asyncDispose]();
     const { prefix } = this.world;
