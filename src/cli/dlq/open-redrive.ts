@@ -111,10 +111,6 @@ async function openKeys(
         shell.note(`The subscription record ${at} can't be read yet: ${(error as Error).message}`),
       unreadable: (error, at) =>
         shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
-      awaited: (error, at) =>
-        shell.note(
-          `The subscription record ${at} waits for the schema registry: ${(error as Error).message}`,
-        ),
     },
   });
 }
