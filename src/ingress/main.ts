@@ -3,12 +3,10 @@ import { readCommandSchemas } from '../avro/command-schemas.ts';
 import { readEventSchemas } from '../avro/event-schema-set.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
-import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { certificateEnd } from '../crypto/certificate.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
-import { checkTopics } from '../kafka/check-topics.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/publisher.ts';
 import { createTopicLimits } from '../kafka/topic-limits.ts';
@@ -24,7 +22,9 @@ import { readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { loadIngressConfig } from './config.ts';
 import { createIngressObserver } from './ingress-observer.ts';
 import { startIngressServer } from './ingress-server.ts';
+import { keepBeside } from './keep-beside.ts';
 import { observeDelivery } from './observe-delivery.ts';
+import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
 import { openSpool, storeInKafka, storeWithSpool } from './start-store.ts';
 
@@ -63,16 +63,21 @@ await runProcess({
     const spool = await openSpool(config.spool, parts.fail);
     if (spool) parts.add('spool', { stop: () => spool.close() });
     const gate = createStartGate({ logger, probes, stopping: parts.stopping });
+    const beside = keepBeside({ dir: config.spool.dir, registry, prefix: topics.prefix, logger });
     const ids = await gate.pass('the schema registry', () =>
-      resolveSchemaIds(registry, topics.prefix, [...events.all, commands.subscription]),
+      beside.schemaIds([...events.all, commands.subscription]),
     );
     const routes = createEventRoutes(events, topics.prefix, ids);
     const eventTopics = [...routes.all.map((route) => route.topic), named(OWN_TOPICS.deadLetter)];
-    await gate.pass('topics', () =>
-      checkTopics(kafka.client, [...eventTopics, named(OWN_TOPICS.subscriptions)]),
+    const isKafkaThere = await gate.pass('topics', () =>
+      reachTopics(kafka.client, [...eventTopics, named(OWN_TOPICS.subscriptions)], spool !== undefined),
     );
+    // What is done about Kafka while events are already spooled is none of readiness's business.
+    const kafkaGate = isKafkaThere
+      ? gate
+      : createStartGate({ logger, probes: createProbes(), stopping: parts.stopping });
 
-    const { keyring } = parts.add(
+    const { keyring, topicRead } = parts.add(
       'keyring',
       await startKeyring({
         settings: config.subscriptions,
@@ -81,10 +86,12 @@ await runProcess({
         topic: named(OWN_TOPICS.subscriptions),
         read: createRecordReader(commands.subscription.codec, ids.of(commands.subscription), registry),
         logger,
-        gate,
+        gate: kafkaGate,
         stopping: parts.stopping,
+        ...beside.subscriptions,
       }),
     );
+    if (isKafkaThere) await topicRead;
     const limits = createTopicLimits(kafka.client, eventTopics);
     await limits.renew();
     const publisher = parts.add(
@@ -97,7 +104,7 @@ await runProcess({
       }),
     );
     metrics.samplers.add(() => metrics.publishBacklog.set(publisher.backlogBytes));
-    await gate.pass('the brokers', () => publisher.open(eventTopics));
+    if (isKafkaThere) await gate.pass('the brokers', () => publisher.open(eventTopics));
     const observer = parts.add('observer', createIngressObserver({ logger, metrics }));
     const delivery = {
       layout: ingress.layout,

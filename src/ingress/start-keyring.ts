@@ -5,6 +5,7 @@ import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { StartGate } from '../runtime/start-gate.ts';
+import type { KeptRecords } from '../subscriptions/kept-records.ts';
 import { type OpenKeyring, openKeyring } from '../subscriptions/open-keyring.ts';
 import type { subscriptionSettings } from '../subscriptions/settings.ts';
 
@@ -19,9 +20,10 @@ export type StartKeyringParts = {
   readonly logger: Logger;
   readonly gate: StartGate;
   readonly stopping: AbortSignal;
+  readonly kept?: KeptRecords;
 };
 
-/** The keys that ingress verifies and opens with. It waits for the topic, and what happens to keys is logged. */
+/** The keys that ingress verifies and opens with. What happens to keys is logged. */
 export function startKeyring({ settings, logger, gate, ...parts }: StartKeyringParts): Promise<OpenKeyring> {
   return openKeyring({
     ...parts,

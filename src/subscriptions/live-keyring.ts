@@ -18,8 +18,18 @@ export class LiveKeyring {
   readonly #decoys: SigningKey[] = [decoyKey()];
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  constructor(options: { retiredKeysTtlMs: number }) {
+  #isComplete: boolean;
+
+  /** @param options.isComplete false where the topic is still to be read: until `complete` no ref is known to be unknown */
+  constructor(options: { retiredKeysTtlMs: number; isComplete?: boolean }) {
     this.#ttlMs = options.retiredKeysTtlMs;
+    this.#isComplete = options.isComplete ?? true;
+  }
+
+  /** Everything that the topic held has been handed over. */
+  complete(): void {
+    this.#isComplete = true;
+    for (const waiting of this.#waiting.values()) for (const wake of waiting) wake();
   }
 
   /** @param secrets of the record, opened; null where no sealing key opens them */
@@ -47,13 +57,13 @@ export class LiveKeyring {
   }
 
   /**
-   * The ref is being created, and the new subscription's key isn't here yet. Keys of subscriptions that the ref had
+   * The ref is being created, and the new subscription's key isn't here yet; or the topic has not been read yet. Keys of subscriptions that the ref had
    * before may be live all the same: what they don't verify can't be judged.
    */
   isPending(ref: string): boolean {
     const { record, dir } = this.#known.get(ref) ?? {};
     const isInFiles = dir && dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0;
-    return record?.state === 'REQUESTED' && !isInFiles;
+    return (record?.state === 'REQUESTED' || !this.#isComplete) && !isInFiles;
   }
 
   /** Resolves when the ref is pending no more, or after `ms`. */

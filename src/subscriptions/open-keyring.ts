@@ -2,8 +2,10 @@ import type { RecordReader } from '../avro/record-reader.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import { followKeys } from './follow-keys.ts';
+import type { KeptRecords } from './kept-records.ts';
 import { LiveKeyring } from './live-keyring.ts';
-import { readSubscriptionTable } from './state-topic.ts';
+import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
+import type { SubscriptionRecord } from './subscription-record.ts';
 import { watchSecrets } from './watch-secrets.ts';
 
 export type KeyringParts = {
@@ -20,6 +22,8 @@ export type KeyringParts = {
   /** How the topic is opened: a process tries until it is there, a command of the CLI once. */
   readonly open: <T>(attempt: () => Promise<T>) => Promise<T>;
   readonly stopping: AbortSignal;
+  /** What an earlier process saw of the topic; it counts until the topic has been read. */
+  readonly kept?: KeptRecords;
 };
 
 export type KeyringObserver = {
@@ -33,12 +37,17 @@ export type KeyringObserver = {
   awaited(error: unknown, at: string): void;
 };
 
-export type OpenKeyring = { readonly keyring: LiveKeyring; stop(): Promise<void> };
+export type OpenKeyring = {
+  readonly keyring: LiveKeyring;
+  /** Settles when the topic has been read. Until then what the keyring doesn't know is pending, not unknown. */
+  readonly topicRead: Promise<void>;
+  stop(): Promise<void>;
+};
 
-/** Fills a keyring from SECRETS_DIR and the `subscriptions` topic, and keeps it so. Resolves when both were read. */
+/** Fills a keyring from SECRETS_DIR and the `subscriptions` topic, and keeps it so. Resolves when the files were read. */
 export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
   const { secretsDir, observer, kafka, topic, newGroupId, read } = parts;
-  const keyring = new LiveKeyring({ retiredKeysTtlMs: parts.retiredKeysTtlMs });
+  const keyring = new LiveKeyring({ retiredKeysTtlMs: parts.retiredKeysTtlMs, isComplete: false });
   const secrets =
     secretsDir !== undefined &&
     (await watchSecrets({
@@ -49,22 +58,39 @@ export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
       },
       onFault: (ref, error) => observer.secretsFaulty(ref, error),
     }));
-  const onChange = followKeys({
+  const follow = followKeys({
     keyring,
     sealingKeys: parts.sealingKeys,
     onSealed: (ref) => observer.sealed(ref),
   });
+  const before = parts.kept?.read() ?? [];
+  for (const record of before) follow(record.ref, record);
+  let table: SubscriptionTable | undefined;
+  const onChange = (ref: string, record: SubscriptionRecord | null) => {
+    follow(ref, record);
+    parts.kept?.keep(() => table?.all() ?? []);
+  };
   const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
   const onAwaited = (error: unknown, at: string) => observer.awaited(error, at);
-  const table = await parts.open(() =>
-    readSubscriptionTable({ kafka, topic, newGroupId, read, onChange, onUnreadable, onAwaited }),
-  );
-  await table.caughtUp(parts.stopping);
+  const readTopic = async () => {
+    const opened = await parts.open(() =>
+      readSubscriptionTable({ kafka, topic, newGroupId, read, onChange, onUnreadable, onAwaited }),
+    );
+    table = opened;
+    await opened.caughtUp(parts.stopping);
+    for (const { ref } of before) if (!opened.get(ref)) onChange(ref, null);
+    keyring.complete();
+  };
+  const topicRead = readTopic();
+  // Whoever needs it awaits it; where nobody does, the stop is the only end that it has.
+  topicRead.catch(() => {});
   return {
     keyring,
+    topicRead,
     async stop() {
       if (secrets) await secrets.stop();
-      await table.stop();
+      parts.kept?.stop();
+      await table?.stop();
     },
   };
 }

@@ -85,6 +85,34 @@ describe('while Kafka is away, and a spool is configured', () => {
     expect(storedOf(await postNext())).toBe('kafka');
   });
 
+  it('an ingress that starts while Kafka and the registry are away takes webhooks all the same', async () => {
+    expect(await ingress.process.stop()).toBe(0);
+    await kafka.nodes[0]?.kill('SIGSTOP');
+    ingress = await receiver.world.ingress({
+      SPOOL_DIR: spoolDir,
+      SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1',
+    });
+    expect(await readiness()).toMatchObject({ status: 200 });
+    for (let n = 0; n < 10; n++) expect(storedOf(await postNext())).toBe('spool');
+    // Nobody can say yet that it doesn't exist: its keys may be in the topic that can't be read.
+    const unknown = await postSigned(`${ingress.url}/webhooks/unknown`, receiver, '{}');
+    expect(unknown).toMatchObject({
+      status: 503,
+      retryAfter: '5',
+      text: expect.stringContaining('KEY_PENDING'),
+    });
+    await kafka.nodes[0]?.kill('SIGCONT');
+    await until(
+      'the spool is drained',
+      async () => (await metric('hookline_spool_drained_total')) === 10,
+      40_000,
+    );
+    expect(storedOf(await postNext())).toBe('kafka');
+    await until('the topic is read', async () => {
+      return (await postSigned(`${ingress.url}/webhooks/unknown`, receiver, '{}')).status === 401;
+    });
+  });
+
   it('a second process for the same folder says so and exits', async () => {
     const second = receiver.world.start('src/ingress/main.ts', { SPOOL_DIR: spoolDir });
     expect(await second.end()).toBe(1);

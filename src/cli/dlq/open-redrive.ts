@@ -93,7 +93,7 @@ async function openKeys(
   if (secretsDir === undefined && sealingKeyFile === undefined) {
     shell.note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
   }
-  return openKeyring({
+  const keys = await openKeyring({
     secretsDir,
     retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
     sealingKeys: sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile),
@@ -113,4 +113,9 @@ async function openKeys(
         shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
     },
   });
+  await keys.topicRead.catch(async (error) => {
+    await keys.stop();
+    throw error;
+  });
+  return keys;
 }

@@ -1,0 +1,43 @@
+import type { KeptFile } from '../core/kept-file.ts';
+import { subjectOf, topicName } from '../core/topics.ts';
+import { isRegistryAway } from './record-reader.ts';
+import type { Registry } from './registry.ts';
+import { type RegisteredSchema, resolveSchemaIds, type SchemaIds } from './resolve-ids.ts';
+
+/** One schema as it was registered at an earlier start. */
+type KeptId = { readonly subject: string; readonly schema: string; readonly id: number };
+
+/**
+ * Looks up the ids, and keeps them in a file: while the registry is away a later start takes them from there, if they
+ * are of the very same schemas. An id never comes to mean another schema.
+ * @param onKept told where they come from the file, with the registry's failure
+ * @throws HooklineError as resolveSchemaIds does
+ */
+export async function resolveOrKeptIds(
+  parts: { registry: Registry; prefix: string; kept: KeptFile; onKept: (error: unknown) => void },
+  schemas: readonly RegisteredSchema[],
+): Promise<SchemaIds> {
+  const { registry, prefix } = parts;
+  const subject = ({ topic }: RegisteredSchema) => subjectOf(topicName(prefix, topic));
+  try {
+    const ids = await resolveSchemaIds(registry, prefix, schemas);
+    const kept = schemas.map((schema): KeptId => {
+      return { subject: subject(schema), schema: schema.codec.schema, id: ids.of(schema) };
+    });
+    parts.kept.write(kept);
+    return ids;
+  } catch (error) {
+    const kept = isRegistryAway(error) ? parts.kept.read() : undefined;
+    if (!Array.isArray(kept)) throw error;
+    const found = new Map<string, number>();
+    for (const schema of schemas) {
+      const same = (kept as (KeptId | null)[]).find(
+        (one) => one?.subject === subject(schema) && one.schema === schema.codec.schema,
+      );
+      if (!Number.isInteger(same?.id)) throw error;
+      found.set(schema.file, Number(same?.id));
+    }
+    parts.onKept(error);
+    return { of: ({ file }) => found.get(file) ?? Number.NaN };
+  }
+}

@@ -1,0 +1,23 @@
+import { hasCode } from '../core/errors.ts';
+import { checkTopics } from '../kafka/check-topics.ts';
+import type { KafkaClient } from '../kafka/kafkajs-client.ts';
+
+/**
+ * Whether Kafka is there, with all these topics. With a spool an ingress begins while it is not: a pod that is moved
+ * during an outage must take webhooks like those that were not.
+ * @throws HooklineError TOPICS_MISSING, KAFKA_REFUSED: somebody has to mend that, waiting in the spool would hide it;
+ *   without a spool also what tells that no broker answers
+ */
+export async function reachTopics(
+  kafka: KafkaClient,
+  topics: readonly string[],
+  hasSpool: boolean,
+): Promise<boolean> {
+  try {
+    await checkTopics(kafka, topics);
+    return true;
+  } catch (error) {
+    if (!hasSpool || hasCode(error, 'TOPICS_MISSING', 'KAFKA_REFUSED', 'CREDENTIALS_INVALID')) throw error;
+    return false;
+  }
+}
