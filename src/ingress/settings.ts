@@ -31,7 +31,7 @@ export const ingressSettings = {
     fallback: '60000',
     min: 1,
   }),
-  stopDelayMs: integer('STOP_DELAY_MS', {
+  stopDelayMs: milliseconds('STOP_DELAY_MS', {
     about:
       'how long after SIGTERM webhooks are still taken, while readiness says no: until balancers have turned elsewhere',
     fallback: '3000',
