@@ -17,6 +17,8 @@ const KNOWN = new Set([
   'expiresAt',
   'dryRun',
 ]);
+/** Levels of `extra`. It is written as JSON again, which overflows the stack where it is nested by the thousands. */
+const MOST_DEPTH = 64;
 const COMMAND_ID = /^[\x21-\x7e]{1,200}$/;
 
 /** The id that a result can be given under, whatever else is wrong with the command. */
@@ -45,7 +47,7 @@ export function parseCommand(fields: Fields): Command {
     ref: check(asRef(fields.ref, type), 'ref must match ^[a-z0-9][a-z0-9-]{0,62}$'),
     events: check(asTexts(fields.events), 'events must be a list of texts'),
     executionIds: check(asTexts(fields.executionIds), 'executionIds must be a list of texts'),
-    extra: check(asObject(fields.extra), 'extra must be a JSON object'),
+    extra: check(asObject(fields.extra), `extra must be a JSON object of at most ${MOST_DEPTH} levels`),
     issuedBy: check(asText(fields.issuedBy), 'issuedBy must be a text'),
     expiresAt: check(
       asTime(fields.expiresAt),
@@ -55,7 +57,7 @@ export function parseCommand(fields: Fields): Command {
     unknownFields: Object.keys(fields).filter((name) => !KNOWN.has(name)),
   };
   check(asTime(fields.issuedAt), 'issuedAt must be ISO 8601 with an offset, or epoch milliseconds');
-  if (type === 'webhook.replay' && !command.executionIds?.length)
+  if (type === 'webhook.replay' && command.executionIds !== undefined && !command.executionIds?.length)
     faults.push('webhook.replay needs executionIds');
   if (faults.length > 0) throw new HooklineError('COMMAND_INVALID', faults.join('; '));
   return command;
@@ -68,7 +70,8 @@ function asType(value: unknown): CommandType | undefined {
 }
 
 function asRef(value: unknown, type: CommandType | undefined): string | undefined {
-  if (isAbsent(value)) return type === 'subscription.list' ? '' : undefined;
+  // Where the type is none nobody knows whether a ref is needed: one fault is said, not two.
+  if (isAbsent(value)) return type === 'subscription.list' || type === undefined ? '' : undefined;
   return isRef(value) ? value : undefined;
 }
 
@@ -99,7 +102,13 @@ function asObject(value: unknown): Fields | undefined {
       return undefined;
     }
   }
-  return typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined;
+  if (typeof value !== 'object' || Array.isArray(value) || !isShallow(value, MOST_DEPTH)) return undefined;
+  return value as Fields;
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }
 
 function asTime(value: unknown): number | null | undefined {

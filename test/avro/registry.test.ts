@@ -83,7 +83,7 @@ describe('the registry', () => {
     await using server = await serve(answering(200, body));
     const type = registryAt(server.url).writerType(7);
     await expect(
-      createWriterReader({ writerType: () => type } as never)(Buffer.from('0000000007', 'hex')),
+      createWriterReader(registryAt(server.url))(Buffer.from('0000000007', 'hex')),
     ).rejects.toMatchObject({ code: 'RECORD_UNREADABLE' });
     await expect(type).rejects.toMatchObject({ code: expect.stringMatching(/^SCHEMA_INVALID$/) });
   });

@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileCodec } from '../../src/avro/record-codec.ts';
+import { createRecordReader } from '../../src/avro/record-reader.ts';
+import { createRegistry } from '../../src/avro/registry.ts';
+import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { readCommand } from '../../src/control/read-command.ts';
+import { HooklineError } from '../../src/core/errors.ts';
+import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
+import { serve } from '../support/serve.ts';
+
+const [file] = readSchemaFiles(undefined, 'commands').filter(({ name }) => name.endsWith('command.avsc'));
+const codec = compileCodec(JSON.parse(file?.text ?? expect.fail('no schema')));
+const OWN = 258;
+
+const incoming = (value: Buffer | string | null): IncomingRecord => ({
+  ...{ topic: 'payments.commands', partition: 0, offset: 0n, key: null, headers: {}, timestamp: 0 },
+  value: typeof value === 'string' ? Buffer.from(value) : value,
+});
+
+/** Reads by a registry that answers every question so. */
+async function read(value: Buffer | string | null, status = 404) {
+  const body = JSON.stringify({ error_code: status * 100, message: 'as told' });
+  await using server = await serve((_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body),
+  );
+  const registry = createRegistry({ url: server.url, timeoutMs: 5_000 });
+  return await readCommand(incoming(value), createRecordReader(codec, OWN, registry));
+}
+
+const avro = (fields: object) =>
+  codec.encode(
+    {
+      ...{ commandId: 'c-1', type: 'subscription.create', ref: 'a', events: null, executionIds: null },
+      ...{ extra: null, issuedBy: null, issuedAt: null, expiresAt: null, dryRun: false },
+      ...fields,
+    },
+    OWN,
+    64,
+  );
+
+describe('a record of a command topic', () => {
+  it('is the same command as JSON and as Avro', async () => {
+    const fields = { ref: 'b', events: ['payment_status'], extra: '{"n":1}', expiresAt: 1_795_245_881_505 };
+    const json = { commandId: 'c-1', type: 'subscription.create', ...fields, extra: { n: 1 } };
+    expect(await read(avro(fields))).toEqual(await read(JSON.stringify(json)));
+    expect(await read(avro(fields))).toMatchObject({ ok: true, command: { ref: 'b', extra: { n: 1 } } });
+  });
+
+  it.each([
+    ['nothing', null],
+    ['no byte', ''],
+    ['text', 'create a subscription'],
+    ['a list', '[{"commandId":"c-1"}]'],
+    ['space before the brace', ' {"commandId":"c-1"}'],
+    ['a byte order mark', '\ufeff{"commandId":"c-1"}'],
+    ['bytes of another serialiser', Buffer.from('0a0463316c64', 'hex')],
+    ['a compressed body', Buffer.from('1f8b0800', 'hex')],
+    ['broken JSON', '{"commandId":"c-1"'],
+    ['JSON that is not UTF-8', Buffer.from('7b22636f6d6d616e644964223a22632d31222c2278223a22ff227d', 'hex')],
+    ['a byte of zero and no more', Buffer.from([0])],
+    ['an unknown schema', Buffer.from('000000000700', 'hex')],
+    ['Avro that ends too soon', avro({}).subarray(0, 9)],
+  ])('of %s is no command, and nobody can be answered', async (_, value) => {
+    expect(await read(value)).toMatchObject({
+      ok: false,
+      reason: { code: 'COMMAND_INVALID' },
+      commandId: null,
+      fields: {},
+    });
+  });
+
+  it.each([
+    ['JSON', JSON.stringify({ commandId: 'c-1', type: 'x' })],
+    ['Avro', avro({ type: 'x' })],
+  ])('in %s that can be read so far as its id is answered under it', async (_, value) => {
+    expect(await read(value)).toMatchObject({ ok: false, commandId: 'c-1', fields: { type: 'x' } });
+  });
+
+  it.each([
+    [503, 'REGISTRY_UNAVAILABLE'],
+    [401, 'REGISTRY_REFUSED'],
+  ])(
+    'that only the registry (%i) keeps from being read is no poison: it comes again',
+    async (status, code) => {
+      await expect(read(Buffer.from('000000000700', 'hex'), status)).rejects.toMatchObject({ code });
+    },
+  );
+
+  it('of any bytes is a command or a refusal, and throws nothing', async () => {
+    const reader = createRecordReader(codec, OWN, {
+      writerType: () => Promise.reject(new HooklineError('SCHEMA_NOT_REGISTERED')),
+    } as never);
+    const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
+    const ownAvro = bytes.map((tail) => Buffer.concat([Buffer.from('0000000102', 'hex'), tail]));
+    const json = fc.json().map((text) => Buffer.from(`{"commandId":"c-1","extra":${text}}`));
+    const spoilt = fc.tuple(fc.nat(200), fc.nat(255)).map(([place, byte]) => {
+      const value = Buffer.from(avro({ events: ['payment_status'], extra: '{"a":1}' }));
+      value.writeUInt8(byte, place % value.length);
+      return value;
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(bytes, ownAvro, json, spoilt), async (value) => {
+        const command = await readCommand(incoming(value), reader);
+        if (!command.ok)
+          expect(command.reason).toMatchObject({ code: 'COMMAND_INVALID', result: 'REJECTED' });
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
