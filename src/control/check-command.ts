@@ -1,11 +1,13 @@
 import { HooklineError } from '../core/errors.ts';
 import { eventNameOf } from '../provider/event-names.ts';
 import type { OperationContext } from './control-parts.ts';
+import { hasBegun } from './subscription-state.ts';
 
 /** The part of a request body that the dialect sets, by command type. */
 const BODIES = {
   'subscription.create': 'create',
   'subscription.update': 'update',
+  'subscription.adopt': 'update',
   'webhook.replay': 'replay',
 } as const;
 
@@ -15,7 +17,8 @@ const BODIES = {
  */
 export function checkCommand(context: OperationContext): void {
   const { command, dialect, topic } = context;
-  if (command.expiresAt !== null && command.expiresAt < Date.now())
+  // What has begun is brought to its end: its effect may be at the payment service.
+  if (command.expiresAt !== null && command.expiresAt < Date.now() && !hasBegun(context))
     throw new HooklineError('COMMAND_EXPIRED');
   const owner = ownerOf(context);
   if (owner !== undefined && owner !== topic) throw new HooklineError('NOT_OWNER', `it belongs to ${owner}`);

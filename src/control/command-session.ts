@@ -15,6 +15,8 @@ export type CommandSession = {
    * @throws HooklineError PROVIDER_REFUSED, PROVIDER_UNAVAILABLE, TOKEN_REFUSED
    */
   untilDone<O extends Outcome>(call: () => Promise<O>): Promise<O>;
+  /** Does what the result doesn't speak of: the command's last answer stays the one before. */
+  aside<T>(act: () => Promise<T>): Promise<T>;
   /** Waits before the next try, or throws PROVIDER_UNAVAILABLE where the deadline comes first. */
   waitBefore(attempt: number, outcome: Pick<Outcome, 'why' | 'retryAfterMs'>): Promise<void>;
 };
@@ -54,6 +56,14 @@ export function createCommandSession(parts: {
     api: createProviderApi(counted, parts.dialect),
     made: () => ({ attempts, httpStatus }),
     waitBefore,
+    async aside(act) {
+      const said = httpStatus;
+      try {
+        return await act();
+      } finally {
+        httpStatus = said;
+      }
+    },
     async untilDone(call) {
       for (let attempt = 1; ; attempt++) {
         const outcome = await call();
@@ -66,7 +76,7 @@ export function createCommandSession(parts: {
 }
 
 /** @throws HooklineError PROVIDER_REFUSED */
-export function throwIfRefused({ judgement, why }: Outcome): void {
+function throwIfRefused({ judgement, why }: Outcome): void {
   if (judgement === 'refused' || judgement === 'unauthorised')
     throw new HooklineError('PROVIDER_REFUSED', why);
 }

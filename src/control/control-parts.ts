@@ -24,6 +24,8 @@ export type ControlParts = {
   /** What SECRETS_DIR holds of a ref now; empty where it isn't set. */
   readonly dirSecrets: (ref: string) => Promise<DirSecrets>;
   readonly observe: (result: CommandResult) => void;
+  /** Told of an error without a row in the table that has ended a command. */
+  readonly unnamed: (error: unknown, commandId: string) => void;
 };
 
 /** The state as far as it has been written, by whichever control process. */

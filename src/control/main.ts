@@ -109,6 +109,7 @@ await runProcess({
       dirSecrets: async (ref: string) =>
         secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref),
       observe: observe.finished,
+      unnamed: observe.unnamed,
     };
     const subscriber = parts.add(
       'subscriber',

@@ -24,6 +24,8 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       );
     },
     refused: (err: unknown) => logger.warn({ err }, 'the brokers refuse the credentials, trying again'),
+    unnamed: (err: unknown, commandId: string) =>
+      logger.error({ err, commandId }, 'command ended by an error that has no name'),
     unreadable: (err: unknown, at: string) =>
       logger.error({ err, at }, 'record can not be read, passed over'),
     awaited: (err: unknown, at: string) => logger.warn({ err, at }, 'record waits for the schema registry'),

@@ -21,10 +21,10 @@ export function resultOf(
     subscriptionId: (failed ? null : end.subscriptionId) ?? null,
     httpStatus,
     errorCode: failed ? end.code : null,
-    message: end.message + remarkOn(command),
+    message: cut(end.message + remarkOn(command)),
     attempts,
     subscriptions: (failed ? null : end.subscriptions) ?? null,
-    issuedBy: command.issuedBy,
+    issuedBy: cut(command.issuedBy),
     dryRun: command.dryRun,
     receivedAt,
     finishedAt: Date.now(),
@@ -37,7 +37,7 @@ export function resultOfPoison(
   { reason, fields }: Extract<ReadCommand, { ok: false }>,
   { commandId, receivedAt, place }: Circumstances & { readonly commandId: string },
 ): CommandResult {
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  const text = (value: unknown) => cut(typeof value === 'string' ? value : null);
   return {
     commandId,
     type: text(fields.type) ?? '',
@@ -46,7 +46,7 @@ export function resultOfPoison(
     subscriptionId: null,
     httpStatus: null,
     errorCode: reason.code,
-    message: reason.message,
+    message: cut(reason.message),
     attempts: 0,
     subscriptions: null,
     issuedBy: text(fields.issuedBy),
@@ -64,6 +64,13 @@ function statusOf(error: HooklineError): ResultStatus {
 /** A mistyped field would otherwise be passed over in silence. */
 function remarkOn({ unknownFields }: Command): string {
   return unknownFields.length === 0 ? '' : ` (unknown fields passed over: ${unknownFields.join(', ')})`;
+}
+
+/** Characters of a text that comes from a command: its sender may have written a megabyte, which fits no result. */
+const MOST_TEXT = 2_000;
+
+function cut<T extends string | null>(text: T): T | string {
+  return text !== null && text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text;
 }
 
 const placeFields = ({ topic, partition, offset }: CommandPlace) => ({

@@ -8,6 +8,7 @@ import { isSamePlace } from './finished-commands.ts';
 import { OPERATIONS } from './operations.ts';
 import { readCommand } from './read-command.ts';
 import { resultOf, resultOfPoison } from './result-of.ts';
+import { storeResult } from './store-result.ts';
 
 /**
  * The whole way of one command: read, checked, carried out, and its one terminal result stored. When this resolves
@@ -35,8 +36,7 @@ export async function runCommand(
   const result = read.ok
     ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, parts, signal)
     : resultOfPoison(read, { commandId, receivedAt, place });
-  await parts.records.storeResult(result, signal);
-  parts.observe(result);
+  parts.observe(await storeResult(result, parts.records, signal));
 }
 
 type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boolean };
@@ -53,7 +53,7 @@ async function settle(
   return resultOf(command, end, { ...circumstances, ...session.made() });
 }
 
-/** How the command ended, well or not; what no result stands for rejects, and the command comes again. */
+/** How the command ended, well or not; what ends with the process or passes by itself rejects: the command comes again. */
 async function carryOut(
   command: Command,
   { place, isDuplicate }: Circumstances,
@@ -68,6 +68,10 @@ async function carryOut(
     return await OPERATIONS[command.type](context);
   } catch (error) {
     if (error instanceof HooklineError && error.result) return error;
-    throw error;
+    if (signal.aborted || (error instanceof HooklineError && error.retryable)) throw error;
+    if (error instanceof HooklineError) return error;
+    // It would be the same the next time, and the commands behind it would wait for ever.
+    parts.unnamed(error, command.commandId);
+    return new HooklineError('INTERNAL', undefined, { cause: error });
   }
 }

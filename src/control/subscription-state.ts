@@ -1,4 +1,9 @@
-import { openSecrets, type RetiredSecrets, type SubscriptionSecrets } from '../subscriptions/sealed-keys.ts';
+import {
+  openSecrets,
+  type RetiredSecrets,
+  type SubscriptionSecrets,
+  sealSecrets,
+} from '../subscriptions/sealed-keys.ts';
 import type { SubscriptionRecord } from '../subscriptions/subscription-record.ts';
 import type { ControlParts, OperationContext } from './control-parts.ts';
 import { receiverUrl } from './receiver.ts';
@@ -17,6 +22,18 @@ export async function storeState(context: OperationContext, state: State): Promi
     updatedAt: Date.now(),
   };
   await records.storeSubscription(command.ref, record, signal);
+}
+
+/** Whether this very command was taken up before: a crash came between, and the state bears its id. */
+export function hasBegun({ command, subscriptions }: OperationContext): boolean {
+  return subscriptions.get(command.ref)?.commandId === command.commandId;
+}
+
+/** Notes before the call that a command has begun whose time may be up when it is taken up again after a crash. */
+export async function noteBegin(context: OperationContext, record: SubscriptionRecord): Promise<void> {
+  const { command, records, signal } = context;
+  if (command.expiresAt === null || hasBegun(context)) return;
+  await records.storeSubscription(command.ref, { ...record, commandId: command.commandId }, signal);
 }
 
 /** The secrets of a record, or undefined where it has none, or none that SEALING_KEY_FILE opens. */
@@ -49,4 +66,21 @@ export function carriedSecrets(
   const since = Date.now() - context.retiredKeysTtlMs;
   const previous = [...retired, ...(secrets.previous ?? [])].filter((keys) => keys.retiredAt > since);
   return previous.length > 0 ? { previous } : {};
+}
+
+/**
+ * What was there before a creation that comes to nothing: the deleted subscription whose keys are still live, which the
+ * intent carries where it has taken its place; else nothing.
+ */
+export function beforeIntent(
+  context: Pick<ControlParts, 'sealingKeys' | 'retiredKeysTtlMs'>,
+  record: SubscriptionRecord | undefined,
+): SubscriptionRecord | null {
+  if (record?.state === 'RETIRED') return record;
+  const [latest, ...earlier] = carriedSecrets(context, record).previous ?? [];
+  if (!record || !latest) return null;
+  const { subscriptionId, retiredAt, ...keys } = latest;
+  const secrets = { ...keys, ...(earlier.length > 0 && { previous: earlier }) };
+  const sealedKeys = sealSecrets(context.sealingKeys, record.ref, secrets);
+  return { ...record, state: 'RETIRED', subscriptionId, sealedKeys, updatedAt: retiredAt };
 }

@@ -51,7 +51,12 @@ export const ERRORS = {
     retryable: true,
     text: "the brokers are away and the spool's disk fails",
   },
-  INTERNAL: { status: 500, retryable: true, text: 'an error that has no name: see the log' },
+  INTERNAL: {
+    status: 500,
+    retryable: true,
+    result: 'FAILED',
+    text: 'an error that has no name: see the log',
+  },
   // A webhook is valid and sending it again would not help.
   UNDECRYPTABLE: {
     status: 200,

@@ -1,5 +1,5 @@
 import type { OperationContext, Settled } from '../control-parts.ts';
-import { storeState } from '../subscription-state.ts';
+import { beforeIntent, noteBegin, storeState } from '../subscription-state.ts';
 import { clearAddress } from './clear-address.ts';
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
@@ -11,10 +11,11 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   if (before.state === 'RETIRED')
     return { message: 'nothing to delete: it was deleted before', subscriptionId };
   if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId };
+  await noteBegin(context, before);
   if (before.state === 'REQUESTED' || subscriptionId === null) {
     // A create that came to no end: what it may have left has our address.
     await clearAddress(context, true);
-    await records.storeSubscription(command.ref, null, signal);
+    await records.storeSubscription(command.ref, beforeIntent(context, before), signal);
     return { message: 'deleted: its creation had not come to an end' };
   }
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));

@@ -1,7 +1,7 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { OperationContext, Settled } from '../control-parts.ts';
 import { eventsOf, receiverUrl, serviceEvents } from '../receiver.ts';
-import { secretsOf, storeState } from '../subscription-state.ts';
+import { noteBegin, secretsOf, storeState } from '../subscription-state.ts';
 
 /** Changes the events of a ref's subscription; without events it tells the payment service again what it should have. */
 export async function updateSubscription(context: OperationContext): Promise<Settled> {
@@ -9,18 +9,29 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   const before = subscriptions.get(command.ref);
   if (before?.state !== 'ACTIVE' || before.subscriptionId === null) throw new HooklineError('UNKNOWN_REF');
   const { subscriptionId } = before;
-  const events = eventsOf(context) ?? before.events;
-  if (command.dryRun) return { message: `dry run: would subscribe to ${events.join(', ')}`, subscriptionId };
+  // Of an adopted subscription the events may not be known: none are told then, which is not the same as no events.
+  const events = eventsOf(context) ?? (before.events.length > 0 ? before.events : null);
+  if (command.dryRun) {
+    const which = events?.join(', ') ?? 'the events that it has';
+    return { message: `dry run: would subscribe to ${which}`, subscriptionId };
+  }
+  const [keyInFile] = (await context.dirSecrets(command.ref)).encryptionKeys;
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
     events: serviceEvents(context, events),
     subscriptionId,
-    encryptionKey: secretsOf(context, before)?.encryptionKey,
+    encryptionKey: keyInFile ?? secretsOf(context, before)?.encryptionKey,
   };
+  await noteBegin(context, before);
   const outcome = await session.untilDone(() => session.api.update(subscriptionId, values, command.extra));
   if (outcome.judgement === 'gone')
     throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: delete and create it`);
-  await storeState(context, { state: 'ACTIVE', subscriptionId, events, sealedKeys: before.sealedKeys });
+  await storeState(context, {
+    state: 'ACTIVE',
+    subscriptionId,
+    events: events ?? [],
+    sealedKeys: before.sealedKeys,
+  });
   return { message: 'updated', subscriptionId };
 }

@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
+import { type ControlDesk, create, killed, openControlDesk, PUBLIC_URL } from '../support/control-desk.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const HOUR = 3_600_000;
+
+/** What the state takes for active, and what the payment service has for our addresses. */
+async function bothEnds(desk: ControlDesk) {
+  const known = [...desk.state.values()].filter(({ state }) => state === 'ACTIVE');
+  const there = (await desk.subscriptions()).filter(({ url }) => url.startsWith(`${PUBLIC_URL}/webhooks/`));
+  return {
+    known: known.map(({ subscriptionId, receiverUrl, events }) => [
+      subscriptionId,
+      receiverUrl,
+      events.length,
+    ]),
+    there: there.map(({ id, url, events }) => [id, url, events.length]),
+  };
+}
+
+const BEFORE: Record<string, (desk: ControlDesk) => Promise<unknown>> = {
+  create: async () => {},
+  update: (desk) => desk.run(create('a')),
+  delete: (desk) => desk.run(create('a')),
+  adopt: async (desk) => {
+    const { id, signingSecret } = await desk.seed();
+    desk.world.secrets('a', { 'subscription-id': id, 'signing-secret': signingSecret });
+  },
+};
+const EVENTS = { create: ['payment_status'], update: ['payment_status', 'accounts-entries'] };
+
+describe('a command whose process is killed, taken up an hour after its time', () => {
+  const cases = (['create', 'update', 'delete', 'adopt'] as const).flatMap((verb) =>
+    [1, 2, 3].map((n) => [verb, n] as const),
+  );
+
+  it.each(cases)('%s, before write %i: has one result, which is what is so at both ends', async (verb, n) => {
+    await using desk = await openControlDesk({ retiredKeysTtlMs: 10 * HOUR });
+    await BEFORE[verb]?.(desk);
+    const before = await bothEnds(desk);
+    const events = (EVENTS as Record<string, string[]>)[verb];
+    const command = { commandId: 'c-1', type: `subscription.${verb}`, ref: 'a', ...(events && { events }) };
+    const record = desk.recordOf({ ...command, expiresAt: Date.now() + 1_000 });
+    let writes = 0;
+    desk.hooks.onWrite = () => {
+      if (++writes === n) throw killed();
+    };
+    await expect(desk.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    vi.setSystemTime(Date.now() + HOUR);
+    await desk.take(record);
+    const results = desk.results.filter(({ commandId }) => commandId === 'c-1');
+    // Before its first write it has not begun: nobody has heard of it.
+    expect(results.map(({ status }) => status)).toEqual([n === 1 ? 'EXPIRED' : 'SUCCEEDED']);
+    const after = await bothEnds(desk);
+    expect(after.known).toEqual(after.there);
+    if (n === 1) expect(after).toEqual(before);
+    else if (verb === 'delete') expect(after.there).toEqual([]);
+    else
+      expect(after.there).toMatchObject([
+        [expect.any(String), `${PUBLIC_URL}/webhooks/a`, events?.length ?? 1],
+      ]);
+  });
+
+  it('a replay that had begun is brought to its end', async () => {
+    await using desk = await openControlDesk({ publicUrl: 'http://127.0.0.1:9' });
+    await desk.run(create('a'));
+    const { json } = await desk.sandbox.trigger({ ref: 'a', count: 1, wait: 'first' });
+    const [{ id }] = json.executions;
+    const replay = { commandId: 'c-1', type: 'webhook.replay', ref: 'a', executionIds: [id] };
+    const record = desk.recordOf({ ...replay, expiresAt: Date.now() + 1_000 });
+    desk.hooks.onWrite = (what) => {
+      if (what === 'result') throw killed();
+    };
+    await expect(desk.take(record)).rejects.toThrow();
+    delete desk.hooks.onWrite;
+    vi.setSystemTime(Date.now() + HOUR);
+    await desk.take(record);
+    expect(desk.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
+  });
+});
+
+describe('a command', () => {
+  it('that has its result is not carried out again when its commit was lost', async () => {
+    await using desk = await openControlDesk();
+    const record = desk.recordOf({ commandId: 'c-1', ...create('a') });
+    await desk.take(record);
+    await desk.take(record);
+    expect(desk.results).toHaveLength(1);
+    expect(await desk.provider.logged('create')).toHaveLength(1);
+  });
+
+  it('with the id of another one is a DUPLICATE, whatever it asks for', async () => {
+    await using desk = await openControlDesk();
+    await desk.run({ commandId: 'c-1', ...create('a') });
+    expect(await desk.run({ commandId: 'c-1', type: 'subscription.delete', ref: 'a' })).toMatchObject({
+      status: 'DUPLICATE',
+      errorCode: 'COMMAND_DUPLICATE',
+    });
+    expect(await desk.subscriptions()).toHaveLength(1);
+  });
+
+  it.each([
+    ['bytes of nobody', Buffer.from('0a0b', 'hex'), null],
+    ['a deletion marker', null, null],
+    ['a command that is incomplete', { commandId: 'c-1', ref: 'a' }, 'c-1'],
+  ])('that is %s is a dead letter, and answered where it has an id', async (_, value, id) => {
+    await using desk = await openControlDesk();
+    const record = desk.recordOf(value);
+    await desk.take(record);
+    expect(desk.deadLetters).toEqual([{ record, code: 'COMMAND_INVALID' }]);
+    const answered = desk.results.map(({ commandId, status }) => [commandId, status]);
+    expect(answered).toEqual(id === null ? [] : [[id, 'REJECTED']]);
+  });
+
+  it('that ends in an error without a name has FAILED, and the error is told: those behind it go on', async () => {
+    await using desk = await openControlDesk();
+    const fault = new RangeError('Maximum call stack size exceeded');
+    desk.hooks.onCall = () => {
+      throw fault;
+    };
+    expect(await desk.run({ type: 'subscription.list' })).toMatchObject({
+      status: 'FAILED',
+      errorCode: 'INTERNAL',
+    });
+    expect(desk.unnamed).toEqual([fault]);
+  });
+
+  it('whose state no topic takes has FAILED by that name', async () => {
+    await using desk = await openControlDesk();
+    desk.hooks.onWrite = (what) => {
+      if (what === 'state') throw new HooklineError('RECORD_TOO_LARGE');
+    };
+    expect(await desk.run(create('a'))).toMatchObject({ status: 'FAILED', errorCode: 'RECORD_TOO_LARGE' });
+  });
+
+  it('that the stop of the process interrupts has no result: it comes again', async () => {
+    await using desk = await openControlDesk();
+    await desk.sandbox.fail({ operation: 'list', kind: 'status', code: 503, times: null });
+    desk.hooks.onCall = () => desk.stopping.abort();
+    await expect(desk.run({ type: 'subscription.list' })).rejects.toMatchObject({ name: 'AbortError' });
+    expect([desk.results, desk.unnamed]).toEqual([[], []]);
+  });
+});

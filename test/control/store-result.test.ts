@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { storeResult } from '../../src/control/store-result.ts';
+import type { CommandResult } from '../../src/core/command.ts';
+import { HooklineError } from '../../src/core/errors.ts';
+
+const { signal } = new AbortController();
+
+const resultOf = (count: number): CommandResult => ({
+  ...{ commandId: 'c-1', type: 'subscription.list', ref: null, status: 'SUCCEEDED', subscriptionId: null },
+  ...{
+    httpStatus: 200,
+    errorCode: null,
+    attempts: 1,
+    issuedBy: null,
+    dryRun: false,
+    receivedAt: 0,
+    finishedAt: 0,
+  },
+  ...{ commandTopic: 't', commandPartition: 0, commandOffset: 0, message: `${count} listed` },
+  subscriptions: Array.from({ length: count }, (_, n) => ({
+    subscriptionId: `s-${n}`,
+    url: null,
+    events: null,
+    ref: null,
+  })),
+});
+
+/** A topic that takes results of so many subscriptions. */
+function topicFor(most: number) {
+  const stored: CommandResult[] = [];
+  const storeResult = async (result: CommandResult) => {
+    if ((result.subscriptions?.length ?? 0) > most) throw new HooklineError('RECORD_TOO_LARGE');
+    stored.push(result);
+  };
+  return { stored, records: { storeResult } };
+}
+
+describe('a result', () => {
+  it('that fits is stored as it is', async () => {
+    const { stored, records } = topicFor(10);
+    const result = resultOf(10);
+    expect(await storeResult(result, records, signal)).toBe(result);
+    expect(stored).toEqual([result]);
+  });
+
+  it('with a list that is too large is stored once, with the first of it, and says so', async () => {
+    const { stored, records } = topicFor(30);
+    const kept = await storeResult(resultOf(100), records, signal);
+    expect(stored).toEqual([kept]);
+    expect(kept.subscriptions?.map(({ subscriptionId }) => subscriptionId)).toEqual(
+      Array.from({ length: 25 }, (_, n) => `s-${n}`),
+    );
+    expect(kept).toMatchObject({
+      status: 'SUCCEEDED',
+      message: '100 listed (the list is cut to 25: it is larger than the results topic takes)',
+    });
+  });
+
+  it('is stored without its list where not even one fits', async () => {
+    const { records } = topicFor(0);
+    expect((await storeResult(resultOf(3), records, signal)).subscriptions).toEqual([]);
+  });
+
+  it.each([
+    ['too large without a list', { ...resultOf(0), subscriptions: null }, 'RECORD_TOO_LARGE'],
+    ['not stored for another reason', resultOf(4), 'PUBLISHER_CLOSED'],
+  ] as const)('that is %s is not cut: whoever asked hears of it', async (_, result, code) => {
+    const tried: unknown[] = [];
+    const records = {
+      storeResult: async (given: CommandResult) => {
+        tried.push(given);
+        throw new HooklineError(code);
+      },
+    };
+    await expect(storeResult(result, records, signal)).rejects.toMatchObject({ code });
+    expect(tried).toEqual([result]);
+  });
+});

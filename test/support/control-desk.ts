@@ -1,0 +1,163 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { compileCodec } from '../../src/avro/record-codec.ts';
+import { createRecordReader } from '../../src/avro/record-reader.ts';
+import type { ControlParts } from '../../src/control/control-parts.ts';
+import { runCommand } from '../../src/control/run-command.ts';
+import type { CommandPlace, CommandResult } from '../../src/core/command.ts';
+import { HooklineError } from '../../src/core/errors.ts';
+import { parseSealingKeys } from '../../src/crypto/sealing.ts';
+import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
+import type { ProviderCall } from '../../src/provider/call-provider.ts';
+import { parseDialect } from '../../src/provider/dialect.ts';
+import { openSecrets, type SubscriptionSecrets } from '../../src/subscriptions/sealed-keys.ts';
+import { readDirSecrets } from '../../src/subscriptions/secrets-dir.ts';
+import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
+import { openProviderDesk } from './provider-desk.ts';
+
+export const TOPIC = 'payments.commands';
+export const PUBLIC_URL = 'https://hooks.example';
+/** Long enough that nothing ends by it unless a test sets it. */
+const DEADLINE_MS = 60_000;
+
+type Options = {
+  readonly deadlineMs?: number;
+  readonly retiredKeysTtlMs?: number;
+  readonly dialect?: string;
+  readonly publicUrl?: string;
+};
+
+/** Where a test steps in. */
+type Hooks = {
+  /** Called before the nth write of the state or a result; what it throws is the write's failure. */
+  onWrite?: (what: 'state' | 'result', n: number) => void;
+  /** Called before each request to the payment service. */
+  onCall?: (request: Parameters<ProviderCall>[0]) => void;
+};
+
+/**
+ * The whole flow of a command in this process: the product's own operations, sealing, secrets and HTTP client against a
+ * sandbox. Kafka alone is a double, so that the process can be "killed" at any of its writes.
+ */
+export async function openControlDesk(options: Options = {}) {
+  const provider = await openProviderDesk();
+  const sealingKeys = parseSealingKeys(randomBytes(32));
+  if (!sealingKeys) throw new Error('no sealing key');
+  const state = new Map<string, SubscriptionRecord>();
+  const written: (SubscriptionRecord | null)[] = [];
+  const results: CommandResult[] = [];
+  const deadLetters: { record: IncomingRecord; code: string }[] = [];
+  const unnamed: unknown[] = [];
+  const stopping = new AbortController();
+  let writes = 0;
+  let offset = 0n;
+  const hooks: Hooks = {};
+  const write = (what: 'state' | 'result') => hooks.onWrite?.(what, ++writes);
+
+  const parts: ControlParts = {
+    readAvro: createRecordReader(compileCodec({ type: 'record', name: 'R', fields: [] }), 1, {
+      writerType: () => Promise.reject(new HooklineError('SCHEMA_NOT_REGISTERED')),
+    } as never),
+    call: (request) => {
+      hooks.onCall?.(request);
+      return provider.call(request);
+    },
+    dialect: parseDialect(options.dialect ?? '{}'),
+    publicUrl: options.publicUrl ?? PUBLIC_URL,
+    commandDeadlineMs: options.deadlineMs ?? DEADLINE_MS,
+    retiredKeysTtlMs: options.retiredKeysTtlMs ?? DEADLINE_MS,
+    sealingKeys,
+    finished: {
+      placeOf(commandId): CommandPlace | undefined {
+        const first = results.find((result) => result.commandId === commandId);
+        return (
+          first && {
+            topic: first.commandTopic,
+            partition: first.commandPartition,
+            offset: first.commandOffset,
+          }
+        );
+      },
+      caughtUp: async () => {},
+      stop: async () => {},
+    },
+    subscriptions: {
+      get: (ref) => state.get(ref),
+      all: () => [...state.values()],
+      caughtUp: async () => {},
+    },
+    records: {
+      async storeResult(result) {
+        write('result');
+        results.push(result);
+      },
+      async storeSubscription(ref, record) {
+        write('state');
+        written.push(record);
+        if (record) state.set(ref, record);
+        else state.delete(ref);
+      },
+      async storeDeadLetter(record, { reason }) {
+        deadLetters.push({ record, code: reason.code });
+      },
+    },
+    dirSecrets: (ref) => readDirSecrets(join(provider.world.dir, 'secrets'), ref),
+    observe: () => {},
+    unnamed: (error) => unnamed.push(error),
+  };
+
+  const recordOf = (value: Buffer | object | null, topic = TOPIC): IncomingRecord => ({
+    ...{ topic, partition: 0, offset: offset++, key: null, headers: {}, timestamp: Date.now() },
+    value: value === null || Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value)),
+  });
+  const take = (record: IncomingRecord) => runCommand(record, parts, stopping.signal);
+
+  return {
+    ...{ provider, parts, hooks, state, written, results, deadLetters, unnamed, stopping, recordOf, take },
+    sandbox: provider.sandbox,
+    world: provider.world,
+    /** Has a command carried out, and gives its result. */
+    async run(command: object, topic?: string): Promise<CommandResult> {
+      await take(recordOf({ commandId: randomUUID(), ...command }, topic));
+      const result = results.at(-1);
+      if (!result) throw new Error('no result');
+      return result;
+    },
+    /** The secrets in the state of a ref. */
+    secretsOf(ref: string): SubscriptionSecrets | null {
+      const sealed = state.get(ref)?.sealedKeys;
+      return sealed ? openSecrets(sealingKeys, ref, sealed) : null;
+    },
+    /** What the payment service has, secrets included. */
+    async subscriptions(): Promise<
+      {
+        id: string;
+        url: string;
+        events: string[];
+        signingSecret: string;
+        encryptionKey: string | null;
+        extra: object;
+      }[]
+    > {
+      return (await provider.sandbox.call('GET', '/_sandbox/subscriptions')).json;
+    },
+    async seed(more: object = {}): Promise<{ id: string; url: string; signingSecret: string }> {
+      const url = `${PUBLIC_URL}/elsewhere`;
+      const json = { url, events: ['payment_status'], ...more };
+      return (await provider.sandbox.call('POST', '/_sandbox/subscriptions', { json })).json;
+    },
+    [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
+  };
+}
+
+export type ControlDesk = Awaited<ReturnType<typeof openControlDesk>>;
+
+/** What a write fails with when the process ends before it: the command then comes again. */
+export const killed = () => new HooklineError('PUBLISHER_CLOSED');
+
+export const create = (ref: string, more: object = {}) => ({
+  type: 'subscription.create',
+  ref,
+  events: ['payment_status'],
+  ...more,
+});
