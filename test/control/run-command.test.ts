@@ -140,6 +140,19 @@ describe('a command', () => {
     expect(await desk.run(create('a'))).toMatchObject({ status: 'FAILED', errorCode: 'RECORD_TOO_LARGE' });
   });
 
+  it('whose result no topic takes is answered with as much of it as fits, and that is what is observed', async () => {
+    await using desk = await openControlDesk();
+    await desk.seed();
+    await desk.seed();
+    desk.hooks.onWrite = (_, n) => {
+      if (n === 1) throw new HooklineError('RECORD_TOO_LARGE');
+    };
+    const result = await desk.run({ type: 'subscription.list' });
+    expect(result).toMatchObject({ status: 'SUCCEEDED', message: expect.stringContaining('cut to 1') });
+    expect(result.subscriptions).toHaveLength(1);
+    expect(desk.observed).toEqual([result]);
+  });
+
   it('that the stop of the process interrupts has no result: it comes again', async () => {
     await using desk = await openControlDesk();
     await desk.sandbox.fail({ operation: 'list', kind: 'status', code: 503, times: null });

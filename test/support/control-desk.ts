@@ -48,6 +48,7 @@ export async function openControlDesk(options: Options = {}) {
   const results: CommandResult[] = [];
   const deadLetters: { record: IncomingRecord; code: string }[] = [];
   const unnamed: unknown[] = [];
+  const observed: CommandResult[] = [];
   const stopping = new AbortController();
   let writes = 0;
   let offset = 0n;
@@ -102,7 +103,7 @@ export async function openControlDesk(options: Options = {}) {
       },
     },
     dirSecrets: (ref) => readDirSecrets(join(provider.world.dir, 'secrets'), ref),
-    observe: () => {},
+    observe: (result) => observed.push(result),
     unnamed: (error) => unnamed.push(error),
   };
 
@@ -113,7 +114,20 @@ export async function openControlDesk(options: Options = {}) {
   const take = (record: IncomingRecord) => runCommand(record, parts, stopping.signal);
 
   return {
-    ...{ provider, parts, hooks, state, written, results, deadLetters, unnamed, stopping, recordOf, take },
+    ...{
+      provider,
+      parts,
+      hooks,
+      state,
+      written,
+      results,
+      deadLetters,
+      unnamed,
+      observed,
+      stopping,
+      recordOf,
+      take,
+    },
     sandbox: provider.sandbox,
     world: provider.world,
     /** Has a command carried out, and gives its result. */
