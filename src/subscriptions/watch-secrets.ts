@@ -15,8 +15,9 @@ export type SecretsWatchParts = {
   readonly intervalMs?: number;
 };
 
-/** What is known of a ref's files, each as a fingerprint. */
-type Seen = { inForce?: string; lastLook?: string };
+/** What is known of a ref's files: what is in force, and the fingerprint of the last look. */
+type Seen = { readonly inForce?: InForce; readonly lastLook?: string };
+type InForce = { readonly fingerprint: string; readonly secrets: DirSecrets };
 
 const GONE = 'gone';
 /** Stands for the folder as a whole in a fault: no ref has this name. */
@@ -24,8 +25,8 @@ const WHOLE = '*';
 
 /**
  * Reads SECRETS_DIR, then looks for changes once a second. Looking finds what watching misses: the swap of links by
- * which Kubernetes renews a mounted Secret, and folders that come later. A change counts when two looks have seen the
- * same: who writes several files or lines, or empties a file before writing it, is let finish.
+ * which Kubernetes renews a mounted Secret, and folders that come later. What only adds keys counts at once, what takes
+ * one away when two looks have seen the same: who empties a file before writing it is let finish.
  */
 export async function watchSecrets(parts: SecretsWatchParts): Promise<SecretsWatch> {
   const lookOnce = createLook(parts);
@@ -56,11 +57,13 @@ function createLook({ dir, onChange, onFault }: SecretsWatchParts): (isFirst: bo
     onFault(ref, error);
   };
 
-  const readChanged = async (ref: string, now: string) => {
+  const readChanged = async (ref: string, now: string, isSettled: boolean) => {
+    const before = seen.get(ref)?.inForce?.secrets;
     const secrets = await readDirSecrets(dir, ref);
     // Changed while it was read: it may be half of the one and half of the other.
     if ((await fingerprint(dir, ref)) !== now) return;
-    seen.set(ref, { inForce: now, lastLook: now });
+    if (before ? !isSettled && takesAway(before, secrets) : isEmpty(secrets)) return;
+    seen.set(ref, { inForce: { fingerprint: now, secrets }, lastLook: now });
     faults.delete(ref);
     onChange(ref, secrets);
   };
@@ -80,10 +83,22 @@ function createLook({ dir, onChange, onFault }: SecretsWatchParts): (isFirst: bo
     for (const ref of new Set([...seen.keys(), ...refs])) {
       const now = refs.includes(ref) ? await fingerprint(dir, ref) : GONE;
       const { inForce, lastLook } = seen.get(ref) ?? {};
-      seen.set(ref, { ...(inForce !== undefined && { inForce }), lastLook: now });
-      if (now === inForce || (lastLook !== now && !isFirst)) continue;
-      if (now === GONE) forget(ref);
-      else await readChanged(ref, now).catch((error: Error) => report(ref, error));
+      const isSettled = isFirst || lastLook === now;
+      seen.set(ref, { ...(inForce && { inForce }), lastLook: now });
+      if (now === inForce?.fingerprint) continue;
+      if (now !== GONE) {
+        // A fault of a file that is just being written is none.
+        const onError = (error: Error) => isSettled && report(ref, error);
+        await readChanged(ref, now, isSettled).catch(onError);
+      } else if (isSettled) forget(ref);
     }
   };
 }
+
+const LISTS = ['subscriptionIds', 'signingSecrets', 'encryptionKeys'] as const;
+
+const takesAway = (before: DirSecrets, after: DirSecrets) =>
+  LISTS.some((list) => before[list].some((value) => !after[list].includes(value)));
+
+/** A folder without a file, or a file with a ref's name: nothing to tell of. */
+const isEmpty = (secrets: DirSecrets) => LISTS.every((list) => secrets[list].length === 0);

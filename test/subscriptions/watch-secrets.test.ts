@@ -86,6 +86,35 @@ describe('the watch of SECRETS_DIR', () => {
     expect(watched.secretsTold()).toEqual([first, second]);
   });
 
+  it('tells at the very next look of what only adds keys: a new ref, a second secret, a further file', async () => {
+    await using the = await watchedOne();
+    const { watched, secret: old } = the;
+    const next = randomUUID();
+    watched.world.secrets('b', { 'signing-secret': next });
+    watched.world.secrets('a', { 'signing-secret': `${next}\n${old}` });
+    await watched.look(1);
+    watched.world.secrets('a', { 'encryption-key': 'k'.repeat(32) });
+    await watched.look(1);
+    expect(watched.told.slice(1).map(({ ref, secrets }) => [ref, secrets?.signingSecrets])).toEqual([
+      ['a', [next, old]],
+      ['b', [next]],
+      ['a', [next, old]],
+    ]);
+    watched.world.secrets('a', { 'signing-secret': next });
+    await watched.look(1);
+    expect(watched.told).toHaveLength(4);
+    await watched.look(1);
+    expect(watched.told.at(-1)?.secrets?.signingSecrets).toEqual([next]);
+  });
+
+  it('tells nothing of a folder without a file, until one comes', async () => {
+    await using watched = new Watched();
+    await watched.start();
+    watched.world.secrets('a', {});
+    await watched.look(3);
+    expect([watched.told, watched.faults]).toEqual([[], []]);
+  });
+
   it('does not take a file that is being rewritten for an empty one, nor half of a folder for the whole', async () => {
     await using the = await watchedOne();
     const { watched, secret: first } = the;
