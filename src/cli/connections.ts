@@ -9,7 +9,7 @@ import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/setti
 import type { Shell } from './shell.ts';
 
 /** What most commands need, from the same variables as the processes. */
-export function loadCliConfig({ source }: Shell) {
+export function loadCliConfig({ source }: Pick<Shell, 'source'>) {
   const reader = envReader(source);
   const config = {
     kafka: reader.read(kafkaSettings),

@@ -34,6 +34,8 @@ const METADATA_MAX_AGE_MS = 3_000;
 const METADATA_CHECK_AGE_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 3_000;
 const CONNECT_TIMEOUT_MS = 1_000;
+/** With the rounds of TLS and SASL, and the arithmetic that both cost. */
+const SECURE_CONNECT_TIMEOUT_MS = 2_500;
 
 /**
  * Opens a session; `rotation` turns the seed brokers, so that the next one doesn't begin at a broker that hangs.
@@ -54,7 +56,7 @@ export function openProducerSession(
     idempotent: false,
     timeout: REQUEST_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: tls || sasl ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     retries: 0,
     metadataMaxAge: METADATA_MAX_AGE_MS,
     autocreateTopics: false,

@@ -109,6 +109,44 @@ describe('a faulty configuration', () => {
     expect(refused.text).not.toMatch(/\n\s+at /);
   });
 
+  it('of the way to the brokers and the registry is refused whole, each fault with its mend', async () => {
+    await using world = worldOf();
+    const env = {
+      KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
+      KAFKA_CERT_FILE: world.file('cert', 'hunter2'),
+      SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9',
+      SCHEMA_REGISTRY_USERNAME: 'ann',
+      SCHEMA_REGISTRY_CA_FILE: world.file('ca', 'hunter2'),
+    };
+    const { exitCode, text } = await refusal(world, 'src/ingress/main.ts', env);
+    expect(exitCode).toBe(78);
+    for (const fault of [
+      'KAFKA_SASL_MECHANISM, KAFKA_USERNAME and KAFKA_PASSWORD_FILE go together: set all three or none.',
+      'KAFKA_CERT_FILE and KAFKA_KEY_FILE go together: set both or none.',
+      'KAFKA_CA_FILE and KAFKA_CERT_FILE need TLS: set KAFKA_SSL to true.',
+      'SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together: set both or none.',
+      'SCHEMA_REGISTRY_CA_FILE needs an https address in SCHEMA_REGISTRY_URL.',
+    ])
+      expect(text).toContain(fault);
+  });
+
+  it.each([
+    ['src/ingress/main.ts', 'KAFKA_CA_FILE'],
+    ['src/control/main.ts', 'SCHEMA_REGISTRY_CA_FILE'],
+  ])('of %s is refused where a file holds no certificate: %s', async (entry, variable) => {
+    await using world = worldOf();
+    const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
+    const env = {
+      ...world.controlEnv(urls),
+      KAFKA_SSL: 'true',
+      SCHEMA_REGISTRY_URL: 'https://127.0.0.1:9',
+      [variable]: world.file('ca', 'hunter2'),
+    };
+    const { exitCode, text } = await refusal(world, entry, env);
+    expect([exitCode, text]).toEqual([78, expect.stringMatching(`${variable}.*holds no certificate.*PEM`)]);
+    expect(text).not.toMatch(/\n\s+at |hunter2/);
+  });
+
   it('of the sealing key is refused, without what stands in it', async () => {
     await using world = worldOf();
     const env = { SEALING_KEY_FILE: world.file('bad-key', 'hunter2') };

@@ -1,7 +1,12 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { loadCliConfig } from '../../src/cli/connections.ts';
+import { certificateEnd } from '../../src/crypto/certificate.ts';
+import { openKafka } from '../../src/kafka/open-kafka.ts';
+import { nodeSource } from '../../src/runtime/node-source.ts';
 import { cli } from '../support/cli.ts';
+import type { Identity } from '../support/secure/certificates.ts';
 import { changePassword } from '../support/secure/change-password.ts';
 import { CHANGING_USER, MECHANISMS, PASSWORD } from '../support/secure/secure-kafka.ts';
 import { findings, readiness, SecureWorld } from '../support/secure/secure-world.ts';
@@ -141,6 +146,44 @@ describe.concurrent('the way to the brokers', () => {
       expect((await secure.post(String(url))).status).toBe(200);
       expect(ingress.written()).not.toContain('PRIVATE KEY');
       await ingress.stop();
+    });
+
+    it('are used by the next connection of either client, without a new client', async () => {
+      const { kafka, world } = secure;
+      const [certFile, keyFile] = [join(world.dir, 'next-cert'), join(world.dir, 'next-key')];
+      const use = (identity: Identity) => {
+        copyFileSync(identity.certFile, certFile);
+        copyFileSync(identity.keyFile, keyFile);
+      };
+      use(kafka.expiredClient);
+      const { client, openSession } = openKafka({
+        settings: loadCliConfig({
+          source: nodeSource(secure.env('MTLS', { KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile })),
+        }).kafka,
+        files: { renewed() {}, unusable() {} },
+        certificateEnd,
+        ...{ clientId: 'test', log: () => {} },
+      });
+      const session = openSession(0);
+      const partitions = () => session.partitionsOf(world.topic('payment-status'));
+      const admin = client.admin({ retry: { retries: 0 } });
+      const topics = async () => {
+        await admin.connect();
+        return admin.listTopics();
+      };
+      // In time, beside tests that keep this process busy: a connection may be too slow once.
+      const refusal = (what: string, ask: () => Promise<unknown>) =>
+        until(`${what} is refused`, async () => {
+          const why = await ask().then(String, ({ message }) => String(message));
+          return why.includes('certificate ended');
+        });
+      await refusal('the producer', partitions);
+      await refusal('the consumer', topics);
+      use(kafka.client);
+      expect(await partitions()).toBe(6);
+      expect(await topics()).toContain(world.topic('payment-status'));
+      session.cut();
+      await admin.disconnect();
     });
 
     it('while all goes well: a password that changes at the brokers and then here stops nothing for good', async () => {
