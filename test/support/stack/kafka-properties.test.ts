@@ -28,3 +28,12 @@ it('lets a cluster replace a property', () => {
   expect(text).toContain('log.retention.ms=1000\n');
   expect(text).toContain('offsets.topic.replication.factor=1\n');
 });
+
+it('adds listeners, and tells clients of them', () => {
+  const nodes = planNodes({ ...ports, kafka: [1001] });
+  const listeners = [{ name: 'MTLS', port: 6001, protocol: 'SSL' as const }];
+  const text = kafkaProperties({ ...common, nodes, node: nodes[0]!, listeners });
+  for (const name of ['listeners', 'advertised.listeners'])
+    expect(text).toMatch(new RegExp(`^${name}=CLIENT:.*,MTLS://127.0.0.1:6001$`, 'm'));
+  expect(text).toMatch(/^listener\.security\.protocol\.map=.*,MTLS:SSL$/m);
+});
