@@ -39,7 +39,10 @@ export type ReadMessage = OpenedMessage & {
 /** Where an accepted event is, for the answer: `{"eventId","stored"}`. */
 export type Receipt = { readonly eventId: string; readonly stored: 'kafka' | 'spool' };
 
-/** The one way to a verified delivery: called by the signature check alone. */
+/**
+ * The one way to a verified delivery: called by the signature check, and for what was verified before it was stored:
+ * a spooled delivery, a dead letter.
+ */
 export function markVerified(delivery: Delivery, subscriptionId: string): VerifiedDelivery {
   return { ...delivery, subscriptionId } as VerifiedDelivery;
 }

@@ -70,7 +70,7 @@ function mendOf(letter: DeadLetter): string {
       return `raise max.message.bytes of ${headers[NAMES.topic] ?? 'its topic'}, then redrive it`;
     case 'COMMAND':
       return headers[NAMES.commandId] === undefined
-        ? 'once the registry has the schema it was written with, redrive it: --filter stage=COMMAND'
+        ? `where the registry did not have its schema and has it now, redrive it (--filter at=${letter.at}); else send a corrected command`
         : 'it has its result, REJECTED: send a corrected command with a new commandId';
     default:
       return 'it was not written by Hookline: look at its headers';

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
+import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
+import type { DeadLetter } from '../../src/delivery/dead-letter.ts';
+import { DeadLetterIndex } from '../../src/delivery/dead-letter-index.ts';
+import { redriveDelivery } from '../../src/delivery/redrive-delivery.ts';
+import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
+import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
+
+/** The letter that records of the dead-letter topic make up. */
+function letterOf(records: readonly OutgoingRecord[]): DeadLetter {
+  const index = new DeadLetterIndex();
+  for (const [n, record] of records.entries()) {
+    const bytes = record.value?.length ?? 0;
+    const at = { partition: 0, offset: BigInt(n), timestamp: 1_000 };
+    index.take({ ...at, key: record.key.toString(), bytes, headers: headersOf(record) });
+  }
+  return index.letters()[0] ?? expect.fail('no letter');
+}
+
+const source = '{"type":"payment_status","entityId":"e-1","payload":{"status":"ACCC"}}';
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+/** Parks a delivery that its topic does not take yet. */
+async function park() {
+  const parts = deliveryParts({
+    publish: ({ topic }) => {
+      if (topic !== 'payments.dead-letter') throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
+    },
+  });
+  const { eventId } = await storeDelivery({ ...verified(source), traceparent }, parts);
+  return { letter: letterOf(parts.seen.records), eventId };
+}
+
+describe('a redriven delivery', () => {
+  it('becomes the very event that it would have been, and says that it was redriven', async () => {
+    const direct = deliveryParts();
+    await storeDelivery({ ...verified(source), traceparent }, direct);
+    const { letter, eventId } = await park();
+    const parts = deliveryParts();
+    const redriven = await redriveDelivery(letter, Buffer.from(source), parts);
+    const [record = expect.fail(), ...more] = parts.seen.records;
+    const [event = expect.fail()] = direct.seen.records;
+    expect(more).toEqual([]);
+    expect(redriven).toEqual({
+      ...{ eventId, code: null },
+      position: { topic: 'payments.payment-status', partition: 0, offset: 0n },
+    });
+    expect([record.topic, record.key, record.value]).toEqual([event.topic, event.key, event.value]);
+    expect(headersOf(record)).toEqual({
+      ...headersOf(event),
+      'hookline.redriven-at': expect.stringMatching(/^\d{13}$/),
+      'hookline.redriven-from': 'payments.dead-letter/0:0',
+      'hookline.redrive-count': '1',
+    });
+  });
+
+  it('that is a dead letter again says so, with its code, and counts its redrives', async () => {
+    const { letter } = await park();
+    const parts = deliveryParts();
+    const again = await redriveDelivery(letter, Buffer.from('{"no":'), parts);
+    expect([again?.code, again?.position.topic]).toEqual(['UNPARSABLE', 'payments.dead-letter']);
+    const anew = letterOf(parts.seen.records);
+    expect(anew.headers).toMatchObject({ 'hookline.redrive-count': '1', traceparent });
+    const next = deliveryParts();
+    await redriveDelivery(anew, Buffer.from('{"no":'), next);
+    expect(letterOf(next.seen.records).headers).toMatchObject({ 'hookline.redrive-count': '2' });
+  });
+
+  it('that nobody confirms is an error, and the letter what it was', async () => {
+    const { letter } = await park();
+    const parts = deliveryParts({
+      publish: () => {
+        throw new HooklineError('PUBLISH_DEADLINE');
+      },
+    });
+    await expect(redriveDelivery(letter, Buffer.from(source), parts)).rejects.toMatchObject({
+      code: 'PUBLISH_DEADLINE',
+    });
+  });
+
+  it.each([
+    ['hookline.ref', '../etc'],
+    ['hookline.media-type', 'text/plain'],
+    ['hookline.received-at', 'yesterday'],
+    ['hookline.subscription-id', undefined],
+  ])('whose %s says nothing of use is not stored under a guess', async (name, value) => {
+    const { letter } = await park();
+    const parts = deliveryParts();
+    const { [name]: _, ...rest } = letter.headers;
+    const headers = value === undefined ? rest : { ...rest, [name]: value };
+    expect(await redriveDelivery({ ...letter, headers }, Buffer.from(source), parts)).toBeNull();
+    expect(parts.seen.records).toEqual([]);
+  });
+});

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import avro from 'avsc';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { cli, cliJson } from '../support/cli.ts';
+import { ControlWorld } from '../support/control-world.ts';
+import { until } from '../support/until.ts';
+
+type Listed = { at: string; stage: string; state: string; topic: string };
+type Redriven = { at: string; outcome: string; to: string | null; message: string | null };
+
+let the: ControlWorld;
+let env: Record<string, string | undefined>;
+let registry: Server;
+/** Ids that the registry in front of control does not have. */
+const hidden = new Set<number>();
+
+beforeAll(async () => {
+  const registryUrl = inject('registryUrl');
+  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl });
+  env = the.world.env;
+  registry = await startForgetfulRegistry(registryUrl);
+});
+
+afterAll(async () => {
+  await the[Symbol.asyncDispose]();
+  registry.close();
+});
+
+/** The registry, but for the schemas that are hidden: it says of them what it says of ids that it never had. */
+async function startForgetfulRegistry(registryUrl: string): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const id = Number(/\/schemas\/ids\/(\d+)/.exec(request.url ?? '')?.[1]);
+    const path = hidden.has(id) ? '/schemas/ids/999999999' : request.url;
+    const answer = await fetch(registryUrl + path, {
+      method: request.method ?? 'GET',
+      headers: { 'content-type': request.headers['content-type'] ?? 'application/json' },
+      body: chunks.length > 0 ? Buffer.concat(chunks) : null,
+    });
+    const type = answer.headers.get('content-type') ?? 'application/json';
+    response.writeHead(answer.status, { 'content-type': type }).end(await answer.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+/** A command in Avro by a team's own schema, which only the registry tells of. */
+async function teamsCommand(fields: Record<string, string>) {
+  const names = ['commandId', 'type'].map((name) => ({ name, type: 'string' as const }));
+  const type = avro.Type.forSchema({
+    type: 'record',
+    name: 'Command',
+    namespace: 'hookline.commands',
+    fields: names,
+  });
+  const answer = await fetch(`${env.SCHEMA_REGISTRY_URL}/subjects/${the.world.prefix}-team-value/versions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+    body: JSON.stringify({ schema: JSON.stringify(type.schema()) }),
+  });
+  const { id } = (await answer.json()) as { id: number };
+  const head = Buffer.alloc(5);
+  head.writeInt32BE(id, 1);
+  return { id, value: Buffer.concat([head, type.toBuffer(fields)]) };
+}
+
+const letters = async () => (await cliJson<Listed[]>(env, 'dlq', 'list', '--filter', 'stage=COMMAND')) ?? [];
+
+/** Sends it, and gives the name of the dead letter that it becomes. */
+async function sendPoison(value: Buffer | string | object): Promise<string> {
+  const before = new Set((await letters()).map(({ at }) => at));
+  await the.send(randomUUID(), value);
+  const letter = await until(
+    'it is a dead letter',
+    async () => (await letters()).find(({ at }) => !before.has(at)),
+    30_000,
+  );
+  return letter.at;
+}
+
+async function redrive(...args: string[]) {
+  const { exitCode, out, notes } = await cli(env, 'dlq', 'redrive', '--json', ...args);
+  return { exitCode, notes, outcomes: JSON.parse(out) as Redriven[] };
+}
+
+describe('a command among the dead letters', () => {
+  it('is listed and shown, and no redrive takes it along that does not ask for it', async () => {
+    const at = await sendPoison('create a subscription');
+    const shown = await cli(env, 'dlq', 'show', at);
+    expect(shown.out).toMatch(/cause +the command can not be read/);
+    expect(shown.out).not.toContain('create a subscription');
+    expect((await cli(env, 'dlq', 'show', at, '--body')).bytes.toString()).toBe('create a subscription');
+    const { exitCode, outcomes, notes } = await redrive();
+    expect([exitCode, outcomes, notes]).toEqual([0, [], expect.stringContaining('passed over')]);
+  });
+
+  it.each([
+    ['text', 'create a subscription', 'it is no Avro'],
+    ['broken JSON', '{"type":', 'it is no Avro'],
+    ['Avro that nobody can read', Buffer.from('003b9ac9ff00', 'hex'), "it still can't be read"],
+    [
+      'one that has its result',
+      { commandId: 'has-its-result', type: 'subscription.pause' },
+      'send a corrected one with a new commandId',
+    ],
+  ])('that is %s is not sent again: it would end the same way', async (_, value, why) => {
+    const at = await sendPoison(value);
+    const { exitCode, outcomes } = await redrive('--filter', `at=${at}`);
+    expect([exitCode, outcomes]).toEqual([
+      1,
+      [expect.objectContaining({ at, outcome: 'refused', message: expect.stringContaining(why) })],
+    ]);
+    expect((await letters()).find((letter) => letter.at === at)?.state).toBe('open');
+    expect((await cli(env, 'dlq', 'show', at)).out).toMatch(/^mend +\S/m);
+  });
+
+  it('whose schema the registry did not have then goes back to its topic, and is carried out', async () => {
+    const commandId = randomUUID();
+    const { id, value } = await teamsCommand({ commandId, type: 'subscription.list' });
+    hidden.add(id);
+    await the.control.stop();
+    const { port } = registry.address() as AddressInfo;
+    the.control = await the.world.control(the.urls, { SCHEMA_REGISTRY_URL: `http://127.0.0.1:${port}` });
+    const at = await sendPoison(value);
+    expect(await the.results(commandId)).toEqual([]);
+
+    hidden.clear();
+    await the.control.stop();
+    the.control = await the.world.control(the.urls);
+    const elsewhere = await cli(
+      { ...env, COMMAND_TOPICS: the.world.topic('command-results') },
+      'dlq',
+      'redrive',
+      '--filter',
+      `at=${at}`,
+    );
+    expect([elsewhere.exitCode, elsewhere.out]).toEqual([
+      1,
+      expect.stringContaining('not among COMMAND_TOPICS'),
+    ]);
+    const { exitCode, outcomes } = await redrive('--filter', `at=${at}`);
+    expect([exitCode, outcomes]).toEqual([
+      0,
+      [
+        expect.objectContaining({
+          at,
+          outcome: 'stored',
+          to: expect.stringContaining(the.world.topic('commands')),
+        }),
+      ],
+    ]);
+    expect(await the.result(commandId)).toMatchObject({ status: 'SUCCEEDED' });
+    const record = (await the.world.read('commands')).filter(
+      ({ headers }) => headers['hookline.redriven-from'],
+    );
+    expect(record.map((one) => one.value)).toEqual([value]);
+    const again = await redrive('--filter', `at=${at}`);
+    expect([again.exitCode, again.outcomes]).toEqual([0, []]);
+  });
+});

@@ -1,0 +1,33 @@
+import type { DeadLetter } from '../../src/delivery/dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter-headers.ts';
+
+type Wanted = {
+  at?: string;
+  time?: number;
+  receivedAt?: number;
+  bytes?: number;
+  stage?: string;
+  ref?: string;
+  eventId?: string;
+  missing?: number[];
+  redriven?: boolean;
+};
+
+/** A dead letter as the index makes it. */
+export function letter(wanted: Wanted = {}): DeadLetter {
+  const { at = '0:0', time = 1_000, missing = [] } = wanted;
+  const [partition, offset] = at.split(':');
+  const place = { partition: Number(partition), offset: BigInt(offset ?? 0) };
+  return {
+    ...{ at, time, missing, places: [place], copies: [place], parts: 1 + missing.length },
+    ...{ bytes: wanted.bytes ?? 10, key: wanted.eventId ?? null },
+    headers: {
+      [NAMES.stage]: wanted.stage ?? 'DECRYPT',
+      [NAMES.code]: 'UNDECRYPTABLE',
+      [NAMES.ref]: wanted.ref ?? 'ledger-eu',
+      [NAMES.eventId]: wanted.eventId ?? 'event',
+      ...(wanted.receivedAt !== undefined && { [NAMES.receivedAt]: String(wanted.receivedAt) }),
+    },
+    redriven: wanted.redriven ? { at: time, to: 'somewhere' } : null,
+  };
+}
