@@ -56,7 +56,7 @@ export class DeadLetterIndex {
       bytes: present.reduce((sum, part) => sum + part.bytes, 0),
       key: first.key,
       headers: first.headers,
-      redriven: markers.sort((a, b) => a.at - b.at).at(-1) ?? null,
+      redriven: markers.at(-1) ?? null,
     };
   }
 }

@@ -1,6 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { connectKafka } from '../../src/cli/connections.ts';
+import { loadLookConfig } from '../../src/cli/dlq/config.ts';
+import { openLetters } from '../../src/cli/dlq/letters.ts';
+import { nodeSource } from '../../src/runtime/node-source.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { ENCRYPTION_KEY, ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';
@@ -205,6 +209,11 @@ describe('a webhook larger than its topic takes', () => {
     const { eventId } = receiptOf(execution);
     const letter = only(await list(`id=${eventId}`));
     const [partition, offset] = letter.at.split(':').map(Number);
+    const looked = await openLetters(
+      connectKafka(loadLookConfig({ source: nodeSource(env) })),
+      receiver.world.prefix,
+    );
+    const seen = (await looked.all()).filter(({ at }) => at === letter.at);
     const admin = testKafka(env).admin();
     await admin.connect();
     await admin.fetchTopicOffsets(receiver.world.topic('dead-letter'));
@@ -213,6 +222,9 @@ describe('a webhook larger than its topic takes', () => {
       partitions: [{ partition: partition ?? 0, offset: String((offset ?? 0) + 2) }],
     });
     await admin.disconnect();
+    // What was whole when it was looked at and is no more has no bytes: never fewer than all.
+    expect([...(await looked.bodiesOf(seen))]).toEqual([[letter.at, undefined]]);
+    await looked.stop();
     const left = only(await list(`id=${eventId}`));
     expect(left).toMatchObject({ state: 'incomplete', missing: [1, 2], parts: letter.parts });
     const { exitCode, outcomes } = await redrive('--filter', `id=${eventId}`);

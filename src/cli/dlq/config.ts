@@ -28,7 +28,7 @@ export function loadDlqConfig({ source }: Shell) {
 }
 
 /** What looking at dead letters needs. */
-export function loadLookConfig({ source }: Shell) {
+export function loadLookConfig({ source }: Pick<Shell, 'source'>) {
   const reader = envReader(source);
   const config = { kafka: reader.read(kafkaSettings), topics: reader.read(topicSettings) };
   checkKafkaSettings(config.kafka, reader);
