@@ -43,7 +43,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
     const signal = AbortSignal.any([shell.signal, ...(hold ? [hold.lost] : [])]);
     const all = (await letters.all()).filter((letter) => filter.matches(letter));
     const selected = select(shell, all, filter, options.again === true).slice(0, limit);
-    const progress = createProgress(shell, selected.length);
+    const progress = createProgress(shell, selected.length, options.dryRun === true);
     const outcomes = await redriveLetters(selected, {
       letters,
       parts: options.dryRun ? rehearse(parts) : parts,
@@ -92,12 +92,16 @@ function select(
 }
 
 /** A line a second at most, on standard error. */
-function createProgress(shell: Shell, total: number): (outcomes: readonly LetterOutcome[]) => void {
+function createProgress(
+  shell: Shell,
+  total: number,
+  dryRun: boolean,
+): (outcomes: readonly LetterOutcome[]) => void {
   let saidAt = performance.now();
   return (outcomes) => {
     if (performance.now() - saidAt < PROGRESS_EVERY_MS) return;
     saidAt = performance.now();
-    shell.note(progressLine(outcomes, total, false));
+    shell.note(progressLine(outcomes, total, dryRun));
   };
 }
 
