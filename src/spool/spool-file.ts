@@ -106,8 +106,10 @@ export class SpoolFile {
   }
 
   state(): SpoolState {
-    const { oldest } = this.#row('SELECT min(received_at) AS oldest FROM deliveries');
-    const oldestAt = typeof oldest === 'number' ? oldest : null;
+    // The head of the queue, not the minimum: that would read the whole table at each commit, and the longer the outage,
+    // the slower every answer.
+    const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
+    const oldestAt = typeof head === 'number' ? head : null;
     return { rows: this.#rows, bytes: this.#rows === 0 ? 0 : this.#usedBytes(), oldestAt };
   }
 

@@ -46,6 +46,15 @@ describe('the spool', () => {
     await spool.close();
   });
 
+  it('tells the age of the head of the queue, not the least of all its ages', async () => {
+    await using spool = disposable(await open());
+    for (const receivedAt of [2_000, 1_000, 3_000]) await spool.append({ ...row(1), receivedAt });
+    expect(spool.state.oldestAt).toBe(2_000);
+    const [head] = await spool.read({ maxRows: 1, maxBytes: MIB });
+    await spool.remove([head?.id ?? 0]);
+    expect(spool.state.oldestAt).toBe(1_000);
+  });
+
   it('reads no more than was asked for, but always the oldest', async () => {
     await using spool = disposable(await open());
     for (let n = 0; n < 5; n++) await spool.append(verified(String(n).repeat(1_000)));
