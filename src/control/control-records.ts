@@ -20,6 +20,8 @@ export function createControlRecords(parts: {
   readonly schemas: CommandSchemas;
   readonly ids: SchemaIds;
   readonly onDelay: (topic: string, error: unknown) => void;
+  /** A command is among the dead letters. */
+  readonly onParked: () => void;
 }): ControlRecords {
   const { publisher, prefix, schemas, ids } = parts;
   const store = async (record: OutgoingRecord, signal: AbortSignal) => {
@@ -45,7 +47,7 @@ export function createControlRecords(parts: {
       const value = record && encode(schemas.subscription, record);
       return store({ topic, key: Buffer.from(ref), value, headers }, signal);
     },
-    storeDeadLetter: ({ topic, partition, offset, key, value }, { reason, commandId }, signal) => {
+    storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, signal) => {
       const why = toHeaders({
         [NAMES.stage]: 'COMMAND',
         [NAMES.code]: reason.code,
@@ -57,7 +59,7 @@ export function createControlRecords(parts: {
         [NAMES.commandId]: commandId ?? undefined,
       });
       const deadLetters = topicName(prefix, OWN_TOPICS.deadLetter);
-      return store(
+      await store(
         {
           topic: deadLetters,
           key: key ?? Buffer.from(`${topic}-${partition}-${offset}`),
@@ -66,6 +68,7 @@ export function createControlRecords(parts: {
         },
         signal,
       );
+      parts.onParked();
     },
   };
 }

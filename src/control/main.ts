@@ -8,6 +8,7 @@ import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { certificateEnd } from '../crypto/certificate.ts';
 import { newId } from '../crypto/new-id.ts';
 import { checkTopics } from '../kafka/check-topics.ts';
+import { watchLag } from '../kafka/consumer-lag.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/publisher.ts';
 import { subscribe } from '../kafka/subscriber.ts';
@@ -16,6 +17,7 @@ import { startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { nodeSource } from '../runtime/node-source.ts';
+import { observeProcess } from '../runtime/observe-process.ts';
 import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
@@ -56,6 +58,7 @@ await runProcess({
     const { adminHost: host, adminPort: port } = config.runtime;
     const admin = parts.add('admin', await startAdminServer({ host, port, probes, metrics }));
     logger.info({ port: admin.port }, 'admin listening');
+    parts.add('process', observeProcess({ metrics, probes }));
     const observe = observeControl({ logger, metrics });
 
     const gate = createStartGate({ logger, probes, stopping: parts.stopping });
@@ -95,17 +98,26 @@ await runProcess({
         newId,
         onNarrowerScope: observe.narrowerScope,
         onRequest: observe.request,
+        onToken: observe.tokenObtained,
       }),
     );
+    metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
     const { secretsDir, retiredKeysTtlMs } = config.subscriptions;
     const { dialect } = config.provider;
-    const { publicUrl, commandDeadlineMs } = config.control;
+    const { publicUrl, commandDeadlineMs, groupId } = config.control;
     const control = {
       ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
       subscriptions: state.subscriptions,
       finished: state.finished,
       readAvro: readerOf(schemas.command),
-      records: createControlRecords({ publisher, prefix, schemas, ids, onDelay: observe.delayed }),
+      records: createControlRecords({
+        publisher,
+        prefix,
+        schemas,
+        ids,
+        onDelay: observe.delayed,
+        onParked: observe.parked,
+      }),
       dirSecrets: async (ref: string) =>
         secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref),
       observe: observe.finished,
@@ -115,7 +127,7 @@ await runProcess({
       'subscriber',
       await subscribe({
         kafka: kafka.client,
-        groupId: config.control.groupId,
+        groupId,
         topics: config.commandTopics,
         handle: (record, signal) => runCommand(record, control, signal),
         onError: observe.failed,
@@ -123,6 +135,8 @@ await runProcess({
         onFatal: parts.fail,
       }),
     );
+    const lagParts = { kafka: kafka.client, groupId, topics: config.commandTopics };
+    parts.add('lag', watchLag({ ...lagParts, onLag: observe.lag, onFailure: observe.lagUnknown }));
     probes.aliveWhen('consumer', () => observe.silence(subscriber.silentFor()));
     logger.info({ topics: config.commandTopics }, 'reading commands');
     gate.open();

@@ -1,7 +1,8 @@
-import type { CommandResult } from '../core/command.ts';
+import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';
 
 /** After it the consumer is taken for dead: its sessions and fetches are much shorter. */
 const MOST_SILENCE_MS = 120_000;
@@ -10,13 +11,17 @@ const MOST_SILENCE_MS = 120_000;
 export function observeControl({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
   return {
     finished(result: CommandResult) {
-      metrics.commands.inc({ type: result.type, status: result.status });
+      // A type as received may be anything: each would become a series of its own.
+      const type = COMMAND_TYPES.find((one) => one === result.type) ?? 'unknown';
+      metrics.commands.inc({ type, status: result.status });
+      metrics.commandSeconds.observe({ type }, (result.finishedAt - result.receivedAt) / 1_000);
       const { subscriptions, ...line } = result;
       logger.info(
         { ...line, listed: subscriptions?.length, ms: result.finishedAt - result.receivedAt },
         'command finished',
       );
     },
+    parked: () => metrics.deadLetters.inc({ stage: 'COMMAND' }),
     failed(err: unknown, { topic, partition, offset }: IncomingRecord) {
       logger.error(
         { err, topic, partition, offset: String(offset) },
@@ -34,7 +39,18 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       metrics.narrowerScope.inc();
       logger.warn({ missing }, 'the access token has fewer scopes than were asked for');
     },
-    request: (operation: string, outcome: string) => metrics.providerRequests.inc({ operation, outcome }),
+    request(operation: string, outcome: string, seconds: number) {
+      metrics.providerRequests.inc({ operation, outcome });
+      metrics.providerSeconds.observe({ operation }, seconds);
+    },
+    subscriptions(records: readonly SubscriptionRecord[]) {
+      for (const state of SUBSCRIPTION_STATES)
+        metrics.subscriptions.set({ state }, records.filter((record) => record.state === state).length);
+    },
+    tokenObtained: () => metrics.tokenObtained.setToCurrentTime(),
+    lag: (topic: string, partition: number, records: number) =>
+      metrics.commandLag.set({ topic, partition: String(partition) }, records),
+    lagUnknown: (err: unknown) => logger.debug({ err }, 'the lag can not be read now'),
     silence: (ms: number) =>
       ms < MOST_SILENCE_MS ? null : `nothing heard of the consumer group for ${Math.round(ms / 1_000)} s`,
   };

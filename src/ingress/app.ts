@@ -1,11 +1,13 @@
 import type { Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { HooklineError } from '../core/errors.ts';
+import type { Tracer } from '../runtime/tracer.ts';
 import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
 import type { IngressObserver } from './ingress-observer.ts';
-import { receiveWebhook, type WebhookParts } from './receive-webhook.ts';
+import { receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
 import { answerSocket, connectionError, lingerOn } from './refuse-connection.ts';
 import type { TlsFiles } from './tls-files.ts';
+import { traceWebhook } from './trace-webhook.ts';
 
 export type AppParts = WebhookParts & {
   readonly observer: IngressObserver;
@@ -14,6 +16,7 @@ export type AppParts = WebhookParts & {
   /** Aborted before the stop: what comes is still taken, and connections are ended with their next answer. */
   readonly leaving: AbortSignal;
   readonly tls: TlsFiles | undefined;
+  readonly tracer: Tracer | undefined;
 };
 
 /** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. */
@@ -33,7 +36,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET') return;
       const failure = connectionError(error);
-      parts.observer.refused(failure, undefined);
+      parts.observer.refused(failure, undefined, undefined);
       answerSocket(failure, socket);
     },
   }) as unknown as FastifyInstance;
@@ -53,7 +56,11 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     return reply.code(status).type('application/json').send(body);
   };
   const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
-    parts.observer.refused(error, (request.params as { ref?: string } | undefined)?.ref);
+    parts.observer.refused(
+      error,
+      (request.params as { ref?: string } | undefined)?.ref,
+      reply.elapsedTime / 1_000,
+    );
     // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
     if (isExpecting(request)) reply.header('connection', 'close');
     else lingerOn(request.raw);
@@ -68,8 +75,12 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     const { ref } = request.params;
     const wantBody = () => continueIfExpected(request, reply);
     const { ip: address, headers, raw } = request;
-    const receipt = await receiveWebhook({ ref, address, headers, raw, wantBody }, parts);
-    parts.observer.accepted(ref, receipt);
+    const receipt = await traceWebhook(
+      parts.tracer,
+      { ref, traceparent: traceparentOf(headers) },
+      (traceparent) => receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, parts),
+    );
+    parts.observer.accepted(ref, receipt, reply.elapsedTime / 1_000);
     return send(reply, receiptAnswer(receipt));
   });
   return app;

@@ -3,6 +3,7 @@ import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { type EnvSource, envReader } from '../core/env.ts';
 import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
 import { runtimeSettings } from '../runtime/settings.ts';
+import { tracingSettings } from '../runtime/tracing-settings.ts';
 import { spoolSettings } from '../spool/settings.ts';
 import { subscriptionSettings } from '../subscriptions/settings.ts';
 import { ingressSettings } from './settings.ts';
@@ -17,6 +18,7 @@ export const ingressConfig = {
   subscriptions: subscriptionSettings,
   ingress: ingressSettings,
   spool: spoolSettings,
+  tracing: tracingSettings,
 };
 
 export type IngressConfig = ReturnType<typeof loadIngressConfig>;
@@ -33,6 +35,7 @@ export function loadIngressConfig(source: EnvSource) {
     subscriptions: reader.read(ingressConfig.subscriptions),
     ingress: reader.read(ingressConfig.ingress),
     spool: reader.read(ingressConfig.spool),
+    tracing: reader.read(ingressConfig.tracing),
   };
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);

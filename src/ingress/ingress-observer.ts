@@ -4,8 +4,10 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 
 export type IngressObserver = {
-  accepted(ref: string, receipt: Receipt): void;
-  refused(error: unknown, ref: string | undefined): void;
+  /** `seconds` from the head of the request to its answer. */
+  accepted(ref: string, receipt: Receipt, seconds: number): void;
+  /** `seconds` is undefined where no request was understood. */
+  refused(error: unknown, ref: string | undefined, seconds: number | undefined): void;
   stop(): Promise<void>;
 };
 
@@ -24,11 +26,13 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
   }, REFUSAL_LOG_EVERY_MS);
   timer.unref();
   return {
-    accepted(ref, receipt) {
+    accepted(ref, receipt, seconds) {
+      metrics.deliverySeconds.observe({ stored: receipt.stored }, seconds);
       metrics.deliveries.inc({ status: '200', stored: receipt.stored });
       if (logger.isLevelEnabled('debug')) logger.debug({ ref, ...receipt }, 'webhook stored');
     },
-    refused(error, ref) {
+    refused(error, ref, seconds) {
+      if (seconds !== undefined) metrics.deliverySeconds.observe({ stored: 'none' }, seconds);
       const code = error instanceof HooklineError ? error.code : 'INTERNAL';
       metrics.refused.inc({ code });
       metrics.deliveries.inc({ status: String(ERRORS[code].status ?? 500), stored: 'none' });

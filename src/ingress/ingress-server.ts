@@ -13,7 +13,7 @@ export type IngressServer = { readonly url: string; stop(): Promise<void> };
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  parts: Pick<AppParts, 'delivery' | 'keyring' | 'observer'> & {
+  parts: Pick<AppParts, 'delivery' | 'keyring' | 'observer' | 'tracer'> & {
     readonly settings: ValuesOf<typeof ingressSettings>;
     readonly logger: Logger;
   },
@@ -33,6 +33,7 @@ export async function startIngressServer(
     observer,
     tls,
     leaving: leaving.signal,
+    tracer: parts.tracer,
     maxBodyBytes: settings.maxBodyBytes,
     requestTimeoutMs: settings.requestTimeoutMs,
     trustedProxies: settings.trustedProxies,

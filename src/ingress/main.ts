@@ -14,6 +14,7 @@ import { startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { nodeSource } from '../runtime/node-source.ts';
+import { observeProcess } from '../runtime/observe-process.ts';
 import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
@@ -27,6 +28,7 @@ import { observeDelivery } from './observe-delivery.ts';
 import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
 import { openSpool, storeInKafka, storeWithSpool } from './start-store.ts';
+import { startTracing, traced } from './start-tracing.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
@@ -57,11 +59,14 @@ await runProcess({
     const metrics = createMetrics();
     const probes = createProbes();
     const { adminHost: host, adminPort: port } = config.runtime;
+    parts.add('process', observeProcess({ metrics, probes }));
     const admin = parts.add('admin', await startAdminServer({ host, port, probes, metrics }));
     logger.info({ port: admin.port }, 'admin listening');
 
+    const tracer = await startTracing(config.tracing, logger, parts);
     const spool = await openSpool(config.spool, parts.fail);
     if (spool) parts.add('spool', { stop: () => spool.close() });
+    metrics.spoolMaxBytes.set(spool ? config.spool.maxBytes : 0);
     const gate = createStartGate({ logger, probes, stopping: parts.stopping });
     const beside = keepBeside({ dir: config.spool.dir, registry, prefix: topics.prefix, logger });
     const ids = await gate.pass('the schema registry', () =>
@@ -115,7 +120,7 @@ await runProcess({
       observer: observeDelivery(metrics),
     };
     const { publishDeadlineMs } = ingress;
-    const storeParts = { delivery, publisher, publishDeadlineMs };
+    const storeParts = { delivery, publisher: traced(publisher, tracer), publishDeadlineMs };
     const store = parts.add(
       'store',
       spool ? storeWithSpool({ ...storeParts, spool, logger, metrics }) : storeInKafka(storeParts),
@@ -126,6 +131,7 @@ await runProcess({
       logger,
       observer,
       keyring,
+      tracer,
       delivery: { observer: delivery.observer, store: store.store },
     });
     parts.add('http', server);

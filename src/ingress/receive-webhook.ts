@@ -3,6 +3,7 @@ import type { Delivery, Receipt } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
+import { readTraceparent } from '../runtime/tracer.ts';
 import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
 import { readBody } from './read-body.ts';
@@ -15,6 +16,8 @@ export type WebhookRequest = {
   readonly raw: IncomingMessage;
   /** Called when the body is wanted: answers `Expect: 100-continue`. */
   readonly wantBody: () => void;
+  /** Goes on with the event; that of its span, where there is one. */
+  readonly traceparent: string | undefined;
 };
 
 export type WebhookParts = {
@@ -41,7 +44,7 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
     mediaType,
     body,
     receivedAt: Date.now(),
-    traceparent: traceparentOf(headers),
+    traceparent: request.traceparent,
   };
   const header = headerOf(headers, 'x-signature-sha256');
   const signature = { check: isEarly ? await checkEarly(delivery, { check, header }, parts) : check, header };
@@ -72,10 +75,8 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return typeof value === 'string' ? value : undefined;
 }
 
-/** W3C Trace Context, version 00. What isn't one is left out: it becomes a header of a record. */
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
+/** What isn't one is left out: it becomes a header of a record. */
+export function traceparentOf(headers: IncomingHttpHeaders): string | undefined {
   const value = headerOf(headers, 'traceparent');
-  return value !== undefined && TRACEPARENT.test(value) ? value : undefined;
+  return readTraceparent(value) ? value : undefined;
 }

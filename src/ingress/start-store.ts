@@ -22,7 +22,7 @@ export type DeliveryStore = {
 
 export type StoreParts = {
   readonly delivery: Omit<DeliveryParts, 'publish'>;
-  readonly publisher: Publisher;
+  readonly publisher: Pick<Publisher, 'publish' | 'dropWaiting' | 'trouble'>;
   /** PUBLISH_DEADLINE_MS, where it is set. */
   readonly publishDeadlineMs: number | undefined;
 };

@@ -1,4 +1,4 @@
-import type { Http, HttpAnswer, HttpRequest } from './http.ts';
+import type { Http, HttpAnswer, HttpRequest, OnRequest } from './http.ts';
 import { type Judgement, judgeStatus, retryAfterMs } from './judge-answer.ts';
 import type { TokenSource } from './token-source.ts';
 
@@ -25,7 +25,7 @@ export function createProviderCall(parts: {
   readonly baseUrl: string;
   readonly http: Http;
   readonly tokens: TokenSource;
-  readonly onRequest: (operation: string, outcome: string) => void;
+  readonly onRequest: OnRequest;
 }): ProviderCall {
   const once: ProviderCall = async ({ method, path, body }) => {
     const token = await parts.tokens.get();
@@ -40,8 +40,10 @@ export function createProviderCall(parts: {
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
+    const start = performance.now();
     const outcome = await parts.http.send(request).then(judge, noAnswer);
-    parts.onRequest(`${method} ${path.split('/')[1]}`, outcome.judgement);
+    const seconds = (performance.now() - start) / 1_000;
+    parts.onRequest(`${method} ${path.split('/')[1]}`, outcome.judgement, seconds);
     if (outcome.judgement === 'unauthorised') parts.tokens.reject(token);
     return outcome;
   };

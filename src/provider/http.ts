@@ -23,6 +23,9 @@ export type Http = {
   stop(): Promise<void>;
 };
 
+/** Told of each request: which operation, how the answer was judged, and how long it took. */
+export type OnRequest = (operation: string, outcome: string, seconds: number) => void;
+
 /** Of one request, from the connection to the last byte of the answer. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** An answer of the management API; more is not read. */

@@ -1,6 +1,7 @@
 import { HooklineError } from '../core/errors.ts';
 import type { Assertion } from './assertion.ts';
-import type { Http, HttpAnswer } from './http.ts';
+import type { Http, HttpAnswer, OnRequest } from './http.ts';
+import { judgeStatus } from './judge-answer.ts';
 
 /** One access token for all callers. */
 export type TokenSource = {
@@ -36,6 +37,8 @@ export function createTokenSource(parts: {
   readonly assertion: Assertion;
   /** Scopes that were asked for and not granted. */
   readonly onNarrowerScope: (missing: readonly string[]) => void;
+  readonly onRequest?: OnRequest;
+  readonly onToken?: () => void;
   readonly now?: () => number;
 }): TokenSource {
   const { settings, now = Date.now } = parts;
@@ -49,6 +52,7 @@ export function createTokenSource(parts: {
         .filter((scope) => answer.scope && !answer.scope.includes(scope));
       if (missing.length > 0) parts.onNarrowerScope(missing);
       const margin = Math.min(RENEW_BEFORE_S, answer.expiresIn / 10);
+      parts.onToken?.();
       held = { token: answer.token, renewAt: now() + (answer.expiresIn - margin) * 1_000 };
       return held;
     } finally {
@@ -73,6 +77,7 @@ async function requestToken({
   settings,
   http,
   assertion,
+  onRequest,
 }: Parameters<typeof createTokenSource>[0]): Promise<HttpAnswer> {
   const body = new URLSearchParams({
     grant_type: settings.grantType,
@@ -82,9 +87,15 @@ async function requestToken({
   });
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   const url = `${settings.authUrl}/oauth/token`;
+  const start = performance.now();
+  const told = (outcome: string) =>
+    onRequest?.('POST oauth/token', outcome, (performance.now() - start) / 1_000);
   try {
-    return await http.send({ method: 'POST', url, headers, body: body.toString() });
+    const answer = await http.send({ method: 'POST', url, headers, body: body.toString() });
+    told(judgeStatus(answer.status));
+    return answer;
   } catch (error) {
+    told('unknown');
     throw new HooklineError('TOKEN_UNAVAILABLE', (error as Error).message, { cause: error });
   }
 }

@@ -18,6 +18,13 @@ export function createMetrics() {
       labelNames: ['status', 'stored'] as const,
       registers,
     }),
+    deliverySeconds: new Histogram({
+      name: 'hookline_delivery_seconds',
+      help: 'From the head of a webhook to its answer, by where the event is',
+      labelNames: ['stored'] as const,
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers,
+    }),
     refused: new Counter({
       name: 'hookline_deliveries_refused_total',
       help: 'Webhooks not stored, by the code of the error table',
@@ -44,6 +51,12 @@ export function createMetrics() {
     keyMatches: new Counter({
       name: 'hookline_key_matches_total',
       help: 'Deliveries by the key that matched: use is signing or encryption, key its place (0 is the current one)',
+      labelNames: ['ref', 'use', 'key'] as const,
+      registers,
+    }),
+    keyLastMatched: new Gauge({
+      name: 'hookline_key_last_matched_timestamp_seconds',
+      help: 'When a key last matched a delivery, in seconds since 1970; labels as of hookline_key_matches_total',
       labelNames: ['ref', 'use', 'key'] as const,
       registers,
     }),
@@ -84,6 +97,11 @@ export function createMetrics() {
       help: 'Bytes of the spool that are in use',
       registers,
     }),
+    spoolMaxBytes: new Gauge({
+      name: 'hookline_spool_max_bytes',
+      help: 'SPOOL_MAX_BYTES; absent without a spool',
+      registers,
+    }),
     spoolOldest: new Gauge({
       name: 'hookline_spool_oldest_seconds',
       help: 'Age of the oldest delivery in the spool; 0 where it is empty',
@@ -100,10 +118,35 @@ export function createMetrics() {
       labelNames: ['type', 'status'] as const,
       registers,
     }),
+    commandSeconds: new Histogram({
+      name: 'hookline_command_seconds',
+      help: 'From taking a command up to its stored result, by type',
+      labelNames: ['type'] as const,
+      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 600],
+      registers,
+    }),
+    commandLag: new Gauge({
+      name: 'hookline_command_lag',
+      help: "Commands that wait to be read: the topic's end less what the consumer group has committed",
+      labelNames: ['topic', 'partition'] as const,
+      registers,
+    }),
     providerRequests: new Counter({
       name: 'hookline_provider_requests_total',
       help: 'Requests to the payment service, by operation and outcome',
       labelNames: ['operation', 'outcome'] as const,
+      registers,
+    }),
+    providerSeconds: new Histogram({
+      name: 'hookline_provider_request_seconds',
+      help: 'Requests to the payment service until their answer or failure, by operation',
+      labelNames: ['operation'] as const,
+      buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    tokenObtained: new Gauge({
+      name: 'hookline_token_obtained_timestamp_seconds',
+      help: 'When the access token in use was obtained, in seconds since 1970; absent before the first',
       registers,
     }),
     narrowerScope: new Counter({
@@ -115,6 +158,16 @@ export function createMetrics() {
       name: 'hookline_subscriptions',
       help: 'Subscriptions known, by state',
       labelNames: ['state'] as const,
+      registers,
+    }),
+    ready: new Gauge({
+      name: 'hookline_ready',
+      help: '1 while /readyz says yes, else 0',
+      registers,
+    }),
+    loopDelay: new Gauge({
+      name: 'hookline_loop_delay_seconds',
+      help: 'Longest time that the event loop was held up since the last scrape',
       registers,
     }),
   };

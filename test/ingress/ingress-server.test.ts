@@ -20,7 +20,7 @@ async function startServer(stopDelayMs: number) {
     observer: delivery.observer,
     store: (one: VerifiedDelivery) => storeDelivery(one, delivery),
   };
-  return startIngressServer({ settings, logger, delivery: accept, keyring, observer });
+  return startIngressServer({ settings, logger, delivery: accept, keyring, observer, tracer: undefined });
 }
 
 describe('a stop', () => {

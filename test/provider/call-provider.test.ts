@@ -44,6 +44,14 @@ describe('a call of the payment service', () => {
     },
   );
 
+  it('counts the request for its token too, by how that was answered', async () => {
+    await using desk = await openProviderDesk();
+    await desk.sandbox.fail({ operation: 'token', kind: 'status', code: 403 });
+    await expect(desk.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    await desk.call(list);
+    expect(desk.tokenRequests).toEqual(['POST oauth/token refused', 'POST oauth/token done']);
+  });
+
   it('of nobody who listens is unknown, by the name of the failure', async () => {
     await using desk = await openProviderDesk({ PROVIDER_BASE_URL: 'http://127.0.0.1:9' });
     expect(await desk.call(list)).toMatchObject({

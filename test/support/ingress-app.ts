@@ -49,6 +49,7 @@ export async function startIngressApp(options: Options = {}) {
     },
     tls: options.tls,
     leaving: options.leaving ?? new AbortController().signal,
+    tracer: undefined,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
     trustedProxies: options.trustedProxies ?? [],

@@ -27,12 +27,16 @@ export async function openProviderDesk(env: Record<string, string> = {}) {
   });
   /** Each request as the metric sees it. */
   const requests: string[] = [];
+  const tokenRequests: string[] = [];
   const narrower: (readonly string[])[] = [];
   const provider = openProvider({
     settings,
     newId: () => 'an-id',
     onNarrowerScope: (missing) => narrower.push(missing),
-    onRequest: (operation, outcome) => requests.push(`${operation} ${outcome}`),
+    onRequest(operation, outcome) {
+      const list = operation === 'POST oauth/token' ? tokenRequests : requests;
+      list.push(`${operation} ${outcome}`);
+    },
   });
   const logged = async (operation: string): Promise<{ path: string; status: number | null }[]> =>
     (await sandbox.call('GET', `/_sandbox/requests?operation=${operation}`)).json;
@@ -41,6 +45,7 @@ export async function openProviderDesk(env: Record<string, string> = {}) {
     world,
     settings,
     requests,
+    tokenRequests,
     narrower,
     logged,
     call: provider.call,

@@ -1,0 +1,32 @@
+import type { ValuesOf } from '../core/env.ts';
+import { tracePublishing } from '../delivery/trace-publisher.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { openTracing } from '../runtime/open-tracing.ts';
+import type { Parts } from '../runtime/process-shell.ts';
+import type { Tracer } from '../runtime/tracer.ts';
+import type { tracingSettings } from '../runtime/tracing-settings.ts';
+import type { StoreParts } from './start-store.ts';
+
+/** The tracer of OTEL_EXPORTER_OTLP_ENDPOINT; undefined where that is unset. */
+export async function startTracing(
+  { endpoint, ratio }: ValuesOf<typeof tracingSettings>,
+  logger: Logger,
+  parts: Pick<Parts, 'add'>,
+): Promise<Tracer | undefined> {
+  if (endpoint === undefined) return undefined;
+  const serviceName = 'hookline-ingress';
+  return parts.add('tracing', await openTracing({ endpoint, ratio, serviceName, logger })).tracer;
+}
+
+/** The publisher, its records traced where there is a tracer. */
+export function traced(
+  publisher: StoreParts['publisher'],
+  tracer: Tracer | undefined,
+): StoreParts['publisher'] {
+  if (!tracer) return publisher;
+  return {
+    publish: tracePublishing((record, deadlineMs) => publisher.publish(record, deadlineMs), tracer),
+    dropWaiting: () => publisher.dropWaiting(),
+    trouble: () => publisher.trouble(),
+  };
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openCollector } from '../support/collector.ts';
+import { ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
+import { until } from '../support/until.ts';
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT_ID = '00f067aa0ba902b7';
+const SERVER = 2;
+const PRODUCER = 4;
+
+let collector: Awaited<ReturnType<typeof openCollector>>;
+let receiver: ReceiverWorld;
+
+beforeAll(async () => {
+  collector = await openCollector();
+  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  receiver = await ReceiverWorld.make(stack, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+});
+
+afterAll(async () => {
+  await receiver[Symbol.asyncDispose]();
+  await collector[Symbol.asyncDispose]();
+});
+
+const spanOf = (kind: number) =>
+  until(`a span of kind ${kind}`, () => collector.spans.find((span) => span.kind === kind));
+
+describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
+  it("a webhook's span and its record's are one trace, which goes on in the record's traceparent", async () => {
+    const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` };
+    const execution = await receiver.trigger1({ event: 'payment-status', headers });
+    expect(execution.status).toBe(200);
+    const webhook = await spanOf(SERVER);
+    const record = await spanOf(PRODUCER);
+    expect(webhook).toMatchObject({
+      name: 'POST /webhooks/{ref}',
+      service: 'hookline-ingress',
+      traceId: TRACE_ID,
+      parentSpanId: PARENT_ID,
+      attributes: { 'hookline.event_id': receiptOf(execution).eventId, 'hookline.stored': 'kafka' },
+    });
+    const topic = receiver.world.topic('payment-status');
+    expect(record).toMatchObject({
+      name: `send ${topic}`,
+      traceId: TRACE_ID,
+      parentSpanId: webhook.spanId,
+      attributes: { 'messaging.system': 'kafka', 'messaging.destination.name': topic },
+    });
+    const [seen] = await receiver.world.read('payment-status');
+    expect(seen?.headers.traceparent).toBe(`00-${TRACE_ID}-${record.spanId}-01`);
+  });
+
+  it('a refused webhook has a span that names the refusal, and no event', async () => {
+    const execution = await receiver.trigger1({ event: 'payment-status', tamper: 'body', retry: false });
+    expect(execution.status).toBe(401);
+    const span = await until('its span', () =>
+      collector.spans.find((one) => one.attributes['hookline.refused'] === 'UNAUTHENTIC'),
+    );
+    expect(span.kind).toBe(SERVER);
+    expect(collector.spans.filter((one) => one.traceId === span.traceId)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { observeProcess } from '../../src/runtime/observe-process.ts';
+import { createProbes } from '../../src/runtime/probes.ts';
+
+function observe() {
+  const metrics = createMetrics();
+  const probes = createProbes();
+  const observed = observeProcess({ metrics, probes });
+  const scrape = async (name: string) => {
+    for (const sample of metrics.samplers) sample();
+    const { values } = (await metrics.registry.getSingleMetric(name)?.get()) ?? expect.fail(name);
+    return values[0]?.value;
+  };
+  return { probes, scrape, [Symbol.asyncDispose]: () => observed.stop() };
+}
+
+/** Holds the event loop up, as a long computation does. */
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+describe('a process', () => {
+  it('tells whether it is ready', async () => {
+    await using observed = observe();
+    expect(await observed.scrape('hookline_ready')).toBe(1);
+    observed.probes.readyWhen('kafka', () => 'away');
+    expect(await observed.scrape('hookline_ready')).toBe(0);
+  });
+
+  it('tells of a hold-up of its event loop once, even where the scrape was held up with it', async () => {
+    await using observed = observe();
+    block(400);
+    expect(await observed.scrape('hookline_loop_delay_seconds')).toBeGreaterThanOrEqual(0.35);
+    expect(await observed.scrape('hookline_loop_delay_seconds')).toBeLessThan(0.35);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { openTracing } from '../../src/runtime/open-tracing.ts';
+import { readTraceparent } from '../../src/runtime/tracer.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { openCollector } from '../support/collector.ts';
+import { readTree } from '../support/source-tree.ts';
+import { until } from '../support/until.ts';
+
+const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+const options = (parent?: string) => ({ kind: 'server' as const, parent, attributes: { one: 1 } });
+
+async function open(endpoint: string, ratio = 1) {
+  const { logger, lines } = capturedLog();
+  const tracing = await openTracing({ endpoint, ratio, serviceName: 'hookline-test', logger });
+  return { ...tracing, lines };
+}
+
+describe('tracing', () => {
+  it('sends a span to the collector, under the parent that it was given', async () => {
+    await using collector = await openCollector();
+    const { tracer, stop } = await open(collector.url);
+    const span = tracer.start('a step', options(PARENT));
+    span.end({ attributes: { two: 'more' } });
+    await stop();
+    const [seen] = collector.spans;
+    expect(seen).toMatchObject({
+      name: 'a step',
+      service: 'hookline-test',
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      parentSpanId: '00f067aa0ba902b7',
+      attributes: { one: 1, two: 'more' },
+    });
+    expect(readTraceparent(span.traceparent)).toEqual({
+      traceId: seen?.traceId,
+      spanId: seen?.spanId,
+      flags: 1,
+    });
+  });
+
+  it('names the error of a span that failed', async () => {
+    await using collector = await openCollector();
+    const { tracer, stop } = await open(collector.url);
+    tracer.start('a step', options()).end({ errorCode: 'PUBLISH_DEADLINE' });
+    await stop();
+    expect(collector.spans[0]).toMatchObject({
+      status: { code: 2 },
+      attributes: { 'error.type': 'PUBLISH_DEADLINE' },
+    });
+  });
+
+  it('keeps the share that was asked for, and follows the sender where it has decided', async () => {
+    await using collector = await openCollector();
+    const { tracer, stop } = await open(collector.url, 0);
+    tracer.start('begins here', options()).end();
+    tracer.start('sampled by the sender', options(PARENT)).end();
+    const unsampled = tracer.start('not sampled by the sender', options(PARENT.replace(/01$/, '00')));
+    unsampled.end();
+    await stop();
+    expect(collector.spans.map((span) => span.name)).toEqual(['sampled by the sender']);
+    expect(readTraceparent(unsampled.traceparent)).toMatchObject({
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      flags: 0,
+    });
+  });
+
+  it('is not in the way while the collector is away: it says so, and stops all the same', async () => {
+    const { tracer, stop, lines } = await open('http://127.0.0.1:9');
+    tracer.start('a step', options()).end();
+    await stop();
+    await until('it is logged', () => lines().some((line) => line.msg === 'tracing'));
+  });
+
+  it('is loaded only where it is wanted: nothing in src imports its packages but types', () => {
+    const importing = readTree('src').filter((file) =>
+      /^(import|export)(?! type)[^;]*'@opentelemetry\//m.test(file.text),
+    );
+    expect(importing.map((file) => file.path)).toEqual([]);
+  });
+});
