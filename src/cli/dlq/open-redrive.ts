@@ -107,6 +107,8 @@ async function openKeys(
       secretsRead() {},
       secretsFaulty: (ref, error) => shell.note(`The secrets of ${ref} can't be used: ${error.message}`),
       sealed: (ref) => shell.note(`No key of SEALING_KEY_FILE opens the sealed secrets of ${ref}.`),
+      awaited: (error, at) =>
+        shell.note(`The subscription record ${at} can't be read yet: ${(error as Error).message}`),
       unreadable: (error, at) =>
         shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
     },
