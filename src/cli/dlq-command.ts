@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { connectKafka } from './connections.ts';
-import { loadLookConfig } from './dlq/config.ts';
+import { loadLookConfig } from './delivery-config.ts';
 import { describeLetter, letterRow } from './dlq/describe-letter.ts';
 import { FILTER_HELP, parseFilter } from './dlq/filter.ts';
 import { type Letters, openLetters } from './dlq/letters.ts';

@@ -6,6 +6,7 @@ import { addDoctorCommand } from './doctor-command.ts';
 import { inWords } from './in-words.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
+import { addSpoolCommand } from './spool-command.ts';
 import { addTailCommand } from './tail-command.ts';
 import { addTopicsCommand } from './topics-command.ts';
 import { addTriggerCommand } from './trigger-command.ts';
@@ -45,6 +46,7 @@ function createProgram(shell: Shell, run: Run): Command {
   addCommandCommand(program, shell, run);
   addTailCommand(program, shell, run);
   addDlqCommand(program, shell, run);
+  addSpoolCommand(program, shell, run);
   addDoctorCommand(program, shell, run);
   addTriggerCommand(program, shell, run);
   return program;

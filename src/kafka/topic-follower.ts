@@ -93,15 +93,21 @@ export class TopicFollower {
       reader.hasEnded = true;
       void this.#replaceEnded();
     });
-    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-      this.#advance(payload.partition, BigInt(payload.lastOffset) + 1n);
-    });
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
     await consumer.run({
       autoCommit: false,
-      eachMessage: async ({ partition, message }) =>
-        this.#handOver(toIncomingRecord(topic, partition, message)),
+      eachBatch: async ({ batch, isRunning, isStale, resolveOffset, heartbeat }) => {
+        for (const message of batch.messages) {
+          // Broken off by a seek or the stop: what is left of it was not handed over.
+          if (!isRunning() || isStale()) return;
+          await this.#handOver(toIncomingRecord(topic, batch.partition, message));
+          resolveOffset(message.offset);
+          await heartbeat();
+        }
+        // Behind the last record there may be offsets that no record has any more.
+        this.#advance(batch.partition, BigInt(batch.lastOffset()) + 1n);
+      },
     });
     for (const [partition, offset] of this.#positions)
       consumer.seek({ topic, partition, offset: String(offset) });

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
@@ -9,6 +11,7 @@ import {
   toDelivery,
   toRow,
 } from './spool-row.ts';
+import { FILE_NAME } from './spool-schema.ts';
 import { type Answer, OPENED, type Report, type Request, type ThreadOptions } from './thread-messages.ts';
 
 type Waiting = { resolve(rows: readonly StoredRow[]): void; reject(error: Error): void };
@@ -16,6 +19,9 @@ type Waiting = { resolve(rows: readonly StoredRow[]): void; reject(error: Error)
 /** How often a spool that is full or fails is looked at: without a webhook nobody would notice that it works again. */
 const PROBE_EVERY_MS = 1_000;
 const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null };
+
+/** Whether there is a spool in this folder: opening would make one. */
+export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME));
 
 /** The durable queue of verified deliveries, first in, first out; its file is in a thread of its own. */
 export class Spool {

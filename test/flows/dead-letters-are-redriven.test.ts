@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { connectKafka } from '../../src/cli/connections.ts';
-import { loadLookConfig } from '../../src/cli/dlq/config.ts';
+import { loadLookConfig } from '../../src/cli/delivery-config.ts';
 import { openLetters } from '../../src/cli/dlq/letters.ts';
 import { nodeSource } from '../../src/runtime/node-source.ts';
 import { cli, cliJson } from '../support/cli.ts';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli } from '../support/cli.ts';
 import { ReceiverWorld } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';
 import type { KafkaCluster } from '../support/stack/kafka-cluster.ts';
@@ -118,6 +119,31 @@ describe('while Kafka is away, and a spool is configured', () => {
     expect(await second.end()).toBe(1);
     expect(second.written()).toContain('SPOOL_IN_USE');
     expect(storedOf(await postNext())).toBe('kafka');
+  });
+
+  it("a spool whose ingress is gone is drained by the operator's tool, on Ctrl-C what is left stays", async () => {
+    const env = { ...receiver.world.env, SPOOL_DIR: spoolDir };
+    expect(await cli(env, 'spool', 'status')).toMatchObject({
+      exitCode: 1,
+      notes: expect.stringContaining('owns the spool'),
+    });
+    await kafka.nodes[0]?.kill('SIGSTOP');
+    for (let n = 0; n < 10; n++) expect(storedOf(await postNext())).toBe('spool');
+    ingress.process.kill('SIGKILL');
+    await ingress.process.end();
+    const status = async () => JSON.parse((await cli(env, 'spool', 'status', '--json')).out);
+    expect(await status()).toMatchObject({
+      dir: spoolDir,
+      deliveries: 10,
+      oldestReceivedAt: expect.any(String),
+    });
+    await kafka.nodes[0]?.kill('SIGCONT');
+    await kafka.waitReady();
+    const drained = await cli(env, 'spool', 'drain', '--json');
+    expect(drained).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(drained.out)).toEqual({ drained: 10, left: 0 });
+    expect(await status()).toMatchObject({ deliveries: 0, oldestReceivedAt: null });
+    expect(await cli(env, 'spool', 'status', '--dir', receiver.world.dir)).toMatchObject({ exitCode: 2 });
   });
 
   it('lost nothing that it acknowledged, and kept the order of each entity', async () => {

@@ -3,8 +3,8 @@ import type { DeadLetter } from '../../delivery/dead-letter.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
 import { redriveDelivery, redriveMarker } from '../../delivery/redrive-delivery.ts';
 import type { OutgoingRecord, Position } from '../../kafka/publisher.ts';
+import type { DeliverySide } from '../open-delivery.ts';
 import { missingText } from './describe-letter.ts';
-import type { RedriveParts } from './open-redrive.ts';
 import { commandRecord } from './redrive-command.ts';
 
 /**
@@ -29,7 +29,7 @@ export type LetterOutcome = {
 export async function redriveLetter(
   letter: DeadLetter,
   body: Buffer | undefined,
-  parts: RedriveParts,
+  parts: DeliverySide,
 ): Promise<LetterOutcome> {
   const { deadLetterTopic, publish } = parts.delivery;
   let to: string | undefined;
@@ -51,7 +51,7 @@ export async function redriveLetter(
 }
 
 /** The same judgement without publishing anything: what a redrive would do now. */
-export function rehearse(parts: RedriveParts): RedriveParts {
+export function rehearse(parts: DeliverySide): DeliverySide {
   const publish = async (record: OutgoingRecord): Promise<Position> => {
     const bytes = record.key.length + (record.value?.length ?? 0);
     if (bytes > parts.delivery.limitOf(record.topic))
@@ -64,7 +64,7 @@ export function rehearse(parts: RedriveParts): RedriveParts {
 async function publishAnew(
   letter: DeadLetter,
   body: Buffer | undefined,
-  parts: RedriveParts,
+  parts: DeliverySide,
 ): Promise<LetterOutcome> {
   const refused = (message: string): LetterOutcome => ({ letter, outcome: 'refused', message });
   if (letter.missing.length > 0) return refused(missingText(letter));

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '../../delivery/dead-letter.ts';
+import type { DeliverySide } from '../open-delivery.ts';
 import type { Letters } from './letters.ts';
-import type { RedriveParts } from './open-redrive.ts';
 import { portionsOf } from './ranges.ts';
 import { type LetterOutcome, redriveLetter } from './redrive-letter.ts';
 
 export type RedriveRun = {
   readonly letters: Letters;
-  readonly parts: RedriveParts;
+  readonly parts: DeliverySide;
   /** Letters a second; undefined for as fast as the brokers confirm. */
   readonly rate: number | undefined;
   /** Ends the run after what is under way. */

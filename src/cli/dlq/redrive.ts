@@ -4,12 +4,12 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers
 import { type Hold, holdAlone } from '../../kafka/hold-alone.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { connectKafka } from '../connections.ts';
+import { loadDeliveryConfig } from '../delivery-config.ts';
+import { openDelivery } from '../open-delivery.ts';
 import { printRows } from '../print-rows.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell.ts';
-import { loadDlqConfig } from './config.ts';
 import { type LetterFilter, parseFilter } from './filter.ts';
 import { openLetters } from './letters.ts';
-import { openRedrive } from './open-redrive.ts';
 import { type LetterOutcome, rehearse } from './redrive-letter.ts';
 import { redriveLetters } from './redrive-letters.ts';
 import { outcomeRows, progressLine, summaryRows } from './tell-outcomes.ts';
@@ -23,6 +23,7 @@ export type RedriveOptions = {
   json?: boolean;
 };
 
+const PUBLISH_DEADLINE_MS = 15_000;
 const PROGRESS_EVERY_MS = 1_000;
 
 /** `hookline dlq redrive`: takes the right to do it alone, reads what is there, redrives what is meant. */
@@ -30,7 +31,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
   const filter = parseFilter(options.filter);
   const rate = options.rate === undefined ? undefined : positive('--rate', options.rate);
   const limit = options.limit === undefined ? undefined : whole('--limit', options.limit);
-  const config = loadDlqConfig(shell);
+  const config = loadDeliveryConfig(shell);
   const kafka = connectKafka(config);
   const opened = new AsyncDisposableStack();
   try {
@@ -38,7 +39,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
     opened.defer(() => hold?.release());
     const letters = await openLetters(kafka, config.topics.prefix);
     opened.defer(() => letters.stop());
-    const parts = await openRedrive(shell, config, kafka);
+    const parts = await openDelivery(shell, config, kafka, PUBLISH_DEADLINE_MS);
     opened.defer(() => parts.stop());
     const signal = AbortSignal.any([shell.signal, ...(hold ? [hold.lost] : [])]);
     const all = (await letters.all()).filter((letter) => filter.matches(letter));

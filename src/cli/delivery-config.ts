@@ -1,16 +1,16 @@
-import { checkRegistrySettings } from '../../avro/open-registry.ts';
-import { registrySettings, schemaSettings } from '../../avro/settings.ts';
-import { envReader } from '../../core/env.ts';
-import { layoutSetting } from '../../delivery/settings.ts';
-import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../kafka/settings.ts';
-import { subscriptionSettings } from '../../subscriptions/settings.ts';
-import { commandTopicSettings } from '../cli-settings.ts';
-import type { Shell } from '../shell.ts';
+import { checkRegistrySettings } from '../avro/open-registry.ts';
+import { registrySettings, schemaSettings } from '../avro/settings.ts';
+import { envReader } from '../core/env.ts';
+import { layoutSetting } from '../delivery/settings.ts';
+import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
+import { subscriptionSettings } from '../subscriptions/settings.ts';
+import { commandTopicSettings } from './cli-settings.ts';
+import type { Shell } from './shell.ts';
 
-export type DlqConfig = ReturnType<typeof loadDlqConfig>;
+export type DeliveryConfig = ReturnType<typeof loadDeliveryConfig>;
 
-/** What a redrive needs: the variables of ingress that say how a delivery is opened and stored. */
-export function loadDlqConfig({ source }: Shell) {
+/** What sends deliveries again: the variables of ingress that say how a delivery is opened and stored. */
+export function loadDeliveryConfig({ source }: Shell) {
   const reader = envReader(source);
   const topics = reader.read(topicSettings);
   const config = {

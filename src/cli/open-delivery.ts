@@ -1,23 +1,23 @@
-import { readCommandSchemas } from '../../avro/command-schemas.ts';
-import { readEventSchemas } from '../../avro/event-schema-set.ts';
-import { createRecordReader, createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
-import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
-import { OWN_TOPICS, topicName } from '../../core/topics.ts';
-import type { DeliveryParts } from '../../delivery/delivery-parts.ts';
-import { createEventRoutes } from '../../delivery/event-routes.ts';
-import { checkTopics } from '../../kafka/check-topics.ts';
-import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { Publisher } from '../../kafka/publisher.ts';
-import { createTopicLimits } from '../../kafka/topic-limits.ts';
-import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
-import { openKeyring } from '../../subscriptions/open-keyring.ts';
-import { connectRegistry, ownGroup } from '../connections.ts';
-import type { Shell } from '../shell.ts';
-import type { DlqConfig } from './config.ts';
+import { readCommandSchemas } from '../avro/command-schemas.ts';
+import { readEventSchemas } from '../avro/event-schema-set.ts';
+import { createRecordReader, createWriterReader, type RecordReader } from '../avro/record-reader.ts';
+import { resolveSchemaIds } from '../avro/resolve-ids.ts';
+import { readSchemaFiles } from '../avro/schema-files.ts';
+import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import type { DeliveryParts } from '../delivery/delivery-parts.ts';
+import { createEventRoutes } from '../delivery/event-routes.ts';
+import { checkTopics } from '../kafka/check-topics.ts';
+import type { KafkaAccess } from '../kafka/open-kafka.ts';
+import { Publisher } from '../kafka/publisher.ts';
+import { createTopicLimits } from '../kafka/topic-limits.ts';
+import { readSealingKeys } from '../subscriptions/follow-keys.ts';
+import { openKeyring } from '../subscriptions/open-keyring.ts';
+import { connectRegistry, ownGroup } from './connections.ts';
+import type { DeliveryConfig } from './delivery-config.ts';
+import type { Shell } from './shell.ts';
 
-/** What a redrive sends dead letters with: the same as ingress, by the same variables. */
-export type RedriveParts = {
+/** What dead letters and a spool's deliveries are sent with: the same as ingress, by the same variables. */
+export type DeliverySide = {
   readonly delivery: DeliveryParts;
   /** Reads a record by its writer's schema, where the registry has that. */
   readonly readAvro: RecordReader;
@@ -25,15 +25,15 @@ export type RedriveParts = {
   stop(): Promise<void>;
 };
 
-const PUBLISH_DEADLINE_MS = 15_000;
 /** More than a portion of dead letters can be, with what their events weigh. */
 const BACKLOG_BYTES = 1024 * 1024 * 1024;
 
-export async function openRedrive(
+export async function openDelivery(
   shell: Shell,
-  config: DlqConfig,
+  config: DeliveryConfig,
   kafka: KafkaAccess,
-): Promise<RedriveParts> {
+  publishDeadlineMs: number,
+): Promise<DeliverySide> {
   const { prefix } = config.topics;
   const named = (topic: string) => topicName(prefix, topic);
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
@@ -66,7 +66,7 @@ export async function openRedrive(
       routes,
       deadLetterTopic,
       encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
-      publish: (record) => publisher.publish(record, PUBLISH_DEADLINE_MS),
+      publish: (record) => publisher.publish(record, publishDeadlineMs),
       limitOf: limits.of,
       observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
     },
@@ -85,7 +85,7 @@ export async function openRedrive(
  */
 async function openKeys(
   shell: Shell,
-  { subscriptions: { secretsDir, sealingKeyFile } }: DlqConfig,
+  { subscriptions: { secretsDir, sealingKeyFile } }: DeliveryConfig,
   kafka: KafkaAccess,
   topic: string,
   read: RecordReader,
