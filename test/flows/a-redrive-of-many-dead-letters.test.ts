@@ -62,7 +62,7 @@ describe('a redrive of many dead letters', () => {
   async function interrupted(after: number) {
     const before = await countEvents();
     const controller = new AbortController();
-    const running = cliUntil(controller.signal, env, 'dlq', 'redrive', '--rate', '20', '--json');
+    const running = cliUntil(controller.signal, env, 'dlq', 'redrive', '--rate', '10', '--json');
     await storedBeyond(before + after);
     controller.abort();
     const { exitCode, out, notes } = await running;
@@ -82,7 +82,7 @@ describe('a redrive of many dead letters', () => {
 
   it('killed in the middle is taken up by the next one, and nothing is lost', async () => {
     const before = await countEvents();
-    const killed = new RunningProcess('src/cli/main.ts', env, ['dlq', 'redrive', '--rate', '20']);
+    const killed = new RunningProcess('src/cli/main.ts', env, ['dlq', 'redrive', '--rate', '10']);
     await storedBeyond(before + 5);
     killed.kill('SIGKILL');
     await killed.end();
