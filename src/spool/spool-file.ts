@@ -1,22 +1,12 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { HooklineError } from '../core/errors.ts';
+import { openDatabase } from './open-database.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
-import { CREATE_SQL, FILE_NAME, FORMAT, OPEN_SQL, PAGE_BYTES } from './spool-schema.ts';
+import { FORMAT, LOG_NAME, PAGE_BYTES } from './spool-schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 
-/** How long another owner of the folder may take to end. */
-const LOCK_WAIT_MS = 2_000;
 /** What must stay free on the volume, so that what is drained can still be taken out: that writes too. */
 const RESERVE_BYTES = 2 * 1024 * 1024;
 /** What a row takes beside its body, at most. */
@@ -41,14 +31,15 @@ export class SpoolFile {
   #nextId: number;
   #rows: number;
 
-  constructor(options: { dir: string; maxBytes: number }) {
+  /** @param nextId of one that was opened before: an id that was given is never given again */
+  constructor(options: { dir: string; maxBytes: number; nextId?: number }) {
     this.#dir = options.dir;
     this.#maxBytes = options.maxBytes;
-    this.#db = open(options.dir);
+    this.#db = openDatabase(options.dir);
     try {
       const { count, last } = this.#row('SELECT count(*) AS count, max(id) AS last FROM deliveries');
       this.#rows = Number(count);
-      this.#nextId = Number(last ?? 0) + 1;
+      this.#nextId = Math.max(Number(last ?? 0) + 1, options.nextId ?? 1);
       this.#insert = this.#db.prepare('INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?)');
       this.#select = this.#db.prepare(
         `SELECT id, ref, subscription_id AS subscriptionId, media_type AS mediaType, received_at AS receivedAt,
@@ -113,6 +104,11 @@ export class SpoolFile {
     return { rows: this.#rows, bytes: this.#rows === 0 ? 0 : this.#usedBytes(), oldestAt };
   }
 
+  /** The id that the next row gets. */
+  get nextId(): number {
+    return this.#nextId;
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -138,7 +134,7 @@ export class SpoolFile {
   #mustHaveRoom(bytes: number): void {
     if (this.#usedBytes() + bytes > this.#maxBytes) throw new HooklineError('SPOOL_FULL', 'SPOOL_MAX_BYTES');
     const { bavail, bsize } = statfsSync(this.#dir);
-    const log = join(this.#dir, `${FILE_NAME}-wal`);
+    const log = join(this.#dir, LOG_NAME);
     const logBytes = existsSync(log) ? statSync(log).size : 0;
     if (bavail * bsize < 2 * bytes + logBytes + RESERVE_BYTES)
       throw new HooklineError('SPOOL_FULL', `the volume has ${bavail * bsize} bytes left`);
@@ -163,33 +159,4 @@ export class SpoolFile {
   #row(sql: string): Record<string, unknown> {
     return { ...this.#db.prepare(sql).get() };
   }
-}
-
-/** Opens the file, and owns it from then on. Only its owner may read it: it holds what was received. */
-function open(dir: string): DatabaseSync {
-  const path = join(dir, FILE_NAME);
-  let db: DatabaseSync | undefined;
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-    create(dir, path);
-    db = new DatabaseSync(path, { timeout: LOCK_WAIT_MS });
-    db.exec(OPEN_SQL);
-    const { user_version: format } = { ...db.prepare('PRAGMA user_version').get() };
-    if (Number(format) > FORMAT)
-      throw new HooklineError('SPOOL_INVALID', `${path}: of a newer Hookline, format ${format}`);
-    db.exec(CREATE_SQL);
-    return db;
-  } catch (error) {
-    db?.close();
-    throw sqliteFailure(error, dir);
-  }
-}
-
-/** SQLite would make it readable for others; the log takes its mode from it. The folder's entry is synced too. */
-function create(dir: string, path: string): void {
-  closeSync(openSync(path, 'a', 0o600));
-  chmodSync(path, 0o600);
-  const folder = openSync(dir, 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }

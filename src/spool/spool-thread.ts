@@ -24,6 +24,8 @@ const port = parentPort;
 if (!port) throw new TypeError('this is no program but a thread');
 const options = workerData as ThreadOptions;
 let file: SpoolFile | null = null;
+/** It outlives the file: a removal that is asked for again after a failure must not meet a younger row. */
+let nextId = 1;
 let waiting: Request[] = [];
 
 const faultOf = (error: unknown) => {
@@ -33,7 +35,7 @@ const faultOf = (error: unknown) => {
 
 /** The open file; after a failure it is opened anew, from what the disk has. */
 function opened(): SpoolFile {
-  file ??= new SpoolFile(options);
+  file ??= new SpoolFile({ ...options, nextId });
   return file;
 }
 
@@ -49,6 +51,7 @@ function attempt(ns: readonly number[], work: () => readonly StoredRow[] | undef
 }
 
 function forget(): void {
+  nextId = file?.nextId ?? nextId;
   try {
     file?.close();
   } catch {
