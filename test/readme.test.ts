@@ -46,9 +46,9 @@ describe('the README', () => {
 
   it('names verbs that the Makefile and package.json have', () => {
     const makefile = read('Makefile');
-    for (const [, verb] of readme.matchAll(/(?:`|^|\$\()make (?:-s )?([a-z]+)\b/gm))
+    for (const [, verb] of readme.matchAll(/(?:`|^|\$\()make (?:-s )?([a-z-]+)\b/gm))
       expect(makefile).toContain(`\n${verb}:`);
-    for (const [, script] of readme.matchAll(/npm run -s ([a-z]+)/g))
+    for (const [, script] of readme.matchAll(/npm run -s ([a-z-]+)/g))
       expect(Object.keys(packageJson.scripts)).toContain(script);
   });
 
