@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 
 help: ## Lists the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Reinstalled only when the lock file changed, so that the second call of a verb costs nothing.
 node_modules/.hookline-installed: package-lock.json
@@ -22,6 +22,9 @@ test: setup ## All tests, on a real Kafka and a real schema registry
 faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (25 min)
 	@npm run -s faults -- $(ARGS)
 
+disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
+	@npm run -s disk-faults -- $(ARGS)
+
 check: setup ## Types, lint, format, the rules of the house, the README's tables
 	@npm run -s check
 
@@ -37,4 +40,4 @@ fix: setup ## Formats, and mends what the linter can mend
 readme: setup ## Writes the README's generated tables anew
 	@npm run -s readme
 
-.PHONY: help setup demo test faults check up down fix readme
+.PHONY: $(shell grep -oE '^[a-z-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')

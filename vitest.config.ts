@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config';
 /** Tests that need a real Kafka and registry: the flows, and files named *.stack.test.ts beside the units they test. */
 const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test/support/stack/*.test.ts'];
 
+/** Tests on disks that fail: they need a C compiler and the right to mount. `make disk-faults` runs them. */
+const NEEDS_COMPILER = 'test/faults/disk/**/*.test.ts';
+
 /** As Node does it: what a CommonJS package exports is not unwrapped. */
 const deps = { interopDefault: false };
 
@@ -13,7 +16,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: NEEDS_STACK,
+          exclude: [...NEEDS_STACK, NEEDS_COMPILER],
           deps,
           testTimeout: 20_000,
         },
@@ -27,6 +30,16 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'disk',
+          include: [NEEDS_COMPILER],
+          deps,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
         },
       },
     ],

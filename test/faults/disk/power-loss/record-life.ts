@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type DiskFault, shimEnv } from '../shim/build-shim.ts';
+import { type DiskEvent, readLog } from '../shim/read-log.ts';
+import type { Order, Script } from './recorded.ts';
+
+export type Folder = ReadonlyMap<string, Buffer | 'folder'>;
+
+export type Life = {
+  /** What was on the disk before. */
+  readonly before: Folder;
+  readonly events: readonly DiskEvent[];
+  /** What the process saw on it at its end. */
+  readonly after: Folder;
+};
+
+/** The spool's folder below the watched one. It has to make it itself. */
+export const SPOOL = 'volume/spool';
+
+/**
+ * Runs a script once on the folder `place/disk`, as it is, and records what it does to it.
+ * @param lie syncs of paths with this end answer well and do nothing, all the time
+ */
+export async function recordLife(
+  place: string,
+  library: string,
+  { first, script, lie }: { first: number; script: Script; lie?: string },
+): Promise<Life> {
+  const root = join(place, 'disk');
+  const log = join(place, 'log');
+  const marks = join(place, 'marks');
+  const fault = join(place, 'fault');
+  mkdirSync(root, { recursive: true });
+  for (const file of [log, fault]) rmSync(file, { force: true });
+  if (lie !== undefined) writeFileSync(fault, `${'sync lie' satisfies DiskFault} ${lie}`);
+  const before = readFolder(root);
+  const order: Order = {
+    place: { dir: join(root, SPOOL), marksFile: marks, faultFile: fault },
+    first,
+    script,
+  };
+  const program = join(import.meta.dirname, 'recorded.ts');
+  const child = spawn(process.execPath, [program, JSON.stringify(order)], {
+    env: { PATH: process.env.PATH, ...shimEnv(library, { root, log, marks, fault }) },
+    stdio: 'inherit',
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`${JSON.stringify(script)} ended with ${code}`);
+  return { before, events: readLog(log), after: readFolder(root) };
+}
+
+/** A folder's content, by path. */
+export function readFolder(root: string): Folder {
+  const content = new Map<string, Buffer | 'folder'>();
+  for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    content.set(relative(root, path), entry.isDirectory() ? 'folder' : readFileSync(path));
+  }
+  return content;
+}
