@@ -28,7 +28,11 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         'command could not be brought to an end, it comes again',
       );
     },
-    refused: (err: unknown) => logger.warn({ err }, 'the brokers refuse the credentials, trying again'),
+    refused(err: Error | null) {
+      if (err)
+        logger.warn({ err }, 'commands are not read: the brokers refuse the credentials, trying again');
+      else logger.info('commands are read again');
+    },
     unnamed: (err: unknown, commandId: string) =>
       logger.error({ err, commandId }, 'command ended by an error that has no name'),
     unreadable: (err: unknown, at: string) =>

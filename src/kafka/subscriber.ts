@@ -22,8 +22,8 @@ export type SubscriberParts = {
    */
   readonly handle: (record: IncomingRecord, signal: AbortSignal) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
-  /** The brokers refuse the credentials, as the files hold them now: they are tried again. */
-  readonly onRefused: (error: unknown) => void;
+  /** The brokers refuse the credentials: they are tried again, as the files hold them then. null when that is over. */
+  readonly onRefused: (error: Error | null) => void;
   /** The consumer has ended for good: only a new process reads on. */
   readonly onFatal: (error: Error) => void;
 };
@@ -47,14 +47,19 @@ export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
   /** kafkajs gives up for good where credentials are refused. They may have been changed here and there since. */
   const onEnd = async (error: Error) => {
     if (!isRefusal(error)) return parts.onFatal(error);
-    for (let refusal: unknown = error; refusal !== null && !signal.aborted; ) {
+    for (let said = ''; !signal.aborted; ) {
       heard();
-      parts.onRefused(refusal);
       await sleep(REJOIN_AFTER_MS, undefined, { signal }).catch(() => {});
-      refusal = await join().then(
+      const refusal = await join().then(
         () => null,
-        (again) => again,
+        (again: Error) => again,
       );
+      if (refusal === null) {
+        if (said !== '') parts.onRefused(null);
+        return;
+      }
+      if (refusal.message !== said) parts.onRefused(refusal);
+      said = refusal.message;
     }
   };
   const join = async () => {
@@ -93,8 +98,11 @@ async function openConsumer(
   });
   for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const)
     consumer.on(consumer.events[event], heard);
+  let hasEnded = false;
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) void onEnd(payload.error);
+    if (payload.restart || hasEnded) return;
+    hasEnded = true;
+    void onEnd(payload.error);
   });
   try {
     await consumer.connect();

@@ -21,7 +21,8 @@ export function createLogger(options: {
     base: { name: options.name },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }), log: redactFields },
-    serializers: { err: (described) => described, msg: redactText },
+    // Clients hand on errors where their types promise a text: a log line must not be what breaks.
+    serializers: { err: (described) => described, msg: (text) => redactText(String(text)) },
   };
   const { write } = options;
   // Written before the next step: the last line before an exit is the one that is wanted.

@@ -137,6 +137,12 @@ describe('redaction', () => {
     ]);
   });
 
+  it('has an error for its message where a client hands one on', () => {
+    const { logger, lines } = capturedLog('debug');
+    clientLog(logger)(new Error('refused') as unknown as string, {});
+    expect(lines()).toMatchObject([{ msg: 'Error: refused' }]);
+  });
+
   it('names the first of several errors, and ends a circle of causes', () => {
     const err = new AggregateError([new Error('connect ECONNREFUSED ::1'), new Error('127.0.0.1')]);
     expect(logged({ err }).err).toMatchObject({ cause: { message: 'connect ECONNREFUSED ::1' } });
