@@ -34,8 +34,10 @@ const note = (outcome: Outcome) => {
 };
 {
   const { seed, scale } = options;
+  // No fault concerns it: one that runs already does as well.
+  const { SCHEMA_REGISTRY_URL: registryUrl } = process.env;
   const onProgress = (line: string) => say(`${elapsed()}  ${line}`);
-  await using cluster = await FaultCluster.start({ seed, signal, onProgress });
+  await using cluster = await FaultCluster.start({ seed, signal, onProgress, registryUrl });
   const common = { ...options, ...LIMITS, cluster, signal, say: detail };
   for (const schedule of options.schedules) {
     announce(schedule);

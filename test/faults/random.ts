@@ -8,7 +8,7 @@ export type Random = {
 };
 
 export function createRandom(seed: number, stream: string): Random {
-  let state = 0x811c9dc5 ^ seed;
+  let state = 0x811c9dc5;
   for (const byte of Buffer.from(`${seed}/${stream}`)) state = Math.imul(state ^ byte, 0x01000193);
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;

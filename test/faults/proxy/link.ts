@@ -17,7 +17,6 @@ export class Link {
   readonly #conditions: Conditions;
   readonly #held: Held[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #lastDue = 0;
 
   constructor(from: Socket, to: Socket, conditions: Conditions) {
     this.#from = from;
@@ -28,14 +27,13 @@ export class Link {
   /** @param delayMs of these bytes, and so of all behind them */
   pass(bytes: Buffer, delayMs = 0): void {
     const now = performance.now();
-    const due = Math.max(this.#lastDue, now + delayMs + this.#conditions.latencyMs);
+    const due = now + delayMs + this.#conditions.latencyMs;
     if (due <= now && this.#held.length === 0 && !this.#conditions.blackhole) return this.#write(bytes);
-    this.#lastDue = due;
     this.#held.push({ due, bytes });
     this.release();
   }
 
-  /** Lets go what is due; called when the conditions change. */
+  /** Lets go what is due, and is not behind what isn't; called when the conditions change. */
   release(): void {
     clearTimeout(this.#timer);
     if (this.#conditions.blackhole) return;
