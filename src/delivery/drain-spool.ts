@@ -21,9 +21,12 @@ export type DrainObserver = {
   drainFailed(error: unknown): void;
 };
 
-/** One batch: enough to fill every lane, little enough to hold in memory. */
+/** Read at once: little enough that taking it apart doesn't hold up an answer. */
 const BATCH = { maxRows: 500, maxBytes: 8 * 1024 * 1024 };
-const NEARLY_EMPTY_ROWS = 1_000;
+/** Batches on their way to Kafka: a drain that waited for each would carry one per round trip, less than what comes. */
+const MOST_UNDER_WAY = 8;
+const MOST_BYTES_UNDER_WAY = 32 * 1024 * 1024;
+const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
 const AGAIN_MS = 1_000;
 
 /**
@@ -34,19 +37,54 @@ const AGAIN_MS = 1_000;
  */
 export async function drainSpool(parts: DrainParts): Promise<number> {
   const { spool, stopping } = parts;
+  const underWay = new Set<Promise<void>>();
+  const failures: unknown[] = [];
   let drained = 0;
+  let bytes = 0;
+  let lastRead = 0;
+  const begin = (batch: readonly SpooledDelivery[]) => {
+    const weight = batch.reduce((sum, { delivery }) => sum + delivery.body.length, 0);
+    bytes += weight;
+    const done = drainBatch(batch, parts)
+      .then(
+        () => {
+          drained += batch.length;
+        },
+        (error) => void failures.push(error),
+      )
+      .finally(() => {
+        bytes -= weight;
+        underWay.delete(done);
+      });
+    underWay.add(done);
+  };
   while (spool.outstanding > 0) {
     stopping.throwIfAborted();
-    const batch = await persist(parts, () => spool.read(BATCH));
-    // Those on their way to the disk are not to be seen yet.
-    if (batch.length === 0) await sleep(1);
-    if (spool.outstanding <= batch.length + NEARLY_EMPTY_ROWS) parts.onNearlyEmpty();
-    await Promise.all(batch.map((row) => drainOne(row, parts)));
-    const ids = batch.map(({ id }) => id);
-    if (ids.length > 0) await persist(parts, () => spool.remove(ids));
-    drained += batch.length;
+    if (failures.length > 0) throw failures[0];
+    if (spool.outstanding <= NEARLY_EMPTY_ROWS) parts.onNearlyEmpty();
+    const hasRoom = underWay.size < MOST_UNDER_WAY && bytes < MOST_BYTES_UNDER_WAY;
+    const batch = hasRoom ? await persist(parts, () => spool.read({ ...BATCH, after: lastRead })) : [];
+    const last = batch.at(-1);
+    if (last) {
+      lastRead = last.id;
+      begin(batch);
+    } else if (underWay.size > 0) {
+      await Promise.race(underWay);
+    } else {
+      // Those on their way to the disk are not to be seen yet. Nothing is under way, so all that is there is to be read,
+      // also what bears a low number again because the file was opened anew.
+      lastRead = 0;
+      await sleep(1);
+    }
   }
   return drained;
+}
+
+/** Stores a batch and removes it. */
+async function drainBatch(batch: readonly SpooledDelivery[], parts: DrainParts): Promise<void> {
+  await Promise.all(batch.map((row) => drainOne(row, parts)));
+  const ids = batch.map(({ id }) => id);
+  await persist(parts, () => parts.spool.remove(ids));
 }
 
 /** The sender was told that it is stored: whatever happens here, it must get somewhere. */

@@ -66,11 +66,11 @@ export class SpoolFile {
   }
 
   /** The oldest rows, in order: at least one, where there is one, then as many as fit into `maxRows` and `maxBytes`. */
-  read({ maxRows, maxBytes }: ReadLimits): StoredRow[] {
+  read({ maxRows, maxBytes, after = 0 }: ReadLimits): StoredRow[] {
     const found: StoredRow[] = [];
     let bytes = 0;
     try {
-      for (const row of this.#select.iterate(0)) {
+      for (const row of this.#select.iterate(after)) {
         const stored = { ...row } as unknown as StoredRow;
         bytes += stored.body.byteLength;
         if (found.length > 0 && bytes > maxBytes) break;

@@ -22,8 +22,8 @@ export type SpoolState = {
   readonly oldestAt: number | null;
 };
 
-/** How much is read at once. */
-export type ReadLimits = { readonly maxRows: number; readonly maxBytes: number };
+/** How much is read at once, and of which rows: those behind the one with the id `after`. */
+export type ReadLimits = { readonly maxRows: number; readonly maxBytes: number; readonly after?: number };
 
 export type SpooledDelivery = { readonly id: number; readonly delivery: VerifiedDelivery };
 

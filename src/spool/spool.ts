@@ -75,7 +75,7 @@ export class Spool {
     }
   }
 
-  /** The oldest deliveries, in order; at least one, where there is one. */
+  /** The oldest deliveries, or the oldest behind one, in order; at least one, where there is one. */
   async read(limits: ReadLimits): Promise<SpooledDelivery[]> {
     const rows = await this.#ask((n) => ({ kind: 'read', n, limits }));
     return rows.map(toDelivery);

@@ -127,6 +127,27 @@ describe('a store with a spool', () => {
     expect([...cluster.log.keys()].filter((key) => key.includes('dead-letter'))).toHaveLength(1);
   });
 
+  it('drains on while a partition is slow to confirm: a round trip carries more than one batch', async () => {
+    away = true;
+    await Promise.all(numbers(1_600).map((n) => send(`e-${n % 40}`, n)));
+    let confirm = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      confirm = () => resolve(undefined);
+    });
+    away = false;
+    cluster.fateOf = ({ partition }) => (partition === 0 ? held : undefined);
+    const sent = () => [...cluster.log.values()].flat().length;
+    // Three partitions of four are free: of one batch of 500 they would get some 375 at most.
+    await until('the other partitions have theirs', () => sent() > 900);
+    expect(log).not.toContain('drained 1600');
+    confirm();
+    await until('the spool is drained', () => !store.isSpooling);
+    expect(log).toEqual(['diverted', 'drained 1600']);
+    for (const n of numbers(40)) {
+      expect(order(`e-${n}`)).toEqual(numbers(40).map((round) => n + 40 * round));
+    }
+  });
+
   it('goes over to Kafka under steady traffic, every key in order', async () => {
     away = true;
     const answers: Promise<Receipt>[] = [];

@@ -61,6 +61,8 @@ describe('the spool', () => {
     expect(await spool.read({ maxRows: 2, maxBytes: MIB })).toHaveLength(2);
     expect(await spool.read({ maxRows: 9, maxBytes: 3_500 })).toHaveLength(3);
     expect(await spool.read({ maxRows: 9, maxBytes: 10 })).toHaveLength(1);
+    const [first, second] = await spool.read(ALL);
+    expect((await spool.read({ maxRows: 1, maxBytes: MIB, after: first?.id ?? 0 }))[0]).toEqual(second);
   });
 
   it('has one owner; its files are for their owner alone', async () => {
