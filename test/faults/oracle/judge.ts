@@ -27,6 +27,8 @@ export type Verdict = {
   readonly calmP99: number;
   readonly faultP50: number;
   readonly faultP99: number;
+  /** The slowest answers, to be looked for in a log. */
+  readonly slowest: readonly Answer[];
   readonly statuses: Readonly<Record<string, number>>;
   readonly errors: Readonly<Record<string, number>>;
 };
@@ -38,6 +40,9 @@ export type Evidence = {
   readonly deadlineMs: number;
 };
 
+/** So many of the slowest answers are kept. */
+const SLOWEST = 5;
+
 /** Holds what was answered against what is stored. */
 export function judge({ sent, stored, faultTimes, deadlineMs }: Evidence): Verdict {
   const statuses: Record<string, number> = {};
@@ -45,6 +50,7 @@ export function judge({ sent, stored, faultTimes, deadlineMs }: Evidence): Verdi
   const inFaults = { all: 0, ok: 0 };
   const counts = { acked: 0, spooled: 0, lost: 0, late: 0, unanswered: 0 };
   let longestAnswerMs = 0;
+  let slowest: Answer[] = [];
   for (const answer of sent.answers) {
     const { entity, number, tookMs, status } = answer;
     statuses[status] = (statuses[status] ?? 0) + 1;
@@ -52,6 +58,9 @@ export function judge({ sent, stored, faultTimes, deadlineMs }: Evidence): Verdi
     if (isInFault) inFaults.all++;
     if (status === 0) counts.unanswered++;
     else longestAnswerMs = Math.max(longestAnswerMs, tookMs);
+    if (tookMs > (slowest.at(SLOWEST - 1)?.tookMs ?? 0)) {
+      slowest = [...slowest, answer].sort((a, b) => b.tookMs - a.tookMs).slice(0, SLOWEST);
+    }
     if (tookMs > deadlineMs) counts.late++;
     if (status !== 200) continue;
     if (isInFault) inFaults.ok++;
@@ -70,6 +79,7 @@ export function judge({ sent, stored, faultTimes, deadlineMs }: Evidence): Verdi
     okInFaults: inFaults.all === 0 ? null : inFaults.ok / inFaults.all,
     ...{ calmP50: quantile(took.calm, 0.5), calmP99: quantile(took.calm, 0.99) },
     ...{ faultP50: quantile(took.fault, 0.5), faultP99: quantile(took.fault, 0.99) },
+    slowest,
     statuses,
     errors: sent.errors,
   };
