@@ -1,0 +1,18 @@
+import { resolve4 } from 'node:dns/promises';
+
+const faults = [];
+const { WEBHOOKS_URL, READY_HOSTS } = process.env;
+const headers = { 'content-type': 'application/json' };
+const answer = await fetch(`${WEBHOOKS_URL}/webhooks/helm-test`, { method: 'POST', headers, body: '{}' });
+if (answer.status !== 401) faults.push(`an unsigned webhook was answered ${answer.status}, not 401`);
+for (const host of READY_HOSTS.split(',')) {
+  const addresses = await resolve4(host).catch(() => []);
+  if (addresses.length === 0) faults.push(`${host} has no pods`);
+  for (const address of addresses) {
+    const ready = await fetch(`http://${address}:9464/readyz`);
+    if (!ready.ok) faults.push(`${host} (${address}): ${await ready.text()}`);
+  }
+}
+for (const fault of faults) console.error(fault);
+if (faults.length === 0) console.log('Webhooks are received and judged, and every pod is ready.');
+process.exit(faults.length === 0 ? 0 : 1);

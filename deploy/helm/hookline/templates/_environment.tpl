@@ -1,0 +1,167 @@
+{{/*
+  The environment of each process. Plain values stand in a ConfigMap per process; files, the secrets among them, are
+  mounted under /etc/hookline. `hookline.plain` and `hookline.files` take (dict "root" $ "process" "ingress").
+*/}}
+
+{{/* The job that registers schemas talks to the registry alone. */}}
+{{- define "hookline.usesKafka" -}}
+{{ or (ne .process "setup") .root.Values.setup.topics.enabled }}
+{{- end -}}
+
+{{- define "hookline.plain" -}}
+{{- $values := .root.Values -}}
+{{- $user := index $values.kafka.credentials .process -}}
+KAFKA_BROKERS: {{ join "," $values.kafka.brokers | quote }}
+KAFKA_SSL: {{ $values.kafka.tls.enabled | quote }}
+{{- with ternary $values.kafka.sasl.mechanism "" (eq (include "hookline.usesKafka" .) "true") }}
+KAFKA_SASL_MECHANISM: {{ . }}
+KAFKA_USERNAME: {{ required (printf "kafka.credentials.%s.username is needed with kafka.sasl.mechanism" $.process) $user.username | quote }}
+{{- end }}
+SCHEMA_REGISTRY_URL: {{ $values.schemaRegistry.url | quote }}
+{{- with $values.schemaRegistry.username }}
+SCHEMA_REGISTRY_USERNAME: {{ . | quote }}
+{{- end }}
+TOPIC_PREFIX: {{ $values.topicPrefix | quote }}
+{{- end -}}
+
+{{- define "hookline.ingress.plain" -}}
+{{ include "hookline.plain" (dict "root" . "process" "ingress") }}
+ADMIN_PORT: "9464"
+INGRESS_PORT: "8080"
+{{- if .Values.ingress.spool.enabled }}
+SPOOL_MAX_BYTES: {{ .Values.ingress.spool.maxBytes | int64 | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "hookline.control.plain" -}}
+{{ include "hookline.plain" (dict "root" . "process" "control") }}
+ADMIN_PORT: "9464"
+PUBLIC_URL: {{ .Values.publicUrl | quote }}
+COMMAND_TOPICS: {{ join "," .Values.commandTopics | quote }}
+PROVIDER_AUTH_URL: {{ required "provider.authUrl is needed while control is enabled" .Values.provider.authUrl | quote }}
+PROVIDER_BASE_URL: {{ required "provider.baseUrl is needed while control is enabled" .Values.provider.baseUrl | quote }}
+PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" .Values.provider.scope | quote }}
+{{- end -}}
+
+{{- define "hookline.setup.plain" -}}
+{{ include "hookline.plain" (dict "root" . "process" "setup") }}
+COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands" .Values.topicPrefix) | quote }}
+{{- with index .Values.ingress.settings "MAX_BODY_BYTES" }}
+MAX_BODY_BYTES: {{ include "hookline.value" . }}
+{{- end }}
+{{- end -}}
+
+{{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
+{{- define "hookline.fileList" -}}
+{{- $v := .root.Values -}}
+{{- $user := index $v.kafka.credentials .process -}}
+{{- $ofProvider := and (eq .process "control") $v.control.enabled -}}
+{{- if eq (include "hookline.usesKafka" .) "true" }}
+{{- with $v.kafka.tls }}{{ if and .enabled .caSecret }}
+- { env: KAFKA_CA_FILE, dir: kafka-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+{{- end }}{{ end }}
+{{- if and $v.kafka.tls.enabled $user.certificateSecret }}
+- { env: KAFKA_CERT_FILE, dir: kafka-user, file: tls.crt, secret: {{ $user.certificateSecret }}, key: {{ $v.kafka.tls.certificateKey }} }
+- { env: KAFKA_KEY_FILE, dir: kafka-user, file: tls.key, secret: {{ $user.certificateSecret }}, key: {{ $v.kafka.tls.keyKey }} }
+{{- end }}
+{{- if $v.kafka.sasl.mechanism }}
+- { env: KAFKA_PASSWORD_FILE, dir: kafka-password, file: password, secret: {{ required (printf "kafka.credentials.%s.passwordSecret is needed with kafka.sasl.mechanism" .process) $user.passwordSecret }}, key: {{ $v.kafka.sasl.passwordKey }} }
+{{- end }}
+{{- end }}
+{{- with $v.schemaRegistry }}{{ if .passwordSecret }}
+- { env: SCHEMA_REGISTRY_PASSWORD_FILE, dir: registry-password, file: password, secret: {{ .passwordSecret }}, key: {{ .passwordKey }} }
+{{- end }}{{ if .caSecret }}
+- { env: SCHEMA_REGISTRY_CA_FILE, dir: registry-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+{{- end }}{{ end }}
+{{- if ne .process "setup" }}
+- { env: SEALING_KEY_FILE, dir: sealing-key, file: sealing-key, secret: {{ $v.sealingKey.secret }}, key: {{ $v.sealingKey.key }} }
+{{- end }}
+{{- if eq .process "ingress" }}{{ with $v.ingress.tls }}{{ if .secret }}
+- { env: TLS_CERT_FILE, dir: tls, file: tls.crt, secret: {{ .secret }}, key: tls.crt }
+- { env: TLS_KEY_FILE, dir: tls, file: tls.key, secret: {{ .secret }}, key: tls.key }
+{{- end }}{{ if .clientCaSecret }}
+- { env: TLS_CLIENT_CA_FILE, dir: tls-client-ca, file: ca.crt, secret: {{ .clientCaSecret }}, key: {{ .clientCaKey }} }
+{{- end }}{{ end }}{{ end }}
+{{- if $ofProvider }}{{ with $v.provider }}
+{{- if .jwtSecret }}
+- { env: PROVIDER_JWT_FILE, dir: provider-jwt, file: jwt, secret: {{ .jwtSecret }}, key: {{ .jwtKey }} }
+{{- end }}{{ if .jwtKeySecret }}
+- { env: PROVIDER_JWT_KEY_FILE, dir: provider-jwt-key, file: private-key.pem, secret: {{ .jwtKeySecret }}, key: {{ .jwtKeyKey }} }
+{{- end }}{{ if .caSecret }}
+- { env: PROVIDER_CA_FILE, dir: provider-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+{{- end }}{{ if .dialect }}
+- { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json, configMap: {{ include "hookline.fullname" $.root }}-dialect, key: dialect.json }
+{{- end }}{{ end }}{{ end }}
+{{- end -}}
+
+{{/* The container's `env`, beside its ConfigMap. */}}
+{{- define "hookline.fileEnv" -}}
+{{- range (include "hookline.fileList" . | fromYamlArray) }}
+- { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/{{ .file }} }
+{{- end }}
+{{- if and .root.Values.subscriptions (ne .process "setup") }}
+- { name: SECRETS_DIR, value: /etc/hookline/subscriptions }
+{{- end }}
+{{- if and (eq .process "ingress") .root.Values.ingress.spool.enabled }}
+- { name: SPOOL_DIR, value: /var/lib/hookline/spool }
+{{- end }}
+{{- end -}}
+
+{{- define "hookline.mounts" -}}
+{{- $dirs := dict -}}
+{{- range (include "hookline.fileList" . | fromYamlArray) }}{{ $_ := set $dirs .dir true }}{{ end -}}
+{{- range keys $dirs | sortAlpha }}
+- { name: {{ . }}, mountPath: /etc/hookline/{{ . }}, readOnly: true }
+{{- end }}
+{{- if and .root.Values.subscriptions (ne .process "setup") }}
+- { name: subscriptions, mountPath: /etc/hookline/subscriptions, readOnly: true }
+{{- end }}
+{{- if .root.Values.eventSchemasConfigMap }}
+- { name: event-schemas, mountPath: /app/schemas/events, readOnly: true }
+{{- end }}
+{{- if and (eq .process "ingress") .root.Values.ingress.spool.enabled }}
+- { name: spool, mountPath: /var/lib/hookline/spool }
+{{- end }}
+{{- end -}}
+
+{{/* A whole Secret is mounted, never a single file of it by subPath: such a file would not be renewed. */}}
+{{- define "hookline.volumes" -}}
+{{- $byDir := dict -}}
+{{- range (include "hookline.fileList" . | fromYamlArray) }}
+{{- $_ := set $byDir .dir (append (index $byDir .dir | default list) .) -}}
+{{- end -}}
+{{- range $dir := keys $byDir | sortAlpha }}
+{{- $first := index $byDir $dir | first }}
+- name: {{ $dir }}
+  {{- if $first.configMap }}
+  configMap:
+    name: {{ $first.configMap }}
+  {{- else }}
+  secret:
+    secretName: {{ $first.secret }}
+    defaultMode: 0440
+    items:
+      {{- range index $byDir $dir }}
+      - { key: {{ .key }}, path: {{ .file }} }
+      {{- end }}
+  {{- end }}
+{{- end }}
+{{- if and .root.Values.subscriptions (ne .process "setup") }}
+- name: subscriptions
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- range .root.Values.subscriptions }}
+      {{- $ref := .ref }}
+      {{- $secret := .secret }}
+      {{- range list "subscription-id" "signing-secret" "encryption-key" }}
+      # Optional: which of them a subscription has is its own affair, and a Secret may come later.
+      - secret: { name: {{ $secret }}, optional: true, items: [{ key: {{ . }}, path: {{ $ref }}/{{ . }} }] }
+      {{- end }}
+      {{- end }}
+{{- end }}
+{{- if .root.Values.eventSchemasConfigMap }}
+- name: event-schemas
+  configMap: { name: {{ .root.Values.eventSchemasConfigMap }} }
+{{- end }}
+{{- end -}}

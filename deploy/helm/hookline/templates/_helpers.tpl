@@ -1,0 +1,116 @@
+{{- define "hookline.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "hookline.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "hookline.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "hookline.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "hookline.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: hookline
+{{ include "hookline.selector" . }}
+{{- end -}}
+
+{{- define "hookline.selector" -}}
+app.kubernetes.io/name: {{ include "hookline.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "hookline.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "hookline.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{ .Values.serviceAccount.name | default (include "hookline.fullname" .) }}
+{{- else -}}
+{{ .Values.serviceAccount.name | default "default" }}
+{{- end -}}
+{{- end -}}
+
+{{/* What every pod has: the restricted Pod Security level, and no token. */}}
+{{- define "hookline.podSecurity" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  fsGroup: 1000
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile: { type: RuntimeDefault }
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "hookline.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{/* A setting as the environment has it: YAML makes a float of every number. */}}
+{{- define "hookline.value" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) -}}
+{{ . | int64 | quote }}
+{{- else -}}
+{{ . | toString | quote }}
+{{- end -}}
+{{- end -}}
+
+{{- define "hookline.adminProbes" -}}
+startupProbe:
+  httpGet: { path: /livez, port: metrics }
+  periodSeconds: 1
+  failureThreshold: 60
+livenessProbe:
+  httpGet: { path: /livez, port: metrics }
+  periodSeconds: 10
+  timeoutSeconds: 3
+  failureThreshold: 3
+readinessProbe:
+  httpGet: { path: /readyz, port: metrics }
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 1
+{{- end -}}
+
+{{/* After SIGTERM the process has STOP_DEADLINE_MS; what has not ended by itself then is ended. */}}
+{{- define "hookline.gracePeriod" -}}
+{{- $deadline := index .settings "STOP_DEADLINE_MS" | default "25000" | int -}}
+{{ add (div (add $deadline 999) 1000) 5 }}
+{{- end -}}
+
+{{- define "hookline.topologySpread" -}}
+{{- if kindIs "invalid" .constraints -}}
+{{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+- maxSkew: 1
+  topologyKey: {{ . }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels: {{ include "hookline.selector" $.root | nindent 6 }}
+      app.kubernetes.io/component: {{ $.component }}
+  # Of this revision alone: else a rollout would spread the new pods around the old ones.
+  matchLabelKeys: [{{ ternary "controller-revision-hash" "pod-template-hash" (default false $.isSet) }}]
+{{- end }}
+{{- else -}}
+{{ toYaml .constraints }}
+{{- end -}}
+{{- end -}}

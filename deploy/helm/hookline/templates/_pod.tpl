@@ -1,0 +1,47 @@
+{{/* The pod of a process. Takes (dict "root" $ "process" "ingress" "values" .Values.ingress). */}}
+{{- define "hookline.pod" -}}
+metadata:
+  labels: {{ include "hookline.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .process }}
+    {{- with .values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
+  annotations:
+    # A changed setting is a new pod. Changed Secrets are read again by the process itself.
+    checksum/config: {{ include (printf "hookline.%s.plain" .process) .root | printf "%s%s" (toJson .values.settings) | printf "%s%s" (toJson .root.Values.provider.dialect) | sha256sum }}
+    {{- with .values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
+spec:
+  serviceAccountName: {{ include "hookline.serviceAccount" .root }}
+  {{- include "hookline.podSecurity" .root | nindent 2 }}
+  # No preStop: after SIGTERM ingress says that it isn't ready and still takes webhooks for STOP_DELAY_MS.
+  terminationGracePeriodSeconds: {{ include "hookline.gracePeriod" .values }}
+  containers:
+    - name: {{ .process }}
+      image: {{ include "hookline.image" .root }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      args: [src/{{ .process }}/main.ts]
+      envFrom:
+        - configMapRef: { name: {{ include "hookline.fullname" .root }}-{{ .process }} }
+      env: {{ include "hookline.fileEnv" . | trim | nindent 8 }}
+      ports:
+        {{- if eq .process "ingress" }}
+        - { name: webhooks, containerPort: 8080 }
+        {{- end }}
+        - { name: metrics, containerPort: 9464 }
+      {{- include "hookline.adminProbes" . | nindent 6 }}
+      resources: {{ toYaml .values.resources | nindent 8 }}
+      {{- include "hookline.containerSecurity" . | nindent 6 }}
+      volumeMounts: {{ include "hookline.mounts" . | trim | nindent 8 }}
+  volumes: {{ include "hookline.volumes" . | trim | nindent 4 }}
+  topologySpreadConstraints: {{ include "hookline.topologySpread" (dict "root" .root "component" .process "constraints" .values.topologySpreadConstraints "isSet" .isSet) | trim | nindent 4 }}
+  {{- with .values.nodeSelector }}
+  nodeSelector: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .values.tolerations }}
+  tolerations: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .values.affinity }}
+  affinity: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+{{- end -}}

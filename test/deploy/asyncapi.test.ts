@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import specs from '@asyncapi/specs';
+import { Ajv, type Schema } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { readEventSchemas } from '../../src/avro/event-schema-set.ts';
+import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { OWN_TOPICS } from '../../src/core/topics.ts';
+import { readFile } from '../support/generated/files.ts';
+import { ROOT } from '../support/source-tree.ts';
+
+type Channel = { address: string; messages: Record<string, { payload: { schema?: { $ref: string } } }> };
+type Document = { channels: Record<string, Channel>; operations: Record<string, { action: string }> };
+const document: Document = parse(readFile('schemas/asyncapi.yaml'));
+const channels = Object.values(document.channels);
+
+describe('schemas/asyncapi.yaml', () => {
+  it('is AsyncAPI 3, by its own schema', () => {
+    // Its schema brings JSON Schema's own along.
+    const ajv = new Ajv({
+      strict: false,
+      allErrors: true,
+      validateFormats: false,
+      meta: false,
+      validateSchema: false,
+    });
+    const validate = ajv.compile(specs.schemas['3.0.0'] as Schema);
+    validate(document);
+    expect(validate.errors ?? []).toEqual([]);
+  });
+
+  it('has every topic, and no other', () => {
+    const events = readEventSchemas(readSchemaFiles(undefined, 'events')).all.map(({ topic }) => topic);
+    const topics = [...events, ...Object.values(OWN_TOPICS)].map((topic) => `{prefix}.${topic}`);
+    expect(channels.map(({ address }) => address).sort()).toEqual(topics.sort());
+  });
+
+  it('refers to schema files that are there, and to each of them', () => {
+    const payloads = channels.flatMap(({ messages }) =>
+      Object.values(messages).map(({ payload }) => payload),
+    );
+    const refs = payloads.flatMap(({ schema }) => (schema ? [schema.$ref] : []));
+    for (const ref of refs) expect(existsSync(join(ROOT, 'schemas', ref)), ref).toBe(true);
+    const files = (['events', 'commands'] as const).flatMap((kind) => readSchemaFiles(undefined, kind));
+    expect(refs.sort()).toEqual(files.map(({ name }) => `./${name}`).sort());
+  });
+
+  it('says that commands come in and everything else goes out', () => {
+    const incoming = Object.entries(document.operations).filter(([, { action }]) => action === 'receive');
+    expect(incoming.map(([name]) => name)).toEqual(['receive-commands']);
+  });
+});

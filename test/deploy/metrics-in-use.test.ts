@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { CHART } from '../support/generated/chart-readme.ts';
+import { readFile } from '../support/generated/files.ts';
+
+type Rule = { alert: string; expr: string; annotations: { runbook_url: string } };
+type Panel = { title: string; type: string; description?: string; targets?: { expr: string }[] };
+
+const rules: Rule[] = parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(
+  (group: { rules: Rule[] }) => group.rules,
+);
+const panels: Panel[] = JSON.parse(readFile(`${CHART}/files/dashboard.json`)).panels;
+const expressions = panels.flatMap(({ targets }) => targets ?? []).map(({ expr }) => expr);
+const runbook = readFile('deploy/RUNBOOK.md');
+
+/** Names as a scrape has them: a histogram stands for its buckets, sum and count. */
+const scraped = new Set(
+  createMetrics()
+    .registry.getMetricsAsArray()
+    .flatMap(({ name, type }) =>
+      // prom-client numbers its types: 2 is the histogram.
+      String(type) === 'histogram' || Number(type) === 2
+        ? [`${name}_bucket`, `${name}_sum`, `${name}_count`]
+        : [name],
+    ),
+);
+const namesIn = (texts: readonly string[]) =>
+  new Set(
+    texts.flatMap((text) =>
+      [...text.matchAll(/\b(?:hookline|process|nodejs)_[a-z_]+\b/g)].map(([name]) => name),
+    ),
+  );
+
+describe('dashboard and alerts', () => {
+  it('ask for metrics that there are', () => {
+    const asked = namesIn([...expressions, ...rules.map(({ expr }) => expr)]);
+    expect(asked.size).toBeGreaterThan(25);
+    expect([...asked].filter((name) => !scraped.has(name))).toEqual([]);
+  });
+
+  it("leave none of Hookline's metrics unseen: the dashboard has them all", () => {
+    const shown = namesIn(expressions);
+    const ours = createMetrics()
+      .registry.getMetricsAsArray()
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith('hookline_'));
+    expect(ours.filter((name) => !shown.has(name) && !shown.has(`${name}_bucket`))).toEqual([]);
+  });
+
+  it('tell of every panel what it shows', () => {
+    const silent = panels.filter(({ type, title }) => type !== 'row' && title.trim() === '');
+    expect(silent).toEqual([]);
+    expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
+      'Is money flowing?',
+      'Is anything refused?',
+      'Is anything waiting?',
+      'Is the payment service well?',
+      'Are the processes well?',
+    ]);
+  });
+});
+
+describe('the runbook', () => {
+  const sections = [...runbook.matchAll(/^## (Hookline\w+)$/gm)].map(([, name]) => name);
+
+  it('has a section for each alert, and for no other, in their order', () => {
+    expect(sections).toEqual(rules.map(({ alert }) => alert));
+  });
+
+  it('is where each alert leads to', () => {
+    for (const { alert, annotations } of rules)
+      expect(annotations.runbook_url).toBe(`RUNBOOK.md#${alert.toLowerCase()}`);
+  });
+
+  it('says in each section what it means, what to look at and what to do', () => {
+    for (const section of runbook.split(/^## (?=Hookline)/m).slice(1)) {
+      const [title = ''] = section.split('\n');
+      for (const part of ['**What it means.**', '**Look at**', '**Do**'])
+        expect(section, title).toContain(part);
+    }
+  });
+});

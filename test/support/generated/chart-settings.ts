@@ -1,0 +1,73 @@
+import { controlConfig } from '../../../src/control/config.ts';
+import type { Setting } from '../../../src/core/env.ts';
+import { ingressConfig } from '../../../src/ingress/config.ts';
+
+/**
+ * Variables that the chart sets itself, from values of its own: an address it knows, a port that a Service leads to, a
+ * file that it mounts. All others go into `ingress.settings` and `control.settings` by their names.
+ */
+export const SET_BY_CHART: ReadonlySet<string> = new Set([
+  'KAFKA_BROKERS',
+  'KAFKA_SSL',
+  'KAFKA_CA_FILE',
+  'KAFKA_CERT_FILE',
+  'KAFKA_KEY_FILE',
+  'KAFKA_SASL_MECHANISM',
+  'KAFKA_USERNAME',
+  'KAFKA_PASSWORD_FILE',
+  'TOPIC_PREFIX',
+  'SCHEMA_REGISTRY_URL',
+  'SCHEMA_REGISTRY_USERNAME',
+  'SCHEMA_REGISTRY_PASSWORD_FILE',
+  'SCHEMA_REGISTRY_CA_FILE',
+  'ADMIN_PORT',
+  'SECRETS_DIR',
+  'SEALING_KEY_FILE',
+  'INGRESS_PORT',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'TLS_CLIENT_CA_FILE',
+  'SPOOL_DIR',
+  'SPOOL_MAX_BYTES',
+  'PROVIDER_AUTH_URL',
+  'PROVIDER_BASE_URL',
+  'PROVIDER_SCOPE',
+  'PROVIDER_JWT_FILE',
+  'PROVIDER_JWT_KEY_FILE',
+  'PROVIDER_CA_FILE',
+  'PROVIDER_DIALECT_FILE',
+  'PUBLIC_URL',
+  'COMMAND_TOPICS',
+]);
+
+/** Every setting of a process, once. */
+export function settingsOf(config: object): Setting<unknown>[] {
+  const all = Object.values(config).flatMap((group: object) => Object.values(group) as Setting<unknown>[]);
+  return [...new Map(all.map((setting) => [setting.name, setting])).values()];
+}
+
+/** The chart's values.schema.json with the settings of both processes as they are in the code. */
+export function withSettings(schemaText: string): string {
+  const schema = JSON.parse(schemaText);
+  schema.definitions.ingressSettings = settingsSchema(ingressConfig);
+  schema.definitions.controlSettings = settingsSchema(controlConfig);
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** A name that isn't there is refused by Helm, which names it. */
+function settingsSchema(config: object) {
+  const free = settingsOf(config).filter(({ name }) => !SET_BY_CHART.has(name));
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      free.map(({ name, about, fallback }) => [
+        name,
+        {
+          type: ['string', 'number', 'boolean'],
+          description: fallback ? `${about}; by default ${fallback}` : about,
+        },
+      ]),
+    ),
+  };
+}
