@@ -25,6 +25,9 @@ faults: setup ## Faults of every kind against three real brokers: what was ackno
 disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
 	@npm run -s disk-faults -- $(ARGS)
 
+bench: setup ## CPU per event, throughput and latency beside a naive receiver and bare Fastify (wrk; 10 min)
+	@npm run -s bench -- $(ARGS)
+
 check: setup ## Types, lint, format, the rules of the house, the README's tables
 	@npm run -s check
 

@@ -1,0 +1,70 @@
+/**
+ * `make bench`: the naive reference, bare Fastify and Hookline under the same load, interleaved in one run. What is told
+ * are medians over the rounds; a busy machine shows in the spread, and less in the shares.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeReport } from '../faults/report.ts';
+import { ROOT } from '../support/source-tree.ts';
+import { useStack } from '../support/stack/use-stack.ts';
+import { writeRequests } from './load/bodies.ts';
+import { findWrk, runWrk } from './load/run-wrk.ts';
+import { type Measurement, measure } from './measure.ts';
+import { type Options, parseOptions, USAGE } from './options.ts';
+import { figuresOf, type Series, tableOf } from './report.ts';
+import { System, type SystemOptions } from './systems.ts';
+
+const say = (line: string) => console.log(line);
+const orExit = <T>(read: () => T, usage = ''): T => {
+  try {
+    return read();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}`);
+    process.exit(2);
+  }
+};
+const options: Options = orExit(() => parseOptions(process.argv.slice(2)), `${USAGE}\n`);
+const wrk = orExit(() => findWrk(process.env));
+/** Each system once under load before anything counts: code is compiled, connections and lanes are open. */
+const WARM_UP = { seconds: 3, connections: 64 };
+
+const dir = mkdtempSync(join(tmpdir(), 'hookline-bench-'));
+const requestsFile = (form: string) => join(dir, `${form}.requests`);
+await using disposing = new AsyncDisposableStack();
+disposing.defer(() => rmSync(dir, { recursive: true }));
+for (const form of options.forms) await writeRequests(requestsFile(form), form);
+
+const stack = disposing.use(await useStack({ env: process.env, onProgress: say }));
+const { against, profileDir } = options;
+const wanted: SystemOptions[] = options.systems.map((name) => ({ name, stack, profileDir }));
+if (against !== undefined) wanted.push({ name: 'hookline', stack, root: against });
+const systems: System[] = [];
+for (const one of wanted) systems.push(disposing.use(await System.start(one)));
+
+const loads = options.forms.flatMap((form) =>
+  options.connections.map((connections) => ({ form, connections })),
+);
+const series = loads.flatMap(({ form, connections }) =>
+  systems.map((system) => ({ system, form, connections, rounds: [] as Measurement[] })),
+);
+const { seconds } = options;
+for (const form of options.forms) {
+  for (const { url } of systems) await runWrk({ wrk, url, requestsFile: requestsFile(form), ...WARM_UP });
+}
+for (let round = 1; round <= options.rounds; round++) {
+  say(`round ${round} of ${options.rounds}`);
+  for (const { system, form, connections, rounds } of series) {
+    const load = { wrk, url: system.url, requestsFile: requestsFile(form), connections, seconds };
+    const measured = await measure(system, () => runWrk(load));
+    rounds.push(measured);
+    const { cpuMicros, requestsPerSecond, p99Ms } = measured;
+    const figures = `${cpuMicros.toFixed(1)} µs, ${Math.round(requestsPerSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`;
+    say(`  ${form}, ${connections} connections, ${system.label}: ${figures}`);
+  }
+}
+const named: Series[] = series.map(({ system, ...rest }) => ({ ...rest, system: system.label }));
+const file = join(ROOT, '.local/bench/report.json');
+const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
+writeReport(file, { at: new Date().toISOString(), machine, options, series: figuresOf(named) });
+say(`\n${tableOf(named)}\nall figures: ${file}`);

@@ -1,0 +1,57 @@
+import { parseArgs } from 'node:util';
+import { FORMS, type Form } from './load/bodies.ts';
+import { SYSTEM_NAMES, type SystemName } from './systems.ts';
+
+export type Options = {
+  readonly rounds: number;
+  /** Of one measurement. */
+  readonly seconds: number;
+  readonly connections: readonly number[];
+  readonly forms: readonly Form[];
+  readonly systems: readonly SystemName[];
+  /** Another checkout, whose Hookline is measured beside this one's. */
+  readonly against: string | undefined;
+  /** Folder for a CPU profile of each Hookline; undefined takes none, as profiling costs. */
+  readonly profileDir: string | undefined;
+};
+
+export const USAGE = `make bench ARGS="[--rounds 3] [--seconds 10] [--connections 64,128,256] [--form plain,sealed]
+  [--system ${SYSTEM_NAMES.join(',')}] [--against DIR] [--profile DIR]"
+--against measures the Hookline of another checkout too; --profile writes .cpuprofile files, which
+  node test/bench/profile/main.ts FILE sums up by package`;
+
+/** @throws Error in words, for whoever typed it */
+export function parseOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '10' },
+      connections: { type: 'string', default: '64,128,256' },
+      form: { type: 'string', default: FORMS.join(',') },
+      system: { type: 'string', default: SYSTEM_NAMES.join(',') },
+      against: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  });
+  return {
+    rounds: whole('--rounds', values.rounds),
+    seconds: whole('--seconds', values.seconds),
+    connections: values.connections.split(',').map((text) => whole('--connections', text)),
+    forms: values.form.split(',').map((text) => oneOf('--form', text, FORMS)),
+    systems: values.system.split(',').map((text) => oneOf('--system', text, SYSTEM_NAMES)),
+    against: values.against,
+    profileDir: values.profile,
+  };
+}
+
+function whole(option: string, text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`${option} is ${text}: give a whole number above 0.`);
+  return Number(text);
+}
+
+function oneOf<T extends string>(option: string, text: string, known: readonly T[]): T {
+  const found = known.find((one) => one === text);
+  if (found === undefined) throw new Error(`${option} ${text}: there are ${known.join(', ')}.`);
+  return found;
+}

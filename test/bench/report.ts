@@ -1,0 +1,73 @@
+import Table from 'cli-table3';
+import type { Form } from './load/bodies.ts';
+import type { Measurement } from './measure.ts';
+
+/** All rounds of one system under one kind of load. */
+export type Series = {
+  readonly system: string;
+  readonly form: Form;
+  readonly connections: number;
+  readonly rounds: readonly Measurement[];
+};
+
+export type Spread = { readonly median: number; readonly min: number; readonly max: number };
+
+type Figure = 'requestsPerSecond' | 'cpuMicros' | 'p50Ms' | 'p99Ms' | 'peakRssMb';
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const [low = Number.NaN, high = Number.NaN] = [sorted.at(middle - 1 + (sorted.length % 2)), sorted[middle]];
+  return { median: (low + high) / 2, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
+}
+
+const of = ({ rounds }: Series, figure: Figure) => spreadOf(rounds.map((round) => round[figure]));
+
+const HEAD = ['bodies', 'connections', 'system', 'CPU µs/event', 'of naive', 'of floor'].concat([
+  'requests/s',
+  'of naive',
+  'p50 ms',
+  'p99 ms',
+  'peak RSS MB',
+]);
+
+/** Medians, with the least and the most of all rounds; and each system as a share of the others beside it. */
+export function tableOf(series: readonly Series[]): string {
+  const table = new Table({ head: HEAD, style: { head: [], border: [] } });
+  for (const one of series) {
+    const beside = (system: string) =>
+      series.find(
+        (other) =>
+          other.system === system && other.form === one.form && other.connections === one.connections,
+      );
+    const share = (system: string, figure: Figure) => {
+      const other = beside(system);
+      return other && other !== one ? (of(one, figure).median / of(other, figure).median).toFixed(2) : '';
+    };
+    const cells = [
+      ...[one.form, String(one.connections), one.system],
+      ...[text(of(one, 'cpuMicros'), 1), share('naive', 'cpuMicros'), share('floor', 'cpuMicros')],
+      ...[text(of(one, 'requestsPerSecond'), 0), share('naive', 'requestsPerSecond')],
+      ...[text(of(one, 'p50Ms'), 1), text(of(one, 'p99Ms'), 1), text(of(one, 'peakRssMb'), 0)],
+    ];
+    table.push(cells);
+  }
+  return table.toString();
+}
+
+/** The same figures for other programs. */
+export const figuresOf = (series: readonly Series[]) =>
+  series.map((one) => ({
+    ...one,
+    cpuMicros: of(one, 'cpuMicros'),
+    requestsPerSecond: of(one, 'requestsPerSecond'),
+    p50Ms: of(one, 'p50Ms'),
+    p99Ms: of(one, 'p99Ms'),
+    peakRssMb: of(one, 'peakRssMb'),
+  }));
+
+function text({ median, min, max }: Spread, digits: number): string {
+  const number = (value: number) =>
+    value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return min === max ? number(median) : `${number(median)} (${number(min)}–${number(max)})`;
+}

@@ -1,0 +1,96 @@
+import { join, relative } from 'node:path';
+import type kafkajs from 'kafkajs';
+import { cli } from '../support/cli.ts';
+import type { RunningProcess } from '../support/running-process.ts';
+import { ROOT } from '../support/source-tree.ts';
+import { testKafka } from '../support/topic-reader.ts';
+import { type Brokers, World } from '../support/world.ts';
+import { SUBSCRIPTION } from './load/bodies.ts';
+
+export const SYSTEM_NAMES = ['floor', 'naive', 'hookline'] as const;
+export type SystemName = (typeof SYSTEM_NAMES)[number];
+
+const ENTRIES: Readonly<Record<SystemName, string>> = {
+  floor: 'test/bench/floor/main.ts',
+  naive: 'test/bench/naive/main.ts',
+  hookline: 'src/ingress/main.ts',
+};
+
+/** Topics with so many partitions, as in the figures that others are compared with. */
+const PARTITIONS = '4';
+
+export type SystemOptions = {
+  readonly name: SystemName;
+  readonly stack: Brokers;
+  /** Of the source that runs; another checkout's Hookline is measured beside this one's. */
+  readonly root?: string;
+  readonly profileDir?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** What is measured, running: a process with topics of its own. */
+export class System implements AsyncDisposable {
+  readonly label: string;
+  readonly process: RunningProcess;
+  readonly url: URL;
+  readonly world: World;
+  readonly #admin: kafkajs.Admin;
+
+  private constructor(label: string, world: World, running: RunningProcess, url: URL, admin: kafkajs.Admin) {
+    this.label = label;
+    this.world = world;
+    this.process = running;
+    this.url = url;
+    this.#admin = admin;
+  }
+
+  static async start({ name, stack, root = ROOT, profileDir, env = {} }: SystemOptions): Promise<System> {
+    const world = new World(stack);
+    await prepareTopics(world);
+    const { ref, subscriptionId, signingSecret, encryptionKey } = SUBSCRIPTION;
+    world.secrets(ref, {
+      'subscription-id': subscriptionId,
+      'signing-secret': signingSecret,
+      'encryption-key': encryptionKey,
+    });
+    const profile =
+      profileDir && `--cpu-prof --cpu-prof-dir=${profileDir} --cpu-prof-name=${name}.cpuprofile`;
+    const running = world.start(relative(ROOT, join(root, ENTRIES[name])), {
+      LOG_LEVEL: 'info',
+      ...(profile && { NODE_OPTIONS: profile }),
+      ...env,
+    });
+    const { url } = await running.logged('listening');
+    const admin = testKafka(world.env).admin();
+    await admin.connect();
+    const label = root === ROOT ? name : `${name} of ${root}`;
+    return new System(label, world, running, new URL(`/webhooks/${ref}`, String(url)), admin);
+  }
+
+  /** Records in its event topic, or null where it stores nothing. */
+  async stored(): Promise<number | null> {
+    if (this.label === 'floor') return null;
+    const ends = await this.#admin.fetchTopicOffsets(this.world.topic('payment-status'));
+    return ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+  }
+
+  /** Takes its topics along: a run leaves gigabytes otherwise. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process.stop();
+    const topics = await this.#admin.listTopics();
+    const own = topics.filter((topic) => topic.startsWith(`${this.world.prefix}.`));
+    await this.#admin.deleteTopics({ topics: own });
+    await this.#admin.disconnect();
+    await this.world[Symbol.asyncDispose]();
+  }
+}
+
+async function prepareTopics(world: World): Promise<void> {
+  for (const args of [
+    ['topics', 'apply', '--partitions', PARTITIONS],
+    ['schemas', 'push'],
+  ]) {
+    const { exitCode, notes, out } = await cli(world.env, ...args);
+    if (exitCode !== 0) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
+  }
+}
