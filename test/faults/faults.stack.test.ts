@@ -25,10 +25,11 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 const quiet = { say: () => {}, signal: new AbortController().signal };
 
-async function run(name: string, steps: Step[], kinds: SystemKind[], entities = 120): Promise<Outcome[]> {
-  const schedule: Schedule = { name, about: name, plan: () => steps };
+async function run(steps: Step[], kinds: SystemKind[], more: Partial<Schedule> = {}): Promise<Outcome[]> {
+  const { currentTestName: name = '' } = expect.getState();
+  const schedule: Schedule = { name, about: name, plan: () => steps, ...more };
   const limits = { answerWithinMs: 20_000, recoverWithinMs: 20_000 };
-  return runSchedule({ ...quiet, ...limits, schedule, kinds, cluster, entities, seed: SEED, scale: 1 });
+  return runSchedule({ ...quiet, ...limits, schedule, kinds, cluster, entities: 120, seed: SEED, scale: 1 });
 }
 
 const NOTHING_WRONG = { lost: 0, orderViolations: 0, altered: 0, wronglyStored: 0, late: 0 };
@@ -36,7 +37,7 @@ const NOTHING_WRONG = { lost: 0, orderViolations: 0, altered: 0, wronglyStored: 
 describe('what was acknowledged is stored, in order and to the byte', () => {
   it('while connections break instead of 15 % of the Produce responses; the naive reference loses', async () => {
     const steps: Step[] = [{ do: 'lose-responses', fault: { kind: 'drop', percent: 15 }, seconds: 8 }];
-    const [hookline, naive] = await run('dropped', steps, ['hookline', 'naive-plain']);
+    const [hookline, naive] = await run(steps, ['hookline', 'naive-plain']);
     expect(hookline?.verdict).toMatchObject(NOTHING_WRONG);
     expect(hookline?.recoveredAfterMs).not.toBeNull();
     expect(hookline?.verdict.acked).toBeGreaterThan(100);
@@ -47,7 +48,6 @@ describe('what was acknowledged is stored, in order and to the byte', () => {
 
   it('while a broker is killed, another frozen, leaders move, connections are cut and go silent', async () => {
     const [hookline] = await run(
-      'combined',
       [
         { do: 'kill', broker: 0, seconds: 3 },
         { do: 'whole' },
@@ -64,6 +64,14 @@ describe('what was acknowledged is stored, in order and to the byte', () => {
     expect(hookline?.verdict).toMatchObject(NOTHING_WRONG);
     expect(hookline?.recoveredAfterMs).not.toBeNull();
     expect(hookline?.verdict.acked).toBeGreaterThan(100);
+  });
+
+  it('while all brokers are down, with a spool: every webhook is answered 200, and drained when they are back', async () => {
+    const steps: Step[] = [{ do: 'all-down', seconds: 8 }];
+    const [hookline] = await run(steps, ['hookline'], { spool: true, perSecond: 60 });
+    expect(hookline?.verdict).toMatchObject({ ...NOTHING_WRONG, okInFaults: 1, unanswered: 0 });
+    expect(hookline?.verdict.spooled).toBeGreaterThan(100);
+    expect(hookline?.drainedAfterMs).not.toBeNull();
   });
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { exchange } from '../support/ingress-app.ts';
 import { ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
 import { postSigned, signatureOf } from '../support/sign.ts';
+import { topicOffsets } from '../support/topic-offsets.ts';
 import { testKafka } from '../support/topic-reader.ts';
 
 /** Each row of the README's contract, over a real Kafka; the rows without Kafka have files of their own. */
@@ -21,9 +22,9 @@ async function countRecords(): Promise<number> {
   const admin = testKafka(receiver.world.env).admin();
   await admin.connect();
   const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${receiver.world.prefix}.`));
-  const offsets = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)));
+  const offsets = await topicOffsets(admin, topics);
   await admin.disconnect();
-  return offsets.flat().reduce((sum, { high }) => sum + Number(high), 0);
+  return [...offsets.values()].flat().reduce((sum, { high }) => sum + Number(high), 0);
 }
 
 const post = (body: string | Buffer, headers: Record<string, string | undefined> = {}) =>

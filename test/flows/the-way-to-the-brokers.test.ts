@@ -111,7 +111,7 @@ const FURTHER_FAULTS: Fault[] = [
 ];
 
 // Side by side, the one that waits longest first.
-describe.concurrent('the way to the brokers', () => {
+describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
   describe('files that are renewed', () => {
     it('while ingress waits for the brokers, are taken up: authority, client certificate and key', async () => {
       const { kafka, world } = secure;
@@ -186,16 +186,14 @@ describe.concurrent('the way to the brokers', () => {
       await admin.disconnect();
     });
 
-    it('while all goes well: a password that changes at the brokers and then here stops nothing for good', {
-      timeout: 120_000,
-    }, async () => {
+    it('while all goes well: a password that changes at the brokers and then here stops nothing for good', async () => {
       const { kafka, world } = secure;
       const passwordFile = secure.password(PASSWORD);
       const env = secure.env('SESSIONS', secure.sasl('SCRAM-SHA-512', CHANGING_USER, passwordFile));
       Object.assign(env, { PUBLISH_DEADLINE_MS: '1000' });
       const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
       const [{ process: ingress, url }, control] = await Promise.all([
-        world.ingress(env),
+        secure.ingress(env),
         world.control(urls, env),
       ]);
       expect((await secure.post(url)).status).toBe(200);
@@ -227,7 +225,7 @@ describe.concurrent('the way to the brokers', () => {
       '%s, and a registry with TLS and a password: stored, read back, planned and found in order',
       async (_, way) => {
         const env = way();
-        const ingress = await secure.world.ingress(env);
+        const ingress = await secure.ingress(env);
         const { entityId, ...answer } = await secure.post(ingress.url);
         expect(answer).toMatchObject({ status: 200, text: expect.stringContaining('"stored":"kafka"') });
         expect((await secure.tail(env, entityId)).value.entityId).toBe(entityId);

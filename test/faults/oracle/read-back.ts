@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type kafkajs from 'kafkajs';
+import { topicOffsets } from '../../support/topic-offsets.ts';
 import { writerType } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 import type { EventRecord, Stored } from './stored.ts';
@@ -17,11 +18,11 @@ const READ_MS = 240_000;
 export async function readBack({ kafka, registryUrl, topics, into }: ReadBack): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();
-  const ends = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)));
+  const ends = await topicOffsets(admin, topics);
   await admin.disconnect();
   const left = new Map<string, number>();
-  for (const [n, topic] of topics.entries()) {
-    for (const { partition, high, low } of ends[n] ?? []) {
+  for (const [topic, offsets] of ends) {
+    for (const { partition, high, low } of offsets) {
       if (high !== low) left.set(`${topic}/${partition}`, Number(high));
     }
   }

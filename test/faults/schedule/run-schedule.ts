@@ -122,10 +122,11 @@ class Stage implements AsyncDisposable {
     await until('the spool is drained', () => this.system.isDrained(process), DRAIN_MS);
   }
 
-  /** Ends the traffic, then the process: it gives Kafka all that it took before it is gone. */
+  /** Ends the traffic, then the process, once it has given Kafka all that it took: what is spooled isn't lost. */
   async end(): Promise<void> {
     this.#sent = await this.#sender?.stop();
     this.#seconds = (Date.now() - this.#beganAt) / 1_000;
+    await this.#drained().catch((error) => this.#run.say(String(error)));
     await this.#process?.stop(this.system.traits.graceMs);
   }
 

@@ -15,6 +15,7 @@ import { type SecureRegistry, startSecureRegistry } from './secure-registry.ts';
 type Env = Record<string, string | undefined>;
 
 const REF = 'ledger-eu';
+const START_MS = 90_000;
 
 /** Brokers and a registry that demand credentials, with topics and schemas there, and a subscription's keys. */
 export class SecureWorld implements AsyncDisposable {
@@ -70,6 +71,12 @@ export class SecureWorld implements AsyncDisposable {
       SCHEMA_REGISTRY_PASSWORD_FILE: this.password(PASSWORD),
       SCHEMA_REGISTRY_CA_FILE: this.kafka.authority.caFile,
     };
+  }
+
+  /** Starts ingress, and gives its address once it listens: late where several are started on a busy machine. */
+  async ingress(env: Env) {
+    const process = this.world.start('src/ingress/main.ts', env);
+    return { process, url: String((await process.logged('listening', START_MS)).url) };
   }
 
   /** Posts an event of a new entity to an ingress, and gives its answer. */
