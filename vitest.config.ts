@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that need a real Kafka and registry: the flows, and files named *.stack.test.ts beside the units they test. */
 const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test/support/stack/*.test.ts'];
@@ -6,11 +7,21 @@ const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test
 /** Tests on disks that fail: they need a C compiler and the right to mount. `make disk-faults` runs them. */
 const NEEDS_COMPILER = 'test/faults/disk/**/*.test.ts';
 
+/** The file that takes longest begins first: else it would run alone at the end, with a core idle. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith('/faults.stack.test.ts');
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 /** As Node does it: what a CommonJS package exports is not unwrapped. */
 const deps = { interopDefault: false };
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
