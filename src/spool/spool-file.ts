@@ -1,20 +1,21 @@
-import { existsSync, statfsSync, statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { openDatabase } from './open-database.ts';
+import { RESERVE_BYTES, Reserve } from './reserve.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 import { FORMAT, LOG_NAME, PAGE_BYTES } from './spool-schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 
-/** What must stay free on the volume, so that what is drained can still be taken out: that writes too. */
-const RESERVE_BYTES = 2 * 1024 * 1024;
 /** What a row takes beside its body, at most. */
 const ROW_BYTES = 1_024;
 /** Room that a spool which was full has again before it takes more. */
 const PROBE_BYTES = 256 * 1024;
 /** Free pages from which on the file is made smaller when it is empty. */
 const SHRINK_PAGES = 1_024;
+/** What is given back at once: SQLite first writes as much into the log, and the reserve must do for it. */
+const VACUUM_PAGES = 512;
 
 /**
  * The durable queue's file. Every call blocks its thread until the disk has done it, and throws a HooklineError:
@@ -24,6 +25,7 @@ const SHRINK_PAGES = 1_024;
 export class SpoolFile {
   readonly #dir: string;
   readonly #maxBytes: number;
+  readonly #reserve: Reserve;
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
@@ -35,7 +37,8 @@ export class SpoolFile {
   constructor(options: { dir: string; maxBytes: number; nextId?: number }) {
     this.#dir = options.dir;
     this.#maxBytes = options.maxBytes;
-    this.#db = openDatabase(options.dir);
+    this.#reserve = new Reserve(options.dir);
+    this.#db = this.#reserve.lend(() => openDatabase(options.dir));
     try {
       const { count, last } = this.#row('SELECT count(*) AS count, max(id) AS last FROM deliveries');
       this.#rows = Number(count);
@@ -84,14 +87,17 @@ export class SpoolFile {
   }
 
   remove(ids: readonly number[]): void {
-    this.#transaction(() => {
-      for (const id of ids) this.#rows -= Number(this.#delete.run(id).changes);
-    });
-    if (this.#rows === 0) this.#shrink();
+    this.#reserve.lend(() =>
+      this.#transaction(() => {
+        for (const id of ids) this.#rows -= Number(this.#delete.run(id).changes);
+      }),
+    );
+    this.#shrink();
   }
 
   /** Throws where an append would fail: there is no room, or nothing can be written. */
   probe(): void {
+    this.#shrink();
     this.#mustHaveRoom(PROBE_BYTES);
     this.#transaction(() => this.#db.exec(`PRAGMA user_version = ${FORMAT}`));
   }
@@ -128,16 +134,18 @@ export class SpoolFile {
   }
 
   /**
-   * Room for the rows in the log and, once more, in the table: a log that can't be copied into its table can't be
-   * emptied either, and then nothing could be taken out any more.
+   * Room for the rows in the log and, once more, in the table, where it has no free pages: a log that can't be copied
+   * into its table can't be emptied either, and then nothing could be taken out any more.
    */
   #mustHaveRoom(bytes: number): void {
     if (this.#usedBytes() + bytes > this.#maxBytes) throw new HooklineError('SPOOL_FULL', 'SPOOL_MAX_BYTES');
     const { bavail, bsize } = statfsSync(this.#dir);
-    const log = join(this.#dir, LOG_NAME);
-    const logBytes = existsSync(log) ? statSync(log).size : 0;
-    if (bavail * bsize < 2 * bytes + logBytes + RESERVE_BYTES)
+    const log = statSync(join(this.#dir, LOG_NAME), { throwIfNoEntry: false });
+    const intoTable = Math.max(0, bytes + (log?.size ?? 0) - this.#freePages() * PAGE_BYTES);
+    const needed = bytes + intoTable + (this.#reserve.isTaken ? 0 : RESERVE_BYTES);
+    if (bavail * bsize < needed)
       throw new HooklineError('SPOOL_FULL', `the volume has ${bavail * bsize} bytes left`);
+    if (!this.#reserve.isTaken) this.#reserve.take();
   }
 
   #usedBytes(): number {
@@ -149,11 +157,25 @@ export class SpoolFile {
     return Number(this.#row('PRAGMA freelist_count').freelist_count);
   }
 
-  /** Gives the disk back what an outage took of it. */
+  /** Gives the disk back what an outage took of it; where even that fails, at the next look. */
   #shrink(): void {
-    if (this.#freePages() < SHRINK_PAGES) return;
-    this.#db.exec('PRAGMA incremental_vacuum');
-    this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (this.#rows > 0 || this.#freePages() < SHRINK_PAGES) return;
+    try {
+      this.#reserve.lend(() => this.#vacuum());
+    } catch (error) {
+      if (!hasCode(error, 'SPOOL_FULL')) throw error;
+    }
+  }
+
+  #vacuum(): void {
+    try {
+      for (let left = this.#freePages(); left > 0; left -= VACUUM_PAGES) {
+        this.#db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
+        this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      }
+    } catch (error) {
+      throw sqliteFailure(error, this.#dir);
+    }
   }
 
   #row(sql: string): Record<string, unknown> {

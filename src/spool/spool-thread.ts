@@ -3,7 +3,7 @@
  * together: all appends among them are one transaction, one sync.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { SpoolFile } from './spool-file.ts';
 import type { StoredRow } from './spool-row.ts';
 import {
@@ -26,16 +26,20 @@ const options = workerData as ThreadOptions;
 let file: SpoolFile | null = null;
 /** It outlives the file: a removal that is asked for again after a failure must not meet a younger row. */
 let nextId = 1;
+let isOpened = false;
 let waiting: Request[] = [];
 
-const faultOf = (error: unknown) => {
-  const known = error instanceof HooklineError ? error : new HooklineError('SPOOL_FAILING', String(error));
-  return { code: known.code, detail: known.detail ?? '' };
+/** Once it was open, a file that can't be read or is another's is a disk that fails, for whoever waits for an answer. */
+const faultOf = (error: unknown): NonNullable<Answer['fault']> => {
+  if (!(error instanceof HooklineError)) return { code: 'SPOOL_FAILING', detail: String(error) };
+  const wasOpen = hasCode(error, 'SPOOL_IN_USE', 'SPOOL_INVALID') && isOpened;
+  return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: error.detail ?? '' };
 };
 
 /** The open file; after a failure it is opened anew, from what the disk has. */
 function opened(): SpoolFile {
   file ??= new SpoolFile({ ...options, nextId });
+  isOpened = true;
   return file;
 }
 
@@ -45,7 +49,7 @@ function attempt(ns: readonly number[], work: () => readonly StoredRow[] | undef
     return ns.map((n) => (rows ? { n, rows } : { n }));
   } catch (error) {
     const fault = faultOf(error);
-    if (fault.code !== 'SPOOL_FULL') forget();
+    if (!hasCode(error, 'SPOOL_FULL')) forget();
     return ns.map((n) => ({ n, fault }));
   }
 }

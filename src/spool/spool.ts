@@ -14,7 +14,11 @@ import {
 import { FILE_NAME } from './spool-schema.ts';
 import { type Answer, OPENED, type Report, type Request, type ThreadOptions } from './thread-messages.ts';
 
-type Waiting = { resolve(rows: readonly StoredRow[]): void; reject(error: Error): void };
+type Waiting = {
+  readonly kind: Request['kind'];
+  resolve(rows: readonly StoredRow[]): void;
+  reject(error: Error): void;
+};
 
 /** How often a spool that is full or fails is looked at: without a webhook nobody would notice that it works again. */
 const PROBE_EVERY_MS = 1_000;
@@ -54,7 +58,9 @@ export class Spool {
    */
   static async open(options: ThreadOptions & { onDeath: (error: Error) => void }): Promise<Spool> {
     const spool = new Spool(options);
-    await new Promise((resolve, reject) => spool.#waiting.set(OPENED, { resolve, reject })).catch((error) => {
+    await new Promise((resolve, reject) =>
+      spool.#waiting.set(OPENED, { kind: 'open', resolve, reject }),
+    ).catch((error) => {
       spool.#ended = true;
       void spool.#thread.terminate();
       throw error;
@@ -113,7 +119,9 @@ export class Spool {
     if (this.#ended && !closing) return Promise.reject(new HooklineError('SPOOL_FAILING', 'it is closed'));
     const request = make(++this.#n);
     if (this.#outbox.push(request) === 1) setImmediate(() => this.#post());
-    return new Promise((resolve, reject) => this.#waiting.set(request.n, { resolve, reject }));
+    return new Promise((resolve, reject) =>
+      this.#waiting.set(request.n, { kind: request.kind, resolve, reject }),
+    );
   }
 
   #post(): void {
@@ -130,10 +138,15 @@ export class Spool {
   #settle({ n, rows = [], fault }: Answer): void {
     const waiting = this.#waiting.get(n);
     this.#waiting.delete(n);
-    this.#trouble = fault ? new HooklineError(fault.code, fault.detail) : null;
-    if (!this.#trouble) return waiting?.resolve(rows);
-    this.#probeLater();
-    waiting?.reject(this.#trouble);
+    if (fault) {
+      this.#trouble = new HooklineError(fault.code, fault.detail);
+      this.#probeLater();
+      waiting?.reject(this.#trouble);
+    } else {
+      // That it can be read doesn't say that there is room.
+      if (waiting?.kind !== 'read') this.#trouble = null;
+      waiting?.resolve(rows);
+    }
   }
 
   #probeLater(): void {

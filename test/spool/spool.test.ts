@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Spool } from '../../src/spool/spool.ts';
 import { verified } from '../support/delivery-parts.ts';
+import { until } from '../support/until.ts';
 
 const MIB = 1024 ** 2;
 const ALL = { maxRows: 1_000_000, maxBytes: 1_000 * MIB };
@@ -75,7 +76,7 @@ describe('the spool', () => {
     await using second = disposable(await open());
     expect(await bodies(second)).toEqual(['{"n":1}', '{"n":2}']);
     // No shared memory: a volume over the network may have none.
-    expect(readdirSync(dir).sort()).toEqual(['spool.sqlite', 'spool.sqlite-wal']);
+    expect(readdirSync(dir).sort()).toEqual(['spool.reserve', 'spool.sqlite', 'spool.sqlite-wal']);
   });
 
   it('is full at SPOOL_MAX_BYTES, keeps what it has, and has room again when some is taken out', async () => {
@@ -87,10 +88,35 @@ describe('the spool', () => {
     expect(spool.trouble).toContain('no room');
     expect(spool.state.bytes).toBeLessThanOrEqual(MIB);
     const [oldest] = await spool.read(ALL);
+    expect(spool.trouble).toContain('no room');
     await spool.remove([oldest?.id ?? 0]);
     await spool.append(verified('y'.repeat(600_000)));
     expect(spool.trouble).toBeNull();
     expect(spool.state.rows).toBe(2);
+  });
+
+  it('takes of those that come together as many as there is room for', async () => {
+    await using spool = disposable(await open(MIB));
+    const answers = await Promise.allSettled(
+      Array.from({ length: 16 }, (_, n) => spool.append(verified(String(n).repeat(100_000)))),
+    );
+    const stored = answers.filter(({ status }) => status === 'fulfilled').length;
+    expect(stored).toBeGreaterThan(4);
+    expect(stored).toBeLessThan(11);
+    expect(spool.state.rows).toBe(stored);
+  });
+
+  it('answers a file that was spoilt under it as a disk that fails, until it is well again', async () => {
+    await using spool = disposable(await open());
+    // More than SQLite keeps in memory.
+    await spool.append(verified('x'.repeat(4 * MIB)));
+    for (const file of ['spool.sqlite', 'spool.sqlite-wal'].map((name) => join(dir, name)))
+      writeFileSync(file, 'x'.repeat(statSync(file).size), { flag: 'r+' });
+    await expect(spool.read(ALL)).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    await expect(spool.append(row(2))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    for (const file of readdirSync(dir)) rmSync(join(dir, file));
+    await until('it is well again', () => spool.trouble === null);
+    await spool.append(row(3));
   });
 
   it('gives the disk back when it is empty again', async () => {
@@ -99,7 +125,8 @@ describe('the spool', () => {
     await spool.remove((await spool.read(ALL)).map(({ id }) => id));
     expect(spool.state).toMatchObject({ rows: 0, bytes: 0, oldestAt: null });
     await spool.close();
-    const left = readdirSync(dir).reduce((bytes, file) => bytes + statSync(join(dir, file)).size, 0);
+    const files = readdirSync(dir).filter((file) => file !== 'spool.reserve');
+    const left = files.reduce((bytes, file) => bytes + statSync(join(dir, file)).size, 0);
     expect(left).toBeLessThan(100_000);
   });
 

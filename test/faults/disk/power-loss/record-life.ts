@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
+import { RESERVE_NAME } from '../../../../src/spool/reserve.ts';
 import { type DiskFault, shimEnv } from '../shim/build-shim.ts';
 import { type DiskEvent, readLog } from '../shim/read-log.ts';
 import type { Order, Script } from './recorded.ts';
@@ -48,14 +49,19 @@ export async function recordLife(
   });
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`${JSON.stringify(script)} ended with ${code}`);
-  return { before, events: readLog(log), after: readFolder(root) };
+  const events = readLog(log).filter((event) => !('path' in event && isReserve(event.path)));
+  return { before, events, after: readFolder(root) };
 }
+
+/** Nobody reads it: what a loss of power leaves of it is of no matter. */
+const isReserve = (path: string) => basename(path) === RESERVE_NAME;
 
 /** A folder's content, by path. */
 export function readFolder(root: string): Folder {
   const content = new Map<string, Buffer | 'folder'>();
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
+    if (isReserve(path)) continue;
     content.set(relative(root, path), entry.isDirectory() ? 'folder' : readFileSync(path));
   }
   return content;
