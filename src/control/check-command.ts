@@ -1,7 +1,7 @@
 import { HooklineError } from '../core/errors.ts';
 import { eventNameOf } from '../provider/event-names.ts';
 import type { OperationContext } from './control-parts.ts';
-import { hasBegun } from './subscription-state.ts';
+import { hasBegun, isForgettable } from './subscription-state.ts';
 
 /** The part of a request body that the dialect sets, by command type. */
 const BODIES = {
@@ -13,13 +13,14 @@ const BODIES = {
 
 /**
  * What must hold before a command is carried out, whatever its type.
- * @throws HooklineError COMMAND_EXPIRED, NOT_OWNER, UNKNOWN_EVENT, EXTRA_CONFLICT
+ * @throws HooklineError COMMAND_EXPIRED, PRECONDITION_FAILED, NOT_OWNER, UNKNOWN_EVENT, EXTRA_CONFLICT
  */
 export function checkCommand(context: OperationContext): void {
   const { command, dialect, topic } = context;
   // What has begun is brought to its end: its effect may be at the payment service.
   if (command.expiresAt !== null && command.expiresAt < Date.now() && !hasBegun(context))
     throw new HooklineError('COMMAND_EXPIRED');
+  checkMatch(context);
   const owner = ownerOf(context);
   if (owner !== undefined && owner !== topic) throw new HooklineError('NOT_OWNER', `it belongs to ${owner}`);
   for (const event of command.events ?? []) {
@@ -32,9 +33,18 @@ export function checkCommand(context: OperationContext): void {
   if (taken.length > 0) throw new HooklineError('EXTRA_CONFLICT', taken.join(', '));
 }
 
-/** Nobody owns a ref whose subscription was deleted so long ago that its keys are no longer live. */
-function ownerOf({ command, subscriptions, retiredKeysTtlMs }: OperationContext): string | undefined {
+/** As HTTP's If-Match: whoever decides by what he has seen is not to undo what came since. What is gone is deleted. */
+function checkMatch(context: OperationContext): void {
+  const { command, subscriptions } = context;
+  if (command.ifMatch === null || hasBegun(context)) return;
   const record = subscriptions.get(command.ref);
-  const isForgotten = record?.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < Date.now();
-  return isForgotten ? undefined : record?.owner;
+  if (!record && command.type === 'subscription.delete') return;
+  if (record?.commandId !== command.ifMatch)
+    throw new HooklineError('PRECONDITION_FAILED', record?.commandId ?? 'it is forgotten');
+}
+
+/** Nobody owns a ref whose subscription was deleted so long ago that its keys are no longer live. */
+function ownerOf(context: OperationContext): string | undefined {
+  const record = context.subscriptions.get(context.command.ref);
+  return record && isForgettable(context, record) ? undefined : record?.owner;
 }

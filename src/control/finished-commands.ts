@@ -19,6 +19,8 @@ export async function followFinishedCommands(
     readonly kafka: KafkaClient;
     readonly topic: string;
     readonly newGroupId: () => string;
+    /** Told of each record that tells of drift: it is no command's. */
+    readonly onDrift: (fields: Readonly<Record<string, unknown>>) => void;
   },
 ): Promise<FinishedCommands> {
   const { kafka, topic, newGroupId, read, onUnreadable, onAwaited } = parts;
@@ -27,6 +29,7 @@ export async function followFinishedCommands(
   const onRecord = takeRecords({
     ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
     onRecord(commandId, result) {
+      if (result?.status === 'DRIFT') return parts.onDrift(result);
       if (result === null || places.has(commandId)) return;
       places.set(commandId, placeOf(result));
       const [oldest] = places.keys();

@@ -3,6 +3,7 @@ import { newId } from '../crypto/new-id.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import { readSubscriptionTable, type SubscriptionTable } from '../subscriptions/state-topic.ts';
 import { type FinishedCommands, followFinishedCommands } from './finished-commands.ts';
+import { ToldDrift } from './reconciler/told-drift.ts';
 
 type Source = { readonly topic: string; readonly read: RecordReader };
 
@@ -10,6 +11,7 @@ type Source = { readonly topic: string; readonly read: RecordReader };
 export type FollowedState = {
   readonly subscriptions: SubscriptionTable;
   readonly finished: FinishedCommands;
+  readonly told: ToldDrift;
   stop(): Promise<void>;
 };
 
@@ -21,17 +23,20 @@ export async function followState(parts: {
   readonly onAwaited: (error: unknown, at: string) => void;
 }): Promise<FollowedState> {
   const { kafka, onUnreadable, onAwaited } = parts;
+  const told = new ToldDrift();
+  const onDrift = (fields: Readonly<Record<string, unknown>>) => told.take(fields);
   const newGroupId = () => `hookline-control-${newId()}`;
   const [subscriptions, finished] = await Promise.all([
     readSubscriptionTable({
       ...{ kafka, onUnreadable, onAwaited, newGroupId, onChange: () => {} },
       ...parts.subscriptions,
     }),
-    followFinishedCommands({ ...{ kafka, onUnreadable, onAwaited, newGroupId }, ...parts.results }),
+    followFinishedCommands({ ...{ kafka, onUnreadable, onAwaited, newGroupId, onDrift }, ...parts.results }),
   ]);
   return {
     subscriptions,
     finished,
+    told,
     async stop() {
       await Promise.all([subscriptions.stop(), finished.stop()]);
     },

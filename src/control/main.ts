@@ -25,9 +25,11 @@ import { createStartGate } from '../runtime/start-gate.ts';
 import { readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { readDirSecrets } from '../subscriptions/secrets-dir.ts';
 import { loadControlConfig } from './config.ts';
+import type { ControlParts } from './control-parts.ts';
 import { createControlRecords } from './control-records.ts';
 import { followState } from './follow-state.ts';
 import { observeControl } from './observe-control.ts';
+import { openReconciler } from './reconciler/open-reconciler.ts';
 import { runCommand } from './run-command.ts';
 
 /** Bytes of records that may wait for the brokers: results and state are small. */
@@ -105,7 +107,7 @@ await runProcess({
     const { secretsDir, retiredKeysTtlMs } = config.subscriptions;
     const { dialect } = config.provider;
     const { publicUrl, commandDeadlineMs, groupId } = config.control;
-    const control = {
+    const control: ControlParts = {
       ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
       subscriptions: state.subscriptions,
       finished: state.finished,
@@ -133,6 +135,13 @@ await runProcess({
         onError: observe.failed,
         onRefused: observe.refused,
         onFatal: parts.fail,
+      }),
+    );
+    parts.add(
+      'reconciler',
+      openReconciler({
+        ...{ control, settings: config.control, commandTopics: config.commandTopics, publisher, observe },
+        ...{ kafka: kafka.client, stateTopic: named(OWN_TOPICS.subscriptions), told: state.told },
       }),
     );
     const lagParts = { kafka: kafka.client, groupId, topics: config.commandTopics };

@@ -3,6 +3,7 @@ import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';
+import { DRIFT_KINDS, type Drift } from './reconciler/find-drift.ts';
 
 /** After it the consumer is taken for dead: its sessions and fetches are much shorter. */
 const MOST_SILENCE_MS = 120_000;
@@ -21,6 +22,24 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         'command finished',
       );
     },
+    drift({ ref, subscriptionId, errorCode, message }: CommandResult) {
+      const about = { ref, subscriptionId, errorCode, detail: message };
+      if (errorCode === null) logger.info(about, 'drift has ended');
+      else logger.warn(about, 'drift found');
+    },
+    compared(drifts: readonly Drift[]) {
+      metrics.reconciled.setToCurrentTime();
+      for (const kind of DRIFT_KINDS)
+        metrics.drift.set({ kind }, drifts.filter((drift) => drift.kind === kind).length);
+    },
+    comparedElsewhere() {
+      metrics.reconciled.reset();
+      metrics.drift.reset();
+    },
+    notCompared: (err: unknown) =>
+      logger.warn({ err }, 'the payment service could not be compared with the state'),
+    notRepaired: (err: unknown, ref: string) =>
+      logger.warn({ err, ref }, 'the command that would repair the subscription could not be sent'),
     parked: () => metrics.deadLetters.inc({ stage: 'COMMAND' }),
     failed(err: unknown, { topic, partition, offset }: IncomingRecord) {
       logger.error(

@@ -16,6 +16,7 @@ const KNOWN = new Set([
   'issuedAt',
   'expiresAt',
   'dryRun',
+  'ifMatch',
 ]);
 /** Levels of `extra`. It is written as JSON again, which overflows the stack where it is nested by the thousands. */
 const MOST_DEPTH = 64;
@@ -54,6 +55,7 @@ export function parseCommand(fields: Fields): Command {
       'expiresAt must be ISO 8601 with an offset, or epoch milliseconds',
     ),
     dryRun: check(asFlag(fields.dryRun), 'dryRun must be true or false'),
+    ifMatch: check(asText(fields.ifMatch), 'ifMatch must be a text: the commandId of the last change'),
     unknownFields: Object.keys(fields).filter((name) => !KNOWN.has(name)),
   };
   check(asTime(fields.issuedAt), 'issuedAt must be ISO 8601 with an offset, or epoch milliseconds');

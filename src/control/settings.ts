@@ -1,4 +1,4 @@
-import { list, milliseconds, path, text, url } from '../core/env-settings.ts';
+import { list, milliseconds, oneOf, path, text, url } from '../core/env-settings.ts';
 
 export const controlSettings = {
   publicUrl: url('PUBLIC_URL', {
@@ -17,6 +17,18 @@ export const controlSettings = {
     about: 'longest time that a command waits for the payment service before it has FAILED',
     fallback: '600000',
     min: 1,
+  }),
+  reconcile: oneOf('RECONCILE', {
+    about:
+      'what is done where the payment service has something else than the state says: off, report, or repair too; foreign subscriptions are never touched',
+    fallback: 'report',
+    values: ['off', 'report', 'repair'],
+  }),
+  reconcileIntervalMs: milliseconds('RECONCILE_INTERVAL_MS', {
+    about:
+      'how often the two are compared, and deleted subscriptions forgotten whose keys are no longer live',
+    fallback: '300000',
+    min: 100,
   }),
   groupId: text('CONTROL_GROUP_ID', {
     about: 'consumer group that control processes share',

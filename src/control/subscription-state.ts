@@ -24,6 +24,14 @@ export async function storeState(context: OperationContext, state: State): Promi
   await records.storeSubscription(command.ref, record, signal);
 }
 
+/** A subscription that was deleted so long ago that its keys are no longer live: nothing of it is needed. */
+export function isForgettable(
+  { retiredKeysTtlMs }: Pick<ControlParts, 'retiredKeysTtlMs'>,
+  record: SubscriptionRecord,
+): boolean {
+  return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < Date.now();
+}
+
 /** Whether this very command was taken up before: a crash came between, and the state bears its id. */
 export function hasBegun({ command, subscriptions }: OperationContext): boolean {
   return subscriptions.get(command.ref)?.commandId === command.commandId;

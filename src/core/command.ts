@@ -22,6 +22,8 @@ export type Command = {
   /** Milliseconds since 1970. */
   readonly expiresAt: number | null;
   readonly dryRun: boolean;
+  /** The id of the command that changed the ref last; where another one has since, this one is not carried out. */
+  readonly ifMatch: string | null;
   /** Fields that nobody knows: passed over, and said in the result. */
   readonly unknownFields: readonly string[];
 };
@@ -29,7 +31,8 @@ export type Command = {
 /** Where a command stands in Kafka: the same place again is the same command, not a duplicate. */
 export type CommandPlace = { readonly topic: string; readonly partition: number; readonly offset: number };
 
-export const RESULT_STATUSES = ['SUCCEEDED', 'REJECTED', 'FAILED', 'EXPIRED', 'DUPLICATE'] as const;
+/** DRIFT is no command's: the reconciler tells by it that the payment service has something else than the state says. */
+export const RESULT_STATUSES = ['SUCCEEDED', 'REJECTED', 'FAILED', 'EXPIRED', 'DUPLICATE', 'DRIFT'] as const;
 export type ResultStatus = (typeof RESULT_STATUSES)[number];
 
 /** The one terminal answer to a command (schemas/commands/command-result.avsc). */

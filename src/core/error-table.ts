@@ -108,6 +108,12 @@ export const ERRORS = {
     result: 'REJECTED',
     text: 'the ref belongs to the command topic that created it',
   },
+  PRECONDITION_FAILED: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'another command than ifMatch names has changed the ref since',
+  },
   UNKNOWN_REF: {
     status: null,
     retryable: false,
@@ -186,6 +192,31 @@ export const ERRORS = {
     retryable: false,
     result: 'FAILED',
     text: "the payment service's answer does not have the dialect's shape",
+  },
+  // The reconciler: what the payment service has is not what the state says
+  SUBSCRIPTION_MISSING: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service no longer lists the subscription',
+  },
+  SUBSCRIPTION_CHANGED: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service has the subscription with another address or other events',
+  },
+  SUBSCRIPTION_DISABLED: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service lists the subscription as not active',
+  },
+  SUBSCRIPTION_FOREIGN: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service has a subscription that Hookline did not create: adopt it, or leave it',
   },
   // The way to the brokers
   KAFKA_UNAVAILABLE: { status: null, retryable: true, text: 'the brokers can not be reached' },

@@ -20,6 +20,8 @@ export type Dialect = {
     readonly id: Pointer;
     readonly url: Pointer;
     readonly events: Pointer;
+    /** Where an item says by false that nothing is delivered; where it says nothing it is active. */
+    readonly active: Pointer;
   };
   readonly replay: { readonly body: Template };
   /** Our name of an event, and the service's. */
@@ -32,7 +34,7 @@ const DEFAULTS = {
     response: { id: '/id', signingSecret: '/signingSecret' },
   },
   update: { body: { url: '{url}', events: '{events}' } },
-  list: { items: '', id: '/id', url: '/url', events: '/events' },
+  list: { items: '', id: '/id', url: '/url', events: '/events', active: '/active' },
   replay: { body: { executionId: '{executionId}' } },
   eventNames: {
     'payment-status': 'payment_status',
@@ -120,6 +122,7 @@ function build(raw: Raw, faults: string[]): Dialect {
       id: pointer('list.id', raw.list.id),
       url: pointer('list.url', raw.list.url),
       events: pointer('list.events', raw.list.events),
+      active: pointer('list.active', raw.list.active),
     },
     replay: { body: template('replay', raw.replay.body) },
     eventNames: raw.eventNames,

@@ -8,6 +8,7 @@ export type ListedItem = {
   readonly id: string;
   readonly url: string | null;
   readonly events: readonly string[] | null;
+  readonly isActive: boolean;
 };
 
 /** What the service makes of a create request; the secret may come another way than its answer. */
@@ -75,6 +76,7 @@ function readItems({ body }: Outcome, { list }: Dialect): readonly ListedItem[] 
       id,
       url: typeof url === 'string' ? url : null,
       events: Array.isArray(events) ? events.filter((event) => typeof event === 'string') : null,
+      isActive: resolvePointer(item, list.active) !== false,
     });
   }
   return read;

@@ -160,6 +160,17 @@ export function createMetrics() {
       labelNames: ['state'] as const,
       registers,
     }),
+    drift: new Gauge({
+      name: 'hookline_subscription_drift',
+      help: 'Subscriptions that the payment service has otherwise than the state says, by kind, at the last look',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
+    reconciled: new Gauge({
+      name: 'hookline_reconciled_timestamp_seconds',
+      help: 'When this process last compared the two, in seconds since 1970; 0 where another one does',
+      registers,
+    }),
     ready: new Gauge({
       name: 'hookline_ready',
       help: '1 while /readyz says yes, else 0',

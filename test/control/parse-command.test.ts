@@ -24,7 +24,7 @@ describe('a command', () => {
     expect(parseCommand(base)).toEqual({
       ...base,
       ...{ events: null, executionIds: null, extra: {}, issuedBy: null, expiresAt: null },
-      ...{ dryRun: false, unknownFields: [] },
+      ...{ dryRun: false, ifMatch: null, unknownFields: [] },
     });
     const absent = { events: null, executionIds: null, extra: null, issuedBy: null, expiresAt: null };
     expect(parseCommand({ ...base, ...absent, dryRun: null, issuedAt: null })).toEqual(parseCommand(base));
@@ -34,7 +34,7 @@ describe('a command', () => {
     const fields = {
       ...{ commandId: '0b9f', type: 'webhook.replay', ref: 'a', executionIds: ['x', 'y'], events: [] },
       ...{ extra: { n: [1] }, issuedBy: 'ledger', issuedAt: 5, expiresAt: '2026-11-21T08:00:00+01:00' },
-      dryRun: true,
+      ...{ dryRun: true, ifMatch: 'c-0' },
     };
     const { issuedAt, ...kept } = fields;
     expect(parseCommand(fields)).toEqual({

@@ -38,7 +38,7 @@ describe('the dialect', () => {
     ['{"create":{"response":[]}}', ['create.response must be an object']],
     ['{"create":{"response":{"id":"id"}}}', ['create.response.id must be a JSON pointer']],
     ['{"list":{"items":null}}', ['list.items must be a JSON pointer']],
-    ['{"list":{"active":"/x"}}', ['list.active is unknown']],
+    ['{"list":{"actve":"/x"}}', ['list.actve is unknown']],
     ['{"update":{"body":"{url}"}}', ['update.body must be an object']],
     ['{"update":{"body":{"a":["{secret}"]}}}', ['update.body asks for {secret}: known are url, events']],
     ['{"eventNames":{"payment-status":""}}', ['eventNames.payment-status must be a non-empty string']],

@@ -35,7 +35,8 @@ describe('the operations of the payment service', () => {
     const { id = '' } = created ?? {};
     const update = { ...values, events: ['accounts-entries'] };
     expect(await desk.api.update(id, update, {})).toMatchObject({ judgement: 'done' });
-    expect((await desk.api.list()).items).toEqual([{ id, url: values.url, events: ['accounts-entries'] }]);
+    const listed = { id, url: values.url, events: ['accounts-entries'], isActive: true };
+    expect((await desk.api.list()).items).toEqual([listed]);
     expect(await desk.api.replay({ executionId: 'none' }, {})).toMatchObject({ judgement: 'gone' });
     expect(await desk.api.remove(id)).toMatchObject({ judgement: 'done' });
     expect(await desk.api.remove(id)).toMatchObject({ judgement: 'gone' });
@@ -59,16 +60,18 @@ describe('the operations of the payment service', () => {
   });
 
   it('read a list where the dialect says, and what it does not show is null', async () => {
-    const dialect = parseDialect('{"list":{"items":"/data","id":"/key","url":"/hook/url"}}');
+    const dialect = parseDialect(
+      '{"list":{"items":"/data","id":"/key","url":"/hook/url","active":"/hook/on"}}',
+    );
     const body = {
       data: [
-        { key: 'a', hook: { url: 5 }, events: ['x', 7] },
-        { key: 'b', events: 'x' },
+        { key: 'a', hook: { url: 5, on: false }, events: ['x', 7] },
+        { key: 'b', hook: { on: 'no' }, events: 'x' },
       ],
     };
     expect((await answering(body, dialect).api.list()).items).toEqual([
-      { id: 'a', url: null, events: ['x'] },
-      { id: 'b', url: null, events: null },
+      { id: 'a', url: null, events: ['x'], isActive: false },
+      { id: 'b', url: null, events: null, isActive: true },
     ]);
   });
 

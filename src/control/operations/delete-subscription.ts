@@ -1,5 +1,5 @@
 import type { OperationContext, Settled } from '../control-parts.ts';
-import { beforeIntent, noteBegin, storeState } from '../subscription-state.ts';
+import { beforeIntent, isForgettable, noteBegin, storeState } from '../subscription-state.ts';
 import { clearAddress } from './clear-address.ts';
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
@@ -8,8 +8,12 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   const before = subscriptions.get(command.ref);
   if (!before) return { message: 'nothing to delete: the ref has no subscription' };
   const { subscriptionId } = before;
-  if (before.state === 'RETIRED')
-    return { message: 'nothing to delete: it was deleted before', subscriptionId };
+  if (before.state === 'RETIRED') {
+    if (!isForgettable(context, before) || command.dryRun)
+      return { message: 'nothing to delete: it was deleted before', subscriptionId };
+    await records.storeSubscription(command.ref, null, signal);
+    return { message: 'forgotten: it was deleted before, and its keys are no longer live', subscriptionId };
+  }
   if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId };
   await noteBegin(context, before);
   if (before.state === 'REQUESTED' || subscriptionId === null) {

@@ -1,0 +1,65 @@
+import { HooklineError } from '../../core/errors.ts';
+import { newId } from '../../crypto/new-id.ts';
+import { holdAlone } from '../../kafka/hold-alone.ts';
+import type { KafkaClient } from '../../kafka/kafkajs-client.ts';
+import type { Publisher } from '../../kafka/publisher.ts';
+import { createProviderApi } from '../../provider/provider-api.ts';
+import type { ControlParts } from '../control-parts.ts';
+import type { observeControl } from '../observe-control.ts';
+import type { ReconcileParts } from './reconcile.ts';
+import type { OwnCommand } from './repair-commands.ts';
+import { type Reconciler, startReconciler } from './start-reconciler.ts';
+import type { ToldDrift } from './told-drift.ts';
+
+const PUBLISH_DEADLINE_MS = 15_000;
+/** Longer than a request to the payment service and the writes after it usually take. */
+const CONFIRM_AFTER_MS = 2_000;
+
+/** The reconciler of this process: it rests where another one of the group compares. */
+export function openReconciler(parts: {
+  readonly control: ControlParts;
+  readonly settings: {
+    readonly reconcile: ReconcileParts['mode'];
+    readonly reconcileIntervalMs: number;
+    readonly groupId: string;
+  };
+  readonly commandTopics: readonly string[];
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly kafka: KafkaClient;
+  readonly stateTopic: string;
+  readonly told: ToldDrift;
+  readonly observe: Pick<
+    ReturnType<typeof observeControl>,
+    'drift' | 'compared' | 'comparedElsewhere' | 'notCompared' | 'notRepaired'
+  >;
+}): Reconciler {
+  const { control, settings, publisher, kafka, stateTopic: topic, observe } = parts;
+  const groupId = `${settings.groupId}-reconciler`;
+  return startReconciler({
+    ...control,
+    told: parts.told,
+    newId,
+    mode: settings.reconcile,
+    intervalMs: settings.reconcileIntervalMs,
+    confirmAfterMs: Math.min(CONFIRM_AFTER_MS, settings.reconcileIntervalMs),
+    api: createProviderApi(control.call, control.dialect),
+    hold: () => holdAlone({ kafka, groupId, topic }),
+    async send(owner, command) {
+      if (!parts.commandTopics.includes(owner))
+        throw new HooklineError('NOT_OWNER', `${owner}, which this control does not read`);
+      await publisher.publish(toRecord(owner, command), PUBLISH_DEADLINE_MS);
+    },
+    onDrift: observe.drift,
+    onLook: observe.compared,
+    onUnsent: observe.notRepaired,
+    onElsewhere: observe.comparedElsewhere,
+    onFailure: observe.notCompared,
+  });
+}
+
+const toRecord = (topic: string, command: OwnCommand) => ({
+  topic,
+  key: Buffer.from(command.ref),
+  value: Buffer.from(JSON.stringify(command)),
+  headers: new Map<Buffer, Buffer>(),
+});

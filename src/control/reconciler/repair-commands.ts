@@ -1,0 +1,36 @@
+import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { RECONCILER } from './drift-result.ts';
+import type { Drift } from './find-drift.ts';
+
+/** A command as control itself sends it. */
+export type OwnCommand = {
+  readonly commandId: string;
+  readonly type: 'subscription.create' | 'subscription.update' | 'subscription.delete';
+  readonly ref: string;
+  readonly events?: readonly string[];
+  readonly issuedBy: string;
+  readonly ifMatch: string;
+};
+
+/**
+ * The commands that make the payment service have what the state says. They take the way of a team's commands, behind
+ * those that are there already, and bear what the state was when the drift was seen: what a team has asked for in the
+ * meantime is not undone. A foreign subscription has none.
+ */
+export function repairCommands({ kind, record }: Drift, newId: () => string): OwnCommand[] {
+  if (!record?.commandId) return [];
+  const { ref, events } = record;
+  const common = { ref, issuedBy: RECONCILER };
+  const ifMatch = record.commandId;
+  // Without events of its own an update tells again what should be there.
+  if (kind !== 'missing') return [{ commandId: newId(), type: 'subscription.update', ...common, ifMatch }];
+  const deletion: OwnCommand = { commandId: newId(), type: 'subscription.delete', ...common, ifMatch };
+  const creation = { commandId: newId(), type: 'subscription.create', ...common } as const;
+  return [deletion, { ...creation, ...(events.length > 0 && { events }), ifMatch: deletion.commandId }];
+}
+
+/** The command that forgets a subscription which was deleted, once its keys are no longer live. */
+export function forgetCommand({ ref, commandId }: SubscriptionRecord, newId: () => string): OwnCommand[] {
+  if (commandId === null) return [];
+  return [{ commandId: newId(), type: 'subscription.delete', ref, issuedBy: RECONCILER, ifMatch: commandId }];
+}

@@ -1,0 +1,307 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type ReconcileParts, reconcile, type Tries } from '../../../src/control/reconciler/reconcile.ts';
+import { ToldDrift } from '../../../src/control/reconciler/told-drift.ts';
+import type { CommandResult } from '../../../src/core/command.ts';
+import { HooklineError } from '../../../src/core/errors.ts';
+import { type ControlDesk, create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
+
+const HOUR = 3_600_000;
+
+/** The reconciler beside a desk: what it sends is carried out at once, as by the control that reads the topic. */
+function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report') {
+  const told = new ToldDrift();
+  const tries: Tries = new Map();
+  const drifts: CommandResult[] = [];
+  const gauges: string[][] = [];
+  const unsent: string[] = [];
+  const sent: { topic: string; type: string; status: string | undefined }[] = [];
+  const parts: ReconcileParts = {
+    ...desk.parts,
+    ...{ mode, told, api: desk.provider.api, newId: randomUUID, confirmAfterMs: 1 },
+    async send(topic, command) {
+      await desk.take(desk.recordOf(command, topic));
+      sent.push({ topic, type: command.type, status: desk.results.at(-1)?.status });
+    },
+    onDrift(result) {
+      told.take({ ...result });
+      drifts.push(result);
+    },
+    onUnsent: (_, ref) => unsent.push(ref),
+    onLook: (found) => gauges.push(found.map(({ kind }) => kind).sort()),
+  };
+  return {
+    ...{ told, drifts, gauges, sent, unsent, parts },
+    look: () => reconcile(parts, tries, desk.stopping.signal),
+    codes: () => drifts.map(({ errorCode, ref }) => [errorCode, ref]),
+  };
+}
+
+const seedAgain = (desk: ControlDesk, id: string, more: object) =>
+  desk.sandbox.call('POST', '/_sandbox/subscriptions', {
+    json: { id, url: `${PUBLIC_URL}/webhooks/a`, events: ['payment_status'], ...more },
+  });
+
+async function deskWithOne(options = {}) {
+  const desk = await openControlDesk(options);
+  const { subscriptionId } = await desk.run(create('a'));
+  return { desk, id: String(subscriptionId), [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() };
+}
+
+describe('drift', () => {
+  it('is none where the payment service has what the state says, in whichever spelling', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk);
+    await the.look();
+    expect([the.drifts, the.gauges]).toEqual([[], [[]]]);
+  });
+
+  it.each([
+    [
+      'missing',
+      'SUBSCRIPTION_MISSING',
+      async (desk: ControlDesk, id: string) => desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`),
+      'no longer lists',
+    ],
+    [
+      'changed',
+      'SUBSCRIPTION_CHANGED',
+      (desk: ControlDesk, id: string) => seedAgain(desk, id, { events: ['collection-status'] }),
+      'its events are collection-status instead of payment-status',
+    ],
+    [
+      'changed',
+      'SUBSCRIPTION_CHANGED',
+      (desk: ControlDesk, id: string) => seedAgain(desk, id, { url: 'http://127.0.0.1:9/x' }),
+      'its address is http://127.0.0.1:9/x instead of',
+    ],
+  ] as const)('is %s: %s, told once, and told when it has ended', async (kind, code, change, words) => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk);
+    await change(one.desk, one.id);
+    for (let n = 0; n < 3; n++) await the.look();
+    expect(the.drifts).toMatchObject([
+      { status: 'DRIFT', type: 'reconcile', errorCode: code, ref: 'a', subscriptionId: one.id },
+    ]);
+    expect(the.drifts[0]?.message).toContain(words);
+    expect(the.gauges.at(-1)).toEqual([kind]);
+    await seedAgain(one.desk, one.id, {});
+    await the.look();
+    await the.look();
+    expect(the.codes()).toEqual([
+      [code, 'a'],
+      [null, 'a'],
+    ]);
+    expect(the.gauges.at(-1)).toEqual([]);
+  });
+
+  it('that changes again is told again', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk);
+    for (const events of [['collection-status'], ['accounts-entries']]) {
+      await seedAgain(one.desk, one.id, { events });
+      await the.look();
+    }
+    expect(the.drifts.map(({ message }) => message)).toEqual([
+      expect.stringContaining('collection-status instead'),
+      expect.stringContaining('accounts-entries instead'),
+    ]);
+  });
+
+  it('is told once by however many processes: what the topic holds of it is known', async () => {
+    await using one = await deskWithOne();
+    const [first, second] = [reconcilerOf(one.desk), reconcilerOf(one.desk)];
+    await seedAgain(one.desk, one.id, { events: ['collection-status'] });
+    await first.look();
+    for (const result of one.desk.results.filter(({ status }) => status === 'DRIFT'))
+      second.told.take({ ...result });
+    await second.look();
+    expect([first.drifts.length, second.drifts.length]).toEqual([1, 0]);
+  });
+
+  it('is told in a record that fits, however long what the list says', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk);
+    await one.desk.seed({ url: `https://x.example/${'y'.repeat(100_000)}` });
+    await the.look();
+    await the.look();
+    expect(the.drifts.map(({ message }) => message?.length)).toEqual([expect.closeTo(600, -2)]);
+  });
+
+  it('is disabled where the list says so', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk);
+    await one.desk.sandbox.fail({
+      operation: 'list',
+      kind: 'alter',
+      set: { '/0/active': false },
+      times: null,
+    });
+    await the.look();
+    expect(the.codes()).toEqual([['SUBSCRIPTION_DISABLED', 'a']]);
+  });
+
+  it('is not what one look alone has seen: a command may have been under way', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk);
+    await one.desk.sandbox.fail({
+      operation: 'list',
+      kind: 'alter',
+      set: { '/0/id': randomUUID() },
+      times: 1,
+    });
+    await the.look();
+    expect([the.drifts, the.gauges]).toEqual([[], [[]]]);
+  });
+
+  it('is not known where the list can not be had: nothing is told and nothing ends', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk, 'repair');
+    await one.desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    await the.look();
+    const told = the.drifts.length;
+    for (const fault of [{ kind: 'status', code: 503 }, { kind: 'html-200' }, { kind: 'malformed-json' }]) {
+      await one.desk.sandbox.fail({ operation: 'list', times: 1, ...fault });
+      await expect(the.look()).rejects.toMatchObject({ code: expect.stringContaining('PROVIDER_') });
+    }
+    expect(the.drifts).toHaveLength(told);
+  });
+});
+
+describe('under RECONCILE=repair', () => {
+  it('what is missing is created anew, and its old keys stay for deliveries under way', async () => {
+    await using one = await deskWithOne();
+    const { desk } = one;
+    const the = reconcilerOf(desk, 'repair');
+    const before = desk.secretsOf('a');
+    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    await the.look();
+    await the.look();
+    expect(the.sent).toMatchObject([
+      { type: 'subscription.delete', status: 'SUCCEEDED' },
+      { type: 'subscription.create', status: 'SUCCEEDED' },
+    ]);
+    const [made, ...more] = await desk.subscriptions();
+    expect([more, made?.events, made?.url]).toEqual([[], ['payment-status'], `${PUBLIC_URL}/webhooks/a`]);
+    expect(desk.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: made?.id });
+    expect(desk.secretsOf('a')?.previous).toMatchObject([{ signingSecret: before?.signingSecret }]);
+    expect(the.codes()).toEqual([
+      ['SUBSCRIPTION_MISSING', 'a'],
+      [null, 'a'],
+    ]);
+  });
+
+  it('what was changed is told again what it should be; what is foreign is not touched', async () => {
+    await using one = await deskWithOne();
+    const { desk } = one;
+    const foreign = await desk.seed();
+    const the = reconcilerOf(desk, 'repair');
+    await seedAgain(desk, one.id, { url: 'http://127.0.0.1:9/x', events: ['collection-status'] });
+    await the.look();
+    await the.look();
+    expect(the.sent.map(({ type }) => type)).toEqual(['subscription.update']);
+    expect(await desk.subscriptions()).toMatchObject([
+      { id: one.id, url: `${PUBLIC_URL}/webhooks/a`, events: ['payment-status'] },
+      { id: foreign.id, url: foreign.url },
+    ]);
+    expect(the.codes()).toEqual([
+      ['SUBSCRIPTION_CHANGED', 'a'],
+      ['SUBSCRIPTION_FOREIGN', null],
+      [null, 'a'],
+    ]);
+  });
+
+  it('is not what a team has asked for in the meantime undone', async () => {
+    await using one = await deskWithOne();
+    const { desk } = one;
+    const the = reconcilerOf(desk, 'repair');
+    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    const send = the.parts.send;
+    const commands: [string, Parameters<typeof send>[1]][] = [];
+    await reconcile(
+      { ...the.parts, send: async (...sent) => void commands.push(sent) },
+      new Map(),
+      desk.stopping.signal,
+    );
+    await desk.run({ type: 'subscription.delete', ref: 'a' });
+    for (const [topic, command] of commands) await send(topic, command);
+    expect(the.sent.map(({ status }) => status)).toEqual(['REJECTED', 'REJECTED']);
+    expect(desk.results.at(-1)).toMatchObject({ errorCode: 'PRECONDITION_FAILED' });
+    expect(await desk.subscriptions()).toEqual([]);
+  });
+
+  it('what can not be sent for one ref holds up no other', async () => {
+    await using one = await deskWithOne();
+    const { desk } = one;
+    const { subscriptionId } = await desk.run(create('b'));
+    const the = reconcilerOf(desk, 'repair');
+    const { send } = the.parts;
+    for (const id of [one.id, subscriptionId]) {
+      await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+    }
+    const only: typeof send = async (topic, command) => {
+      if (command.ref === 'a') throw new HooklineError('NOT_OWNER');
+      await send(topic, command);
+    };
+    await reconcile({ ...the.parts, send: only }, new Map(), desk.stopping.signal);
+    expect([the.unsent, the.sent.map(({ type }) => type)]).toEqual([
+      ['a'],
+      ['subscription.delete', 'subscription.create'],
+    ]);
+  });
+
+  it('what the payment service undoes each time is repaired at the 1st, 2nd, 4th, 8th look', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk, 'repair');
+    await one.desk.sandbox.fail({ operation: 'list', kind: 'alter', set: { '/0/events': [] }, times: null });
+    for (let n = 0; n < 9; n++) await the.look();
+    expect(the.sent).toHaveLength(4);
+    expect(the.drifts).toHaveLength(1);
+  });
+});
+
+describe('a deleted subscription', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it.each(['off', 'report', 'repair'] as const)(
+    'is forgotten when its keys are no longer live (%s)',
+    async (mode) => {
+      await using one = await deskWithOne({ retiredKeysTtlMs: HOUR });
+      const { desk } = one;
+      const the = reconcilerOf(desk, mode);
+      await desk.run({ type: 'subscription.delete', ref: 'a' });
+      await the.look();
+      expect(desk.state.get('a')).toMatchObject({ state: 'RETIRED' });
+      vi.setSystemTime(Date.now() + HOUR + 1);
+      await the.look();
+      expect(the.sent).toMatchObject([{ type: 'subscription.delete', status: 'SUCCEEDED' }]);
+      expect(desk.state.has('a')).toBe(false);
+      expect(desk.written.at(-1)).toBeNull();
+      await the.look();
+      expect(the.sent).toHaveLength(1);
+    },
+  );
+
+  it('is not forgotten where the ref was taken into use again meanwhile', async () => {
+    await using one = await deskWithOne({ retiredKeysTtlMs: HOUR });
+    const { desk } = one;
+    const the = reconcilerOf(desk, 'off');
+    await desk.run({ type: 'subscription.delete', ref: 'a' });
+    vi.setSystemTime(Date.now() + HOUR + 1);
+    const commands: Parameters<typeof the.parts.send>[] = [];
+    await reconcile(
+      { ...the.parts, send: async (...sent) => void commands.push(sent) },
+      new Map(),
+      desk.stopping.signal,
+    );
+    await desk.run(create('a'));
+    for (const sent of commands) await the.parts.send(...sent);
+    expect(the.sent).toMatchObject([{ status: 'REJECTED' }]);
+    expect(desk.state.get('a')).toMatchObject({ state: 'ACTIVE' });
+  });
+});
