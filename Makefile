@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 
 help: ## Lists the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Reinstalled only when the lock file changed, so that the second call of a verb costs nothing.
 node_modules/.hookline-installed: package-lock.json
@@ -19,10 +19,16 @@ demo: setup ## Everything once, on a real Kafka: set up, run, shown, cleaned up
 test: setup ## All tests, on a real Kafka and a real schema registry
 	@npm run -s test -- $(ARGS)
 
+test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built by Go where they are not on the PATH
+	@npm run -s test-deploy -- $(ARGS)
+
 faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (25 min)
 	@npm run -s faults -- $(ARGS)
 
-disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
+disk-test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built by Go where they are not on the PATH
+	@npm run -s test-deploy -- $(ARGS)
+
+faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
 	@npm run -s disk-faults -- $(ARGS)
 
 bench: setup ## CPU per event, throughput and latency beside a naive receiver and bare Fastify (wrk; 10 min)

@@ -7,6 +7,9 @@ const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test
 /** Tests on disks that fail: they need a C compiler and the right to mount. `make disk-faults` runs them. */
 const NEEDS_COMPILER = 'test/faults/disk/**/*.test.ts';
 
+/** Tests of deploy/ by Helm and Prometheus' promtool: `make test-deploy` runs them. */
+const NEEDS_TOOLS = 'test/deploy/**/*.tools.test.ts';
+
 /** The file that takes longest begins first: else it would run alone at the end, with a core idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -27,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...NEEDS_STACK, NEEDS_COMPILER],
+          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS],
           deps,
           testTimeout: 20_000,
         },
@@ -41,6 +44,15 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'deploy',
+          include: [NEEDS_TOOLS],
+          globalSetup: ['test/support/tools/global-tools.ts'],
+          deps,
+          testTimeout: 60_000,
         },
       },
       {

@@ -10,6 +10,11 @@ const MOST_SILENCE_MS = 120_000;
 
 /** What happens in control, as metrics and log lines: one wide line per command. */
 export function observeControl({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
+  // From the start, so that the first one is an increase: an alert sees no other.
+  for (const type of [...COMMAND_TYPES, 'unknown']) metrics.commands.inc({ type, status: 'FAILED' }, 0);
+  for (const outcome of ['refused', 'unauthorised', 'gone'])
+    metrics.providerRequests.inc({ operation: 'POST oauth/token', outcome }, 0);
+  metrics.deadLetters.inc({ stage: 'COMMAND' }, 0);
   return {
     finished(result: CommandResult) {
       // A type as received may be anything: each would become a series of its own.

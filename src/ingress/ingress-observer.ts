@@ -17,6 +17,12 @@ const REFUSAL_LOG_EVERY_MS = 60_000;
 export function createIngressObserver(parts: { logger: Logger; metrics: Metrics }): IngressObserver {
   const { logger, metrics } = parts;
   const refusals = new Map<string, number>();
+  // From the start, so that the first one is an increase: an alert sees no other.
+  for (const [code, { status }] of Object.entries(ERRORS)) {
+    if (status === null || status < 400) continue;
+    metrics.refused.inc({ code }, 0);
+    metrics.deliveries.inc({ status: String(status), stored: 'none' }, 0);
+  }
   const timer = setInterval(() => {
     for (const [code, count] of refusals) {
       if (count > 0) logger.warn({ code, count }, 'webhooks refused since the last such line');

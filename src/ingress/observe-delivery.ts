@@ -1,8 +1,13 @@
+import type { DeadLetterStage } from '../core/error-table.ts';
 import type { DeliveryObserver } from '../delivery/delivery-parts.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 
+const STAGES: readonly DeadLetterStage[] = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE'];
+
 /** What happens to deliveries, as metrics. */
 export function observeDelivery(metrics: Metrics): DeliveryObserver {
+  // From the start, so that the first one is an increase: an alert sees no other.
+  for (const stage of STAGES) metrics.deadLetters.inc({ stage }, 0);
   return {
     keyMatched(ref, use, place) {
       const labels = { ref, use, key: String(place) };

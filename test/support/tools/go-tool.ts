@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { underLock } from '../stack/lock.ts';
+import { onPath } from '../stack/on-path.ts';
+import type { Env } from '../stack/stack.ts';
+import { StackError } from '../stack/stack-error.ts';
+
+/** A program that its project publishes as a Go module. */
+export type GoTool = {
+  readonly name: string;
+  /** The package of its main function. */
+  readonly package: string;
+  readonly version: string;
+};
+
+export const HELM: GoTool = { name: 'helm', package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' };
+export const PROMTOOL: GoTool = {
+  name: 'promtool',
+  package: 'github.com/prometheus/prometheus/cmd/promtool',
+  version: 'v0.308.0',
+};
+
+/** On a slow machine: promtool brings the clients of a dozen clouds along. */
+const BUILD_MS = 20 * 60_000;
+
+export type Build = { env: Env; dir: string; signal: AbortSignal; onProgress: (line: string) => void };
+
+/** Where the program is: the one on the PATH, else one that Go has built, once, into the folder. */
+export async function goTool(tool: GoTool, build: Build): Promise<string> {
+  const there = onPath(tool.name, build.env);
+  if (there !== null) return there;
+  const file = join(build.dir, `${tool.name}-${tool.version}`);
+  if (existsSync(file)) return file;
+  if (onPath('go', build.env) === null)
+    throw new StackError(
+      `${tool.name} is needed, and is not on the PATH. Install it, or Go, by which it is built here.`,
+    );
+  const { onProgress, signal } = build;
+  const onWait = () => onProgress('waiting for another process that builds');
+  await underLock(join(build.dir, 'build.lock'), { deadlineMs: BUILD_MS, signal, onWait }, async () => {
+    if (existsSync(file)) return;
+    onProgress(`building ${tool.name} ${tool.version} with Go, once; minutes`);
+    await runGo(tool, build, file);
+  });
+  return file;
+}
+
+/** In a module of its own: `go install` refuses a module that excludes versions, as Prometheus' does. */
+async function runGo(tool: GoTool, { env, dir, signal }: Build, file: string): Promise<void> {
+  const cwd = join(dir, `${tool.name}-module`);
+  mkdirSync(cwd, { recursive: true });
+  writeFileSync(join(cwd, 'go.mod'), `module ${tool.name}-module\n\ngo 1.24\n`);
+  const go = (...args: string[]) =>
+    promisify(execFile)('go', args, { cwd, signal, timeout: BUILD_MS, env: { ...env, GOFLAGS: '-mod=mod' } });
+  try {
+    await go('get', '-tool', `${tool.package}@${tool.version}`);
+    await go('build', '-trimpath', '-ldflags=-s -w', '-o', `${file}.unfinished`, tool.package);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { stderr = String(error) } = error as { stderr?: string };
+    throw new StackError(
+      `Go can't build ${tool.name}:\n${stderr.trimEnd().split('\n').slice(-15).join('\n')}`,
+    );
+  }
+  renameSync(`${file}.unfinished`, file);
+}
