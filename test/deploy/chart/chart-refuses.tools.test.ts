@@ -1,0 +1,59 @@
+import { describe, expect, inject, it } from 'vitest';
+import { helmTemplate, valuesFile } from './render.ts';
+
+const helm = inject('helm');
+
+/** Wrong values over the minimal ones, and what the refusal has to name. */
+const WRONG: [what: string, sets: string[], named: RegExp][] = [
+  ['a value that there is not', ['ingres.replicas=3'], /'ingres' not allowed/],
+  [
+    'a setting that there is not',
+    ['ingress.settings.MAX_BODY=1'],
+    /'\/ingress\/settings'.*'MAX_BODY' not allowed/,
+  ],
+  ['a setting of the other process', ['control.settings.MAX_BODY_BYTES=1'], /'MAX_BODY_BYTES' not allowed/],
+  [
+    'a setting that the chart makes itself',
+    ['ingress.settings.KAFKA_BROKERS=a:1'],
+    /'KAFKA_BROKERS' not allowed/,
+  ],
+  ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
+  ['no broker', ['kafka.brokers=null'], /kafka/],
+  ['a public address without a scheme', ['publicUrl=hooks.example.org'], /'\/publicUrl'/],
+  ['a SASL mechanism that there is not', ['kafka.sasl.mechanism=GSSAPI'], /'\/kafka\/sasl\/mechanism'/],
+  [
+    'SASL without a user',
+    ['kafka.sasl.mechanism=PLAIN'],
+    /kafka\.credentials\.\w+\.(username|passwordSecret) is needed/,
+  ],
+  ['a digest that is none', ['image.digest=latest'], /'\/image\/digest'/],
+  [
+    'a ref that is none',
+    ['subscriptions[0].ref=Ledger EU', 'subscriptions[0].secret=s'],
+    /'\/subscriptions\/0\/ref'/,
+  ],
+  ['replicas in words', ['ingress.replicas=two'], /'\/ingress\/replicas': got string, want integer/],
+  ['control without a payment service', ['provider.authUrl='], /provider\.authUrl is needed/],
+  ['no sealing key', ['sealingKey.secret='], /'\/sealingKey\/secret'/],
+  [
+    'a spool that is scaled by itself',
+    ['ingress.spool.enabled=true', 'ingress.autoscaling.enabled=true'],
+    /ingress\.autoscaling and ingress\.spool exclude one another/,
+  ],
+  ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
+];
+
+describe('the chart refuses', () => {
+  it.each(WRONG)('%s, and says which value is wrong', async (_, sets, named) => {
+    const flags = sets.flatMap((set) => ['--set', set]);
+    const { out, error } = await helmTemplate(helm, '-f', valuesFile('minimal'), ...flags);
+    expect(out).toBe('');
+    expect(error).toMatch(named);
+  });
+
+  it('its own defaults, naming every value that an installation has to give', async () => {
+    const { error } = await helmTemplate(helm);
+    for (const value of ['/kafka/brokers', '/publicUrl', '/schemaRegistry/url', '/sealingKey/secret'])
+      expect(error).toContain(`'${value}'`);
+  });
+});

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
+import { CHART } from '../../support/generated/chart-readme.ts';
+import { readFile } from '../../support/generated/files.ts';
+import { ROOT } from '../../support/source-tree.ts';
+import { find, podsOf, render, VALUES, valuesFile } from './render.ts';
+
+const helm = inject('helm');
+
+describe.each(VALUES)('the chart with %s values', (values) => {
+  it('passes helm lint --strict', async () => {
+    const args = [
+      'lint',
+      '--strict',
+      '--kube-version',
+      '1.33.0',
+      join(ROOT, CHART),
+      '-f',
+      valuesFile(values),
+    ];
+    const { stdout } = await promisify(execFile)(helm, args);
+    expect(stdout).toContain('0 chart(s) failed');
+  });
+
+  it('makes pods of the restricted Pod Security level, without a token, with requests and a memory limit', async () => {
+    for (const { owner, pod } of podsOf(await render(helm, values))) {
+      const who = `${owner.kind} ${owner.metadata.name}`;
+      expect(pod.automountServiceAccountToken, who).toBe(false);
+      expect(pod.securityContext, who).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      for (const container of pod.containers) {
+        expect(container.securityContext, who).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        expect(container.resources.requests, who).toHaveProperty('memory');
+        expect(container.resources.limits?.memory, who).toBeTruthy();
+      }
+    }
+  });
+
+  it('has no Secret of its own, and mounts what it names', async () => {
+    const manifests = await render(helm, values);
+    expect(manifests.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+    for (const { owner, pod } of podsOf(manifests)) {
+      const claims = owner.spec.volumeClaimTemplates?.map((one: typeof owner) => one.metadata.name) ?? [];
+      const volumes = [...(pod.volumes ?? []).map(({ name }) => name), ...claims].sort();
+      const mounted = pod.containers
+        .flatMap(({ volumeMounts }) => volumeMounts ?? [])
+        .map(({ name }) => name);
+      expect(mounted.sort(), owner.metadata.name).toEqual(volumes);
+    }
+  });
+
+  it('refers to ConfigMaps, Services and pods that are there', async () => {
+    const manifests = await render(helm, values);
+    const labels = podsOf(manifests).map(({ owner }) => owner.spec.template?.metadata.labels ?? {});
+    for (const { pod } of podsOf(manifests))
+      for (const { envFrom = [] } of pod.containers)
+        for (const { configMapRef } of envFrom) find(manifests, 'ConfigMap', configMapRef.name);
+    for (const { kind, spec, metadata } of manifests) {
+      const selector =
+        kind === 'Service' ? spec.selector : kind === 'PodDisruptionBudget' && spec.selector.matchLabels;
+      if (!selector) continue;
+      const chosen = labels.filter((of) =>
+        Object.entries(selector).every(([name, value]) => of[name] === value),
+      );
+      expect(chosen.length, `${kind} ${metadata.name}`).toBe(1);
+    }
+  });
+
+  it('gives each pod more time to stop than its process takes', async () => {
+    for (const { owner, pod } of podsOf(await render(helm, values)))
+      if (owner.kind === 'Deployment' || owner.kind === 'StatefulSet')
+        expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(30);
+  });
+});
+
+describe('the chart', () => {
+  it('has the alerts as they are, each with a link to the runbook', async () => {
+    const { spec } = find(await render(helm, 'minimal'), 'PrometheusRule');
+    const own = parse(readFile(`${CHART}/files/alerts.yaml`));
+    const base = 'https://example.org/runbook#';
+    const linked = find(
+      await render(helm, 'minimal', '--set', `metrics.prometheusRule.runbookUrl=${base}`),
+      'PrometheusRule',
+    ).spec;
+    expect(JSON.stringify(linked).replaceAll(base, 'RUNBOOK.md#')).toEqual(JSON.stringify(own));
+    expect(JSON.stringify(spec)).not.toContain('"RUNBOOK.md#');
+  });
+
+  it('lets the webhooks Service and the probes reach the ports of the container', async () => {
+    const manifests = await render(helm, 'full');
+    const { pod } = podsOf(manifests.filter(({ metadata }) => metadata.name === 'pay-hookline-ingress'))[0]!;
+    const [{ ports, readinessProbe, livenessProbe } = {} as never] = pod.containers;
+    expect(ports).toEqual([
+      { name: 'webhooks', containerPort: 8080 },
+      { name: 'metrics', containerPort: 9464 },
+    ]);
+    expect([readinessProbe, livenessProbe]).toMatchObject([
+      { httpGet: { path: '/readyz', port: 'metrics' } },
+      { httpGet: { path: '/livez', port: 'metrics' } },
+    ]);
+  });
+
+  it('with full values scales by itself, shuts out, and opens a way from outside', async () => {
+    const manifests = await render(helm, 'full');
+    expect(find(manifests, 'HorizontalPodAutoscaler').spec.scaleTargetRef.name).toBe('pay-hookline-ingress');
+    expect(find(manifests, 'Deployment', 'pay-hookline-ingress').spec).not.toHaveProperty('replicas');
+    for (const kind of ['Ingress', 'HTTPRoute', 'NetworkPolicy', 'ServiceMonitor']) find(manifests, kind);
+  });
+
+  it('with a spool keeps a volume for each pod, which outlives the release', async () => {
+    const manifests = await render(helm, 'spool');
+    const { spec } = find(manifests, 'StatefulSet', 'pay-hookline-ingress');
+    expect(spec.persistentVolumeClaimRetentionPolicy).toEqual({
+      whenDeleted: 'Retain',
+      whenScaled: 'Retain',
+    });
+    expect(find(manifests, 'ConfigMap', 'pay-hookline-ingress').data).toMatchObject({
+      SPOOL_MAX_BYTES: '5301600256',
+    });
+    expect(
+      manifests.some(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'control'),
+    ).toBe(false);
+  });
+
+  it('makes a new pod of a changed setting', async () => {
+    const checksum = async (...sets: string[]) =>
+      find(await render(helm, 'minimal', ...sets), 'Deployment', 'pay-hookline-ingress').spec.template
+        .metadata.annotations['checksum/config'];
+    expect(await checksum()).toBe(await checksum());
+    expect(await checksum('--set', 'ingress.settings.LOG_LEVEL=debug')).not.toBe(await checksum());
+  });
+});
