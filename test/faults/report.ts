@@ -13,6 +13,8 @@ const HEAD = [
   'out of order',
   'longest answer',
   '200s in faults',
+  'ack p50/p99',
+  'from the spool',
   'fresh again after',
   'drained after',
 ];
@@ -29,12 +31,15 @@ export function tableOf(outcomes: readonly Outcome[]): string {
 
 function rowOf({ schedule, system, verdict, recoveredAfterMs, drainedAfterMs }: Outcome): string[] {
   const { acked, lost, duplicates, orderViolations, longestAnswerMs, okInFaults } = verdict;
+  const { calmP50, calmP99, spooled, spoolP50, spoolP99 } = verdict;
   return [
     schedule,
     system,
     ...[acked, lost, duplicates, orderViolations].map(count),
     seconds(longestAnswerMs),
     okInFaults === null ? '' : `${(okInFaults * 100).toFixed(1)} %`,
+    `${millis(calmP50)}/${millis(calmP99)}`,
+    spooled > 0 ? `${millis(spoolP50)}/${millis(spoolP99)}` : '',
     inTime(recoveredAfterMs),
     drainedAfterMs === undefined ? '' : inTime(drainedAfterMs),
   ];
@@ -48,12 +53,13 @@ function sumRow(outcomes: readonly Outcome[]): string[] {
     'all',
     outcomes[0]?.system ?? '',
     ...[sum('acked'), sum('lost'), sum('duplicates'), sum('orderViolations')],
-    ...[seconds(longest), '', '', ''],
+    ...[seconds(longest), '', '', '', '', ''],
   ];
 }
 
 const inTime = (ms: number | null) => (ms === null ? 'not in time' : seconds(ms));
 const count = (value: number) => value.toLocaleString('en');
+const millis = (ms: number) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
 /** What Hookline must never show, one line per schedule that showed it; empty where all is well. */

@@ -1,10 +1,11 @@
 import type { FaultTime } from '../schedule/run-steps.ts';
 import type { Answer } from '../traffic/answers.ts';
 import type { Sent } from '../traffic/sender.ts';
+import { type AckTimes, ackTimesOf, isWithin } from './ack-times.ts';
 import type { Stored } from './stored.ts';
 
 /** What a run showed: counts of events unless the name says otherwise. */
-export type Verdict = {
+export type Verdict = AckTimes & {
   readonly acked: number;
   /** Acknowledged with `"stored":"spool"`. */
   readonly spooled: number;
@@ -22,11 +23,6 @@ export type Verdict = {
   readonly unanswered: number;
   /** Of the requests that were begun while a fault stood, how many were answered 200; null where none was. */
   readonly okInFaults: number | null;
-  /** Milliseconds; of acknowledgements outside of faults, and within. */
-  readonly calmP50: number;
-  readonly calmP99: number;
-  readonly faultP50: number;
-  readonly faultP99: number;
   /** The slowest answers, to be looked for in a log. */
   readonly slowest: readonly Answer[];
   readonly statuses: Readonly<Record<string, number>>;
@@ -46,7 +42,6 @@ const SLOWEST = 5;
 /** Holds what was answered against what is stored. */
 export function judge({ sent, stored, faultTimes, deadlineMs }: Evidence): Verdict {
   const statuses: Record<string, number> = {};
-  const took = { calm: [] as number[], fault: [] as number[] };
   const inFaults = { all: 0, ok: 0 };
   const counts = { acked: 0, spooled: 0, lost: 0, late: 0, unanswered: 0 };
   let longestAnswerMs = 0;
@@ -64,7 +59,6 @@ export function judge({ sent, stored, faultTimes, deadlineMs }: Evidence): Verdi
     if (tookMs > deadlineMs) counts.late++;
     if (status !== 200) continue;
     if (isInFault) inFaults.ok++;
-    took[isInFault ? 'fault' : 'calm'].push(tookMs);
     counts.acked++;
     if (answer.spooled) counts.spooled++;
     if (!stored.has(entity, number)) counts.lost++;
@@ -77,19 +71,11 @@ export function judge({ sent, stored, faultTimes, deadlineMs }: Evidence): Verdi
     wronglyStored: stored.refused + stored.foreign + sent.tampered.taken,
     longestAnswerMs,
     okInFaults: inFaults.all === 0 ? null : inFaults.ok / inFaults.all,
-    ...{ calmP50: quantile(took.calm, 0.5), calmP99: quantile(took.calm, 0.99) },
-    ...{ faultP50: quantile(took.fault, 0.5), faultP99: quantile(took.fault, 0.99) },
+    ...ackTimesOf(sent.answers, faultTimes),
     slowest,
     statuses,
     errors: sent.errors,
   };
-}
-
-const isWithin = ({ sentAt }: Answer, { from, to }: FaultTime) => sentAt >= from && sentAt < to;
-
-function quantile(values: number[], share: number): number {
-  values.sort((a, b) => a - b);
-  return values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
 }
 
 /** What a receiver must never show, in words; empty where it is sound. */
