@@ -38,6 +38,7 @@ const HOMES: Record<string, readonly string[]> = {
   pino: ['runtime'],
   'prom-client': ['runtime'],
   undici: ['provider', 'sandbox'],
+  yaml: ['cli'],
 };
 
 const stepOf = (folder: string) => STEPS.findIndex((step) => step.includes(folder));

@@ -3,7 +3,7 @@ import { COMMAND_TYPES, type CommandType } from '../core/command.ts';
 import { isRef } from '../core/ref.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { newId } from '../crypto/new-id.ts';
-import { awaitResult } from './await-result.ts';
+import { awaitResults } from './await-results.ts';
 import { connectKafka, loadCliConfig } from './connections.ts';
 import { ifGiven, secondsAsMs } from './option-values.ts';
 import { printFields, printRows } from './print-rows.ts';
@@ -52,7 +52,8 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
   const config = loadCliConfig(shell);
   const kafka = connectKafka(config);
   const topic = options.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
-  const result = options.wait ? await awaitResult(shell, config, kafka, command.commandId, timeoutMs) : null;
+  const results = options.wait ? await awaitResults(shell, config, kafka) : null;
+  const result = results?.of(command.commandId, timeoutMs);
   try {
     const value = Buffer.from(JSON.stringify(command));
     const key = Buffer.from(command.ref ?? command.commandId);
@@ -62,23 +63,25 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
       return 0;
     }
     shell.note(`sent ${command.commandId}, waiting for its result ...`);
-    const answer = await result.promise;
+    const answer = await result;
     if (options.json) printRows(shell, true, [answer]);
     else printAnswer(shell, answer);
     return answer.status === 'SUCCEEDED' ? 0 : 1;
   } finally {
-    await result?.stop();
+    await results?.stop();
   }
 }
 
 /** What the result says as lines, what it lists as a table. */
-function printAnswer(shell: Shell, { subscriptions, ...answer }: Record<string, unknown>): void {
+function printAnswer(shell: Shell, { subscriptions, drift, ...answer }: Record<string, unknown>): void {
   const asTime = (value: unknown) => new Date(Number(value)).toISOString();
   const { receivedAt, finishedAt } = answer;
   printFields(shell, { ...answer, receivedAt: asTime(receivedAt), finishedAt: asTime(finishedAt) });
-  if (!Array.isArray(subscriptions)) return;
-  shell.print('');
-  printRows(shell, false, subscriptions);
+  for (const listed of [subscriptions, drift]) {
+    if (!Array.isArray(listed) || listed.length === 0) continue;
+    shell.print('');
+    printRows(shell, false, listed);
+  }
 }
 
 /** What control would refuse for its form is refused here: without --wait nobody might see the result. */

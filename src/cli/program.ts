@@ -7,6 +7,7 @@ import { inWords } from './in-words.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 import { addSpoolCommand } from './spool-command.ts';
+import { addSubscriptionsCommand } from './subscriptions-command.ts';
 import { addTailCommand } from './tail-command.ts';
 import { addTopicsCommand } from './topics-command.ts';
 import { addTriggerCommand } from './trigger-command.ts';
@@ -44,6 +45,7 @@ function createProgram(shell: Shell, run: Run): Command {
   addTopicsCommand(program, shell, run);
   addSchemasCommand(program, shell, run);
   addCommandCommand(program, shell, run);
+  addSubscriptionsCommand(program, shell, run);
   addTailCommand(program, shell, run);
   addDlqCommand(program, shell, run);
   addSpoolCommand(program, shell, run);

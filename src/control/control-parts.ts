@@ -1,5 +1,5 @@
 import type { RecordReader } from '../avro/record-reader.ts';
-import type { Command, CommandResult, ListedSubscription } from '../core/command.ts';
+import type { Command, CommandResult, ListedDrift, ListedSubscription } from '../core/command.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
@@ -62,6 +62,7 @@ export type Settled = {
   readonly message: string;
   readonly subscriptionId?: string | null;
   readonly subscriptions?: readonly ListedSubscription[];
+  readonly drift?: readonly ListedDrift[];
 };
 
 export type Operation = (context: OperationContext) => Promise<Settled>;

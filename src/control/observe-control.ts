@@ -21,9 +21,14 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       const type = COMMAND_TYPES.find((one) => one === result.type) ?? 'unknown';
       metrics.commands.inc({ type, status: result.status });
       metrics.commandSeconds.observe({ type }, (result.finishedAt - result.receivedAt) / 1_000);
-      const { subscriptions, ...line } = result;
+      const { subscriptions, drift, ...line } = result;
       logger.info(
-        { ...line, listed: subscriptions?.length, ms: result.finishedAt - result.receivedAt },
+        {
+          ...line,
+          listed: subscriptions?.length,
+          drifted: drift?.length,
+          ms: result.finishedAt - result.receivedAt,
+        },
         'command finished',
       );
     },

@@ -4,7 +4,7 @@ import type { ControlRecords } from './control-parts.ts';
 
 /**
  * Stores a command's result. Where it is larger than its topic takes, as the list of very many subscriptions may be, it
- * is stored with as much of the list as fits, and says so: a result that can't be stored would come again for ever.
+ * is stored with as much of its lists as fits, and says so: a result that can't be stored would come again for ever.
  * @returns what was stored
  */
 export async function storeResult(
@@ -17,7 +17,7 @@ export async function storeResult(
       await records.storeResult(kept, signal);
       return kept;
     } catch (error) {
-      const listed = kept.subscriptions?.length ?? 0;
+      const listed = Math.max(kept.subscriptions?.length ?? 0, kept.drift?.length ?? 0);
       if (!hasCode(error, 'RECORD_TOO_LARGE') || listed === 0) throw error;
       kept = withFirst(Math.floor(listed / 2), result);
     }
@@ -29,6 +29,7 @@ function withFirst(count: number, result: CommandResult): CommandResult {
   return {
     ...result,
     subscriptions,
+    drift: result.drift?.slice(0, count) ?? null,
     message: `${result.message} (the list is cut to ${count}: it is larger than the results topic takes)`,
   };
 }

@@ -47,6 +47,7 @@ export type CommandResult = {
   readonly message: string | null;
   readonly attempts: number;
   readonly subscriptions: readonly ListedSubscription[] | null;
+  readonly drift: readonly ListedDrift[] | null;
   readonly issuedBy: string | null;
   readonly dryRun: boolean;
   readonly receivedAt: number;
@@ -61,4 +62,13 @@ export type ListedSubscription = {
   readonly url: string | null;
   readonly events: readonly string[] | null;
   readonly ref: string | null;
+};
+
+/** One way in which the payment service has something else than the state says. */
+export type ListedDrift = {
+  /** null of what is foreign. */
+  readonly ref: string | null;
+  readonly subscriptionId: string;
+  readonly errorCode: string;
+  readonly message: string;
 };

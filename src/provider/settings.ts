@@ -5,6 +5,24 @@ import { DEFAULT_DIALECT, parseDialect } from './dialect.ts';
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA'] as const;
 
+/** For those as well who only have to know the events by name. */
+export const dialectSettings = {
+  dialect: setting(
+    'PROVIDER_DIALECT_FILE',
+    { about: "JSON file that changes the management operations' shapes key by key", fallback: '' },
+    (file, source) => {
+      if (file === '') return DEFAULT_DIALECT;
+      const unreadable = source.fileFault(file);
+      if (unreadable) throw new Fault(`names ${JSON.stringify(file)}, which can't be read (${unreadable}).`);
+      try {
+        return parseDialect(readFileSync(file, 'utf8'));
+      } catch (error) {
+        throw new Fault(`(${file}): ${(error as Error).message}`);
+      }
+    },
+  ),
+};
+
 export const providerSettings = {
   authUrl: url('PROVIDER_AUTH_URL', { about: "address of the payment service's authentication API" }),
   baseUrl: url('PROVIDER_BASE_URL', { about: "address of the payment service's webhook management API" }),
@@ -41,20 +59,7 @@ export const providerSettings = {
   caFile: optional(
     path('PROVIDER_CA_FILE', { about: "PEM file with the payment service's certificate authority" }),
   ),
-  dialect: setting(
-    'PROVIDER_DIALECT_FILE',
-    { about: "JSON file that changes the management operations' shapes key by key", fallback: '' },
-    (file, source) => {
-      if (file === '') return DEFAULT_DIALECT;
-      const unreadable = source.fileFault(file);
-      if (unreadable) throw new Fault(`names ${JSON.stringify(file)}, which can't be read (${unreadable}).`);
-      try {
-        return parseDialect(readFileSync(file, 'utf8'));
-      } catch (error) {
-        throw new Fault(`(${file}): ${(error as Error).message}`);
-      }
-    },
-  ),
+  ...dialectSettings,
 };
 
 export type ProviderSettings = ValuesOf<typeof providerSettings>;

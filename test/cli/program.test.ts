@@ -41,6 +41,16 @@ describe('hookline, called wrongly,', () => {
     [['trigger', 'payment-status', '--timeout', '0'], '--timeout is "0"'],
     [['trigger', 'payment-status', '--override', 'status=x'], '--override is "status=x"'],
     [['doctor', '--frobnicate'], "unknown option '--frobnicate'"],
+    [['subscriptions', 'plan'], "required option '-f, --file <file>' not specified"],
+    [
+      ['subscriptions', 'apply', '-f', '/nowhere/s.yaml'],
+      '--file is "/nowhere/s.yaml", which can\'t be read (ENOENT',
+    ],
+    [
+      ['subscriptions', 'plan', '-f', 'package.json'],
+      'package.json:2:3: unknown field "name": use topic, subscriptions',
+    ],
+    [['subscriptions', 'plan', '-f', 'x', '--timeout', '0'], '--timeout is "0"'],
     [['schemas'], 'Usage: hookline schemas'],
     [[], 'Usage: hookline'],
   ])('%j: one sentence, exit code 2, before anything is connected', async (args, sentence) => {

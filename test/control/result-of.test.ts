@@ -23,7 +23,14 @@ describe('the result of a command', () => {
         status: 'SUCCEEDED',
         subscriptionId: 's-1',
       },
-      ...{ httpStatus: 201, errorCode: null, message: 'created', attempts: 3, subscriptions: null },
+      ...{
+        httpStatus: 201,
+        errorCode: null,
+        message: 'created',
+        attempts: 3,
+        subscriptions: null,
+        drift: null,
+      },
       ...{ issuedBy: 'ledger', dryRun: false, receivedAt: 5, finishedAt: expect.any(Number) },
       ...{ commandTopic: 't', commandPartition: 2, commandOffset: 7 },
     });

@@ -23,13 +23,17 @@ const resultOf = (count: number): CommandResult => ({
     events: null,
     ref: null,
   })),
+  drift: Array.from({ length: count }, (_, n) => ({
+    ...{ ref: null, subscriptionId: `s-${n}`, errorCode: 'SUBSCRIPTION_FOREIGN', message: 'x' },
+  })),
 });
 
 /** A topic that takes results of so many subscriptions. */
 function topicFor(most: number) {
   const stored: CommandResult[] = [];
   const storeResult = async (result: CommandResult) => {
-    if ((result.subscriptions?.length ?? 0) > most) throw new HooklineError('RECORD_TOO_LARGE');
+    if ((result.subscriptions?.length ?? 0) > most || (result.drift?.length ?? 0) > most)
+      throw new HooklineError('RECORD_TOO_LARGE');
     stored.push(result);
   };
   return { stored, records: { storeResult } };
@@ -56,13 +60,19 @@ describe('a result', () => {
     });
   });
 
+  it('whose drift alone is too large is cut as well', async () => {
+    const { records } = topicFor(30);
+    const kept = await storeResult({ ...resultOf(100), subscriptions: [] }, records, signal);
+    expect(kept.drift).toHaveLength(25);
+  });
+
   it('is stored without its list where not even one fits', async () => {
     const { records } = topicFor(0);
     expect((await storeResult(resultOf(3), records, signal)).subscriptions).toEqual([]);
   });
 
   it.each([
-    ['too large without a list', { ...resultOf(0), subscriptions: null }, 'RECORD_TOO_LARGE'],
+    ['too large without a list', { ...resultOf(0), subscriptions: null, drift: null }, 'RECORD_TOO_LARGE'],
     ['not stored for another reason', resultOf(4), 'PUBLISHER_CLOSED'],
   ] as const)('that is %s is not cut: whoever asked hears of it', async (_, result, code) => {
     const tried: unknown[] = [];

@@ -1,6 +1,5 @@
 import type { CommandResult } from '../../core/command.ts';
-import { HooklineError } from '../../core/errors.ts';
-import { DRIFT_CODES, type Drift } from './find-drift.ts';
+import { type Drift, listedDrift } from './find-drift.ts';
 
 /** Who a drift is told by, and who sends the commands that repair it. */
 export const RECONCILER = 'hookline-reconciler';
@@ -9,12 +8,7 @@ type Told = { readonly id: string; readonly httpStatus: number | null };
 
 /** A drift as a record among the results. */
 export function driftResult(drift: Drift, told: Told): CommandResult {
-  const errorCode = DRIFT_CODES[drift.kind];
-  const { message } = new HooklineError(errorCode, drift.detail);
-  return result(
-    { ref: drift.record?.ref ?? null, subscriptionId: drift.subscriptionId, errorCode, message },
-    told,
-  );
+  return result(listedDrift(drift), told);
 }
 
 /** The end of a drift that was told before. */
@@ -39,6 +33,7 @@ function result(
     httpStatus,
     attempts: 1,
     subscriptions: null,
+    drift: null,
     issuedBy: RECONCILER,
     dryRun: false,
     receivedAt: now,

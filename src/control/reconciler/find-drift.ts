@@ -1,4 +1,5 @@
-import type { ErrorCode } from '../../core/errors.ts';
+import type { ListedDrift } from '../../core/command.ts';
+import { type ErrorCode, HooklineError } from '../../core/errors.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import { eventNameOf } from '../../provider/event-names.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
@@ -24,6 +25,13 @@ export const DRIFT_CODES = {
   disabled: 'SUBSCRIPTION_DISABLED',
   foreign: 'SUBSCRIPTION_FOREIGN',
 } as const satisfies Record<DriftKind, ErrorCode>;
+
+/** A drift in words, as a record tells of it. */
+export function listedDrift({ kind, subscriptionId, detail, record }: Drift): ListedDrift {
+  const errorCode = DRIFT_CODES[kind];
+  const { message } = new HooklineError(errorCode, detail);
+  return { ref: record?.ref ?? null, subscriptionId, errorCode, message };
+}
 
 type Compared = {
   readonly records: readonly SubscriptionRecord[];

@@ -6,7 +6,7 @@ import type { SubscriptionRecord } from '../../subscriptions/subscription-record
 import type { ControlParts } from '../control-parts.ts';
 import { isForgettable } from '../subscription-state.ts';
 import { driftEnded, driftResult } from './drift-result.ts';
-import { DRIFT_CODES, type Drift, findDrift } from './find-drift.ts';
+import { type Drift, findDrift, listedDrift } from './find-drift.ts';
 import { forgetCommand, type OwnCommand, repairCommands } from './repair-commands.ts';
 import { subjectOf, subjectOfDrift, type ToldDrift } from './told-drift.ts';
 
@@ -59,7 +59,7 @@ export async function reconcile(parts: ReconcileParts, tries: Tries, signal: Abo
 }
 
 /** The text that a drift is told by, which changes with it. */
-const textOf = ({ kind, detail }: Drift) => new HooklineError(DRIFT_CODES[kind], detail).message;
+const textOf = (drift: Drift) => listedDrift(drift).message;
 
 async function look(
   parts: ReconcileParts,

@@ -14,6 +14,25 @@ describe('a list', () => {
     ]);
   });
 
+  it('says in what the payment service differs from the state', async () => {
+    await using desk = await openControlDesk();
+    const foreign = await desk.seed();
+    const { subscriptionId } = await desk.run(create('a'));
+    await desk.run(create('b'));
+    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${subscriptionId}`);
+    const { drift } = await desk.run({ type: 'subscription.list' });
+    expect(drift).toEqual([
+      {
+        ...{ ref: 'a', subscriptionId, errorCode: 'SUBSCRIPTION_MISSING' },
+        message: expect.stringContaining('no longer lists the subscription'),
+      },
+      {
+        ...{ ref: null, subscriptionId: foreign.id, errorCode: 'SUBSCRIPTION_FOREIGN' },
+        message: expect.stringContaining(foreign.url),
+      },
+    ]);
+  });
+
   it('of another shape than the dialect says has FAILED', async () => {
     await using desk = await openControlDesk();
     await desk.sandbox.fail({ operation: 'list', kind: 'html-200' });

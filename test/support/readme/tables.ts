@@ -6,6 +6,7 @@ import type { Setting } from '../../../src/core/env.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
 import { kafkaSettings, topicSettings } from '../../../src/kafka/settings.ts';
+import { dialectSettings } from '../../../src/provider/settings.ts';
 import { sandboxSettings } from '../../../src/sandbox/sandbox-settings.ts';
 
 /** The README's tables that are made of the code, by the name in their markers. */
@@ -34,7 +35,7 @@ function configurationTable(): string {
   note('ingress', ingressConfig);
   note('control', controlConfig);
   note('CLI', [kafkaSettings, topicSettings, registrySettings, schemaSettings]);
-  note('CLI', [commandTopicSettings('{TOPIC_PREFIX}'), maxBodySettings, sandboxUrlSettings]);
+  note('CLI', [commandTopicSettings('{TOPIC_PREFIX}'), maxBodySettings, dialectSettings, sandboxUrlSettings]);
   const rows = [...uses.values()].map(({ setting, by, neededBy }) => [
     code(setting.name),
     [...by].join(', '),

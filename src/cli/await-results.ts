@@ -8,22 +8,25 @@ import { followTopic } from '../kafka/topic-follower.ts';
 import { type CliConfig, connectRegistry, ownGroup } from './connections.ts';
 import type { Shell } from './shell.ts';
 
-type AwaitedResult = { readonly promise: Promise<Record<string, unknown>>; stop(): Promise<void> };
+export type Answer = Readonly<Record<string, unknown>>;
 
-/** Listens for a command's result before the command is sent, so that none is missed. */
-export async function awaitResult(
+export type AwaitedResults = {
+  /** The result of a command that is yet to be sent; asked for afterwards it might be missed. */
+  of(commandId: string, timeoutMs: number): Promise<Answer>;
+  stop(): Promise<void>;
+};
+
+/** Listens for results before the commands are sent, so that none is missed. */
+export async function awaitResults(
   shell: Shell,
   config: CliConfig,
   kafka: KafkaAccess,
-  commandId: string,
-  timeoutMs: number,
-): Promise<AwaitedResult> {
+): Promise<AwaitedResults> {
   const { result } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
   const registry = connectRegistry(config);
   const ids = await resolveSchemaIds(registry, config.topics.prefix, [result]);
   const read = createRecordReader(result.codec, ids.of(result), registry);
-  const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>();
-  promise.catch(() => {});
+  const waiting = new Map<string, PromiseWithResolvers<Answer>>();
   const follower = await followTopic({
     kafka: kafka.client,
     topic: topicName(config.topics.prefix, OWN_TOPICS.results),
@@ -31,20 +34,31 @@ export async function awaitResult(
     onlyNew: true,
     // One that can't be read is the answer as well: handed back to the follower it would come again for ever.
     onRecord: async ({ key, value }) => {
-      if (key?.toString() === commandId && value) await read(value).then(resolve, reject);
+      const one = waiting.get(key?.toString() ?? '');
+      if (one && value) await read(value).then(one.resolve, one.reject);
     },
   });
-  const timer = setTimeout(() => {
-    const seconds = timeoutMs / 1_000;
-    reject(new Error(`no result within ${seconds} s: is control running, and does it read this topic?`));
-  }, timeoutMs);
-  const interrupted = () => reject(new Error('interrupted; the command stays sent'));
-  if (shell.signal.aborted) interrupted();
+  const interrupted = () => {
+    for (const one of waiting.values()) one.reject(new Error('interrupted; what was sent stays sent'));
+  };
   shell.signal.addEventListener('abort', interrupted);
+  const timers = new Set<NodeJS.Timeout>();
   return {
-    promise,
+    of(commandId, timeoutMs) {
+      const one = Promise.withResolvers<Answer>();
+      one.promise.catch(() => {});
+      waiting.set(commandId, one);
+      const seconds = timeoutMs / 1_000;
+      const late = () =>
+        one.reject(
+          new Error(`no result within ${seconds} s: is control running, and does it read this topic?`),
+        );
+      timers.add(setTimeout(late, timeoutMs));
+      if (shell.signal.aborted) interrupted();
+      return one.promise;
+    },
     async stop() {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       shell.signal.removeEventListener('abort', interrupted);
       await follower.stop();
     },

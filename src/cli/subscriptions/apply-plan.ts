@@ -1,0 +1,53 @@
+import { inWords } from '../in-words.ts';
+import type { Shell } from '../shell.ts';
+import type { CommandLine } from './command-line.ts';
+import type { Plan } from './plan.ts';
+import { commandsOf } from './plan-commands.ts';
+
+/** What came of one command of a plan; without a status nobody has told. */
+export type Applied = {
+  readonly ref: string;
+  readonly type: string;
+  readonly status: string | null;
+  readonly errorCode: string | null;
+  readonly message: string;
+  readonly subscriptionId: string | null;
+  readonly commandId: string;
+};
+
+const PROGRESS_EVERY_MS = 5_000;
+
+/** Sends the commands of a plan, tells of each result as it comes, and resolves when all are there or too late. */
+export async function applyPlan(
+  shell: Shell,
+  { results, send }: Pick<CommandLine, 'results' | 'send'>,
+  { topic, changes }: Plan,
+  timeoutMs: number,
+): Promise<Applied[]> {
+  const commands = changes.flatMap(commandsOf);
+  const waits = commands.map(({ commandId }) => results.of(commandId, timeoutMs));
+  const begin = performance.now();
+  await send(topic, commands, timeoutMs);
+  shell.note(`${commands.length} command(s) sent to ${topic}, waiting for the results ...`);
+  let open = commands.length;
+  const progress = setInterval(() => shell.note(`${open} of ${commands.length} are open`), PROGRESS_EVERY_MS);
+  const applied = commands.map(async ({ ref, type, commandId }, n): Promise<Applied> => {
+    const about = { ref, type, commandId };
+    const unknown = { status: null, errorCode: null, subscriptionId: null };
+    const one = await (waits[n] as Promise<Partial<Applied>>).then(
+      ({ status = null, errorCode = null, message, subscriptionId = null }) => {
+        return { ...about, status, errorCode, message: message ?? '', subscriptionId };
+      },
+      (error: unknown) => ({ ...about, ...unknown, message: inWords(error) }),
+    );
+    open--;
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
+    shell.note(`${ref}: ${one.status ?? 'no result'}, ${one.message} (${seconds} s)`);
+    return one;
+  });
+  try {
+    return await Promise.all(applied);
+  } finally {
+    clearInterval(progress);
+  }
+}

@@ -1,0 +1,93 @@
+import type { ListedDrift } from '../../core/command.ts';
+import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';
+
+/** Replace: the payment service has lost it, so that it is deleted here and created anew. */
+export const ACTIONS = ['create', 'adopt', 'update', 'replace', 'delete'] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export type Change = {
+  readonly ref: string;
+  readonly action: Action;
+  readonly subscriptionId: string | null;
+  readonly eventsBefore: readonly string[];
+  /** null of one that is adopted with whatever events it has. */
+  readonly eventsAfter: readonly string[] | null;
+  readonly extra: Readonly<Record<string, unknown>>;
+  /** What the payment service has instead, where that is known. */
+  readonly drift: ListedDrift | null;
+  /** The command that changed the ref last, as far as the plan knows. */
+  readonly ifMatch: string | null;
+};
+
+export type Plan = {
+  readonly topic: string;
+  readonly changes: readonly Change[];
+  /** Refs that are as they should be. */
+  readonly unchanged: readonly string[];
+  /** What the payment service has of others: told, never touched. */
+  readonly foreign: readonly ListedDrift[];
+  /** Why the plan can't be carried out, each behind its place in the file. */
+  readonly conflicts: readonly string[];
+};
+
+export type Present = {
+  readonly records: readonly SubscriptionRecord[];
+  /** In what the payment service differs from the records; empty where nobody asked. */
+  readonly drift: readonly ListedDrift[];
+};
+
+/**
+ * What is to be done so that a command topic has the subscriptions of a file, and no others. Subscriptions of other
+ * topics, and those that Hookline did not create, are left alone.
+ */
+export function planChanges(wanted: WantedSubscriptions, topic: string, present: Present): Plan {
+  const records = new Map(present.records.map((record) => [record.ref, record]));
+  const drifts = new Map(present.drift.flatMap((one) => (one.ref === null ? [] : [[one.ref, one]])));
+  const isOthers = (ref: string) => {
+    const record = records.get(ref);
+    // Of a deleted one only control knows whether its keys are still live.
+    return record !== undefined && record.state !== 'RETIRED' && record.owner !== topic;
+  };
+  const ours = wanted.subscriptions.filter(({ ref }) => !isOthers(ref));
+  const changes = ours.flatMap((one) => changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null));
+  const named = new Set(wanted.subscriptions.map(({ ref }) => ref));
+  const left = present.records.filter(
+    ({ ref, owner, state }) => owner === topic && state !== 'RETIRED' && !named.has(ref),
+  );
+  const changed = new Set(changes.map(({ ref }) => ref));
+  return {
+    topic,
+    changes: [...changes, ...left.map((record) => deletion(record, drifts.get(record.ref) ?? null))],
+    unchanged: ours.map(({ ref }) => ref).filter((ref) => !changed.has(ref)),
+    foreign: present.drift.filter(({ ref }) => ref === null),
+    conflicts: wanted.subscriptions
+      .filter(({ ref }) => isOthers(ref))
+      .map(({ ref, at }) => `${at}: ${ref} belongs to ${records.get(ref)?.owner}`),
+  };
+}
+
+function changeTo(
+  { ref, events, adopt, extra }: WantedSubscription,
+  record: SubscriptionRecord | undefined,
+  drift: ListedDrift | null,
+): Change[] {
+  if (record?.state !== 'ACTIVE') {
+    const action = adopt ? 'adopt' : 'create';
+    const before = { subscriptionId: null, eventsBefore: [], drift: null, ifMatch: null };
+    return [{ ref, action, ...before, eventsAfter: events, extra }];
+  }
+  const { subscriptionId, commandId: ifMatch } = record;
+  const eventsBefore = record.events.toSorted();
+  const eventsAfter = events ?? eventsBefore;
+  const change = { ref, subscriptionId, eventsBefore, eventsAfter, extra, drift, ifMatch };
+  if (drift?.errorCode === 'SUBSCRIPTION_MISSING') return [{ ...change, action: 'replace' }];
+  const isSame = eventsBefore.join() === eventsAfter.join();
+  return isSame && drift === null ? [] : [{ ...change, action: 'update' }];
+}
+
+function deletion(record: SubscriptionRecord, drift: ListedDrift | null): Change {
+  const { ref, subscriptionId, commandId: ifMatch, events } = record;
+  const before = { subscriptionId, eventsBefore: events.toSorted(), drift, ifMatch };
+  return { ref, action: 'delete', ...before, eventsAfter: [], extra: {} };
+}

@@ -1,0 +1,56 @@
+import { readCommandSchemas } from '../../avro/command-schemas.ts';
+import { createRecordReader } from '../../avro/record-reader.ts';
+import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import type { ListedDrift } from '../../core/command.ts';
+import { OWN_TOPICS, topicName } from '../../core/topics.ts';
+import { newId } from '../../crypto/new-id.ts';
+import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
+import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { connectRegistry, ownGroup } from '../connections.ts';
+import { inWords } from '../in-words.ts';
+import type { Shell } from '../shell.ts';
+import type { CommandLine } from './command-line.ts';
+
+/** Every subscription's record, as the compacted topic has it now. */
+export async function readRecords(
+  shell: Shell,
+  { config, kafka }: Pick<CommandLine, 'config' | 'kafka'>,
+): Promise<readonly SubscriptionRecord[]> {
+  const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
+  const registry = connectRegistry(config);
+  const ids = await resolveSchemaIds(registry, config.topics.prefix, [subscription]);
+  const note = (error: unknown, at: string) =>
+    shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`);
+  const table = await readSubscriptionTable({
+    kafka: kafka.client,
+    topic: topicName(config.topics.prefix, OWN_TOPICS.subscriptions),
+    newGroupId: ownGroup,
+    read: createRecordReader(subscription.codec, ids.of(subscription), registry),
+    ...{ onUnreadable: note, onAwaited: note, onChange() {} },
+  });
+  try {
+    await table.caughtUp(shell.signal);
+    return table.all();
+  } finally {
+    await table.stop();
+  }
+}
+
+/** Has control compare the payment service with the state: who writes commands needs no access to that service. */
+export async function askForDrift(
+  { results, send }: CommandLine,
+  topic: string,
+  timeoutMs: number,
+): Promise<readonly ListedDrift[]> {
+  const commandId = newId();
+  const mend = 'with --no-refresh the state alone is compared with the file';
+  const result = results.of(commandId, timeoutMs);
+  await send(topic, [{ commandId, type: 'subscription.list' }], timeoutMs);
+  const { status, message, drift } = await result.catch((error: unknown) => {
+    throw new Error(`control was asked what the payment service has: ${inWords(error)} (${mend})`);
+  });
+  if (status !== 'SUCCEEDED')
+    throw new Error(`what the payment service has is not known: ${message} (${mend})`);
+  return (drift ?? []) as readonly ListedDrift[];
+}

@@ -1,0 +1,71 @@
+import type { Node } from 'yaml';
+import { isRef } from '../../core/ref.ts';
+import type { Dialect } from '../../provider/dialect.ts';
+import { eventNameOf } from '../../provider/event-names.ts';
+import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';
+import { type Field, readYaml, type YamlSource } from './yaml-source.ts';
+
+type Names = Pick<Dialect, 'eventNames'>;
+
+/**
+ * Reads a file of subscriptions: `{ topic?, subscriptions: { ref: { events, adopt?, extra? } } }`.
+ * @returns what is wanted, or every fault with its file, line and column
+ */
+export function readWanted(
+  file: string,
+  text: string,
+  dialect: Names,
+): { readonly wanted: WantedSubscriptions } | { readonly faults: readonly string[] } {
+  const source = readYaml(file, text);
+  // Where it is no YAML, what stands behind the first fault would be guessed.
+  if (source.faults.length > 0) return { faults: source.faults };
+  const fields = source.fields(source.root, 'the file must be a map', ['topic', 'subscriptions']);
+  const of = (name: string) => fields.find((field) => field.name === name);
+  const topicField = of('topic');
+  const topic =
+    topicField && source.text(topicField.value, "topic must be a command topic's full name as a text");
+  const listed = of('subscriptions');
+  if (!listed && source.faults.length === 0) {
+    source.fault(source.root, 'subscriptions is missing: give a map by ref; {} is none at all');
+  }
+  const entries = listed ? source.fields(listed.value, 'subscriptions must be a map by ref') : [];
+  const subscriptions = entries.map((entry) => readOne(source, entry, dialect));
+  return source.faults.length > 0 ? { faults: source.faults } : { wanted: { topic, subscriptions } };
+}
+
+function readOne(source: YamlSource, { name: ref, value, at }: Field, dialect: Names): WantedSubscription {
+  if (!isRef(ref)) {
+    const pattern = 'give at most 63 of a-z, 0-9 and hyphens, no hyphen first';
+    source.faults.push(`${at}: ${JSON.stringify(ref)} is no ref: ${pattern}`);
+  }
+  const faultsBefore = source.faults.length;
+  const fields = source.fields(value, `${ref} must be a map`, ['events', 'adopt', 'extra']);
+  const of = (name: string) => fields.find((field) => field.name === name)?.value;
+  const adoptNode = of('adopt');
+  const adopt =
+    adoptNode === undefined ? false : (source.flag(adoptNode, 'adopt must be true or false') ?? false);
+  const eventsNode = of('events');
+  const events = eventsNode === undefined ? null : readEvents(source, eventsNode, dialect);
+  if (events === null && !adopt && source.faults.length === faultsBefore)
+    source.faults.push(`${at}: ${ref} needs events, such as [payment-status]`);
+  const extraNode = of('extra');
+  if (extraNode !== undefined) source.fields(extraNode, 'extra must be a map');
+  const extra = extraNode === undefined ? {} : ((source.plain(extraNode) ?? {}) as Record<string, unknown>);
+  return { ref, events, adopt, extra, at };
+}
+
+function readEvents(source: YamlSource, node: Node | null, dialect: Names): string[] {
+  const known = Object.keys(dialect.eventNames).join(', ');
+  const items = source.items(node, 'events must be a list');
+  if (items?.length === 0) source.fault(node, `events must name one at least: known are ${known}`);
+  const names = (items ?? []).flatMap((item) => {
+    const spelling = source.text(item, 'an event must be a text');
+    if (spelling === undefined) return [];
+    const name = eventNameOf(dialect, spelling);
+    if (name !== undefined) return [name];
+    const more = 'others stand in PROVIDER_DIALECT_FILE';
+    source.fault(item, `unknown event ${JSON.stringify(spelling)}: known are ${known}; ${more}`);
+    return [];
+  });
+  return [...new Set(names)].sort();
+}

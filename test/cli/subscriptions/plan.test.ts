@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { planChanges } from '../../../src/cli/subscriptions/plan.ts';
+import { commandsOf } from '../../../src/cli/subscriptions/plan-commands.ts';
+import { showPlan } from '../../../src/cli/subscriptions/show-plan.ts';
+import type { WantedSubscription } from '../../../src/cli/subscriptions/wanted.ts';
+import type { ListedDrift } from '../../../src/core/command.ts';
+import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+
+const TOPIC = 'payments.commands';
+
+const wanted = (ref: string, more: Partial<WantedSubscription> = {}): WantedSubscription => ({
+  ...{ ref, events: ['payment-status'], adopt: false, extra: {}, at: `s.yaml:1:1` },
+  ...more,
+});
+
+const record = (ref: string, more: Partial<SubscriptionRecord> = {}): SubscriptionRecord => ({
+  ...{ ref, state: 'ACTIVE', subscriptionId: `id-${ref}`, receiverUrl: `https://x/${ref}` },
+  ...{ events: ['payment-status'], owner: TOPIC, sealedKeys: null, commandId: `c-${ref}`, updatedAt: 0 },
+  ...more,
+});
+
+const drift = (ref: string | null, code: string): ListedDrift => {
+  const errorCode = `SUBSCRIPTION_${code}`;
+  return { ref, subscriptionId: `id-${ref}`, errorCode, message: `${errorCode}: so it is` };
+};
+
+function planOf(
+  subscriptions: WantedSubscription[],
+  records: SubscriptionRecord[] = [],
+  drifts: ListedDrift[] = [],
+) {
+  return planChanges({ topic: undefined, subscriptions }, TOPIC, { records, drift: drifts });
+}
+
+const actions = (plan: ReturnType<typeof planOf>) =>
+  plan.changes.map(({ ref, action }) => `${action} ${ref}`);
+
+describe('a plan', () => {
+  it('has nothing to do where all is as it should be, whatever the order of the events', () => {
+    const events = ['payment-status', 'accounts-entries'];
+    const plan = planOf([wanted('a', { events: events.toSorted() })], [record('a', { events })]);
+    expect([plan.changes, plan.unchanged]).toEqual([[], ['a']]);
+    expect(showPlan(plan, 's.yaml')).toEqual([
+      'Subscriptions of payments.commands:',
+      'Nothing to do: 1 as s.yaml wants it.',
+    ]);
+  });
+
+  it.each([
+    ['create', 'is not there', [], {}],
+    ['create', 'was deleted', [record('a', { state: 'RETIRED' })], {}],
+    ['create', 'was deleted by another topic', [record('a', { state: 'RETIRED', owner: 'o' })], {}],
+    ['create', 'came to no end', [record('a', { state: 'REQUESTED' })], {}],
+    ['adopt', 'is to be adopted', [], { adopt: true, events: null }],
+    ['update', 'has other events', [record('a', { events: ['accounts-entries'] })], {}],
+    ['update', 'was adopted with events that nobody knows', [record('a', { events: [] })], {}],
+  ] as const)('has to %s what %s', (action, _, records, more) => {
+    expect(actions(planOf([wanted('a', more)], [...records]))).toEqual([`${action} a`]);
+  });
+
+  it('leaves what is adopted the events that it has', () => {
+    expect(planOf([wanted('a', { adopt: true, events: null })], [record('a')]).unchanged).toEqual(['a']);
+  });
+
+  it.each([
+    ['CHANGED', 'update'],
+    ['DISABLED', 'update'],
+    ['MISSING', 'replace'],
+  ])('mends what is %s at the payment service: %s', (code, action) => {
+    const plan = planOf([wanted('a')], [record('a')], [drift('a', code)]);
+    expect(actions(plan)).toEqual([`${action} a`]);
+    expect(plan.changes[0]?.drift?.errorCode).toBe(`SUBSCRIPTION_${code}`);
+  });
+
+  it('deletes what its topic has and the file does not name, and touches nothing else', () => {
+    const records = [
+      record('a'),
+      record('gone', { state: 'RETIRED' }),
+      record('others', { owner: 'payments.commands-b' }),
+    ];
+    const plan = planOf([], records, [drift('others', 'CHANGED'), drift(null, 'FOREIGN')]);
+    expect(actions(plan)).toEqual(['delete a']);
+    expect(plan.foreign.map(({ errorCode }) => errorCode)).toEqual(['SUBSCRIPTION_FOREIGN']);
+  });
+
+  it('can not take what belongs to another topic, and says where it stands', () => {
+    const plan = planOf([wanted('a')], [record('a', { owner: 'payments.commands-b' })]);
+    expect([plan.changes, plan.conflicts]).toEqual([[], ['s.yaml:1:1: a belongs to payments.commands-b']]);
+  });
+
+  it('is shown as a difference', () => {
+    const plan = planOf(
+      [
+        wanted('new', { events: ['accounts-entries', 'payment-status'], extra: { label: 'x' } }),
+        wanted('changed', { events: ['accounts-entries', 'payment-status'] }),
+        wanted('drifted'),
+        wanted('lost'),
+        wanted('same'),
+        wanted('legacy', { adopt: true, events: null }),
+      ],
+      [
+        record('changed', { events: ['collection-status', 'payment-status'] }),
+        ...[record('drifted'), record('lost'), record('same'), record('unwanted')],
+      ],
+      [drift('drifted', 'CHANGED'), drift('lost', 'MISSING'), drift(null, 'FOREIGN')],
+    );
+    expect(showPlan(plan, 's.yaml').join('\n')).toBe(
+      `
+Subscriptions of payments.commands:
+
+  + new will be created
+      + accounts-entries
+      + payment-status
+      + extra {"label":"x"}
+  ~ changed will be updated
+      + accounts-entries
+      - collection-status
+        payment-status
+  ! drifted has drifted: SUBSCRIPTION_CHANGED: so it is
+  ~ drifted will be updated
+        payment-status
+  ! lost has drifted: SUBSCRIPTION_MISSING: so it is
+  ~ lost will be created anew
+      + payment-status
+  + legacy will be adopted
+  - unwanted will be deleted
+      - payment-status
+  ! SUBSCRIPTION_FOREIGN: so it is
+
+Plan: 1 to create, 1 to adopt, 2 to update, 1 to replace, 1 to delete; 1 as s.yaml wants it.
+`.trim(),
+    );
+  });
+
+  it('shows what the payment service says in a way that steers no terminal', () => {
+    const steering = { ...drift(null, 'FOREIGN'), message: 'https://x/\u001b[2J' };
+    expect(showPlan(planOf([], [], [steering]), 's.yaml').join('\n')).toContain('https://x/\\u001b[2J');
+  });
+});
+
+describe('the commands of a plan', () => {
+  const commands = (...given: Parameters<typeof planOf>) => planOf(...given).changes.flatMap(commandsOf);
+
+  it('bear what it was made by, so that nothing is undone that came since', () => {
+    expect(commands([wanted('a', { events: ['accounts-entries'] })], [record('a'), record('b')])).toEqual([
+      {
+        ...{ commandId: expect.any(String), type: 'subscription.update', ref: 'a', ifMatch: 'c-a' },
+        events: ['accounts-entries'],
+      },
+      { commandId: expect.any(String), type: 'subscription.delete', ref: 'b', ifMatch: 'c-b' },
+    ]);
+  });
+
+  it('create anew only what the deletion before has deleted', () => {
+    const [deletion, creation] = commands([wanted('a')], [record('a')], [drift('a', 'MISSING')]);
+    expect(deletion).toMatchObject({ type: 'subscription.delete', ifMatch: 'c-a' });
+    expect(creation).toMatchObject({
+      ...{ type: 'subscription.create', events: ['payment-status'], ifMatch: deletion?.commandId },
+    });
+  });
+
+  it('create and adopt with events and extra as they are wanted', () => {
+    const extra = { label: 'x' };
+    expect(
+      commands([wanted('a', { extra }), wanted('b', { adopt: true, events: null, extra })]),
+    ).toMatchObject([
+      { type: 'subscription.create', events: ['payment-status'], extra },
+      { type: 'subscription.adopt', extra },
+    ]);
+  });
+});
