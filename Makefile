@@ -25,10 +25,7 @@ test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built 
 faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (25 min)
 	@npm run -s faults -- $(ARGS)
 
-disk-test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built by Go where they are not on the PATH
-	@npm run -s test-deploy -- $(ARGS)
-
-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
+disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
 	@npm run -s disk-faults -- $(ARGS)
 
 bench: setup ## CPU per event, throughput and latency beside a naive receiver and bare Fastify (wrk; 10 min)
@@ -36,6 +33,11 @@ bench: setup ## CPU per event, throughput and latency beside a naive receiver an
 
 check: setup ## Types, lint, format, the rules of the house, the README's tables
 	@npm run -s check
+
+check-supply: setup ## What runs in production: its bill of materials (.local/sbom.json), and known holes (npm audit)
+	@mkdir -p .local
+	@npm run -s check-supply
+	@echo "Bill of materials: .local/sbom.json"
 
 up: setup ## Starts Kafka and a schema registry, leaves them running, prints where they are
 	@npm run -s up -- $(ARGS)
