@@ -1,0 +1,70 @@
+import { DatabaseSync } from 'node:sqlite';
+
+/** What the book keeps of an event of payment-status (schemas/events/payment-status.avsc). */
+export type PaymentEvent = {
+  readonly eventId: string;
+  readonly entityId: string;
+  readonly status: string | null;
+  /** The message as the payment service sent it, JSON. */
+  readonly source: string;
+};
+
+export type Payment = { readonly entityId: string; readonly status: string | null; readonly changes: number };
+
+/**
+ * A ledger's book: each payment's status, and how often it changed. Every event has its effect exactly once, however
+ * often it comes, as its id is stored in the transaction that has the effect. Any database that has transactions and
+ * a unique key does as well.
+ */
+export class Book implements Disposable {
+  readonly #db: DatabaseSync;
+
+  constructor(file: string) {
+    this.#db = new DatabaseSync(file);
+    this.#db.exec(`
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+      CREATE TABLE IF NOT EXISTS booked (event_id TEXT PRIMARY KEY, source TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS payments (entity_id TEXT PRIMARY KEY, status TEXT, changes INTEGER NOT NULL);
+    `);
+  }
+
+  /** Books an event, unless it is booked already; says whether it did. Durable when it returns. */
+  book({ eventId, entityId, status, source }: PaymentEvent): boolean {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const { changes } = this.#db
+        .prepare('INSERT INTO booked (event_id, source) VALUES (?, ?) ON CONFLICT DO NOTHING')
+        .run(eventId, source);
+      const isNew = Number(changes) === 1;
+      if (isNew) this.#apply(entityId, status);
+      this.#db.exec('COMMIT');
+      return isNew;
+    } catch (error) {
+      this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** The effect. That it is not the same when it is had twice is what makes this a ledger. */
+  #apply(entityId: string, status: string | null): void {
+    this.#db
+      .prepare(
+        `INSERT INTO payments (entity_id, status, changes) VALUES (?, ?, 1)
+         ON CONFLICT (entity_id) DO UPDATE SET status = excluded.status, changes = changes + 1`,
+      )
+      .run(entityId, status);
+  }
+
+  payments(): Payment[] {
+    const rows = this.#db.prepare('SELECT entity_id, status, changes FROM payments ORDER BY entity_id').all();
+    return rows.map(({ entity_id, status, changes }) => ({
+      entityId: String(entity_id),
+      status: status === null ? null : String(status),
+      changes: Number(changes),
+    }));
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+}

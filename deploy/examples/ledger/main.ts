@@ -1,0 +1,51 @@
+/**
+ * A consumer of Hookline's events, to copy from: it books payments by their status, each event exactly once.
+ *
+ *   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081 LEDGER_FILE=ledger.sqlite \
+ *     node deploy/examples/ledger/main.ts
+ */
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { Kafka } from 'kafkajs';
+import { Book, type PaymentEvent } from './book.ts';
+
+const {
+  KAFKA_BROKERS = 'localhost:9092',
+  SCHEMA_REGISTRY_URL = 'http://localhost:8081',
+  TOPIC = 'payments.payment-status',
+  GROUP_ID = 'ledger',
+  LEDGER_FILE = 'ledger.sqlite',
+} = process.env;
+const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
+
+const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });
+const registry = new SchemaRegistry({ host: SCHEMA_REGISTRY_URL });
+const book = new Book(LEDGER_FILE);
+// A topic that isn't there yet is an operator's matter: a consumer must not create one with other settings.
+const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });
+
+// kafkajs gives up for good after some errors while the process lives on: whatever watches it has to start it anew.
+consumer.on(consumer.events.CRASH, ({ payload }) => {
+  if (!payload.restart) process.exit(1);
+});
+
+await consumer.connect();
+await consumer.subscribe({ topics: [TOPIC], fromBeginning: true });
+await consumer.run({
+  eachMessage: async ({ partition, message: { offset, value } }) => {
+    if (value === null) return;
+    // By the schema that it was written with, fetched once; the fields of a later version are there as well.
+    const event: PaymentEvent = await registry.decode(value);
+    // First the effect, durably; kafkajs commits the offset afterwards. A crash between the two brings the event again.
+    const isNew = book.book(event);
+    log(isNew ? 'booked' : 'booked already', { eventId: event.eventId, partition, offset });
+  },
+});
+log('reading', { topic: TOPIC });
+
+const stop = async () => {
+  await consumer.disconnect();
+  book[Symbol.dispose]();
+  process.exit(0);
+};
+process.once('SIGTERM', stop);
+process.once('SIGINT', stop);

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Book } from '../../../deploy/examples/ledger/book.ts';
+import { ReceiverWorld } from '../../support/receiver-world.ts';
+import type { RunningProcess } from '../../support/running-process.ts';
+import { postSigned } from '../../support/sign.ts';
+import { until } from '../../support/until.ts';
+
+const PAYMENTS = 5;
+const STATUSES = ['RCVD', 'ACTC', 'ACCP', 'ACSC'];
+
+let receiver: ReceiverWorld;
+let file: string;
+
+beforeAll(async () => {
+  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  file = join(receiver.world.dir, 'ledger.sqlite');
+});
+
+afterAll(() => receiver[Symbol.asyncDispose]());
+
+const startLedger = () =>
+  receiver.world.start('deploy/examples/ledger/main.ts', {
+    TOPIC: receiver.world.topic('payment-status'),
+    GROUP_ID: `${receiver.world.prefix}-ledger`,
+    LEDGER_FILE: file,
+  });
+
+/** The life of a payment, each of its webhooks delivered as often as a sender that missed the answer would. */
+async function deliver(status: string, times: number): Promise<void> {
+  for (let payment = 0; payment < PAYMENTS; payment++) {
+    const body = JSON.stringify({ type: 'payment-status', entityId: `p-${payment}`, payload: { status } });
+    for (let time = 0; time < times; time++) {
+      const { text } = await postSigned(`${receiver.ingress.url}/webhooks/ledger-eu`, receiver, body);
+      expect(text).toContain('"stored":"kafka"');
+    }
+  }
+}
+
+const logged = (ledger: RunningProcess, message: string) =>
+  ledger.lines.filter(({ msg }) => msg === message).length;
+
+function payments() {
+  using book = new Book(file);
+  return book.payments();
+}
+
+describe("the consumer's example, a ledger", () => {
+  it('books each event once, whatever is delivered twice and however often it is killed', async () => {
+    const [first = '', second = '', ...later] = STATUSES;
+    const killed = startLedger();
+    await deliver(first, 3);
+    await until('all is booked', () => logged(killed, 'booked') === PAYMENTS, 40_000);
+    // What it has read and not committed comes again: to its next life it is as good as a duplicate.
+    killed.kill('SIGKILL');
+    await killed.end();
+    await deliver(second, 2);
+    for (const status of later) await deliver(status, 2);
+
+    const ledger = startLedger();
+    const isDone = () => payments().every(({ changes }) => changes === STATUSES.length);
+    await until('all is booked', isDone, 60_000);
+    await deliver('ACSC', 1);
+    const already = logged(ledger, 'booked already');
+    await until('a late repeat was read', () => logged(ledger, 'booked already') > already, 40_000);
+    expect(await ledger.stop()).toBe(0);
+    expect(logged(killed, 'booked') + logged(ledger, 'booked')).toBe(PAYMENTS * STATUSES.length);
+    expect(payments()).toEqual(
+      Array.from({ length: PAYMENTS }, (_, payment) => ({
+        entityId: `p-${payment}`,
+        status: 'ACSC',
+        changes: STATUSES.length,
+      })),
+    );
+  }, 120_000);
+});

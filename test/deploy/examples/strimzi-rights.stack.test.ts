@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import kafkajs from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { cli } from '../../support/cli.ts';
+import { postSigned } from '../../support/sign.ts';
+import { freePorts } from '../../support/stack/plan-ports.ts';
+import type { Stack } from '../../support/stack/stack.ts';
+import { startStack } from '../../support/stack/start-stack.ts';
+import { World } from '../../support/world.ts';
+import { rights, USERS } from './strimzi-rights.ts';
+
+const PASSWORD = 'correct-horse-battery';
+const COMMAND_TOPICS = 'payments.commands,payments.commands-ledger';
+
+let stack: Stack;
+let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+let world: World;
+let secured: string;
+
+/** A broker where nobody may do anything but what the example's users may, and the tests, who come in by another door. */
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1);
+  secured = `127.0.0.1:${port}`;
+  stack = await startStack({
+    env: { ...process.env, HOOKLINE_STACK: 'jvm' },
+    withRegistry: false,
+    kafka: {
+      listeners: [{ name: 'SASL', port, protocol: 'SASL_PLAINTEXT' }],
+      properties: {
+        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+        'super.users': 'User:ANONYMOUS',
+        'listener.name.sasl.sasl.enabled.mechanisms': 'SCRAM-SHA-512',
+        'listener.name.sasl.scram-sha-512.sasl.jaas.config':
+          'org.apache.kafka.common.security.scram.ScramLoginModule required;',
+      },
+      scramUsers: USERS.map((name) => ({ mechanism: 'SCRAM-SHA-512', name, password: PASSWORD })),
+    },
+  });
+  const registryUrl = inject('registryUrl');
+  world = new World({ brokers: stack.brokers, registryUrl }, 'payments');
+  world.env.COMMAND_TOPICS = COMMAND_TOPICS;
+  for (const args of [
+    ['topics', 'apply'],
+    ['schemas', 'push'],
+  ]) {
+    const { exitCode, notes } = await cli(world.env, ...args);
+    expect(notes.includes('can not') || exitCode !== 0, notes).toBe(false);
+  }
+  const admin = new kafkajs.Kafka({ brokers: stack.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+  await admin.connect();
+  await admin.createAcls({ acl: rights() });
+  await admin.disconnect();
+  sandbox = await startSandbox({ port: 0, retryScheduleS: [] });
+});
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await sandbox?.stop();
+  await stack?.stop();
+});
+
+/** The variables of one of the example's users. */
+const as = (user: string) => ({
+  KAFKA_BROKERS: secured,
+  KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
+  KAFKA_USERNAME: user,
+  KAFKA_PASSWORD_FILE: world.file(`password-${user}`, PASSWORD),
+});
+const cliAs = (user: string, ...args: string[]) => cli({ ...world.env, ...as(user) }, ...args);
+
+describe('with the rights of the Strimzi example and no others', () => {
+  it('a command creates a subscription, its webhooks come in, and an operator sees and redrives', async () => {
+    const ingress = await world.ingress(as('hookline-ingress'));
+    const control = await world.control(
+      { provider: sandbox.url, publicUrl: ingress.url },
+      { ...as('hookline-control'), CONTROL_GROUP_ID: undefined },
+    );
+    const create = [
+      'command',
+      'subscription.create',
+      '--ref',
+      'ledger-eu',
+      '--events',
+      'payment_status',
+      '--wait',
+    ];
+    const created = await cliAs('hookline-operator', ...create);
+    expect(created.out + created.notes).toContain('SUCCEEDED');
+
+    const trigger = { event: 'payment-status', count: 3, wait: 'final' };
+    const answer = await fetch(`${sandbox.url}/_sandbox/trigger`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(trigger),
+    });
+    const { executions } = (await answer.json()) as { executions: { status: number }[] };
+    expect(executions.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await world.read('payment-status', 3)).toHaveLength(3);
+
+    const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
+    world.secrets('broken', { 'subscription-id': keys.subscriptionId, 'signing-secret': keys.signingSecret });
+    const { url } = await world.ingress(as('hookline-ingress'));
+    expect((await postSigned(`${url}/webhooks/broken`, keys, '{"no json')).status).toBe(200);
+    expect((await cliAs('hookline-operator', 'dlq', 'list')).out).toContain('PARSE');
+    expect((await cliAs('hookline-operator', 'dlq', 'redrive')).notes).not.toContain('refuse');
+
+    expect((await cliAs('hookline-control', 'doctor')).out).not.toMatch(/refuse|authori[sz]/i);
+    // Groups are deleted at the end, which takes a right as well.
+    expect([await ingress.process.stop(), await control.stop()]).toEqual([0, 0]);
+    expect(world.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
+  }, 120_000);
+
+  it.each([
+    ['hookline-ingress', 'reads no event', ['tail', 'payment-status', '--from-beginning', '--limit', '1']],
+    ['hookline-ingress', 'reads no command', ['tail', 'commands', '--from-beginning', '--limit', '1']],
+    ['hookline-control', 'reads no event', ['tail', 'payment-status', '--from-beginning', '--limit', '1']],
+    [
+      'ledger',
+      'sends no command on the topic of all',
+      ['command', 'subscription.list', '--topic', 'payments.commands'],
+    ],
+    ['ledger', 'makes no topics', ['topics', 'apply']],
+  ])('%s %s', async (user, _, args) => {
+    const { exitCode, notes, out } = await cliAs(user, ...args);
+    expect(exitCode, out).not.toBe(0);
+    expect(notes + out).toMatch(/not authorized|AUTHORIZATION|refuse|do not exist|not exist|right/i);
+  });
+});
