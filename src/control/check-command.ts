@@ -1,9 +1,10 @@
 import { HooklineError } from '../core/errors.ts';
 import { eventNameOf } from '../provider/event-names.ts';
+import { fieldsClosedToExtra } from '../provider/extra-fields.ts';
 import type { OperationContext } from './control-parts.ts';
 import { hasBegun, isForgettable } from './subscription-state.ts';
 
-/** The part of a request body that the dialect sets, by command type. */
+/** Whose body a command's `extra` joins, by its type. */
 const BODIES = {
   'subscription.create': 'create',
   'subscription.update': 'update',
@@ -28,8 +29,9 @@ export function checkCommand(context: OperationContext): void {
     const known = Object.keys(dialect.eventNames).join(', ');
     throw new HooklineError('UNKNOWN_EVENT', `${JSON.stringify(event)}; known are ${known}`);
   }
-  const template = command.type in BODIES ? dialect[BODIES[command.type as keyof typeof BODIES]].body : {};
-  const taken = Object.keys(command.extra).filter((field) => Object.hasOwn(template, field));
+  const body = command.type in BODIES ? BODIES[command.type as keyof typeof BODIES] : null;
+  const closed = body === null ? new Set<string>() : fieldsClosedToExtra(dialect, body);
+  const taken = Object.keys(command.extra).filter((field) => closed.has(field));
   if (taken.length > 0) throw new HooklineError('EXTRA_CONFLICT', taken.join(', '));
 }
 

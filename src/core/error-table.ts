@@ -142,7 +142,7 @@ export const ERRORS = {
     status: null,
     retryable: false,
     result: 'REJECTED',
-    text: 'extra may not replace what the dialect sets',
+    text: 'extra may not set the address, the events, the key, or what the dialect sets',
   },
   KEYS_MISSING: {
     status: null,

@@ -24,6 +24,8 @@ export type Dialect = {
     readonly active: Pointer;
   };
   readonly replay: { readonly body: Template };
+  /** Fields that a command's `extra` may set all the same: see extra-fields.ts. */
+  readonly extra: { readonly mayReplace: readonly string[] };
   /** Our name of an event, and the service's. */
   readonly eventNames: Readonly<Record<string, string>>;
 };
@@ -36,6 +38,7 @@ const DEFAULTS = {
   update: { body: { url: '{url}', events: '{events}' } },
   list: { items: '', id: '/id', url: '/url', events: '/events', active: '/active' },
   replay: { body: { executionId: '{executionId}' } },
+  extra: { mayReplace: [] as string[] },
   eventNames: {
     'payment-status': 'payment_status',
     'accounts-entries': 'accounts-entries',
@@ -108,6 +111,9 @@ function build(raw: Raw, faults: string[]): Dialect {
     if (typeof spelling !== 'string' || spelling === '')
       faults.push(`eventNames.${name} must be a non-empty string`);
   }
+  const { mayReplace } = raw.extra;
+  if (!Array.isArray(mayReplace) || mayReplace.some((field) => typeof field !== 'string'))
+    faults.push("extra.mayReplace must be a list of a body's fields");
   return {
     create: {
       body: template('create', raw.create.body),
@@ -125,6 +131,7 @@ function build(raw: Raw, faults: string[]): Dialect {
       active: pointer('list.active', raw.list.active),
     },
     replay: { body: template('replay', raw.replay.body) },
+    extra: { mayReplace },
     eventNames: raw.eventNames,
   };
 }

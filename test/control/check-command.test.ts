@@ -51,6 +51,7 @@ describe('before a command is carried out', () => {
   it.each([
     ['subscription.create', { encryptionKey: 'mine' }, 'encryptionKey'],
     ['subscription.update', { url: 'https://evil.example', note: 1 }, 'url'],
+    ['subscription.update', { encryptionKey: 'mine' }, 'encryptionKey'],
     ['subscription.adopt', { url: 'https://evil.example' }, 'url'],
     ['webhook.replay', { executionId: 'x' }, 'executionId'],
   ])('extra of %s may not replace what the dialect sets', async (type, extra, named) => {

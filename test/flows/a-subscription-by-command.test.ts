@@ -155,7 +155,6 @@ describe('a subscription', () => {
     expect(dry).toMatchObject({
       status: 'SUCCEEDED',
       message: expect.stringContaining('dry run'),
-      attempts: 0,
     });
     expect(await the.state('extra')).toBeUndefined();
     await create('extra', { extra: { description: 'for the ledger' } });

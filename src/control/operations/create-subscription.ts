@@ -24,11 +24,13 @@ export async function createSubscription(context: OperationContext): Promise<Set
     return { message: 'created', subscriptionId: before.subscriptionId };
   }
   const isResumed = before?.state === 'REQUESTED';
-  if (command.dryRun) {
-    return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}` };
-  }
   // Before any call: files that can't be used are no reason to have begun.
   const dir = await context.dirSecrets(command.ref);
+  if (command.dryRun) {
+    // What isn't ours is looked for, and left: so it would be found when it matters.
+    if (!isResumed) await clearAddress(context, false);
+    return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}` };
+  }
   await clearAddress(context, isResumed);
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);

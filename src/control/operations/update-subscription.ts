@@ -1,4 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
+import { sealSecrets } from '../../subscriptions/sealed-keys.ts';
 import type { OperationContext, Settled } from '../control-parts.ts';
 import { eventsOf, receiverUrl, serviceEvents } from '../receiver.ts';
 import { noteBegin, secretsOf, storeState } from '../subscription-state.ts';
@@ -11,17 +12,18 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   const { subscriptionId } = before;
   // Of an adopted subscription the events may not be known: none are told then, which is not the same as no events.
   const events = eventsOf(context) ?? (before.events.length > 0 ? before.events : null);
+  const [keyInFile] = (await context.dirSecrets(command.ref)).encryptionKeys;
   if (command.dryRun) {
     const which = events?.join(', ') ?? 'the events that it has';
     return { message: `dry run: would subscribe to ${which}`, subscriptionId };
   }
-  const [keyInFile] = (await context.dirSecrets(command.ref)).encryptionKeys;
+  const secrets = secretsOf(context, before);
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
     events: serviceEvents(context, events),
     subscriptionId,
-    encryptionKey: keyInFile ?? secretsOf(context, before)?.encryptionKey,
+    encryptionKey: keyInFile ?? secrets?.encryptionKey,
   };
   await noteBegin(context, before);
   const outcome = await session.untilDone(() => session.api.update(subscriptionId, values, command.extra));
@@ -31,7 +33,8 @@ export async function updateSubscription(context: OperationContext): Promise<Set
     state: 'ACTIVE',
     subscriptionId,
     events: events ?? [],
-    sealedKeys: before.sealedKeys,
+    // Anew, so that an old sealing key is needed no longer; what no key opens stays as it is.
+    sealedKeys: secrets ? sealSecrets(context.sealingKeys, command.ref, secrets) : before.sealedKeys,
   });
   return { message: 'updated', subscriptionId };
 }

@@ -1,4 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../../src/control/run-command.ts';
+import { parseSealingKeys } from '../../../src/crypto/sealing.ts';
+import { openSecrets } from '../../../src/subscriptions/sealed-keys.ts';
 import { create, openControlDesk } from '../../support/control-desk.ts';
 
 const update = (more: object = {}) => ({ type: 'subscription.update', ref: 'a', ...more });
@@ -19,6 +23,28 @@ describe('an update', () => {
       events: ['payment-status', 'accounts-entries'],
     });
     expect(desk.secretsOf('a')).toEqual(secrets);
+  });
+
+  it('seals the keys anew after a rotation, so that the old sealing key is needed no longer', async () => {
+    await using desk = await openControlDesk();
+    await desk.run(create('a'));
+    const secrets = desk.secretsOf('a');
+    const next = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
+    const rotated = { current: next.current, all: [next.current, ...desk.parts.sealingKeys.all] };
+    const record = desk.recordOf({ commandId: 'c-2', ...update({ events: EVENTS }) });
+    await runCommand(record, { ...desk.parts, sealingKeys: rotated }, desk.stopping.signal);
+    expect(desk.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(openSecrets(next, 'a', desk.state.get('a')?.sealedKeys ?? Buffer.of())).toEqual(secrets);
+  });
+
+  it('keeps what no sealing key opens', async () => {
+    await using desk = await openControlDesk();
+    await desk.run(create('a'));
+    const sealed = desk.state.get('a')?.sealedKeys;
+    const other = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
+    const record = desk.recordOf({ commandId: 'c-2', ...update() });
+    await runCommand(record, { ...desk.parts, sealingKeys: other }, desk.stopping.signal);
+    expect(desk.state.get('a')?.sealedKeys).toEqual(sealed);
   });
 
   it('without events tells the payment service again what it should have', async () => {
