@@ -54,6 +54,11 @@ export class RunningProcess implements AsyncDisposable {
     return `http://127.0.0.1:${(await this.logged('admin listening')).port}`;
   }
 
+  /** What /metrics says now. */
+  async metrics(): Promise<string> {
+    return (await fetch(`${await this.adminUrl()}/metrics`)).text();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
