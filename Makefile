@@ -31,6 +31,9 @@ disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=
 bench: setup ## CPU per event, throughput and latency beside a naive receiver and bare Fastify (wrk; 10 min)
 	@npm run -s bench -- $(ARGS)
 
+bench-large: setup ## Bodies of 50 MB: memory, stalls, small webhooks beside them; a million small ones (wrk; 8 min)
+	@npm run -s bench-large -- $(ARGS)
+
 check: setup ## Types, lint, format, the rules of the house, the README's tables
 	@npm run -s check
 

@@ -36,6 +36,16 @@ export const ERRORS = {
     retryable: true,
     text: 'the subscription is being created and its key is not here yet',
   },
+  NO_ROOM: {
+    status: 503,
+    retryable: true,
+    text: 'no memory for the body within ADMISSION_WAIT_MS',
+  },
+  LARGE_BODY_FAILED: {
+    status: 503,
+    retryable: true,
+    text: 'the thread for large bodies ended while it had this one',
+  },
   STOPPING: { status: 503, retryable: true, text: 'this process is stopping' },
   PUBLISH_DEADLINE: {
     status: 503,

@@ -10,18 +10,29 @@ const SIGNATURE = /^[0-9a-f]{64}$/;
  */
 export class SignatureCheck {
   readonly #keys: readonly SigningKey[];
-  readonly #hmac: Hmac;
+  /** Of the first keys, as far as they are computed while the body arrives. */
+  readonly #hmacs: readonly Hmac[];
 
   /** `keys` holds at least one key; for an unknown ref it holds decoys. */
-  constructor(keys: readonly SigningKey[]) {
-    const [current] = keys;
-    if (current === undefined) throw new TypeError('a signature is checked with at least one key');
+  constructor(keys: readonly SigningKey[], hashed: readonly SigningKey[] = keys.slice(0, 1)) {
+    if (keys.length === 0) throw new TypeError('a signature is checked with at least one key');
     this.#keys = keys;
-    this.#hmac = createHmac('sha256', current.key);
+    this.#hmacs = hashed.map(({ key }) => createHmac('sha256', key));
+  }
+
+  /** For a large body: every live key's HMAC is computed as it arrives, since afterwards each would take too long. */
+  static withEach(keys: readonly SigningKey[]): SignatureCheck {
+    const live = keys.filter(isLive);
+    return live.length > 0 ? new SignatureCheck(live, live) : new SignatureCheck(keys);
+  }
+
+  /** Whether there is a body that `signature` could be right for: it is well-formed, and a key is live. */
+  static canPass(keys: readonly SigningKey[], signature: string | undefined): boolean {
+    return signature !== undefined && SIGNATURE.test(signature) && keys.some(isLive);
   }
 
   update(chunk: Buffer): void {
-    this.#hmac.update(chunk);
+    for (const hmac of this.#hmacs) hmac.update(chunk);
   }
 
   /**
@@ -32,9 +43,12 @@ export class SignatureCheck {
     const wellFormed = signature !== undefined && SIGNATURE.test(signature);
     const given = Buffer.from(wellFormed ? signature : '00'.repeat(32), 'hex');
     for (const [n, key] of this.#keys.entries()) {
-      const hmac = n === 0 ? this.#hmac : createHmac('sha256', key.key).update(body);
-      if (timingSafeEqual(hmac.digest(), given) && wellFormed && key.place >= 0) return key;
+      const hmac = this.#hmacs[n] ?? createHmac('sha256', key.key).update(body);
+      if (timingSafeEqual(hmac.digest(), given) && wellFormed && isLive(key)) return key;
     }
     return null;
   }
 }
+
+/** A decoy has no place among the live keys. */
+const isLive = ({ place }: SigningKey) => place >= 0;

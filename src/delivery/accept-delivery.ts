@@ -1,6 +1,7 @@
-import type { Delivery, ReadMessage, Receipt, VerifiedDelivery } from '../core/delivery.ts';
+import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { SignatureCheck } from '../crypto/signature.ts';
+import type { OutgoingRecord } from '../kafka/publisher.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import { encodeEvent } from './encode-event.ts';
 import { openMessage } from './open-message.ts';
@@ -29,16 +30,24 @@ export type AcceptParts = Pick<DeliveryParts, 'observer'> & {
 
 /** The way behind the signature. A redriven dead letter and a drained spool entry enter here. */
 export async function storeDelivery(delivery: VerifiedDelivery, parts: DeliveryParts): Promise<Receipt> {
-  let message: ReadMessage | undefined;
+  const known: { eventId?: string } = {};
   try {
-    message = readMessage(openMessage(delivery, parts));
-    await parts.publish(encodeEvent(message, parts));
-    return { eventId: message.eventId, stored: 'kafka' };
+    const record = recordOf(delivery, known, parts);
+    await parts.publish(record);
+    return { eventId: known.eventId as string, stored: 'kafka' };
   } catch (error) {
     if (!(error instanceof HooklineError && error.deadLetter)) throw error;
-    return parkDelivery(
-      { delivery, eventId: message?.eventId, reason: error, stage: error.deadLetter },
-      parts,
-    );
+    return parkDelivery({ delivery, eventId: known.eventId, reason: error, stage: error.deadLetter }, parts);
   }
+}
+
+/** A function of its own: what 50 MB become on the way to a record is not held while the record is published. */
+function recordOf(
+  delivery: VerifiedDelivery,
+  known: { eventId?: string },
+  parts: DeliveryParts,
+): OutgoingRecord {
+  const message = readMessage(openMessage(delivery, parts));
+  known.eventId = message.eventId;
+  return encodeEvent(message, parts);
 }

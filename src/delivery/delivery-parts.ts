@@ -22,7 +22,8 @@ export type DeliveryParts = {
 export type DeliveryObserver = {
   /** `place` is the key's position among the ref's live keys; 0 is the current one. */
   keyMatched(ref: string, use: 'signing' | 'encryption', place: number): void;
-  drift(topic: string, field: string): void;
+  /** `count` values of a field did not fit; one, where it isn't said. */
+  drift(topic: string, field: string, count?: number): void;
   unclassified(): void;
   parked(stage: DeadLetterStage): void;
 };

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { SpooledDelivery } from '../spool/spool-row.ts';
 import { storeDelivery } from './accept-delivery.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
+import { isLarge, type LargeCarrier } from './large-delivery.ts';
 import { parkDelivery } from './park-delivery.ts';
 
 export type DrainParts = {
@@ -12,6 +14,8 @@ export type DrainParts = {
   readonly delivery: DeliveryParts;
   readonly observer: DrainObserver;
   readonly stopping: AbortSignal;
+  /** Takes the large ones; without it they go the way of all. */
+  readonly large?: LargeCarrier;
   /** What is left is one batch or so. */
   readonly onNearlyEmpty: () => void;
 };
@@ -65,9 +69,21 @@ export async function drainSpool(parts: DrainParts): Promise<number> {
     const hasRoom = underWay.size < MOST_UNDER_WAY && bytes < MOST_BYTES_UNDER_WAY;
     const batch = hasRoom ? await persist(parts, () => spool.read({ ...BATCH, after: lastRead })) : [];
     const last = batch.at(-1);
-    if (last) {
+    const firstLarge = parts.large ? batch.findIndex(({ delivery }) => isLarge(delivery)) : -1;
+    if (last && firstLarge < 0) {
       lastRead = last.id;
       begin(batch);
+    } else if (firstLarge > 0) {
+      // Up to it they go together; it is read again, alone, when they are on their way.
+      lastRead = batch[firstLarge - 1]?.id ?? lastRead;
+      begin(batch.slice(0, firstLarge));
+    } else if (batch[0] && parts.large) {
+      // It takes another way: what came before it must be in Kafka first, and what comes after it waits.
+      await Promise.all(underWay);
+      if (failures.length > 0) throw failures[0];
+      lastRead = batch[0].id;
+      await drainLarge(batch[0], parts, parts.large);
+      drained++;
     } else if (underWay.size > 0) {
       await Promise.race(underWay);
     } else {
@@ -94,11 +110,47 @@ async function drainOne({ delivery }: SpooledDelivery, parts: DrainParts): Promi
       await storeDelivery(delivery, parts.delivery);
     } catch (error) {
       if (error instanceof HooklineError) throw error;
-      parts.observer.drainFailed(error);
-      const reason = new HooklineError('UNENCODABLE', undefined, { cause: error });
-      await parkDelivery({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, parts.delivery);
+      await parkUnreadable(delivery, error, parts);
     }
   });
+}
+
+/**
+ * Stores a large one and removes it. A body that went with its thread is read again; one that ends the thread twice is
+ * parked as it came: nothing that comes later could pass it.
+ */
+async function drainLarge(row: SpooledDelivery, parts: DrainParts, large: LargeCarrier): Promise<void> {
+  let at: SpooledDelivery | undefined = row;
+  let deaths = 0;
+  await persist(parts, async () => {
+    at ??= await readOne(row.id, parts);
+    if (!at) return;
+    const { delivery } = at;
+    at = undefined;
+    try {
+      const outcome = await large.store(delivery, () => Number.POSITIVE_INFINITY);
+      if ('receipt' in outcome) return;
+      at = { ...row, delivery: outcome.delivery };
+      throw outcome.error;
+    } catch (error) {
+      if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
+      if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
+      at ??= await readOne(row.id, parts);
+      if (at) await parkUnreadable(at.delivery, error, parts);
+    }
+  });
+  await persist(parts, () => parts.spool.remove([row.id]));
+}
+
+async function readOne(id: number, { spool }: DrainParts): Promise<SpooledDelivery | undefined> {
+  const [row] = await spool.read({ maxRows: 1, maxBytes: 1, after: id - 1 });
+  return row?.id === id ? row : undefined;
+}
+
+async function parkUnreadable(delivery: VerifiedDelivery, cause: unknown, parts: DrainParts): Promise<void> {
+  parts.observer.drainFailed(cause);
+  const reason = new HooklineError('UNENCODABLE', undefined, { cause });
+  await parkDelivery({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, parts.delivery);
 }
 
 /** Tries until it succeeds or the process stops. */

@@ -6,6 +6,7 @@ import { storeDelivery } from './accept-delivery.ts';
 import { deliveryIdOf } from './delivery-id.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import { type DrainObserver, drainSpool } from './drain-spool.ts';
+import { isLarge, type LargeCarrier } from './large-delivery.ts';
 
 export type SpoolingStoreParts = {
   /** `publish` of these is not used: the store has its own ways. */
@@ -17,6 +18,8 @@ export type SpoolingStoreParts = {
   };
   /** After it Kafka counts as away. */
   readonly publishDeadlineMs: number;
+  /** Takes the large ones; without it they go the way of all. */
+  readonly large?: LargeCarrier;
   readonly observer: SpoolObserver;
 };
 
@@ -67,12 +70,31 @@ export class SpoolingStore {
 
   /** @throws HooklineError SPOOL_FULL, SPOOL_FAILING, and what storeDelivery throws: nothing is promised */
   store(delivery: VerifiedDelivery): Promise<Receipt> {
+    if (this.#parts.large && isLarge(delivery)) return this.#storeLarge(delivery, this.#parts.large);
     return new Promise((resolve, reject) => {
       const entry = { delivery, resolve, reject };
       if (this.#state === 'kafka') this.#send(entry);
       else if (this.#state === 'spool') void this.#append(entry);
       else this.#held.push(entry);
     });
+  }
+
+  /**
+   * A large one takes its own way to Kafka, and so its own turn to the spool: it waits behind no small one and none waits
+   * behind it. An entity's order holds all the same for those whose answers were waited for.
+   */
+  async #storeLarge(delivery: VerifiedDelivery, large: LargeCarrier): Promise<Receipt> {
+    const deadlineMs = () => (this.#state === 'kafka' ? this.#parts.publishDeadlineMs : null);
+    const outcome = await large.store(delivery, deadlineMs);
+    if ('receipt' in outcome) return outcome.receipt;
+    const { error } = outcome;
+    if (error && !isAway(error)) throw error;
+    const { eventId, delivery: identified } = await large.identify(outcome.delivery);
+    const appended = this.#parts.spool.append(identified, true);
+    // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
+    if (this.#state === 'kafka') this.#divert(error?.message ?? 'a large delivery came while it was');
+    await appended;
+    return { eventId, stored: 'spool' };
   }
 
   get isSpooling(): boolean {
@@ -129,13 +151,14 @@ export class SpoolingStore {
 
   async #drain(): Promise<void> {
     const start = performance.now();
-    const { spool, delivery, publisher, observer } = this.#parts;
+    const { spool, delivery, publisher, observer, large } = this.#parts;
     const publish = (record: OutgoingRecord) => publisher.publish(record, Number.POSITIVE_INFINITY);
     const parts = {
       spool,
       delivery: { ...delivery, publish },
       observer,
       stopping: this.#stopping.signal,
+      ...(large && { large }),
       onNearlyEmpty: () => this.#beginHandover(),
     };
     let drained = 0;

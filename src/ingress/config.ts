@@ -6,6 +6,7 @@ import { runtimeSettings } from '../runtime/settings.ts';
 import { tracingSettings } from '../runtime/tracing-settings.ts';
 import { spoolSettings } from '../spool/settings.ts';
 import { subscriptionSettings } from '../subscriptions/settings.ts';
+import { leastBudget } from './bodies/memory-shares.ts';
 import { ingressSettings } from './settings.ts';
 
 /** Every group of settings that ingress reads; the README's table is made of it. */
@@ -39,7 +40,12 @@ export function loadIngressConfig(source: EnvSource) {
   };
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);
-  const { tlsCertFile, tlsKeyFile, tlsClientCaFile } = config.ingress;
+  const { tlsCertFile, tlsKeyFile, tlsClientCaFile, memoryBudgetBytes, maxBodyBytes } = config.ingress;
+  if (memoryBudgetBytes < leastBudget(maxBodyBytes)) {
+    reader.fault(
+      `MEMORY_BUDGET_BYTES is ${memoryBudgetBytes}: bodies of MAX_BODY_BYTES (${maxBodyBytes}) need at least ${leastBudget(maxBodyBytes)}.`,
+    );
+  }
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     reader.fault('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none.');
   }

@@ -13,7 +13,7 @@ export type IngressServer = { readonly url: string; stop(): Promise<void> };
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  parts: Pick<AppParts, 'delivery' | 'keyring' | 'observer' | 'tracer'> & {
+  parts: Pick<AppParts, 'delivery' | 'keyring' | 'memory' | 'observer' | 'tracer'> & {
     readonly settings: ValuesOf<typeof ingressSettings>;
     readonly logger: Logger;
   },
@@ -34,6 +34,7 @@ export async function startIngressServer(
     tls,
     leaving: leaving.signal,
     tracer: parts.tracer,
+    memory: parts.memory,
     maxBodyBytes: settings.maxBodyBytes,
     requestTimeoutMs: settings.requestTimeoutMs,
     trustedProxies: settings.trustedProxies,

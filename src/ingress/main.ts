@@ -20,10 +20,14 @@ import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { createStartGate } from '../runtime/start-gate.ts';
 import { readSealingKeys } from '../subscriptions/follow-keys.ts';
+import { BodyMemory } from './bodies/body-memory.ts';
+import { memoryShares } from './bodies/memory-shares.ts';
+import { watchMemory } from './bodies/watch-memory.ts';
 import { loadIngressConfig } from './config.ts';
 import { createIngressObserver } from './ingress-observer.ts';
 import { startIngressServer } from './ingress-server.ts';
 import { keepBeside } from './keep-beside.ts';
+import { startLargeLane } from './large/start-lane.ts';
 import { observeDelivery } from './observe-delivery.ts';
 import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
@@ -119,8 +123,23 @@ await runProcess({
       limitOf: limits.of,
       observer: observeDelivery(metrics),
     };
-    const { publishDeadlineMs } = ingress;
-    const storeParts = { delivery, publisher: traced(publisher, tracer), publishDeadlineMs };
+    const { publishDeadlineMs, memoryBudgetBytes, maxBodyBytes } = ingress;
+    const shares = memoryShares(memoryBudgetBytes, maxBodyBytes);
+    const memory = new BodyMemory(shares, ingress.admissionWaitMs);
+    watchMemory(memory, metrics);
+    const large = parts.add(
+      'large bodies',
+      startLargeLane({
+        options: {
+          ...{ kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: topics.prefix },
+          ...{ layout: ingress.layout, deadLetterTopic: delivery.deadLetterTopic },
+          schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])),
+        },
+        ...{ atWork: shares.atWork, encryptionKeysOf: delivery.encryptionKeysOf },
+        ...{ delivery: delivery.observer, logger, metrics },
+      }),
+    );
+    const storeParts = { delivery, publisher: traced(publisher, tracer), publishDeadlineMs, large };
     const store = parts.add(
       'store',
       spool ? storeWithSpool({ ...storeParts, spool, logger, metrics }) : storeInKafka(storeParts),
@@ -131,6 +150,7 @@ await runProcess({
       logger,
       observer,
       keyring,
+      memory,
       tracer,
       delivery: { observer: delivery.observer, store: store.store },
     });

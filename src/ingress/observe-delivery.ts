@@ -14,7 +14,7 @@ export function observeDelivery(metrics: Metrics): DeliveryObserver {
       metrics.keyMatches.inc(labels);
       metrics.keyLastMatched.setToCurrentTime(labels);
     },
-    drift: (topic, field) => metrics.schemaDrift.inc({ topic, field }),
+    drift: (topic, field, count = 1) => metrics.schemaDrift.inc({ topic, field }, count),
     unclassified: () => metrics.unclassified.inc(),
     parked: (stage) => metrics.deadLetters.inc({ stage }),
   };

@@ -1,12 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Delivery, Receipt } from '../core/delivery.ts';
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
+import { isLarge } from '../delivery/large-delivery.ts';
 import { readTraceparent } from '../runtime/tracer.ts';
 import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
-import { readBody } from './read-body.ts';
+import type { BodyMemory } from './bodies/body-memory.ts';
+import { forgetBody } from './bodies/read-large-body.ts';
+import { takeBody } from './bodies/take-body.ts';
 
 export type WebhookRequest = {
   readonly ref: string;
@@ -23,6 +26,7 @@ export type WebhookRequest = {
 export type WebhookParts = {
   readonly delivery: AcceptParts;
   readonly keyring: LiveKeyring;
+  readonly memory: BodyMemory;
   readonly maxBodyBytes: number;
   readonly isAllowedSource: (address: string) => boolean;
 };
@@ -35,20 +39,21 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
   const { ref, headers } = request;
   if (!parts.isAllowedSource(request.address)) throw new HooklineError('SOURCE_NOT_ALLOWED');
   const mediaType = admitRequest(headers, parts.maxBodyBytes);
-  request.wantBody();
   const isEarly = parts.keyring.isPending(ref);
-  const check = new SignatureCheck(parts.keyring.signingKeysOf(ref));
-  const body = await readBody(request.raw, parts.maxBodyBytes, (chunk) => check.update(chunk));
-  const delivery: Delivery = {
-    ref,
-    mediaType,
-    body,
-    receivedAt: Date.now(),
-    traceparent: request.traceparent,
-  };
   const header = headerOf(headers, 'x-signature-sha256');
-  const signature = { check: isEarly ? await checkEarly(delivery, { check, header }, parts) : check, header };
-  return acceptDelivery(delivery, signature, parts.delivery);
+  const { body, check, leave } = await takeBody({ ...request, signature: header }, parts);
+  try {
+    const { traceparent } = request;
+    const delivery: Delivery = { ref, mediaType, body, receivedAt: Date.now(), traceparent };
+    const judging = isEarly ? await checkEarly(delivery, { check, header }, parts) : check;
+    return await acceptDelivery(delivery, { check: judging, header }, parts.delivery);
+  } catch (error) {
+    // Nobody else has got it: it was not verified.
+    if (isLarge({ body }) && hasCode(error, 'UNAUTHENTIC', 'KEY_PENDING')) forgetBody(body);
+    throw error;
+  } finally {
+    leave();
+  }
 }
 
 /**
@@ -65,10 +70,16 @@ async function checkEarly(
     await keyring.whilePending(ref, KEY_WAIT_MS);
     if (keyring.isPending(ref)) throw new HooklineError('KEY_PENDING');
   }
-  const check = new SignatureCheck(keyring.signingKeysOf(ref));
-  check.update(body);
+  const check = SignatureCheck.withEach(keyring.signingKeysOf(ref));
+  for (let at = 0; at < body.length; at += STEP_BYTES) {
+    if (at > 0) await new Promise(setImmediate);
+    check.update(body.subarray(at, at + STEP_BYTES));
+  }
   return check;
 }
+
+/** A large body is hashed once more in steps, so that others get their turns between. */
+const STEP_BYTES = 1024 * 1024;
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];

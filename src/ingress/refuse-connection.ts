@@ -3,20 +3,27 @@ import type { Socket } from 'node:net';
 import { HooklineError } from '../core/errors.ts';
 import { errorAnswer } from './answers.ts';
 
-/** What is still read of a refused body, so that the answer isn't lost to a reset, before the connection is cut. */
+/** What is still read of a refused body, so that its connection can be used again. */
 const LINGER_BYTES = 1024 * 1024;
+/** A sender that goes on has so long to see its answer: a reset could take it from it. */
+const CUT_MS = 1_000;
 const LINGER_MS = 5_000;
 
 /** Discards the rest of a request that was refused before its body was read; cuts it off where that is long. */
 export function lingerOn(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let bytes = 0;
-  const cut = setTimeout(() => request.socket.destroy(), LINGER_MS);
+  let cut = setTimeout(() => request.socket.destroy(), LINGER_MS);
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > LINGER_BYTES) request.socket.destroy();
+    if (bytes <= LINGER_BYTES || request.isPaused()) return;
+    request.pause();
+    clearTimeout(cut);
+    cut = setTimeout(() => request.socket.destroy(), CUT_MS);
   });
   request.once('close', () => clearTimeout(cut));
+  // One that was paused on its way goes on.
+  request.resume();
 }
 
 /** The failure behind an error of the connection itself, before or beside any handler. */

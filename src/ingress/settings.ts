@@ -26,6 +26,16 @@ export const ingressSettings = {
     fallback: String(50 * MIB),
     min: 1,
   }),
+  memoryBudgetBytes: integer('MEMORY_BUDGET_BYTES', {
+    about:
+      'memory for bodies on their way, all that becomes of them included; the process takes about 160 MiB beside it',
+    fallback: String(768 * MIB),
+    min: 1,
+  }),
+  admissionWaitMs: milliseconds('ADMISSION_WAIT_MS', {
+    about: 'longest time that a body waits unread for its memory, before it is answered 503',
+    fallback: '10000',
+  }),
   requestTimeoutMs: milliseconds('REQUEST_TIMEOUT_MS', {
     about: 'longest time from the first byte of a request to the last of its body',
     fallback: '60000',

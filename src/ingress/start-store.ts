@@ -1,6 +1,7 @@
 import type { ValuesOf } from '../core/env.ts';
 import { type AcceptParts, storeDelivery } from '../delivery/accept-delivery.ts';
 import type { DeliveryParts } from '../delivery/delivery-parts.ts';
+import { isLarge, type LargeCarrier } from '../delivery/large-delivery.ts';
 import { SpoolingStore } from '../delivery/spooling-store.ts';
 import type { Publisher } from '../kafka/publisher.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -25,17 +26,24 @@ export type StoreParts = {
   readonly publisher: Pick<Publisher, 'publish' | 'dropWaiting' | 'trouble'>;
   /** PUBLISH_DEADLINE_MS, where it is set. */
   readonly publishDeadlineMs: number | undefined;
+  /** Takes the large ones. */
+  readonly large: LargeCarrier;
 };
 
 /** Kafka alone: while it is away nothing can be stored. */
-export function storeInKafka({ delivery, publisher, publishDeadlineMs }: StoreParts): DeliveryStore {
+export function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreParts): DeliveryStore {
   const deadlineMs = publishDeadlineMs ?? PUBLISH_DEADLINE_MS.alone;
   const parts: DeliveryParts = {
     ...delivery,
     publish: (record) => publisher.publish(record, deadlineMs),
   };
   return {
-    store: (verified) => storeDelivery(verified, parts),
+    async store(verified) {
+      if (!isLarge(verified)) return storeDelivery(verified, parts);
+      const outcome = await large.store(verified, () => deadlineMs);
+      if ('receipt' in outcome) return outcome.receipt;
+      throw outcome.error;
+    },
     trouble: () => publisher.trouble(),
     stop: async () => {},
   };
@@ -45,10 +53,11 @@ export function storeInKafka({ delivery, publisher, publishDeadlineMs }: StorePa
 export function storeWithSpool(
   parts: StoreParts & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
 ): DeliveryStore {
-  const { delivery, publisher, spool, logger, metrics } = parts;
+  const { delivery, publisher, large, spool, logger, metrics } = parts;
   const store = new SpoolingStore({
     delivery,
     publisher,
+    large,
     spool,
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
     observer: observeSpool({ logger, metrics, spool }),

@@ -10,12 +10,17 @@ export type KafkaAccess = {
 
 /** @throws HooklineError CREDENTIALS_INVALID where a certificate, key or password file can't be used */
 export function openKafka(
-  parts: ConnectionParts & { readonly clientId: string; readonly log: ClientLog },
+  parts: ConnectionParts & {
+    readonly clientId: string;
+    readonly log: ClientLog;
+    /** How long a broker may take to answer; unset means as long as small records take at most. */
+    readonly requestTimeoutMs?: number;
+  },
 ): KafkaAccess {
-  const { clientId, log } = parts;
+  const { clientId, log, requestTimeoutMs } = parts;
   const connection = openConnection(parts);
   return {
     client: createKafkajs(connection, clientId, log),
-    openSession: (rotation) => openProducerSession(connection, clientId, rotation),
+    openSession: (rotation) => openProducerSession(connection, clientId, rotation, requestTimeoutMs),
   };
 }

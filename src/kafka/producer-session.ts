@@ -45,6 +45,7 @@ export function openProducerSession(
   connection: KafkaConnection,
   clientId: string,
   rotation: number,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
 ): ProducerSession {
   const { brokers, tls, sasl } = connection;
   const turn = rotation % brokers.length;
@@ -54,8 +55,8 @@ export function openProducerSession(
     ...(tls && { tls: liveTls(tls), tlsServerName: canNameServers(brokers) }),
     ...(sasl && { sasl }),
     idempotent: false,
-    timeout: REQUEST_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    timeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
     connectTimeout: tls || sasl ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     retries: 0,
     metadataMaxAge: METADATA_MAX_AGE_MS,

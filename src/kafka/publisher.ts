@@ -22,6 +22,8 @@ export type PublisherParts = {
   readonly openSession: (rotation: number) => ProducerSession;
   /** Bytes that may wait over all lanes. */
   readonly backlogBytes: number;
+  /** After it an attempt is in doubt; unset means 5 s. */
+  readonly attemptMs?: number;
   /** What is larger than its topic takes is given up without sending it. */
   readonly limits?: TopicLimits;
   readonly observer: PublisherObserver;
@@ -59,6 +61,7 @@ export class Publisher {
     this.#parts = parts;
     this.#sessions = new SessionPool({
       open: parts.openSession,
+      ...(parts.attemptMs !== undefined && { attemptMs: parts.attemptMs }),
       onOpened: () => parts.observer.sessionOpened(),
       onOpenFailed: (error) => this.#noteAll(`no client can be made: ${(error as Error).message}`),
     });

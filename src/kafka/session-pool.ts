@@ -3,16 +3,18 @@ import { HooklineError } from '../core/errors.ts';
 import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { ProducerSession } from './producer-session.ts';
 
-/** After it an attempt is in doubt, whatever the client still waits for. */
 const ATTEMPT_MS = 5_000;
-/** A retired session is cut this long after its retirement at the latest, whatever its last attempt still waits for. */
-const LAST_ATTEMPT_MS = ATTEMPT_MS;
 /** Least time between two openings: while all brokers are away every lane doubts every session. */
 const OPEN_EVERY_MS = 200;
 
 export type SessionPoolParts = {
   /** Opens a session; the number counts the openings. */
   readonly open: (rotation: number) => ProducerSession;
+  /**
+   * After it an attempt is in doubt, whatever the client still waits for; and so long after its retirement at the latest
+   * a session is cut, whatever its last attempt still waits for.
+   */
+  readonly attemptMs?: number;
   readonly onOpened: () => void;
   readonly onOpenFailed: (error: unknown) => void;
 };
@@ -26,6 +28,7 @@ type Held = { readonly session: ProducerSession; attempts: number };
  */
 export class SessionPool {
   readonly #parts: SessionPoolParts;
+  readonly #attemptMs: number;
   #rotation = 0;
   #openedAt = Number.NEGATIVE_INFINITY;
   #opening: Promise<Held> | undefined;
@@ -35,10 +38,11 @@ export class SessionPool {
 
   constructor(parts: SessionPoolParts) {
     this.#parts = parts;
+    this.#attemptMs = parts.attemptMs ?? ATTEMPT_MS;
   }
 
   /**
-   * Runs one attempt over the live session, within ATTEMPT_MS. On doubt the session is retired; with `freshOnRetry`
+   * Runs one attempt over the live session, within `attemptMs`. On doubt the session is retired; with `freshOnRetry`
    * also when the broker only asked to try again.
    * @throws AttemptError, or HooklineError PUBLISHER_CLOSED after `close`
    */
@@ -46,7 +50,7 @@ export class SessionPool {
     const held = this.#current ?? (await this.#fresh());
     held.attempts++;
     try {
-      return await within(ATTEMPT_MS, work(held.session));
+      return await within(this.#attemptMs, work(held.session));
     } catch (error) {
       const failure = toAttemptError(error);
       if (failure.outcome === 'doubt' || (failure.outcome === 'retry' && freshOnRetry)) this.#retire(held);
@@ -93,7 +97,7 @@ export class SessionPool {
     this.#current = undefined;
     this.#retired.add(held);
     if (held.attempts === 0) this.#cut(held);
-    else setTimeout(() => this.#cut(held), LAST_ATTEMPT_MS).unref();
+    else setTimeout(() => this.#cut(held), this.#attemptMs).unref();
   }
 
   #cut(held: Held): void {

@@ -82,6 +82,23 @@ export function createMetrics() {
       help: 'Bytes that wait in the lanes for the brokers',
       registers,
     }),
+    bodyMemory: new Gauge({
+      name: 'hookline_body_memory_bytes',
+      help: 'Memory of MEMORY_BUDGET_BYTES that bodies on their way have taken, small and large ones apart',
+      labelNames: ['bodies'] as const,
+      registers,
+    }),
+    bodiesWaiting: new Gauge({
+      name: 'hookline_bodies_waiting',
+      help: 'Webhooks whose body waits unread for memory, small and large ones apart',
+      labelNames: ['bodies'] as const,
+      registers,
+    }),
+    largeBodyThreadDeaths: new Counter({
+      name: 'hookline_large_body_thread_deaths_total',
+      help: 'How often the thread for large bodies ended by itself; what it had was answered 503',
+      registers,
+    }),
     spoolInUse: new Gauge({
       name: 'hookline_spool_in_use',
       help: '1 while new events go to the spool, else 0',

@@ -89,6 +89,22 @@ describe('a signature', () => {
     expect(check([decoy, decoyKey()], Buffer.alloc(0), first?.signature)).toBeNull();
   });
 
+  it('of a large body is computed with every live key as it arrives', () => {
+    const other = signingKey(key.subscriptionId, 'x'.repeat(36), 0);
+    const check = SignatureCheck.withEach([other, { ...key, place: 1 }, decoyKey()]);
+    check.update(fromBase64(first?.base64 ?? ''));
+    // The body isn't needed any more.
+    expect(check.finish(first?.signature, Buffer.alloc(0))?.place).toBe(1);
+    expect(SignatureCheck.withEach([decoyKey()]).finish(first?.signature, Buffer.alloc(0))).toBeNull();
+  });
+
+  it('can pass where it is well-formed and a key is live', () => {
+    expect(SignatureCheck.canPass([key], first?.signature)).toBe(true);
+    expect(SignatureCheck.canPass([decoyKey()], first?.signature)).toBe(false);
+    expect(SignatureCheck.canPass([key], undefined)).toBe(false);
+    expect(SignatureCheck.canPass([key], 'nonsense')).toBe(false);
+  });
+
   it('needs a key', () => {
     expect(() => new SignatureCheck([])).toThrow('at least one key');
   });

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Receipt } from '../../src/core/delivery.ts';
+import { HooklineError } from '../../src/core/errors.ts';
+import { deliveryIdOf } from '../../src/delivery/delivery-id.ts';
+import type { LargeCarrier } from '../../src/delivery/large-delivery.ts';
 import { SpoolingStore } from '../../src/delivery/spooling-store.ts';
 import { AttemptError } from '../../src/kafka/attempt-error.ts';
 import type { Publisher } from '../../src/kafka/publisher.ts';
@@ -232,3 +235,73 @@ describe('a store with a spool', () => {
 
 const partitionWith = (entity: string) =>
   numbers(4).find((p) => cluster.values(TOPIC, p).some((value) => value.includes(`"${entity}"`))) ?? -1;
+
+describe('a store with a spool and a lane for large ones', () => {
+  const large = { away: false, stored: [] as string[], deadlines: [] as (number | null)[] };
+  const carrier: LargeCarrier = {
+    async store(delivery, deadlineMs) {
+      const ms = deadlineMs();
+      large.deadlines.push(ms);
+      if (ms === null) return { error: null, delivery };
+      const text = delivery.body.toString('latin1', 0, 60);
+      if (large.away) return { error: new HooklineError('PUBLISH_DEADLINE'), delivery };
+      // What was stored before it is in the topic by now: so the large one's place is behind it.
+      large.stored.push(`${/"n":(\d+)/.exec(text)?.[1]} behind ${order('a')}`);
+      return { receipt: { eventId: 'id', stored: 'kafka' } };
+    },
+    identify: async (delivery) => ({ eventId: deliveryIdOf(delivery, deliveryParts()), delivery }),
+  };
+  const sendLarge = (entity: string, n: number) =>
+    store.store(verified(bodyOf(entity, n) + ' '.repeat(2 * 1024 * 1024)));
+
+  beforeEach(async () => {
+    Object.assign(large, { away: false, stored: [], deadlines: [] });
+    await store.stop();
+    store = new SpoolingStore({
+      delivery: deliveryParts(),
+      ...{ spool, publisher, publishDeadlineMs: 200, large: carrier },
+      observer: {
+        diverted: () => log.push('diverted'),
+        drained: (deliveries) => log.push(`drained ${deliveries}`),
+        drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
+      },
+    });
+  });
+
+  it('takes them there while Kafka confirms', async () => {
+    expect((await sendLarge('a', 1)).stored).toBe('kafka');
+    expect([large.stored.length, large.deadlines]).toEqual([1, [200]]);
+  });
+
+  it('spools what is not confirmed in time; it is drained between those before and those after it', async () => {
+    large.away = true;
+    away = true;
+    const receipt = await sendLarge('a', 1);
+    expect(receipt.stored).toBe('spool');
+    expect(receipt.eventId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(log).toContain('diverted');
+    expect((await send('a', 2)).stored).toBe('spool');
+    // While the spool is in use a large one is no longer tried with Kafka first.
+    expect((await sendLarge('a', 3)).stored).toBe('spool');
+    expect((await send('a', 4)).stored).toBe('spool');
+    expect(order('a')).toEqual([]);
+    away = false;
+    large.away = false;
+    await until('the spool is drained', () => !store.isSpooling, 20_000);
+    expect(large.stored).toEqual(['1 behind ', '3 behind 2']);
+    expect(order('a')).toEqual([2, 4]);
+    expect(spool.state.rows).toBe(0);
+  });
+
+  it('that kills its thread whenever it is drained is parked as it came, and holds up nobody', async () => {
+    large.away = true;
+    await sendLarge('a', 1);
+    const dying = async () => {
+      throw new HooklineError('LARGE_BODY_FAILED');
+    };
+    carrier.store = dying;
+    await until('the spool is drained', () => !store.isSpooling, 20_000);
+    expect([...cluster.log.keys()].some((lane) => lane.startsWith('payments.dead-letter'))).toBe(true);
+    expect(spool.state.rows).toBe(0);
+  });
+});

@@ -71,6 +71,29 @@ describe('while Kafka is away, and a spool is configured', () => {
     expect(storedOf(await postNext())).toBe('kafka');
   });
 
+  it('takes large bodies too, and drains them in their place', async () => {
+    const post = async (n: number, bytes: number) => {
+      const body = JSON.stringify({ type: 'payment-status', entityId: 'e-large', n, x: 'x'.repeat(bytes) });
+      const answer = await postSigned(`${ingress.url}/webhooks/ledger-eu`, receiver, body);
+      expect(answer.status).toBe(200);
+      acked.push(body);
+      return storedOf(answer);
+    };
+    expect(await post(0, 3_000_000)).toBe('kafka');
+    await kafka.nodes[0]?.kill('SIGSTOP');
+    // The first is large, and so the one that finds that Kafka is away.
+    for (const [n, bytes] of [5_000_000, 10, 3_000_000, 10].entries())
+      expect(await post(n + 1, bytes)).toBe('spool');
+    await kafka.nodes[0]?.kill('SIGCONT');
+    await until('the spool is drained', async () => (await metric('hookline_spool_in_use')) === 0, 40_000);
+    expect(await post(5, 3_000_000)).toBe('kafka');
+    const records = await receiver.world.read('payment-status');
+    const numbers = records
+      .filter(({ key }) => key === 'e-large')
+      .map(({ record }) => JSON.parse(String(record?.source)).n);
+    expect([...new Set(numbers)]).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
   it('survives kill -9, and the next process drains what is left', async () => {
     await kafka.nodes[0]?.kill('SIGSTOP');
     for (let n = 0; n < 10; n++) expect(storedOf(await postNext())).toBe('spool');

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { VerifiedDelivery } from '../../src/core/delivery.ts';
 import { envReader } from '../../src/core/env.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
+import { BodyMemory } from '../../src/ingress/bodies/body-memory.ts';
 import { startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
@@ -20,7 +21,16 @@ async function startServer(stopDelayMs: number) {
     observer: delivery.observer,
     store: (one: VerifiedDelivery) => storeDelivery(one, delivery),
   };
-  return startIngressServer({ settings, logger, delivery: accept, keyring, observer, tracer: undefined });
+  const memory = new BodyMemory({ small: 1e6, large: 1e6 }, 1_000);
+  return startIngressServer({
+    settings,
+    logger,
+    delivery: accept,
+    keyring,
+    memory,
+    observer,
+    tracer: undefined,
+  });
 }
 
 describe('a stop', () => {

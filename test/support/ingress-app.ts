@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import type { Receipt } from '../../src/core/delivery.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
+import { BodyMemory } from '../../src/ingress/bodies/body-memory.ts';
 import { createSourceFilter } from '../../src/ingress/settings.ts';
 import type { TlsFiles } from '../../src/ingress/tls-files.ts';
 import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
@@ -20,6 +21,9 @@ type Options = {
   tls?: TlsFiles;
   leaving?: AbortSignal;
   layout?: string;
+  /** Bytes for large bodies. */
+  largeRoom?: number;
+  admissionWaitMs?: number;
   publish?: (record: OutgoingRecord, n: number) => void;
 };
 
@@ -38,6 +42,10 @@ export async function startIngressApp(options: Options = {}) {
   });
   const refusals: RefusalSeen[] = [];
   const receipts: Receipt[] = [];
+  const memory = new BodyMemory(
+    { small: 16 * 1024 ** 2, large: options.largeRoom ?? 64 * 1024 ** 2 },
+    options.admissionWaitMs ?? 2_000,
+  );
   const app = createIngressApp({
     delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },
     keyring,
@@ -50,6 +58,7 @@ export async function startIngressApp(options: Options = {}) {
     tls: options.tls,
     leaving: options.leaving ?? new AbortController().signal,
     tracer: undefined,
+    memory,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
     trustedProxies: options.trustedProxies ?? [],
@@ -64,6 +73,14 @@ export async function startIngressApp(options: Options = {}) {
     url,
     port,
     keyring,
+    memory,
+    /** A new signing secret goes before the vectors' one. */
+    rotate: (secret: string) =>
+      keyring.setDir('ledger-eu', {
+        subscriptionIds: [subscriptionId],
+        signingSecrets: [secret, signingSecret],
+        encryptionKeys,
+      }),
     delivery,
     refusals,
     receipts,

@@ -56,3 +56,14 @@ export async function writeRequests(path: string, form: Form): Promise<void> {
   file.end();
   await once(file, 'close');
 }
+
+/** One plain webhook, with the headers that it needs. */
+export function makeSmallRequest(n: number): { body: Buffer; headers: Record<string, string | number> } {
+  const body = Buffer.from(message(n));
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    'x-signature-sha256': signatureOf(SUBSCRIPTION, body),
+  };
+  return { body, headers };
+}

@@ -1,0 +1,125 @@
+/**
+ * The thread for large bodies: all that takes long about one is done here, with a Kafka client of its own. It runs the
+ * very flow that small bodies take.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { markVerified, type VerifiedDelivery } from '../../core/delivery.ts';
+import { HooklineError } from '../../core/errors.ts';
+import { certificateEnd } from '../../crypto/certificate.ts';
+import { storeDelivery } from '../../delivery/accept-delivery.ts';
+import { deliveryIdOf } from '../../delivery/delivery-id.ts';
+import type { DeliveryParts } from '../../delivery/delivery-parts.ts';
+import { createEventRoutes } from '../../delivery/event-routes.ts';
+import { openKafka } from '../../kafka/open-kafka.ts';
+import { Publisher } from '../../kafka/publisher.ts';
+import { createTopicLimits } from '../../kafka/topic-limits.ts';
+import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
+
+/** A hundred megabytes take their time on a slow way: an attempt is in doubt later than one with small records. */
+const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
+
+const port = parentPort;
+if (!port) throw new TypeError('this is no program but a thread');
+const options = workerData as LaneOptions;
+const tell = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+
+const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
+const routes = createEventRoutes(schemas, options.topicPrefix, {
+  of: ({ file }) => options.schemaIds.get(file) as number,
+});
+const topics = [...new Set(routes.all.map(({ topic }) => topic)), options.deadLetterTopic];
+const kafka = openKafka({
+  settings: options.kafka,
+  // The main thread has the same files, and says what is wrong with them.
+  files: { renewed() {}, unusable() {} },
+  certificateEnd,
+  clientId: 'hookline-ingress-large',
+  log() {},
+  requestTimeoutMs: PATIENCE.requestMs,
+});
+const limits = createTopicLimits(kafka.client, topics);
+const limitsKnown = limits.renew();
+const publisher = new Publisher({
+  openSession: kafka.openSession,
+  // What is here has been let in by its bytes before.
+  backlogBytes: Number.POSITIVE_INFINITY,
+  attemptMs: PATIENCE.attemptMs,
+  limits,
+  observer: {
+    attempt: (outcome) => tell({ kind: 'attempt', outcome }),
+    confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
+    sessionOpened: () => tell({ kind: 'session' }),
+    // The main thread's publisher looks at the same topics, and says it.
+    troubleChanged() {},
+  },
+});
+
+port.on('message', async (job: Job) => {
+  const seen: Seen = { matched: [], drift: new Map(), parked: [], unclassified: 0 };
+  const lent = { body: false };
+  const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
+  const delivery = markVerified({ ...job.delivery, body }, job.delivery.subscriptionId);
+  try {
+    const end = await carryOut(job, delivery, partsOf(job, seen, lent));
+    giveBack({ kind: 'end', n: job.n, seen, ...end }, job.body, lent.body);
+  } catch (error) {
+    giveBack({ kind: 'end', n: job.n, seen, fault: faultOf(error) }, job.body, lent.body);
+  }
+});
+
+async function carryOut(
+  job: Job,
+  delivery: VerifiedDelivery,
+  parts: DeliveryParts,
+): Promise<Pick<JobEnd, 'receipt' | 'eventId'>> {
+  if (job.kind === 'identify') return { eventId: deliveryIdOf(delivery, parts) };
+  await limitsKnown;
+  return { receipt: await storeDelivery(delivery, parts) };
+}
+
+function partsOf({ keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean }): DeliveryParts {
+  return {
+    layout: options.layout,
+    routes,
+    deadLetterTopic: options.deadLetterTopic,
+    encryptionKeysOf: () => keys,
+    publish(record) {
+      if (record.topic === options.deadLetterTopic) lent.body = true;
+      return publisher.publish(record, deadlineMs);
+    },
+    limitOf: limits.of,
+    observer: {
+      keyMatched: (_, __, place) => void seen.matched.push(place),
+      drift(topic, field) {
+        const known = seen.drift.get(`${topic} ${field}`) ?? { topic, field, count: 0 };
+        known.count++;
+        seen.drift.set(`${topic} ${field}`, known);
+      },
+      unclassified: () => void seen.unclassified++,
+      parked: (stage) => void seen.parked.push(stage),
+    },
+  };
+}
+
+/**
+ * A body that isn't stored goes back. As a copy where it may still be on its way through a socket: dead letters are sent
+ * from the body's own memory. One that is stored is of no use any more, and its memory is given back at once.
+ */
+function giveBack(end: JobEnd, body: Uint8Array, isLent: boolean): void {
+  const memory = body.buffer as ArrayBuffer;
+  if (end.receipt) {
+    tell(end);
+    if (!isLent) memory.transfer(0);
+    return;
+  }
+  const returned = isLent ? body.slice() : body;
+  tell({ ...end, body: returned }, [returned.buffer as ArrayBuffer]);
+}
+
+/** Errors that have no name are told by their stack: it says where, and never quotes a body. */
+function faultOf(error: unknown): NonNullable<JobEnd['fault']> {
+  if (error instanceof HooklineError) return { code: error.code, detail: error.detail };
+  return { code: 'INTERNAL', detail: undefined, cause: error instanceof Error ? String(error.stack) : '' };
+}

@@ -1,0 +1,93 @@
+/**
+ * `make bench-large`: what bodies of 50 MB cost, and whom. An ingress of its own for each case, so that each has its own
+ * peak of memory.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { writeReport } from '../../faults/report.ts';
+import { ROOT } from '../../support/source-tree.ts';
+import { useStack } from '../../support/stack/use-stack.ts';
+import { System } from '../systems.ts';
+import { makeLargeBodies, SHAPES, type Shape } from './bodies.ts';
+import { type LargeSeen, runIdle, runLarge } from './cases.ts';
+import { runMillion } from './million.ts';
+
+const CASES = ['valid', 'wrong', 'hundred', 'million'] as const;
+const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--events 1000000]"`;
+
+const { values } = parseArgs({
+  options: {
+    case: { type: 'string', default: CASES.join(',') },
+    shape: { type: 'string', default: 'list' },
+    bodies: { type: 'string', default: '20' },
+    events: { type: 'string', default: '1000000' },
+  },
+});
+const cases = values.case.split(',');
+const shape = values.shape as Shape;
+if (cases.some((one) => !CASES.includes(one as never)) || !SHAPES.includes(shape)) {
+  process.stderr.write(`${USAGE}\n`);
+  process.exit(2);
+}
+
+const say = (line: string) => console.log(line);
+const dir = mkdtempSync(join(tmpdir(), 'hookline-bench-'));
+await using disposing = new AsyncDisposableStack();
+disposing.defer(() => rmSync(dir, { recursive: true }));
+const stack = disposing.use(await useStack({ env: process.env, onProgress: say }));
+const env = { NODE_OPTIONS: `--import ${join(import.meta.dirname, 'probe.ts')}` };
+const start = () => System.start({ name: 'hookline', stack, env });
+const report: Record<string, unknown> = { shape, at: new Date().toISOString() };
+const bodies = cases.some((one) => one !== 'million') ? makeLargeBodies(Number(values.bodies), shape) : [];
+
+if (cases.includes('valid')) {
+  await using system = await start();
+  // The first seconds compile; the second look counts.
+  await runIdle(system, 5);
+  const idle = await runIdle(system, 10);
+  say(`small webhooks alone: p50 ${idle.p50.toFixed(1)} ms, p99 ${idle.p99.toFixed(1)} ms`);
+  const seen = await runLarge(system, bodies, ({ signature }) => signature);
+  tell(`${bodies.length} sealed bodies of 50 MB (${shape}) at once`, seen);
+  say(`  p99 of small webhooks: ${(seen.small.p99 / idle.p99).toFixed(1)} times that alone`);
+  Object.assign(report, { idle, valid: seen });
+}
+if (cases.includes('wrong')) {
+  await using system = await start();
+  const seen = await runLarge(system, bodies, () => '0'.repeat(64));
+  tell(`${bodies.length} such bodies with a wrong signature`, seen);
+  Object.assign(report, { wrong: seen });
+}
+if (cases.includes('hundred')) {
+  await using system = await start();
+  const hundred = Array.from({ length: 100 }, (_, n) => bodies[n % bodies.length]).filter(
+    (one) => one !== undefined,
+  );
+  const seen = await runLarge(system, hundred, ({ signature }) => signature);
+  tell('100 such bodies at once', seen);
+  Object.assign(report, { hundred: seen });
+}
+if (cases.includes('million')) {
+  await using system = await start();
+  report.million = await runMillion(system, { dir, events: Number(values.events), say });
+}
+const file = join(ROOT, '.local/bench/large.json');
+writeReport(file, report);
+say(`all figures: ${file}`);
+
+function tell(what: string, seen: LargeSeen): void {
+  const { small } = seen;
+  say(what);
+  say(
+    `  answers: ${JSON.stringify(seen.answers)} within ${seen.seconds.toFixed(1)} s, CPU ${seen.cpuSeconds.toFixed(1)} s`,
+  );
+  say(`  answered 200 and not in the topic to the byte: ${seen.missing}`);
+  say(`  peak RSS: ${seen.peakRssMb.toFixed(0)} MiB`);
+  say(
+    `  longest stall of the main thread: ${seen.stallMs.toFixed(1)} ms, ${seen.stallCpuMs.toFixed(1)} ms of it its own work`,
+  );
+  say(
+    `  small webhooks beside: ${small.sent} sent, ${small.failed} failed, p50 ${small.p50.toFixed(1)} ms, p99 ${small.p99.toFixed(1)} ms`,
+  );
+}

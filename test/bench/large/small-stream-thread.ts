@@ -1,0 +1,48 @@
+/** A stream of small webhooks at a steady rate, in a thread of its own, so that nothing but the ingress slows it down. */
+import { Agent, request } from 'node:http';
+import { parentPort, workerData } from 'node:worker_threads';
+import { makeSmallRequest } from '../load/bodies.ts';
+
+const { url, perSecond } = workerData as { url: string; perSecond: number };
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+const latencies: number[] = [];
+let failed = 0;
+let sent = 0;
+let stopping = false;
+const start = performance.now();
+
+const timer = setInterval(() => {
+  const due = ((performance.now() - start) / 1_000) * perSecond;
+  while (sent < due) sendOne(sent++);
+}, 1);
+
+function sendOne(n: number): void {
+  // From when it was due: a stall of the ingress holds up those that come after it, too.
+  const due = start + (n / perSecond) * 1_000;
+  const { body, headers } = makeSmallRequest(n);
+  const end = (ok: boolean) => {
+    latencies.push(performance.now() - due);
+    if (!ok) failed++;
+    if (stopping && latencies.length === sent) report();
+  };
+  const sending = request(url, { method: 'POST', agent, headers }, (response) => {
+    response.resume();
+    response.once('end', () => end(response.statusCode === 200));
+  });
+  sending.once('error', () => end(false));
+  sending.end(body);
+}
+
+function report(): void {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  parentPort?.postMessage({ sent, failed, p50: at(0.5), p99: at(0.99), max: sorted.at(-1) ?? 0 });
+  parentPort?.close();
+  agent.destroy();
+}
+
+parentPort?.once('message', () => {
+  clearInterval(timer);
+  stopping = true;
+  if (latencies.length === sent) report();
+});

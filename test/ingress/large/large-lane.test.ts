@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encryptionKey } from '../../../src/crypto/keys.ts';
+import { LargeLane } from '../../../src/ingress/large/large-lane.ts';
+import { deliveryParts, type Seen, verified } from '../../support/delivery-parts.ts';
+
+let lane: LargeLane;
+let seen: Seen;
+let deaths: string[];
+
+beforeEach(() => {
+  const { observer, seen: told } = deliveryParts();
+  seen = told;
+  deaths = [];
+  lane = new LargeLane({
+    options: {} as never,
+    atWork: 100,
+    heapMb: 64,
+    encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
+    observer: {
+      delivery: observer,
+      publishing: { attempt() {}, confirmed() {}, sessionOpened() {} },
+      threadDied: (error) => deaths.push((error as Error).message),
+    },
+    program: new URL('./moody-thread.fixture.ts', import.meta.url),
+  });
+});
+afterEach(() => lane.stop());
+
+/** A delivery whose body has memory of its own, as a large one has. */
+const delivery = (word: string, bytes = 40) => {
+  const body = Buffer.from(new ArrayBuffer(bytes));
+  body.write(word);
+  return { ...verified(''), body };
+};
+const store = (word: string, bytes?: number) => lane.store(delivery(word, bytes), () => 1_000);
+
+describe('the lane for large bodies', () => {
+  it('stores them in its thread, and tells what was seen there', async () => {
+    expect(await store('fine')).toEqual({ receipt: { eventId: 'id-1', stored: 'kafka' } });
+    expect([seen.matched, seen.unclassified]).toEqual([['ledger-eu encryption 0'], 1]);
+  });
+
+  it('gives back a body that was not stored, with why', async () => {
+    const outcome = await store('away');
+    expect(outcome).toMatchObject({ error: { code: 'PUBLISH_DEADLINE' }, delivery: { ref: 'ledger-eu' } });
+    expect('delivery' in outcome && outcome.delivery.body.toString('latin1', 0, 4)).toBe('away');
+    const identified = await lane.identify(delivery('fine'));
+    expect([identified.eventId, identified.delivery.body.length]).toEqual(['id-2', 40]);
+  });
+
+  it('works on as many as have room, in their order, and asks for each deadline when its turn comes', async () => {
+    const kept = Promise.allSettled([store('keep', 60), store('keep', 40)]);
+    let asked = 0;
+    const third = lane.store(delivery('fine', 1), () => {
+      asked++;
+      return null;
+    });
+    await new Promise(setImmediate);
+    expect(asked).toBe(0);
+    await lane.stop();
+    const failed = { status: 'rejected', reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED' }) };
+    expect(await kept).toEqual([failed, failed]);
+    expect(await third).toMatchObject({ error: null, delivery: { ref: 'ledger-eu' } });
+  });
+
+  it('fails what a thread had that ended, and starts another for the next', async () => {
+    const kept = store('keep', 40);
+    const fatal = store('die!', 40);
+    await expect(kept).rejects.toMatchObject({ code: 'LARGE_BODY_FAILED', status: 503 });
+    await expect(fatal).rejects.toMatchObject({ code: 'LARGE_BODY_FAILED' });
+    expect(deaths).toEqual(['the thread for large bodies ended']);
+    expect(await store('fine', 100)).toMatchObject({ receipt: { stored: 'kafka' } });
+  });
+});
