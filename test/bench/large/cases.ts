@@ -28,7 +28,7 @@ export type LargeSeen = {
 export async function probe(process: RunningProcess): Promise<Probe> {
   const told = () => process.lines.filter(({ msg }) => msg === 'probe');
   const before = told().length;
-  process.kill('SIGUSR2');
+  process.kill('SIGWINCH');
   const line = await until('the probe tells', () => told()[before], 30_000);
   return line as unknown as Probe;
 }

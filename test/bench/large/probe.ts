@@ -1,6 +1,6 @@
 /**
  * Loaded into the ingress that is measured (`--import`): the gaps of a 1 ms timer, in which nothing else could run either.
- * At SIGUSR2 it tells the longest since the last time, what is resident, and the heap once it is collected.
+ * At SIGWINCH it tells the longest since the last time, what is resident, and the heap once it is collected.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -22,7 +22,7 @@ if (isMainThread) {
     last = now;
     lastCpu = cpu;
   }, TICK_MS).unref();
-  process.on('SIGUSR2', () => {
+  process.on('SIGWINCH', () => {
     const told = stall;
     collect();
     collect();
