@@ -35,12 +35,14 @@ export function createCommandSession(parts: {
   let attempts = 0;
   let httpStatus: number | null = null;
   const counted: ProviderCall = async (request) => {
-    attempts++;
     try {
-      const outcome = await parts.call(request);
+      const patience = { leftMs: deadline - performance.now(), signal: parts.signal };
+      const outcome = await parts.call({ ...request, patience });
+      if (!outcome.notSent) attempts++;
       httpStatus = outcome.status ?? httpStatus;
       return outcome;
     } catch (error) {
+      attempts++;
       // No token, no request: that is as good as an answer to try again later.
       if (!hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE')) throw error;
       return { judgement: 'later', status: null, body: undefined, why: error.message, retryAfterMs: null };

@@ -28,6 +28,7 @@ import { loadControlConfig } from './config.ts';
 import type { ControlParts } from './control-parts.ts';
 import { createControlRecords } from './control-records.ts';
 import { followState } from './follow-state.ts';
+import { lanesOf } from './lanes-of.ts';
 import { observeControl } from './observe-control.ts';
 import { openReconciler } from './reconciler/open-reconciler.ts';
 import { runCommand } from './run-command.ts';
@@ -101,12 +102,13 @@ await runProcess({
         onNarrowerScope: observe.narrowerScope,
         onRequest: observe.request,
         onToken: observe.tokenObtained,
+        onAway: observe.away,
       }),
     );
     metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
     const { secretsDir, retiredKeysTtlMs } = config.subscriptions;
     const { dialect } = config.provider;
-    const { publicUrl, commandDeadlineMs, groupId } = config.control;
+    const { publicUrl, commandDeadlineMs, groupId, sessionTimeoutMs } = config.control;
     const control: ControlParts = {
       ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
       subscriptions: state.subscriptions,
@@ -129,8 +131,8 @@ await runProcess({
       'subscriber',
       await subscribe({
         kafka: kafka.client,
-        groupId,
-        topics: config.commandTopics,
+        ...{ groupId, topics: config.commandTopics, sessionTimeoutMs },
+        lanesOf: (record) => lanesOf(record, control.readAvro),
         handle: (record, signal) => runCommand(record, control, signal),
         onError: observe.failed,
         onRefused: observe.refused,

@@ -80,6 +80,12 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       for (const state of SUBSCRIPTION_STATES)
         metrics.subscriptions.set({ state }, records.filter((record) => record.state === state).length);
     },
+    /** Once for each change: the commands that wait say nothing of their own. */
+    away(why: string | null) {
+      metrics.breakerOpen.set(why === null ? 0 : 1);
+      if (why === null) logger.info('the payment service answers again: commands go on');
+      else logger.warn({ why }, 'the payment service is away: commands wait, none has failed');
+    },
     tokenObtained: () => metrics.tokenObtained.setToCurrentTime(),
     lag: (topic: string, partition: number, records: number) =>
       metrics.commandLag.set({ topic, partition: String(partition) }, records),

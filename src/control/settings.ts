@@ -34,6 +34,12 @@ export const controlSettings = {
     about: 'consumer group that control processes share',
     fallback: 'hookline-control',
   }),
+  sessionTimeoutMs: milliseconds('CONTROL_SESSION_TIMEOUT_MS', {
+    about:
+      'how long a control process may be silent before its partitions go to another; the brokers allow no less than their group.min.session.timeout.ms',
+    fallback: '10000',
+    min: 1_000,
+  }),
   sealingKeyFile: path('SEALING_KEY_FILE', {
     about:
       'file with the key that seals subscription secrets in Kafka: 32 bytes as hex, base64 or text; one per line',

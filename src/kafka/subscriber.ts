@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type kafkajs from 'kafkajs';
+import kafkajs from 'kafkajs';
+import { AssignedWork } from './assigned-work.ts';
 import { isRefusal } from './explain-refusal.ts';
 import { type IncomingRecord, toIncomingRecord } from './incoming-record.ts';
 import type { KafkaClient } from './kafkajs-client.ts';
+import { workKeepingAssigner } from './work-keeping-assigner.ts';
 
-/** Reads topics in a group, each partition in order, and commits a record when its handler is done. */
+/** Reads topics in a group, and commits a record when it and all before it in its partition are done. */
 export type Subscriber = {
   /** Milliseconds since the group was last heard of: liveness. */
   silentFor(): number;
@@ -16,9 +18,16 @@ export type SubscriberParts = {
   readonly kafka: KafkaClient;
   readonly groupId: string;
   readonly topics: readonly string[];
+  /** Unheard for so long, a process loses its partitions to the others. */
+  readonly sessionTimeoutMs: number;
   /**
-   * Called for one record after the other of a partition, partitions beside one another. When it resolves the record
-   * is committed; when it rejects, the record comes again. What it does must be safe to be done twice.
+   * Records that share a lane are handled one after the other, in the order in which they came; all others beside one
+   * another. So a record that takes long holds up none but its own lane. Must not reject.
+   */
+  readonly lanesOf: (record: IncomingRecord) => Promise<readonly string[]>;
+  /**
+   * When it resolves the record is done; when it rejects, it is called again. What it does must be safe to be done
+   * twice: after a crash records come again. `signal` aborts when the process stops or the partition is another's.
    */
   readonly handle: (record: IncomingRecord, signal: AbortSignal) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
@@ -28,14 +37,12 @@ export type SubscriberParts = {
   readonly onFatal: (error: Error) => void;
 };
 
-const HEARTBEAT_EVERY_MS = 3_000;
 const PARTITIONS_AT_ONCE = 16;
-/** Before a record that failed is fetched again. */
-const AGAIN_AFTER_MS = 500;
 /** Before credentials that were refused are tried again. */
 const REJOIN_AFTER_MS = 2_000;
 /** Handlers under way are waited for so long. */
-const DISCONNECT_MS = 15_000;
+const FINISH_MS = 15_000;
+const DISCONNECT_MS = 5_000;
 
 export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
   const stopping = new AbortController();
@@ -63,16 +70,17 @@ export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
     }
   };
   const join = async () => {
-    consumer = await openConsumer(parts, { heard, onEnd, signal });
-    if (signal.aborted) await consumer.disconnect();
+    open = await openConsumer(parts, { heard, onEnd, signal });
+    if (signal.aborted) await open.consumer.disconnect();
   };
-  let consumer = await openConsumer(parts, { heard, onEnd, signal });
+  let open = await openConsumer(parts, { heard, onEnd, signal });
   return {
     silentFor: () => performance.now() - heardAt,
     async stop() {
       stopping.abort();
+      await Promise.race([open.work.finish(), sleep(FINISH_MS, undefined, { ref: false })]);
       // A consumer whose brokers are away may never come to the end of its disconnecting.
-      await Promise.race([consumer.disconnect(), sleep(DISCONNECT_MS, undefined, { ref: false })]);
+      await Promise.race([open.consumer.disconnect(), sleep(DISCONNECT_MS, undefined, { ref: false })]);
     },
   };
 }
@@ -86,22 +94,27 @@ type Life = {
 async function openConsumer(
   parts: SubscriberParts,
   { heard, onEnd, signal }: Life,
-): Promise<kafkajs.Consumer> {
+): Promise<{ consumer: kafkajs.Consumer; work: AssignedWork }> {
   const consumer = parts.kafka.consumer({
     groupId: parts.groupId,
     allowAutoTopicCreation: false,
     metadataMaxAge: 3_000,
-    sessionTimeout: 10_000,
+    sessionTimeout: parts.sessionTimeoutMs,
+    heartbeatInterval: Math.round(parts.sessionTimeoutMs / 4),
     rebalanceTimeout: 60_000,
     maxWaitTimeInMs: 500,
+    // The second is for a group that also has members of an older version.
+    partitionAssigners: [workKeepingAssigner(() => work.places()), kafkajs.PartitionAssigners.roundRobin],
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => true },
   });
+  const work = new AssignedWork({ ...parts, consumer });
   for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const)
     consumer.on(consumer.events[event], heard);
   let hasEnded = false;
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (payload.restart || hasEnded) return;
     hasEnded = true;
+    work.end();
     void onEnd(payload.error);
   });
   try {
@@ -111,42 +124,30 @@ async function openConsumer(
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-      // Nothing may escape from here: a RangeError would end the consumer for good, the process staying alive and green.
-      eachBatch: async (payload) => {
-        const beat = setInterval(() => void payload.heartbeat().catch(() => {}), HEARTBEAT_EVERY_MS);
-        try {
-          await handleBatch(payload, consumer, parts, signal);
-        } finally {
-          clearInterval(beat);
-        }
-      },
+      eachBatch: (payload) => takeBatch(payload, { parts, work, signal }),
     });
   } catch (error) {
+    work.end();
     await consumer.disconnect().catch(() => {});
     throw error;
   }
-  return consumer;
+  return { consumer, work };
 }
 
-/** Ends early where a record failed or could not be committed: it is fetched again, by whoever then has the partition. */
-async function handleBatch(
+/**
+ * Hands the records to where they are worked on, and doesn't wait for it: while one of its batches is in work kafkajs
+ * fetches nothing more from the same broker, whatever the partition. Nothing may escape from here: a RangeError would
+ * end the consumer for good, the process staying alive and green.
+ */
+async function takeBatch(
   { batch, isRunning, isStale, resolveOffset }: kafkajs.EachBatchPayload,
-  consumer: kafkajs.Consumer,
-  parts: SubscriberParts,
-  signal: AbortSignal,
+  { parts, work, signal }: { parts: SubscriberParts; work: AssignedWork; signal: AbortSignal },
 ): Promise<void> {
   const { topic, partition } = batch;
   for (const message of batch.messages) {
     if (!isRunning() || isStale() || signal.aborted) return;
     const record = toIncomingRecord(topic, partition, message);
-    try {
-      await parts.handle(record, signal);
-      await consumer.commitOffsets([{ topic, partition, offset: String(record.offset + 1n) }]);
-    } catch (error) {
-      parts.onError(error, record);
-      await sleep(AGAIN_AFTER_MS, undefined, { signal }).catch(() => {});
-      return;
-    }
+    if (!work.take(record, await parts.lanesOf(record))) return;
     resolveOffset(message.offset);
   }
 }

@@ -11,11 +11,25 @@ export type Outcome = {
   /** Why, in words without a secret. */
   readonly why: string;
   readonly retryAfterMs: number | null;
+  /** No request was sent: the service is known to be away. */
+  readonly notSent?: true;
 };
 
-export type ProviderCall = (
-  request: Pick<HttpRequest, 'method'> & { readonly path: string; readonly body?: unknown },
-) => Promise<Outcome>;
+export type ProviderRequest = Pick<HttpRequest, 'method'> & {
+  readonly path: string;
+  readonly body?: unknown;
+  /** How long the caller has time; without it, a call while the service is away ends at once. */
+  readonly patience?: { readonly leftMs: number; readonly signal: AbortSignal };
+};
+
+export type ProviderCall = (request: ProviderRequest) => Promise<Outcome>;
+
+const READ_TIMEOUT_MS = 10_000;
+/**
+ * What changes something is waited for longer: an answer that is given up on may stand for an effect that is still to
+ * come, behind everything that is done instead.
+ */
+const CHANGE_TIMEOUT_MS = 60_000;
 
 /**
  * Calls the management API with the one token; a token that isn't taken is replaced once, by a fresh one.
@@ -27,7 +41,7 @@ export function createProviderCall(parts: {
   readonly tokens: TokenSource;
   readonly onRequest: OnRequest;
 }): ProviderCall {
-  const once: ProviderCall = async ({ method, path, body }) => {
+  const once: ProviderCall = async ({ method, path, body, patience }) => {
     const token = await parts.tokens.get();
     const headers = {
       authorization: `Bearer ${token}`,
@@ -39,6 +53,7 @@ export function createProviderCall(parts: {
       url: `${parts.baseUrl}${path}`,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      timeoutMs: timeoutOf(method, patience?.leftMs),
     };
     const start = performance.now();
     const outcome = await parts.http.send(request).then(judge, noAnswer);
@@ -51,6 +66,11 @@ export function createProviderCall(parts: {
     const outcome = await once(request);
     return outcome.judgement === 'unauthorised' ? once(request) : outcome;
   };
+}
+
+function timeoutOf(method: ProviderRequest['method'], leftMs = CHANGE_TIMEOUT_MS): number {
+  if (method === 'GET') return READ_TIMEOUT_MS;
+  return Math.max(READ_TIMEOUT_MS, Math.min(CHANGE_TIMEOUT_MS, Math.round(leftMs)));
 }
 
 function judge(answer: HttpAnswer): Outcome {

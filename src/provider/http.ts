@@ -6,6 +6,8 @@ export type HttpRequest = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** From the connection to the last byte of the answer. */
+  readonly timeoutMs: number;
 };
 
 export type HttpAnswer = {
@@ -15,7 +17,7 @@ export type HttpAnswer = {
 };
 
 /**
- * Sends one request, within REQUEST_TIMEOUT_MS. Rejects where no whole answer came: the effect is then unknown, so that
+ * Sends one request, within its time-out. Rejects where no whole answer came: the effect is then unknown, so that
  * nobody else may cut it short. Redirects are not followed.
  */
 export type Http = {
@@ -26,8 +28,6 @@ export type Http = {
 /** Told of each request: which operation, how the answer was judged, and how long it took. */
 export type OnRequest = (operation: string, outcome: string, seconds: number) => void;
 
-/** Of one request, from the connection to the last byte of the answer. */
-const REQUEST_TIMEOUT_MS = 10_000;
 /** An answer of the management API; more is not read. */
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
@@ -37,20 +37,21 @@ export function createHttp(options: { caFile: string | undefined }): Http {
       timeout: 5_000,
       ...(options.caFile === undefined ? {} : { ca: readFileSync(options.caFile, 'utf8') }),
     },
-    headersTimeout: REQUEST_TIMEOUT_MS,
-    bodyTimeout: REQUEST_TIMEOUT_MS,
+    // Each request has a time-out of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     maxResponseSize: MOST_ANSWER_BYTES,
     // Its requests are rare: a connection that waited for minutes is more likely dead than alive.
     keepAliveTimeout: 4_000,
   });
   return {
-    async send({ method, url, headers, body }) {
+    async send({ method, url, headers, body, timeoutMs }) {
       const answer = await request(url, {
         method,
         headers,
         ...(body === undefined ? {} : { body }),
         dispatcher: agent,
-        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+        signal: AbortSignal.timeout(timeoutMs),
       });
       const retryAfter = answer.headers['retry-after'];
       return {

@@ -26,6 +26,8 @@ const RENEW_BEFORE_S = 60;
 /** Where the answer doesn't say how long it lives. */
 const DEFAULT_LIFETIME_S = 300;
 
+const TOKEN_TIMEOUT_MS = 10_000;
+
 /** Statuses below 500 that say nothing about the request itself. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
@@ -91,7 +93,10 @@ async function requestToken({
   const told = (outcome: string) =>
     onRequest?.('POST oauth/token', outcome, (performance.now() - start) / 1_000);
   try {
-    const answer = await http.send({ method: 'POST', url, headers, body: body.toString() });
+    const answer = await http.send({
+      ...{ method: 'POST', url, headers, body: body.toString() },
+      timeoutMs: TOKEN_TIMEOUT_MS,
+    });
     told(judgeStatus(answer.status));
     return answer;
   } catch (error) {

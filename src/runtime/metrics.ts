@@ -161,6 +161,11 @@ export function createMetrics() {
       buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
+    breakerOpen: new Gauge({
+      name: 'hookline_provider_breaker_open',
+      help: '1 while the payment service is taken to be away and commands wait for it, else 0',
+      registers,
+    }),
     tokenObtained: new Gauge({
       name: 'hookline_token_obtained_timestamp_seconds',
       help: 'When the access token in use was obtained, in seconds since 1970; absent before the first',

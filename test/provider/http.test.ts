@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createHttp } from '../../src/provider/http.ts';
 import { serve } from '../support/serve.ts';
 
-const get = (url: string) => ({ method: 'GET', url, headers: {} }) as const;
+const get = (url: string) => ({ method: 'GET', url, headers: {}, timeoutMs: 10_000 }) as const;
 
 describe('the HTTP client', () => {
   it('gives status, Retry-After and body of any answer', async () => {

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { IncomingRecord } from './incoming-record.ts';
+import type { WorkLanes } from './work-lanes.ts';
+
+export type PartitionWorkParts = {
+  readonly lanes: WorkLanes;
+  readonly handle: (record: IncomingRecord, signal: AbortSignal) => Promise<void>;
+  /** A record's handler failed, or its commit: either is tried again. */
+  readonly onError: (error: unknown, record: IncomingRecord) => void;
+  /** Commits that everything before this offset is done. */
+  readonly commit: (offset: bigint) => Promise<void>;
+  /** There is room for more, after there was none. */
+  readonly onRoom: () => void;
+};
+
+/** Records of a partition that are in work or wait for their lane; more are not taken. */
+const MOST_OPEN = 100;
+/** Before what failed is tried again. */
+const AGAIN_AFTER_MS = 500;
+
+/**
+ * The records of one partition that are in work here. They end in any order, and what is committed is never more than
+ * the beginning without a gap: after a crash those behind it come again.
+ */
+export class PartitionWork {
+  readonly #parts: PartitionWorkParts;
+  readonly #ending = new AbortController();
+  /** Ascending: a Set keeps the order in which they came. */
+  readonly #open = new Set<bigint>();
+  readonly #running = new Set<Promise<void>>();
+  /** Behind the last record that was taken. */
+  #next = -1n;
+  #last: IncomingRecord | undefined;
+  #committed = -1n;
+  #committing: Promise<void> | undefined;
+  #wasFull = false;
+
+  constructor(parts: PartitionWorkParts) {
+    this.#parts = parts;
+  }
+
+  get isFull(): boolean {
+    return this.#open.size >= MOST_OPEN;
+  }
+
+  get isAtRest(): boolean {
+    return this.#open.size === 0 && this.#committing === undefined;
+  }
+
+  /** The first offset that isn't done; null before the first record. */
+  get mark(): bigint | null {
+    const [first] = this.#open;
+    return this.#next < 0n ? null : (first ?? this.#next);
+  }
+
+  /** A record that was taken before, as it comes after each rebalance, is passed over. */
+  take(record: IncomingRecord, lanes: readonly string[]): void {
+    if (record.offset < this.#next || this.#ending.signal.aborted) return;
+    if (this.#next < 0n) this.#committed = record.offset;
+    this.#next = record.offset + 1n;
+    this.#last = record;
+    this.#open.add(record.offset);
+    if (this.isFull) this.#wasFull = true;
+    const run = this.#parts.lanes.run(lanes, () => this.#untilHandled(record));
+    this.#running.add(run);
+    void run.then(() => this.#running.delete(run));
+  }
+
+  /** Another process may have the partition now: nothing more is begun, and nothing committed. */
+  end(): void {
+    this.#ending.abort();
+  }
+
+  /** Ends, waits for the handlers under way, and commits what they brought to their end. */
+  async finish(): Promise<void> {
+    this.end();
+    await Promise.all(this.#running);
+    await this.#committing;
+    const { mark } = this;
+    if (mark !== null && mark > this.#committed) await this.#parts.commit(mark).catch(() => {});
+  }
+
+  async #untilHandled(record: IncomingRecord): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      try {
+        await this.#parts.handle(record, signal);
+        return this.#settle(record);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#parts.onError(error, record);
+        await this.#pause();
+      }
+    }
+  }
+
+  #settle({ offset }: IncomingRecord): void {
+    this.#open.delete(offset);
+    this.#committing ??= this.#commit().finally(() => {
+      this.#committing = undefined;
+    });
+    if (!this.#wasFull || this.#open.size > MOST_OPEN / 2) return;
+    this.#wasFull = false;
+    this.#parts.onRoom();
+  }
+
+  /** One commit at a time; what ends meanwhile goes with the next one. */
+  async #commit(): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      const { mark } = this;
+      if (mark === null || mark <= this.#committed) return;
+      try {
+        await this.#parts.commit(mark);
+        this.#committed = mark;
+      } catch (error) {
+        if (this.#last && !this.#ending.signal.aborted) this.#parts.onError(error, this.#last);
+        await this.#pause();
+      }
+    }
+  }
+
+  #pause = () => sleep(AGAIN_AFTER_MS, undefined, { signal: this.#ending.signal }).catch(() => {});
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
+import { PartitionWork } from '../../src/kafka/partition-work.ts';
+import { WorkLanes } from '../../src/kafka/work-lanes.ts';
+import { until } from '../support/until.ts';
+
+const recordAt = (offset: number): IncomingRecord => ({
+  ...{ topic: 't', partition: 0, offset: BigInt(offset), key: null, value: null, headers: {}, timestamp: 0 },
+});
+
+/** The work of a partition, each record in a lane of its own and ended when told. */
+function open() {
+  const committed: bigint[] = [];
+  const errors: unknown[] = [];
+  const begun: number[] = [];
+  const running = new Map<number, { end: () => void; fail: (error: Error) => void }>();
+  const faults: { commit?: Error | undefined } = {};
+  let rooms = 0;
+  const work = new PartitionWork({
+    lanes: new WorkLanes(1_000),
+    handle: ({ offset }, signal) => {
+      begun.push(Number(offset));
+      return new Promise((end, fail) => {
+        running.set(Number(offset), { end, fail });
+        signal.addEventListener('abort', () => fail(new Error('aborted')));
+      });
+    },
+    onError: (error) => errors.push(error),
+    async commit(offset) {
+      if (faults.commit) throw faults.commit;
+      committed.push(offset);
+    },
+    onRoom: () => rooms++,
+  });
+  const take = (...offsets: number[]) => {
+    for (const offset of offsets) work.take(recordAt(offset), [`lane ${offset}`]);
+  };
+  const begin = (offset: number) => until(`${offset} has begun`, () => running.get(offset));
+  const end = async (...offsets: number[]) => {
+    for (const offset of offsets) (await begin(offset)).end();
+  };
+  return { work, committed, errors, begun, running, faults, take, begin, end, rooms: () => rooms };
+}
+
+describe('the work of a partition', () => {
+  it('is committed as far as it is done without a gap', async () => {
+    const { work, committed, take, end } = open();
+    take(10, 11, 15);
+    await end(11, 15);
+    expect(committed).toEqual([]);
+    expect(work.mark).toBe(10n);
+    await end(10);
+    await until('all is committed', () => committed.at(-1) === 16n);
+    expect(work.isAtRest || (await until('it rests', () => work.isAtRest))).toBe(true);
+  });
+
+  it('passes over what it has taken, as it comes again after a rebalance', async () => {
+    const { begun, take, begin } = open();
+    take(1, 2);
+    await begin(2);
+    take(1, 2, 3);
+    await begin(3);
+    expect(begun).toEqual([1, 2, 3]);
+  });
+
+  it('calls again for a record that failed, and tells of it', async () => {
+    const { committed, errors, running, take, begin, end } = open();
+    take(1);
+    (await begin(1)).fail(new Error('away'));
+    running.delete(1);
+    await end(1);
+    await until('it is committed', () => committed.at(-1) === 2n);
+    expect(errors).toMatchObject([{ message: 'away' }]);
+  });
+
+  it('commits again where a commit failed', async () => {
+    const { committed, errors, faults, take, end } = open();
+    faults.commit = new Error('rebalancing');
+    take(1);
+    await end(1);
+    await until('it was told', () => errors.length > 0);
+    faults.commit = undefined;
+    await until('it is committed', () => committed.at(-1) === 2n);
+  });
+
+  it('is full at a hundred records, and has room again when half of them are done', async () => {
+    const { work, take, end, rooms } = open();
+    take(...Array.from({ length: 99 }, (_, n) => n));
+    expect(work.isFull).toBe(false);
+    take(99);
+    expect(work.isFull).toBe(true);
+    for (let n = 0; n < 50; n++) await end(n);
+    await until('there is room', () => rooms() === 1);
+  });
+
+  it('that is another’s now commits nothing, and begins nothing', async () => {
+    const { work, committed, errors, begun, take, begin } = open();
+    take(1);
+    await begin(1);
+    work.end();
+    take(2);
+    await work.finish().catch(() => {});
+    expect({ committed, errors, begun }).toEqual({ committed: [], errors: [], begun: [1] });
+  });
+
+  it('that ends with the process commits what came to its end', async () => {
+    const { work, committed, take, end, begin } = open();
+    take(1, 2);
+    await end(1);
+    await begin(2);
+    await work.finish();
+    expect(committed.at(-1)).toBe(2n);
+  });
+});

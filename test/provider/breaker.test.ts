@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
+import { createBreaker } from '../../src/provider/breaker.ts';
+import type { Outcome, ProviderRequest } from '../../src/provider/call-provider.ts';
+import { until } from '../support/until.ts';
+
+const outcome = (judgement: Outcome['judgement']): Outcome => ({
+  ...{ judgement, status: null, body: undefined, why: `it is ${judgement}`, retryAfterMs: null },
+});
+const CHANGE = { method: 'PUT', path: '/subscription/x', body: {} } as const;
+const patience = (leftMs: number, signal = new AbortController().signal) => ({
+  ...CHANGE,
+  patience: { leftMs, signal },
+});
+
+/** A breaker before a service that is away until told otherwise. */
+function open() {
+  const service: { end: Outcome | Error; asked: string[]; changes: (string | null)[] } = {
+    ...{ end: outcome('unknown'), asked: [], changes: [] },
+  };
+  const breaker = createBreaker({
+    call: async ({ method }: ProviderRequest) => {
+      service.asked.push(method);
+      if (service.end instanceof Error) throw service.end;
+      return service.end;
+    },
+    onChange: (why) => service.changes.push(why),
+    lookAfterMs: [20],
+  });
+  const fail = async (times = 5) => {
+    for (let n = 0; n < times; n++) await breaker.call(CHANGE).catch(() => {});
+  };
+  return { service, breaker, fail };
+}
+
+describe('the breaker', () => {
+  it('opens after five calls one after the other that came to nothing, and is looked behind until the service is back', async () => {
+    const { service, breaker, fail } = open();
+    await fail(4);
+    expect(service.changes).toEqual([]);
+    await fail(1);
+    expect(service.changes).toEqual(['it is unknown']);
+    await until('it was looked', () => service.asked.filter((method) => method === 'GET').length > 2);
+    service.end = outcome('done');
+    await until('it is closed', () => service.changes.length === 2);
+    expect(service.changes).toEqual(['it is unknown', null]);
+    expect(await breaker.call(CHANGE)).toMatchObject({ judgement: 'done' });
+    await breaker.stop();
+  });
+
+  it.each(['done', 'gone', 'refused', 'later', 'unauthorised'] as const)(
+    'takes %s for an answer: it stays closed, and the count begins anew',
+    async (judgement) => {
+      const { service, breaker, fail } = open();
+      await fail(4);
+      service.end = outcome(judgement);
+      await fail(1);
+      service.end = outcome('unknown');
+      await fail(4);
+      expect(service.changes).toEqual([]);
+      await breaker.stop();
+    },
+  );
+
+  it('counts a token that does not come', async () => {
+    const { service, breaker, fail } = open();
+    service.end = new HooklineError('TOKEN_UNAVAILABLE');
+    await fail();
+    expect(service.changes).toHaveLength(1);
+    await breaker.stop();
+  });
+
+  it('lets calls wait, and go on when the service is back, sending nothing for them meanwhile', async () => {
+    const { service, breaker, fail } = open();
+    await fail();
+    const waiting = [breaker.call(patience(60_000)), breaker.call(patience(60_000))];
+    await until('it was looked', () => service.asked.filter((method) => method === 'GET').length > 2);
+    expect(service.asked.filter((method) => method === 'PUT')).toHaveLength(5);
+    service.end = outcome('done');
+    expect(await Promise.all(waiting)).toMatchObject([{ judgement: 'done' }, { judgement: 'done' }]);
+    await breaker.stop();
+  });
+
+  it('ends a call whose time is up, or that has none, with the reason and without a request', async () => {
+    const { service, breaker, fail } = open();
+    await fail();
+    const told = { judgement: 'later', notSent: true, why: 'it is unknown' };
+    expect(await breaker.call(CHANGE)).toMatchObject(told);
+    expect(await breaker.call(patience(30))).toMatchObject(told);
+    expect(service.asked.filter((method) => method === 'PUT')).toHaveLength(5);
+    await breaker.stop();
+  });
+
+  it('leaves a call whose process stops', async () => {
+    const { breaker, fail } = open();
+    await fail();
+    const stopping = new AbortController();
+    const call = breaker.call(patience(60_000, stopping.signal));
+    stopping.abort();
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' });
+    await breaker.stop();
+  });
+
+  it('ends its looking when it is stopped', async () => {
+    const { service, breaker, fail } = open();
+    await fail();
+    await breaker.stop();
+    const { length } = service.asked;
+    await fail();
+    expect(service.asked).toHaveLength(length);
+  });
+});
