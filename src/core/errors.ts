@@ -1,7 +1,9 @@
 import type { ResultStatus } from './command.ts';
-import { type DeadLetterStage, ERRORS, type ErrorCode, type ErrorRow } from './error-table.ts';
+import type { DeadLetterStage, ErrorRow } from './error-row.ts';
+import { ERRORS, type ErrorCode } from './error-table.ts';
 
-export { type DeadLetterStage, ERRORS, type ErrorCode } from './error-table.ts';
+export type { DeadLetterStage } from './error-row.ts';
+export { ERRORS, type ErrorCode } from './error-table.ts';
 
 /** A failure with a row in {@link ERRORS}. Match on `code`; `detail` says more and never holds a secret or a body. */
 export class HooklineError extends Error {

@@ -1,4 +1,4 @@
-import type { DeadLetterStage } from '../core/error-table.ts';
+import type { DeadLetterStage } from '../core/error-row.ts';
 import type { DeliveryObserver } from '../delivery/delivery-parts.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 

@@ -1,0 +1,141 @@
+import type { ErrorRow } from './error-row.ts';
+
+/** How a command ends that does not simply succeed, and what is found at the payment service. */
+export const COMMAND_ERRORS = {
+  // Commands: the result's status
+  COMMAND_INVALID: {
+    status: null,
+    retryable: false,
+    deadLetter: 'COMMAND',
+    result: 'REJECTED',
+    text: 'the command can not be read or is incomplete',
+  },
+  COMMAND_EXPIRED: {
+    status: null,
+    retryable: false,
+    result: 'EXPIRED',
+    text: 'the command came after its expiresAt',
+  },
+  COMMAND_DUPLICATE: {
+    status: null,
+    retryable: false,
+    result: 'DUPLICATE',
+    text: 'another command with this commandId has its result already',
+  },
+  NOT_OWNER: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'the ref belongs to the command topic that created it',
+  },
+  PRECONDITION_FAILED: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'another command than ifMatch names has changed the ref since',
+  },
+  UNKNOWN_REF: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'no active subscription has this ref',
+  },
+  REF_IN_USE: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'the ref has an active subscription: update or delete it',
+  },
+  URL_IN_USE: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: "the payment service has a subscription for this ref's address that Hookline did not create: adopt it",
+  },
+  UNKNOWN_EVENT: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'the dialect has no such event',
+  },
+  EXTRA_CONFLICT: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'extra may not set the address, the events, the key, or what the dialect sets',
+  },
+  KEYS_MISSING: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'to adopt a subscription, SECRETS_DIR/{ref} must hold its signing-secret',
+  },
+  KEYS_INVALID: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'a file of SECRETS_DIR/{ref} can not be used',
+  },
+  SUBSCRIPTION_NOT_FOUND: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service has no such subscription or run',
+  },
+  // The payment service
+  TOKEN_REFUSED: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service gives no access token: check the JWT',
+  },
+  JWT_UNAVAILABLE: {
+    status: null,
+    retryable: true,
+    text: 'PROVIDER_JWT_FILE can not be read, or no JWT be signed with PROVIDER_JWT_KEY_FILE',
+  },
+  TOKEN_UNAVAILABLE: { status: null, retryable: true, text: 'the authentication API does not answer' },
+  PROVIDER_REFUSED: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service refused the request',
+  },
+  PROVIDER_UNAVAILABLE: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the payment service did not do it before the deadline',
+  },
+  PROVIDER_ANSWER_INVALID: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: "the payment service's answer does not have the dialect's shape",
+  },
+  // The reconciler: what the payment service has is not what the state says
+  SUBSCRIPTION_MISSING: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service no longer lists the subscription',
+  },
+  SUBSCRIPTION_CHANGED: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service has the subscription with another address or other events',
+  },
+  SUBSCRIPTION_DISABLED: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service lists the subscription as not active',
+  },
+  SUBSCRIPTION_FOREIGN: {
+    status: null,
+    retryable: false,
+    result: 'DRIFT',
+    text: 'the payment service has a subscription that Hookline did not create: adopt it, or leave it',
+  },
+} as const satisfies Record<string, ErrorRow>;

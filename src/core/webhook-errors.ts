@@ -1,0 +1,79 @@
+import type { ErrorRow } from './error-row.ts';
+
+/** How a webhook ends that is not simply stored. */
+export const WEBHOOK_ERRORS = {
+  // A webhook is refused: the event is nowhere.
+  UNAUTHENTIC: { status: 401, retryable: false, text: 'the signature does not match' },
+  SOURCE_NOT_ALLOWED: { status: 403, retryable: false, text: 'the source address is not in ALLOWED_SOURCES' },
+  NOT_FOUND: { status: 404, retryable: false, text: 'webhooks are received by POST at /webhooks/{ref}' },
+  BODY_INCOMPLETE: { status: 400, retryable: true, text: 'the body ended before its declared length' },
+  BODY_TOO_SLOW: { status: 408, retryable: true, text: 'the body did not arrive within REQUEST_TIMEOUT_MS' },
+  BODY_TOO_LARGE: { status: 413, retryable: false, text: 'the body is larger than MAX_BODY_BYTES' },
+  MEDIA_TYPE_UNSUPPORTED: {
+    status: 415,
+    retryable: false,
+    text: 'the body must be application/json or application/octet-stream, without Content-Encoding',
+  },
+  // A webhook can't be judged or stored now: send it again.
+  KEY_PENDING: {
+    status: 503,
+    retryable: true,
+    text: 'the subscription is being created and its key is not here yet',
+  },
+  NO_ROOM: {
+    status: 503,
+    retryable: true,
+    text: 'no memory for the body within ADMISSION_WAIT_MS',
+  },
+  LARGE_BODY_FAILED: {
+    status: 503,
+    retryable: true,
+    text: 'the thread for large bodies ended while it had this one',
+  },
+  STOPPING: { status: 503, retryable: true, text: 'this process is stopping' },
+  PUBLISH_DEADLINE: {
+    status: 503,
+    retryable: true,
+    text: 'the brokers did not confirm the record before its deadline',
+  },
+  PUBLISH_REFUSED: { status: 503, retryable: true, text: 'the brokers refuse the record' },
+  PUBLISH_BACKLOG_FULL: { status: 503, retryable: true, text: 'too many records wait for the brokers' },
+  PUBLISHER_CLOSED: { status: 503, retryable: true, text: 'the publisher is closed' },
+  SPOOL_FULL: { status: 503, retryable: true, text: 'the brokers are away and the spool has no room left' },
+  SPOOL_FAILING: {
+    status: 503,
+    retryable: true,
+    text: "the brokers are away and the spool's disk fails",
+  },
+  INTERNAL: {
+    status: 500,
+    retryable: true,
+    result: 'FAILED',
+    text: 'an error that has no name: see the log',
+  },
+  // A webhook is valid and sending it again would not help.
+  UNDECRYPTABLE: {
+    status: 200,
+    retryable: false,
+    deadLetter: 'DECRYPT',
+    text: 'no encryption key of the subscription opens the body',
+  },
+  UNPARSABLE: {
+    status: 200,
+    retryable: false,
+    deadLetter: 'PARSE',
+    text: 'the message is not JSON in UTF-8',
+  },
+  UNENCODABLE: {
+    status: 200,
+    retryable: false,
+    deadLetter: 'ENCODE',
+    text: 'the message does not fit the Avro schema of its type',
+  },
+  RECORD_TOO_LARGE: {
+    status: 200,
+    retryable: false,
+    deadLetter: 'PRODUCE',
+    text: 'the record is larger than its topic takes',
+  },
+} as const satisfies Record<string, ErrorRow>;
