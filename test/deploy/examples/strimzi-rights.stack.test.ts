@@ -7,6 +7,7 @@ import { postSigned } from '../../support/sign.ts';
 import { freePorts } from '../../support/stack/plan-ports.ts';
 import type { Stack } from '../../support/stack/stack.ts';
 import { startStack } from '../../support/stack/start-stack.ts';
+import { until } from '../../support/until.ts';
 import { World } from '../../support/world.ts';
 import { rights, USERS } from './strimzi-rights.ts';
 
@@ -108,6 +109,31 @@ describe('with the rights of the Strimzi example and no others', () => {
     expect((await cliAs('hookline-control', 'doctor')).out).not.toMatch(/refuse|authori[sz]/i);
     // Groups are deleted at the end, which takes a right as well.
     expect([await ingress.process.stop(), await control.stop()]).toEqual([0, 0]);
+    expect(world.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
+  }, 120_000);
+
+  it('a team has its subscriptions in a file, and control mends what drifts of them', async () => {
+    const control = await world.control(
+      { provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' },
+      {
+        ...{ ...as('hookline-control'), CONTROL_GROUP_ID: undefined },
+        ...{ RECONCILE: 'repair', RECONCILE_INTERVAL_MS: '500' },
+      },
+    );
+    const text = 'topic: payments.commands-ledger\nsubscriptions:\n  by-file: { events: [payment_status] }\n';
+    const file = world.file('subscriptions.yaml', text);
+    const applied = await cliAs('ledger', 'subscriptions', 'apply', '-f', file);
+    expect(applied.out + applied.notes).toContain('Applied: 1 succeeded, 0 failed.');
+    const ids = async () => {
+      const all = await (await fetch(`${sandbox.url}/_sandbox/subscriptions`)).json();
+      return (all as { id: string; url: string }[])
+        .filter(({ url }) => url.endsWith('/by-file'))
+        .map(({ id }) => id);
+    };
+    const [lost] = await ids();
+    await fetch(`${sandbox.url}/_sandbox/subscriptions/${lost}`, { method: 'DELETE' });
+    await until('it is there again', async () => (await ids()).some((id) => id !== lost), 60_000);
+    expect(await control.stop()).toBe(0);
     expect(world.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
   }, 120_000);
 
