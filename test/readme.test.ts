@@ -1,6 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readWanted } from '../src/cli/subscriptions/read-wanted.ts';
+import { parseCommand } from '../src/control/parse-command.ts';
+import { COMMAND_TYPES } from '../src/core/command.ts';
+import { DEFAULT_DIALECT } from '../src/provider/dialect.ts';
 import { withTables } from './support/readme/tables.ts';
 import { ROOT } from './support/source-tree.ts';
 
@@ -29,6 +33,32 @@ describe('the README', () => {
         /^([a-z-]+)(?: \((test\/[a-z]+\/)\))?: (.+)$/.exec(proof) ?? expect.fail(`${what}: ${proof}`);
       expect(read(`${folder ?? 'test/flows/'}${file}.test.ts`), what).toContain(title);
     }
+  });
+
+  it('shows every type of command as one that is read, and every field that one may have', () => {
+    const reference =
+      readme.split('\n### Command reference\n')[1]?.split('\n## ')[0] ?? expect.fail('no reference');
+    const shown = [...reference.matchAll(/^\{ "commandId".*\}$/gm)].map(([line]) =>
+      parseCommand(JSON.parse(line)),
+    );
+    expect(shown.map(({ type }) => type)).toEqual(COMMAND_TYPES);
+    expect(shown.flatMap(({ unknownFields }) => unknownFields)).toEqual([]);
+    const fields = JSON.parse(read('schemas/commands/command.avsc')).fields.map(
+      ({ name }: { name: string }) => name,
+    );
+    const rows = reference.split('| field |')[1]?.split('\n\n')[0] ?? '';
+    expect([...rows.matchAll(/`(\w+)`(?=[^|]* \|[^|]+\|$)/gm)].map(([, name]) => name)).toEqual(fields);
+    const [, inKcat = ''] = /^echo 'ledger-eu:(.*)' \|$/m.exec(reference) ?? [];
+    expect(parseCommand(JSON.parse(inKcat)).type).toBe('subscription.create');
+    const [, inAvro = ''] = /^command = (\{[\s\S]*?\})$/m.exec(reference) ?? [];
+    expect([...inAvro.matchAll(/"(\w+)": /g)].map(([, name]) => name)).toEqual(fields);
+  });
+
+  it('shows a file of subscriptions that is one', () => {
+    const [, yaml = ''] = /```yaml\n# subscriptions\.yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+    expect(readWanted('README.md', yaml, DEFAULT_DIALECT)).toMatchObject({
+      wanted: { subscriptions: [{ ref: 'ledger-eu' }, { ref: 'ledger-us' }, { ref: 'analytics' }] },
+    });
   });
 
   it('gives the reason for each dependency, and for none that is not there', () => {

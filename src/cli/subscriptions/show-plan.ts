@@ -12,7 +12,10 @@ const WORDS: Record<Action, string> = {
 
 /** A plan as lines: `+` create, `~` update, `-` delete, `!` drift. */
 export function showPlan({ topic, changes, unchanged, foreign }: Plan, file: string): string[] {
-  const lines = [...changes.flatMap(showChange), ...foreign.map(({ message }) => `  ! ${message}`)];
+  const lines = [
+    ...changes.flatMap(showChange),
+    ...foreign.map(({ subscriptionId, message }) => `  ! ${subscriptionId}: ${message}`),
+  ];
   const body = lines.length > 0 ? ['', ...lines, ''] : [];
   const same = `${unchanged.length} as ${file} wants ${unchanged.length === 1 ? 'it' : 'them'}`;
   const sum = changes.length > 0 ? `Plan: ${countActions(changes)}; ${same}.` : `Nothing to do: ${same}.`;

@@ -125,7 +125,7 @@ Subscriptions of payments.commands:
   + legacy will be adopted
   - unwanted will be deleted
       - payment-status
-  ! SUBSCRIPTION_FOREIGN: so it is
+  ! id-null: SUBSCRIPTION_FOREIGN: so it is
 
 Plan: 1 to create, 1 to adopt, 2 to update, 1 to replace, 1 to delete; 1 as s.yaml wants it.
 `.trim(),

@@ -2,6 +2,7 @@ import { registrySettings, schemaSettings } from '../../../src/avro/settings.ts'
 import { commandTopicSettings, maxBodySettings } from '../../../src/cli/cli-settings.ts';
 import { sandboxUrlSettings } from '../../../src/cli/trigger-command.ts';
 import { controlConfig } from '../../../src/control/config.ts';
+import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
 import type { Setting } from '../../../src/core/env.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
@@ -14,6 +15,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   configuration: configurationTable,
   sandbox: sandboxTable,
   errors: errorTable,
+  statuses: statusTable,
 };
 
 type Use = { readonly setting: Setting<unknown>; readonly by: Set<string>; readonly neededBy: Set<string> };
@@ -79,6 +81,30 @@ function errorTable(): string {
     ];
   });
   return markdown(['code', 'seen as', 'try again', 'what it says'], rows);
+}
+
+/** What a result's status means; its codes are those of the error table. */
+const STATUSES: Record<ResultStatus, string> = {
+  SUCCEEDED: 'it is done',
+  REJECTED: 'it can not be done as it is: nothing was changed',
+  FAILED: 'the payment service did not do it',
+  EXPIRED: 'it came too late: nothing was changed',
+  DUPLICATE: 'it was carried out before, or is another command under the same id: nothing was changed',
+  DRIFT:
+    "no command's result: the payment service has something else than the state says; without a code, no longer",
+};
+
+function statusTable(): string {
+  const codesOf = (status: ResultStatus) =>
+    Object.entries<{ status: number | null; result?: string }>(ERRORS)
+      .filter(([, { result }]) => result === status)
+      .map(([name]) => code(name));
+  const rows = RESULT_STATUSES.map((status) => [
+    code(status),
+    STATUSES[status],
+    codesOf(status).join(', ') || '–',
+  ]);
+  return markdown(['status', 'what it means', '`errorCode`'], rows);
 }
 
 function fallback({ name, fallback: text, required }: Setting<unknown>): string {
