@@ -55,6 +55,11 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
     return reply.code(status).type('application/json').send(body);
   };
+  const lingering = {
+    maxBodyBytes: parts.maxBodyBytes,
+    pacer: parts.memory.pacer,
+    isStopping: () => stopping,
+  };
   const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
     parts.observer.refused(
       error,
@@ -63,11 +68,13 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     );
     // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
     if (isExpecting(request)) reply.header('connection', 'close');
-    else lingerOn(request.raw);
+    else lingerOn(request.raw, lingering);
     return send(reply, errorAnswer(error));
   };
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  // Named ones are looked up; what falls to the asterisk is taken apart anew for each request.
+  const unread = ['application/json', 'application/octet-stream', '*'];
+  for (const type of unread) app.addContentTypeParser(type, (_request, _payload, done) => done(null));
   app.setNotFoundHandler((request, reply) => refuse(request, reply, new HooklineError('NOT_FOUND')));
   app.setErrorHandler((error, request, reply) => refuse(request, reply, asFailure(error)));
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', async (request, reply) => {
@@ -75,11 +82,12 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     const { ref } = request.params;
     const wantBody = () => continueIfExpected(request, reply);
     const { ip: address, headers, raw } = request;
-    const receipt = await traceWebhook(
-      parts.tracer,
-      { ref, traceparent: traceparentOf(headers) },
-      (traceparent) => receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, parts),
-    );
+    const given = traceparentOf(headers);
+    const receive = (traceparent: string | undefined) =>
+      receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, parts);
+    const receipt = await (parts.tracer
+      ? traceWebhook(parts.tracer, { ref, traceparent: given }, receive)
+      : receive(given));
     parts.observer.accepted(ref, receipt, reply.elapsedTime / 1_000);
     return send(reply, receiptAnswer(receipt));
   });

@@ -31,10 +31,18 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
     }
   }, REFUSAL_LOG_EVERY_MS);
   timer.unref();
+  // Counted here and handed on at each scrape.
+  const accepted = { kafka: 0, spool: 0 };
+  metrics.samplers.add(() => {
+    for (const stored of ['kafka', 'spool'] as const) {
+      if (accepted[stored] > 0) metrics.deliveries.inc({ status: '200', stored }, accepted[stored]);
+      accepted[stored] = 0;
+    }
+  });
   return {
     accepted(ref, receipt, seconds) {
       metrics.deliverySeconds.observe({ stored: receipt.stored }, seconds);
-      metrics.deliveries.inc({ status: '200', stored: receipt.stored });
+      accepted[receipt.stored]++;
       if (logger.isLevelEnabled('debug')) logger.debug({ ref, ...receipt }, 'webhook stored');
     },
     refused(error, ref, seconds) {

@@ -2,28 +2,38 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { HooklineError } from '../core/errors.ts';
 import { errorAnswer } from './answers.ts';
+import type { Pacer } from './bodies/pacer.ts';
 
-/** What is still read of a refused body, so that its connection can be used again. */
+/** What may come beyond the longest body, before the connection is cut. */
 const LINGER_BYTES = 1024 * 1024;
-/** A sender that goes on has so long to see its answer: a reset could take it from it. */
-const CUT_MS = 1_000;
 const LINGER_MS = 5_000;
 
-/** Discards the rest of a request that was refused before its body was read; cuts it off where that is long. */
-export function lingerOn(request: IncomingMessage): void {
+/**
+ * Discards the rest of a request that was refused before its body was read, at the pace of large bodies. A connection
+ * that were cut instead would take the answer with it from a sender that is still sending, and the next request from one
+ * that has sent all. It is cut where more comes than any body may have, or for too long.
+ */
+export function lingerOn(
+  request: IncomingMessage,
+  { maxBodyBytes, pacer, isStopping }: { maxBodyBytes: number; pacer: Pacer; isStopping: () => boolean },
+): void {
   if (request.complete || request.destroyed) return;
   let bytes = 0;
-  let cut = setTimeout(() => request.socket.destroy(), LINGER_MS);
+  const cut = () => request.socket.destroy();
+  const timer = setTimeout(cut, LINGER_MS);
+  const goOn = () => void request.resume();
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= LINGER_BYTES || request.isPaused()) return;
-    request.pause();
-    clearTimeout(cut);
-    cut = setTimeout(() => request.socket.destroy(), CUT_MS);
+    if (bytes > maxBodyBytes + LINGER_BYTES) cut();
+    else if (!pacer.take(chunk.length, goOn)) request.pause();
   });
-  request.once('close', () => clearTimeout(cut));
+  request.once('close', () => clearTimeout(timer));
+  // A stop ends connections that are idle when it begins. This one was not, and nobody would end it later.
+  request.once('end', () => {
+    if (isStopping()) request.socket.end();
+  });
   // One that was paused on its way goes on.
-  request.resume();
+  goOn();
 }
 
 /** The failure behind an error of the connection itself, before or beside any handler. */

@@ -4,15 +4,14 @@ import type { Tracer } from '../runtime/tracer.ts';
 import { errorAnswer } from './answers.ts';
 
 /**
- * Runs the way of one webhook under a span of its own; without a tracer it just runs it.
+ * Runs the way of one webhook under a span of its own.
  * @param work gets the traceparent that goes on with the event
  */
 export async function traceWebhook(
-  tracer: Tracer | undefined,
+  tracer: Tracer,
   webhook: { readonly ref: string; readonly traceparent: string | undefined },
   work: (traceparent: string | undefined) => Promise<Receipt>,
 ): Promise<Receipt> {
-  if (!tracer) return work(webhook.traceparent);
   const span = tracer.start('POST /webhooks/{ref}', {
     kind: 'server',
     parent: webhook.traceparent,

@@ -17,22 +17,23 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    let isOver = false;
     const onData = (chunk: Buffer) => {
       length += chunk.length;
       chunks.push(chunk);
-      if (length > limit) {
-        request.pause();
-        return finish({ begun: chunks });
-      }
-      onChunk(chunk);
-    };
-    const onEnd = () =>
-      finish({ whole: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length) });
-    const onClose = () => finish(new HooklineError('BODY_INCOMPLETE'));
-    const finish = (result: ReadBody | HooklineError) => {
+      if (length <= limit) return onChunk(chunk);
+      isOver = true;
+      request.pause();
       request.off('data', onData).off('end', onEnd).off('close', onClose);
-      if (result instanceof HooklineError) reject(result);
-      else resolve(result);
+      resolve({ begun: chunks });
+    };
+    // A request that has ended has no more events: its listeners go with it, and needn't be taken away.
+    const onEnd = () => {
+      isOver = true;
+      resolve({ whole: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length) });
+    };
+    const onClose = () => {
+      if (!isOver) reject(new HooklineError('BODY_INCOMPLETE'));
     };
     request.on('data', onData).on('end', onEnd).on('close', onClose);
     // What is wrong with the connection shows as its close; an error without a listener would end the process.
