@@ -19,9 +19,21 @@ export async function storeState(context: OperationContext, state: State): Promi
     receiverUrl: receiverUrl(context, command.ref),
     owner: topic,
     commandId: command.commandId,
+    extra: extraOf(context),
     updatedAt: Date.now(),
   };
   await records.storeSubscription(command.ref, record, signal);
+}
+
+/** What else than the dialect's own fields the payment service was told: of another subscription's nothing is kept. */
+function extraOf({ command, subscriptions }: OperationContext): string | null {
+  if (Object.keys(command.extra).length > 0) return JSON.stringify(command.extra);
+  const before = subscriptions.get(command.ref);
+  const isSame =
+    command.type === 'subscription.adopt'
+      ? before?.state === 'ACTIVE'
+      : command.type !== 'subscription.create';
+  return (isSame ? before?.extra : null) ?? null;
 }
 
 /** A subscription that was deleted so long ago that its keys are no longer live: nothing of it is needed. */

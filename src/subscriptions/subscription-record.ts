@@ -9,6 +9,8 @@ export type SubscriptionRecord = {
   readonly owner: string;
   readonly sealedKeys: Buffer | null;
   readonly commandId: string | null;
+  /** JSON of the `extra` that was last sent for it; a repair sends it again. Absent where it was not kept yet. */
+  readonly extra?: string | null;
   /** Milliseconds since 1970. */
   readonly updatedAt: number;
 };

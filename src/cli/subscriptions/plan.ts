@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ListedDrift } from '../../core/command.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';
@@ -13,6 +14,8 @@ export type Change = {
   readonly eventsBefore: readonly string[];
   /** null of one that is adopted with whatever events it has. */
   readonly eventsAfter: readonly string[] | null;
+  /** What was last sent beside the events, and what is to be. */
+  readonly extraBefore: Readonly<Record<string, unknown>>;
   readonly extra: Readonly<Record<string, unknown>>;
   /** What the payment service has instead, where that is known. */
   readonly drift: ListedDrift | null;
@@ -74,20 +77,26 @@ function changeTo(
 ): Change[] {
   if (record?.state !== 'ACTIVE') {
     const action = adopt ? 'adopt' : 'create';
-    const before = { subscriptionId: null, eventsBefore: [], drift: null, ifMatch: null };
+    const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, drift: null, ifMatch: null };
     return [{ ref, action, ...before, eventsAfter: events, extra }];
   }
   const { subscriptionId, commandId: ifMatch } = record;
   const eventsBefore = record.events.toSorted();
   const eventsAfter = events ?? eventsBefore;
-  const change = { ref, subscriptionId, eventsBefore, eventsAfter, extra, drift, ifMatch };
+  const extraBefore = extraOf(record);
+  const change = { ref, subscriptionId, eventsBefore, eventsAfter, extraBefore, extra, drift, ifMatch };
   if (drift?.errorCode === 'SUBSCRIPTION_MISSING') return [{ ...change, action: 'replace' }];
-  const isSame = eventsBefore.join() === eventsAfter.join();
+  // Nothing takes away what was sent before: a file without extra leaves it.
+  const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
+  const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;
   return isSame && drift === null ? [] : [{ ...change, action: 'update' }];
 }
 
 function deletion(record: SubscriptionRecord, drift: ListedDrift | null): Change {
   const { ref, subscriptionId, commandId: ifMatch, events } = record;
-  const before = { subscriptionId, eventsBefore: events.toSorted(), drift, ifMatch };
+  const extraBefore = extraOf(record);
+  const before = { subscriptionId, eventsBefore: events.toSorted(), extraBefore, drift, ifMatch };
   return { ref, action: 'delete', ...before, eventsAfter: [], extra: {} };
 }
+
+const extraOf = ({ extra }: SubscriptionRecord): Record<string, unknown> => (extra ? JSON.parse(extra) : {});

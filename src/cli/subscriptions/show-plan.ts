@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { visible } from '../fit-columns.ts';
 import { ACTIONS, type Action, type Change, type Plan } from './plan.ts';
 
@@ -22,19 +23,28 @@ export function showPlan({ topic, changes, unchanged, foreign }: Plan, file: str
   return [`Subscriptions of ${topic}:`, ...body, sum].map(visible);
 }
 
-function showChange({ ref, action, eventsBefore, eventsAfter, extra, drift }: Change): string[] {
-  const head = `  ${SIGNS[action]} ${ref} ${WORDS[action]}`;
+function showChange(change: Change): string[] {
+  const { ref, action, eventsBefore, eventsAfter, drift } = change;
   const before = action === 'create' || action === 'replace' ? [] : eventsBefore;
   const after = eventsAfter ?? before;
   const all = [...new Set([...before, ...after])].sort();
   const sign = (event: string) => (!before.includes(event) ? '+' : after.includes(event) ? ' ' : '-');
-  const told = Object.keys(extra).length > 0 ? [`      + extra ${JSON.stringify(extra)}`] : [];
   return [
     ...(drift ? [`  ! ${ref} has drifted: ${drift.message}`] : []),
-    head,
+    `  ${SIGNS[action]} ${ref} ${WORDS[action]}`,
     ...all.map((event) => `      ${sign(event)} ${event}`),
-    ...(action === 'delete' ? [] : told),
+    ...(action === 'delete' ? [] : showExtra(change)),
   ];
+}
+
+function showExtra({ action, extraBefore, extra }: Change): string[] {
+  const isEmpty = (one: object) => Object.keys(one).length === 0;
+  if (isEmpty(extra)) return [];
+  const line = (sign: string, one: object) =>
+    isEmpty(one) ? [] : [`      ${sign} extra ${JSON.stringify(one)}`];
+  if (action === 'replace') return line('+', extra);
+  if (isDeepStrictEqual(extra, extraBefore)) return line(' ', extra);
+  return [...line('-', extraBefore), ...line('+', extra)];
 }
 
 /** Such as "2 to create, 1 to delete". */

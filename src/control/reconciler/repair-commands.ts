@@ -8,6 +8,7 @@ export type OwnCommand = {
   readonly type: 'subscription.create' | 'subscription.update' | 'subscription.delete';
   readonly ref: string;
   readonly events?: readonly string[];
+  readonly extra?: object;
   readonly issuedBy: string;
   readonly ifMatch: string;
 };
@@ -21,11 +22,13 @@ export function repairCommands({ kind, record }: Drift, newId: () => string): Ow
   if (!record?.commandId) return [];
   const { ref, events } = record;
   const common = { ref, issuedBy: RECONCILER };
+  const extra = record.extra ? { extra: JSON.parse(record.extra) as object } : {};
   const ifMatch = record.commandId;
   // Without events of its own an update tells again what should be there.
-  if (kind !== 'missing') return [{ commandId: newId(), type: 'subscription.update', ...common, ifMatch }];
+  if (kind !== 'missing')
+    return [{ commandId: newId(), type: 'subscription.update', ...common, ...extra, ifMatch }];
   const deletion: OwnCommand = { commandId: newId(), type: 'subscription.delete', ...common, ifMatch };
-  const creation = { commandId: newId(), type: 'subscription.create', ...common } as const;
+  const creation = { commandId: newId(), type: 'subscription.create', ...common, ...extra } as const;
   return [deletion, { ...creation, ...(events.length > 0 && { events }), ifMatch: deletion.commandId }];
 }
 

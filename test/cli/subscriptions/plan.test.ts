@@ -72,6 +72,18 @@ describe('a plan', () => {
     expect(plan.changes[0]?.drift?.errorCode).toBe(`SUBSCRIPTION_${code}`);
   });
 
+  it('updates what was sent with another extra, and leaves what a file without one does not speak of', () => {
+    const records = [record('a', { extra: '{"x":{"b":1,"a":2}}' })];
+    expect(planOf([wanted('a')], records).unchanged).toEqual(['a']);
+    expect(planOf([wanted('a', { extra: { x: { a: 2, b: 1 } } })], records).unchanged).toEqual(['a']);
+    const plan = planOf([wanted('a', { extra: { x: 1 } })], records);
+    expect(actions(plan)).toEqual(['update a']);
+    expect(showPlan(plan, 's.yaml').slice(2, 6)).toEqual([
+      ...['  ~ a will be updated', '        payment-status'],
+      ...['      - extra {"x":{"b":1,"a":2}}', '      + extra {"x":1}'],
+    ]);
+  });
+
   it('deletes what its topic has and the file does not name, and touches nothing else', () => {
     const records = [
       record('a'),

@@ -191,6 +191,24 @@ describe('under RECONCILE=repair', () => {
     ]);
   });
 
+  it('what a team has sent beside the events is sent again', async () => {
+    await using desk = await openControlDesk();
+    const note = { note: { team: 'ledger' } };
+    await desk.run(create('a', { extra: note }));
+    await desk.run({ type: 'subscription.update', ref: 'a', events: ['accounts-entries'] });
+    const id = String(desk.state.get('a')?.subscriptionId);
+    const the = reconcilerOf(desk, 'repair');
+    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+    await the.look();
+    expect(await desk.subscriptions()).toMatchObject([{ events: ['accounts-entries'], extra: note }]);
+    const bodies: unknown[] = [];
+    desk.hooks.onCall = ({ method, body }) => void (method === 'PUT' && bodies.push(body));
+    await seedAgain(desk, String(desk.state.get('a')?.subscriptionId), { events: ['payment_status'] });
+    await the.look();
+    await the.look();
+    expect(bodies).toMatchObject([{ events: ['accounts-entries'], ...note }]);
+  });
+
   it('what was changed is told again what it should be; what is foreign is not touched', async () => {
     await using one = await deskWithOne();
     const { desk } = one;
