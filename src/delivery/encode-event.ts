@@ -2,7 +2,6 @@ import type { ReadMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { OutgoingRecord } from '../kafka/publisher.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
-import { eventHeaders } from './event-headers.ts';
 import type { EventRoute } from './event-routes.ts';
 
 /**
@@ -22,12 +21,13 @@ export function encodeEvent(
   record.receivedAt = receivedAt;
   record.source = text;
   // Without an entity there is no order to keep: the event's own id spreads such events.
-  const entityId = typeof record.entityId === 'string' && record.entityId !== '' ? record.entityId : null;
+  const { entityId: entity } = record;
+  const entityId = typeof entity === 'string' && entity !== '' ? Buffer.from(entity) : null;
   return {
     topic: route.topic,
-    key: Buffer.from(entityId ?? eventId),
+    key: entityId ?? Buffer.from(eventId, 'latin1'),
     value: encode(route, record, text.length),
-    headers: eventHeaders({
+    headers: route.headers({
       eventId,
       ref,
       type: typeof record.type === 'string' ? record.type : route.schema.topic,

@@ -2,6 +2,7 @@ import type { EventSchema } from '../avro/event-schema.ts';
 import type { EventSchemaSet } from '../avro/event-schema-set.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import { topicName } from '../core/topics.ts';
+import { createEventHeaders, type EventHeaders } from './event-headers.ts';
 
 /** Where events of one type go, all that is constant about it looked up once. */
 export type EventRoute = {
@@ -10,6 +11,7 @@ export type EventRoute = {
   readonly topic: string;
   readonly schemaId: number;
   readonly classified: boolean;
+  readonly headers: EventHeaders;
 };
 
 export type EventRoutes = {
@@ -24,6 +26,7 @@ export function createEventRoutes(schemas: EventSchemaSet, prefix: string, ids: 
     topic: topicName(prefix, schema.topic),
     schemaId: ids.of(schema),
     classified: schema.eventTypes.length > 0,
+    headers: createEventHeaders(),
   });
   const routes = new Map(schemas.all.map((schema) => [schema, createRoute(schema)]));
   const routeOf = (schema: EventSchema) => {
