@@ -1,7 +1,7 @@
 /** A stream of small webhooks at a steady rate, in a thread of its own, so that nothing but the ingress slows it down. */
 import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
-import { makeSmallRequest } from '../load/bodies.ts';
+import { makeRequest } from '../load/bodies.ts';
 
 const { url, perSecond } = workerData as { url: string; perSecond: number };
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -19,7 +19,12 @@ const timer = setInterval(() => {
 function sendOne(n: number): void {
   // From when it was due: a stall of the ingress holds up those that come after it, too.
   const due = start + (n / perSecond) * 1_000;
-  const { body, headers } = makeSmallRequest(n);
+  const { body, signature } = makeRequest(n, 'plain');
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    'x-signature-sha256': signature,
+  };
   const end = (ok: boolean) => {
     latencies.push(performance.now() - due);
     if (!ok) failed++;

@@ -46,10 +46,8 @@ function message(n: number): string {
 export async function writeRequests(path: string, form: Form): Promise<void> {
   const file = createWriteStream(path, { mode: 0o600 });
   for (let n = 0; n < BODIES; n++) {
-    const plain = Buffer.from(message(n));
-    const body = form === 'sealed' ? sealBody(SUBSCRIPTION.encryptionKey, plain) : plain;
-    const contentType = form === 'sealed' ? 'application/octet-stream' : 'application/json';
-    file.write(`${signatureOf(SUBSCRIPTION, body)} ${contentType} ${body.length}\n`);
+    const { body, mediaType, signature } = makeRequest(n, form);
+    file.write(`${signature} application/${mediaType} ${body.length}\n`);
     file.write(body);
     file.write('\n');
   }
@@ -57,13 +55,16 @@ export async function writeRequests(path: string, form: Form): Promise<void> {
   await once(file, 'close');
 }
 
-/** One plain webhook, with the headers that it needs. */
-export function makeSmallRequest(n: number): { body: Buffer; headers: Record<string, string | number> } {
-  const body = Buffer.from(message(n));
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': body.length,
-    'x-signature-sha256': signatureOf(SUBSCRIPTION, body),
-  };
-  return { body, headers };
+export type SignedRequest = {
+  readonly body: Buffer;
+  readonly signature: string;
+  readonly mediaType: 'json' | 'octet-stream';
+};
+
+/** One webhook of such a body. */
+export function makeRequest(n: number, form: Form): SignedRequest {
+  const plain = Buffer.from(message(n));
+  const body = form === 'sealed' ? sealBody(SUBSCRIPTION.encryptionKey, plain) : plain;
+  const mediaType = form === 'sealed' ? 'octet-stream' : 'json';
+  return { body, mediaType, signature: signatureOf(SUBSCRIPTION, body) };
 }
