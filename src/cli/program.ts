@@ -4,6 +4,8 @@ import { addCommandCommand } from './command-command.ts';
 import { addDlqCommand } from './dlq-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { inWords } from './in-words.ts';
+import { addInspectCommand } from './inspect-command.ts';
+import { addKeysCommand } from './keys-command.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 import { addSpoolCommand } from './spool-command.ts';
@@ -47,7 +49,9 @@ function createProgram(shell: Shell, run: Run): Command {
   addCommandCommand(program, shell, run);
   addSubscriptionsCommand(program, shell, run);
   addTailCommand(program, shell, run);
+  addInspectCommand(program, shell, run);
   addDlqCommand(program, shell, run);
+  addKeysCommand(program, shell, run);
   addSpoolCommand(program, shell, run);
   addDoctorCommand(program, shell, run);
   addTriggerCommand(program, shell, run);

@@ -29,6 +29,7 @@ import { startIngressServer } from './ingress-server.ts';
 import { keepBeside } from './keep-beside.ts';
 import { startLargeLane } from './large/start-lane.ts';
 import { observeDelivery } from './observe-delivery.ts';
+import { observeKeys } from './observe-keys.ts';
 import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
 import { openSpool, storeInKafka, storeWithSpool } from './start-store.ts';
@@ -100,6 +101,7 @@ await runProcess({
         ...beside.subscriptions,
       }),
     );
+    observeKeys(metrics, keyring);
     if (isKafkaThere) await topicRead;
     const limits = createTopicLimits(kafka.client, eventTopics);
     await limits.renew();

@@ -54,6 +54,12 @@ export function createMetrics() {
       labelNames: ['ref', 'use', 'key'] as const,
       registers,
     }),
+    keysLive: new Gauge({
+      name: 'hookline_keys_live',
+      help: 'Keys that deliveries of a ref are taken with now; use is signing or encryption',
+      labelNames: ['ref', 'use'] as const,
+      registers,
+    }),
     keyLastMatched: new Gauge({
       name: 'hookline_key_last_matched_timestamp_seconds',
       help: 'When a key last matched a delivery, in seconds since 1970; labels as of hookline_key_matches_total',
