@@ -25,6 +25,9 @@ test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built 
 faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (25 min)
 	@npm run -s faults -- $(ARGS)
 
+control-faults: setup ## Control killed at each point of a command's flow, the payment service failing under it (20 min)
+	@npm run -s control-faults -- $(ARGS)
+
 disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
 	@npm run -s disk-faults -- $(ARGS)
 

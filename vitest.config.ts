@@ -10,6 +10,9 @@ const NEEDS_COMPILER = 'test/faults/disk/**/*.test.ts';
 /** Tests of deploy/ by Helm and Prometheus' promtool: `make test-deploy` runs them. */
 const NEEDS_TOOLS = 'test/deploy/**/*.tools.test.ts';
 
+/** Control killed, its payment service away: `make control-faults` runs them, on a Kafka of their own. */
+const TAKES_LONG = 'test/faults/control-*.test.ts';
+
 /** The file that takes longest begins first: else it would run alone at the end, with a core idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -30,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS],
+          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS, TAKES_LONG],
           deps,
           testTimeout: 20_000,
         },
@@ -53,6 +56,17 @@ export default defineConfig({
           globalSetup: ['test/support/tools/global-tools.ts'],
           deps,
           testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'control',
+          include: [TAKES_LONG],
+          exclude: NEEDS_STACK,
+          deps,
+          testTimeout: 600_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
         },
       },
       {

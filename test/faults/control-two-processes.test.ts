@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunningProcess } from '../support/running-process.ts';
+import { until } from '../support/until.ts';
+import { judgeMix, mixCommands, outOfOrder } from './control/command-mix.ts';
+import { type ControlKit, openControlKit, PUBLIC_URL } from './control/control-kit.ts';
+import { createRandom, type Random } from './random.ts';
+
+let kit: ControlKit;
+
+beforeAll(async () => {
+  kit = await openControlKit();
+});
+
+afterAll(() => kit?.[Symbol.asyncDispose]());
+
+const FAULTS = [
+  { kind: 'drop-before' },
+  { kind: 'drop-after' },
+  { kind: 'status', code: 500, effect: true },
+  { kind: 'status', code: 503 },
+  { kind: 'status', code: 429 },
+  { kind: 'truncated-body' },
+  { kind: 'html-200', effect: true },
+  { kind: 'delay', ms: 700 },
+];
+const OPERATIONS = ['create', 'update', 'delete', 'list', 'token'];
+
+const running = async () => {
+  const control = kit.start();
+  await control.logged('reading commands');
+  return control;
+};
+
+const at = async (ref: string) =>
+  (await kit.subscriptions()).filter(({ url }) => url === `${PUBLIC_URL}/webhooks/${ref}`);
+
+/** Kills one of the two after the other, at random times, and starts it again. */
+async function killAtRandom(
+  controls: RunningProcess[],
+  random: Random,
+  signal: AbortSignal,
+): Promise<number> {
+  let kills = 0;
+  while (await sleep(random.between(1_000, 5_000), true, { signal }).catch(() => false)) {
+    const which = random.between(0, 1);
+    controls[which]?.kill('SIGKILL');
+    await controls[which]?.end();
+    controls[which] = kit.start();
+    kills++;
+  }
+  return kills;
+}
+
+async function failAtRandom(random: Random, signal: AbortSignal): Promise<void> {
+  do {
+    const rules = OPERATIONS.map((operation) => ({
+      ...{ operation, times: random.between(1, 3) },
+      ...random.pick(FAULTS.filter(({ kind }) => operation !== 'token' || kind !== 'html-200')),
+    }));
+    await kit.sandbox.fail(...rules);
+  } while (await sleep(random.between(500, 2_000), true, { signal }).catch(() => false));
+  await kit.sandbox.call('DELETE', '/_sandbox/faults');
+}
+
+describe('two control processes', () => {
+  it.each([1, 2, 3])(
+    'that are killed at random, the payment service failing at random: 500 commands over 50 refs, seed %i',
+    async (seed) => {
+      const random = createRandom(seed, 'commands');
+      const mix = mixCommands({ random, count: 500, refs: 50, name: `seed${seed}` });
+      const controls = [await running(), await running()];
+      const over = new AbortController();
+      const kills = killAtRandom(controls, createRandom(seed, 'kills'), over.signal);
+      const faults = failAtRandom(createRandom(seed, 'faults'), over.signal);
+      for (const [n, command] of mix.sent.entries()) {
+        await kit.send(command);
+        if (n % 10 === 9) await sleep(500);
+      }
+      over.abort();
+      await faults;
+      const killed = await kills;
+      await kit.settled(
+        mix.sent.map(({ commandId }) => commandId),
+        240_000,
+      );
+      expect(await judgeMix(kit, mix)).toEqual([]);
+      expect(outOfOrder(kit, mix.sent)).toEqual([]);
+      expect(killed).toBeGreaterThan(3);
+      console.log(`seed ${seed}: ${mix.sent.length} commands, ${killed} kills`);
+      await Promise.all(controls.map((control) => control.stop()));
+    },
+  );
+
+  it('that get one command several times, under several keys, carry it out once', async () => {
+    const controls = [await running(), await running()];
+    for (let n = 0; n < 10; n++) {
+      const [ref, commandId] = [`again-${n}`, `again-${n}`];
+      const command = { commandId, type: 'subscription.create', ref, events: ['payment-status'] };
+      await Promise.all([ref, 'another', 'third', null, ref].map((key) => kit.send(command, key)));
+    }
+    const ids = Array.from({ length: 10 }, (_, n) => `again-${n}`);
+    await until('each has five results', () => ids.every((id) => kit.results(id).length >= 5), 60_000);
+    for (const id of ids) {
+      expect(await at(id)).toHaveLength(1);
+      const [first, ...further] = kit.results(id);
+      expect(first).toMatchObject({ status: 'SUCCEEDED' });
+      expect(kit.state(id)).toMatchObject({ state: 'ACTIVE', subscriptionId: first?.subscriptionId });
+      expect(new Set(further.map(({ status }) => status))).toEqual(new Set(['DUPLICATE']));
+    }
+    await Promise.all(controls.map((control) => control.stop()));
+  });
+
+  it('one of which joins while a call takes 40 s: the command is carried out once', async () => {
+    const first = await running();
+    await kit.sandbox.fail({ operation: 'create', kind: 'delay', ms: 40_000, times: 1 });
+    await kit.send({
+      commandId: 'slow',
+      type: 'subscription.create',
+      ref: 'slow',
+      events: ['payment-status'],
+    });
+    await until('the call is under way', async () =>
+      (await kit.sandbox.call('GET', '/_sandbox/faults')).json.some(({ hits }: { hits: number }) => hits > 0),
+    );
+    const second = await running();
+    // Others go on meanwhile, in both of them.
+    const others = Array.from({ length: 20 }, (_, n) => `beside-${n}`);
+    for (const ref of others) await kit.send({ commandId: ref, type: 'subscription.create', ref });
+    await until(
+      'the others have their results',
+      () => others.every((id) => kit.results(id).length > 0),
+      30_000,
+    );
+    expect(kit.results('slow')).toEqual([]);
+    await kit.settled(['slow'], 90_000);
+    expect(await at('slow')).toHaveLength(1);
+    expect(kit.results('slow')).toMatchObject([{ status: 'SUCCEEDED', attempts: 2 }]);
+    await Promise.all([first, second].map((control) => control.stop()));
+  });
+});

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Gate } from './gate.ts';
+
+/** The only way of the process under test to the payment service: each request and each answer goes through the gate. */
+export async function openProviderGate({ target, gate }: { readonly target: string; readonly gate: Gate }) {
+  let isAway = false;
+  const server = createServer(async (request, response) => {
+    if (isAway) return void request.socket.destroy();
+    const name = nameOf(request);
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const nth = gate.before(name);
+      if (nth === null) return void request.socket.destroy();
+      const { method = 'GET', url = '/' } = request;
+      const headers = Object.entries(request.headers).filter(([header]) => PASSED.has(header));
+      const answer = await fetch(target + url, {
+        ...{ method, redirect: 'manual', headers: Object.fromEntries(headers) as Record<string, string> },
+        ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+      });
+      const body = Buffer.from(await answer.arrayBuffer());
+      if (!gate.after(name, nth)) return void request.socket.destroy();
+      response.writeHead(answer.status, {
+        'content-type': answer.headers.get('content-type') ?? 'text/plain',
+      });
+      response.end(body);
+    } catch {
+      // The service cut the connection, or the process that asked is gone.
+      request.socket.destroy();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** As when nobody is there: connections break. */
+    goAway(away: boolean) {
+      isAway = away;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const PASSED = new Set(['authorization', 'content-type', 'accept']);
+
+const nameOf = ({ method, url = '' }: IncomingMessage) => `${method} ${url.split('/').slice(0, 2).join('/')}`;
