@@ -76,11 +76,13 @@ function timeoutOf(method: ProviderRequest['method'], leftMs = CHANGE_TIMEOUT_MS
 function judge(answer: HttpAnswer): Outcome {
   const { status } = answer;
   const body = parseJson(answer.body);
+  const isPage = status < 300 && /^\s*</.test(answer.body);
   return {
-    judgement: judgeStatus(status),
+    // A page is what a proxy or a gateway shows of itself: whether the service was asked at all isn't known.
+    judgement: isPage ? 'unknown' : judgeStatus(status),
     status,
     body,
-    why: `the payment service answered ${status}`,
+    why: `the payment service answered ${status}${isPage ? ' with a page' : ''}`,
     retryAfterMs: retryAfterMs(answer, Date.now()),
   };
 }

@@ -32,6 +32,8 @@ describe('a call of the payment service', () => {
     [{ kind: 'drop-after' }, null],
     [{ kind: 'truncated-body' }, null],
     [{ kind: 'status', code: 502, body: 'a secret of theirs' }, 502],
+    [{ kind: 'html-200' }, 200],
+    [{ kind: 'html-200', effect: true }, 200],
   ])(
     '%j may have had its effect: it is unknown, counted, and nothing of it is quoted',
     async (fault, status) => {
@@ -39,7 +41,9 @@ describe('a call of the payment service', () => {
       await desk.sandbox.fail({ operation: 'list', ...fault });
       const outcome = await desk.call(list);
       expect(outcome).toMatchObject({ judgement: 'unknown', status });
-      expect(outcome.why).toMatch(/^the payment service (did not answer \([A-Z_]+\)|answered 502)$/);
+      expect(outcome.why).toMatch(
+        /^the payment service (did not answer \([A-Z_]+\)|answered (502|200 with a page))$/,
+      );
       expect(desk.requests).toEqual(['GET subscriptions unknown']);
     },
   );

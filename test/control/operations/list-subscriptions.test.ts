@@ -35,7 +35,7 @@ describe('a list', () => {
 
   it('of another shape than the dialect says has FAILED', async () => {
     await using desk = await openControlDesk();
-    await desk.sandbox.fail({ operation: 'list', kind: 'html-200' });
+    await desk.sandbox.fail({ operation: 'list', kind: 'status', code: 200, body: {} });
     expect(await desk.run({ type: 'subscription.list' })).toMatchObject({
       status: 'FAILED',
       errorCode: 'PROVIDER_ANSWER_INVALID',
