@@ -22,6 +22,9 @@ test: setup ## All tests, on a real Kafka and a real schema registry
 test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built by Go where they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 
+test-kubernetes: setup ## The chart on the cluster of KUBECONFIG, which has the image HOOKLINE_IMAGE (hookline:test); Linux, Java, Helm or Go
+	@npm run -s test-kubernetes -- $(ARGS)
+
 faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (25 min)
 	@npm run -s faults -- $(ARGS)
 

@@ -13,6 +13,9 @@ const NEEDS_TOOLS = 'test/deploy/**/*.tools.test.ts';
 /** Control killed, its payment service away: `make control-faults` runs them, on a Kafka of their own. */
 const TAKES_LONG = 'test/faults/control-*.test.ts';
 
+/** Tests of the image and the chart on the cluster of KUBECONFIG: `make test-kubernetes` runs them. */
+const NEEDS_CLUSTER = 'test/kubernetes/**/*.cluster.test.ts';
+
 /** The file that takes longest begins first: else it would run alone at the end, with a core idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -33,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS, TAKES_LONG],
+          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS, NEEDS_CLUSTER, TAKES_LONG],
           deps,
           testTimeout: 20_000,
         },
@@ -66,6 +69,17 @@ export default defineConfig({
           deps,
           testTimeout: 600_000,
           hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'kubernetes',
+          include: [NEEDS_CLUSTER],
+          globalSetup: ['test/kubernetes/support/global-cluster.ts'],
+          deps,
+          testTimeout: 300_000,
+          hookTimeout: 400_000,
           fileParallelism: false,
         },
       },

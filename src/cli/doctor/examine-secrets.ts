@@ -29,8 +29,10 @@ function examineSealingKey(path: string): Finding[] {
 }
 
 function examineMode(check: string, path: string): Finding[] {
-  const mode = statSync(path).mode & 0o077;
-  return mode === 0 ? [] : [warning(check, `${path} can be read by others`, `chmod 600 ${path}`)];
+  const { mode, uid } = statSync(path);
+  // What somebody else owns is read by way of its group: so Kubernetes mounts a Secret.
+  const tooMuch = uid === process.getuid?.() ? 0o077 : 0o007;
+  return (mode & tooMuch) === 0 ? [] : [warning(check, `${path} can be read by others`, `chmod 600 ${path}`)];
 }
 
 async function examineRef(dir: string, ref: string): Promise<Finding> {

@@ -25,6 +25,7 @@ export type PodSpec = {
   terminationGracePeriodSeconds?: number;
 };
 export type Manifest = {
+  apiVersion: string;
   kind: string;
   metadata: { name: string; labels: Record<string, string>; annotations?: Record<string, string> };
   data?: Record<string, string>;

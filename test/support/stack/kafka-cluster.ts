@@ -14,6 +14,8 @@ export type KafkaOptions = {
   scramUsers?: readonly ScramUser[];
   /** The ports that clients are told, node by node, where a proxy stands in front of the brokers. JVM only. */
   advertisedPorts?: readonly number[];
+  /** An address of this machine that clients come in at, where not all of them are on it. JVM only. */
+  host?: string;
   /** The largest heap of each node in MiB. */
   heapMb?: number;
 };
@@ -43,14 +45,15 @@ const READY_MS = 60_000;
 /** Starts a KRaft cluster of plain JVMs, each broker and controller at once, and waits until it answers as a whole. */
 export async function startKafkaCluster(input: ClusterInput): Promise<KafkaCluster> {
   const plans = planNodes(input.ports, input.advertisedPorts);
+  const { host = '127.0.0.1' } = input;
   const nodes = plans.map((plan) => {
     const folder = join(input.runDir, `kafka-${plan.id}`);
     const properties = kafkaProperties({
       node: plan,
       nodes: plans,
       logDir: join(folder, 'data'),
-      listenHost: '127.0.0.1',
-      advertisedHost: '127.0.0.1',
+      listenHost: host,
+      advertisedHost: host,
       listeners: input.listeners,
       overrides: input.properties,
     });
@@ -68,7 +71,7 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
   });
   const cluster: KafkaCluster = {
     nodes,
-    brokers: plans.map((plan) => `127.0.0.1:${plan.advertisedPort}`),
+    brokers: plans.map((plan) => `${host}:${plan.advertisedPort}`),
     directBrokers: plans.map((plan) => `127.0.0.1:${plan.internalPort}`),
     async waitReady({ deadlineMs = READY_MS, signal = input.signal } = {}) {
       const running = nodes.filter((node) => node.isRunning());

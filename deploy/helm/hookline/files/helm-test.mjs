@@ -1,4 +1,4 @@
-import { resolve4 } from 'node:dns/promises';
+import { lookup } from 'node:dns/promises';
 
 const faults = [];
 const { WEBHOOKS_URL, READY_HOSTS } = process.env;
@@ -6,10 +6,11 @@ const headers = { 'content-type': 'application/json' };
 const answer = await fetch(`${WEBHOOKS_URL}/webhooks/helm-test`, { method: 'POST', headers, body: '{}' });
 if (answer.status !== 401) faults.push(`an unsigned webhook was answered ${answer.status}, not 401`);
 for (const host of READY_HOSTS.split(',')) {
-  const addresses = await resolve4(host).catch(() => []);
+  // As programs look names up: a query of the name server alone knows no search domains.
+  const addresses = await lookup(host, { all: true }).catch(() => []);
   if (addresses.length === 0) faults.push(`${host} has no pods`);
-  for (const address of addresses) {
-    const ready = await fetch(`http://${address}:9464/readyz`);
+  for (const { address, family } of addresses) {
+    const ready = await fetch(`http://${family === 6 ? `[${address}]` : address}:9464/readyz`);
     if (!ready.ok) faults.push(`${host} (${address}): ${await ready.text()}`);
   }
 }
