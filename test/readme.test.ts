@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readWanted } from '../src/cli/subscriptions/read-wanted.ts';
 import { parseCommand } from '../src/control/parse-command.ts';
 import { COMMAND_TYPES } from '../src/core/command.ts';
-import { DEFAULT_DIALECT } from '../src/provider/dialect.ts';
+import { DEFAULT_DIALECT, parseDialect } from '../src/provider/dialect.ts';
 import { withTables } from './support/readme/tables.ts';
 import { ROOT } from './support/source-tree.ts';
 
@@ -52,6 +52,17 @@ describe('the README', () => {
     expect(parseCommand(JSON.parse(inKcat)).type).toBe('subscription.create');
     const [, inAvro = ''] = /^command = (\{[\s\S]*?\})$/m.exec(reference) ?? [];
     expect([...inAvro.matchAll(/"(\w+)": /g)].map(([, name]) => name)).toEqual(fields);
+  });
+
+  it('shows the dialect as it is by default, whole', () => {
+    const [, json = ''] = /### The dialect\n[\s\S]*?```json\n([\s\S]*?)```/.exec(readme) ?? [];
+    expect(parseDialect(json)).toEqual(DEFAULT_DIALECT);
+    const keys = (value: object): string[] =>
+      Object.entries(value).flatMap(([key, inner]) => [
+        key,
+        ...(typeof inner === 'object' && !Array.isArray(inner) ? keys(inner) : []),
+      ]);
+    expect(keys(JSON.parse(json)).sort()).toEqual(keys(DEFAULT_DIALECT).sort());
   });
 
   it('shows a file of subscriptions that is one', () => {
