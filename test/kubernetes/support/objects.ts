@@ -60,7 +60,7 @@ export function volumeObjects(name: string, image: string): object[] {
       metadata: { name },
       spec: {
         capacity: { storage: '1Gi' },
-        accessModes: ['ReadWriteOnce', 'ReadWriteOncePod'],
+        accessModes: ['ReadWriteOncePod'],
         storageClassName: name,
         persistentVolumeReclaimPolicy: 'Retain',
         hostPath,
