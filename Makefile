@@ -22,6 +22,12 @@ test: setup ## All tests, on a real Kafka and a real schema registry
 test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built by Go where they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 
+image: ## Builds the image hookline:test
+	@docker build -q --network host -f deploy/Dockerfile -t hookline:test .
+
+test-image: setup image ## Runs the image: not as root, nothing to write to, a webhook into Kafka, an end at SIGTERM
+	@npm run -s test-image -- $(ARGS)
+
 test-kubernetes: setup ## The chart on the cluster of KUBECONFIG, which has the image HOOKLINE_IMAGE (hookline:test); Linux, Java, Helm or Go
 	@npm run -s test-kubernetes -- $(ARGS)
 

@@ -16,6 +16,9 @@ const TAKES_LONG = 'test/faults/control-*.test.ts';
 /** Tests of the image and the chart on the cluster of KUBECONFIG: `make test-kubernetes` runs them. */
 const NEEDS_CLUSTER = 'test/kubernetes/**/*.cluster.test.ts';
 
+/** Tests of the image in a Docker engine: `make test-image` builds it and runs them. */
+const NEEDS_ENGINE = 'test/deploy/**/*.image.test.ts';
+
 /** The file that takes longest begins first: else it would run alone at the end, with a core idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -36,7 +39,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS, NEEDS_CLUSTER, TAKES_LONG],
+          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS, NEEDS_CLUSTER, TAKES_LONG, NEEDS_ENGINE],
           deps,
           testTimeout: 20_000,
         },
@@ -81,6 +84,16 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 400_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'image',
+          include: [NEEDS_ENGINE],
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { postSigned } from '../support/sign.ts';
+import { freePorts } from '../support/stack/plan-ports.ts';
+import { until } from '../support/until.ts';
+import { World } from '../support/world.ts';
+
+const IMAGE = process.env.HOOKLINE_IMAGE ?? 'hookline:test';
+const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
+const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim();
+
+let world: World;
+let container: string;
+let url: string;
+
+beforeAll(async () => {
+  world = await World.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  world.secrets('ledger-eu', {
+    'subscription-id': keys.subscriptionId,
+    'signing-secret': keys.signingSecret,
+  });
+  // The image's user is not the one that runs the tests.
+  for (const path of ['', 'secrets', 'sealing-key']) chmodSync(join(world.dir, path), 0o755);
+  const [port = 0, adminPort = 0] = await freePorts(2);
+  url = `http://127.0.0.1:${port}/webhooks/ledger-eu`;
+  const env = { ...world.env, INGRESS_PORT: String(port), ADMIN_PORT: String(adminPort) };
+  const given = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+  const locked = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
+  const reach = ['--network', 'host', '-v', `${world.dir}:${world.dir}:ro`];
+  container = docker('run', '-d', ...locked, ...reach, ...given, IMAGE);
+});
+
+afterAll(async () => {
+  if (container) docker('rm', '-f', container);
+  await world?.[Symbol.asyncDispose]();
+});
+
+describe('the image, with a read-only root and no capabilities', () => {
+  it('brings a signed webhook into Kafka, and is not root', async () => {
+    const body = '{"type":"payment-status","entityId":"e-1","payload":{"status":"ACSC"}}';
+    const post = () => postSigned(url, keys, body).catch(() => null);
+    const answer = await until(
+      'it answers',
+      async () => {
+        const one = await post();
+        return one?.status === 200 && one;
+      },
+      60_000,
+    );
+    expect(JSON.parse(answer.text).stored).toBe('kafka');
+    const records = await world.read('payment-status');
+    expect(records.map(({ record }) => record?.source)).toContain(body);
+    expect(docker('exec', container, 'id', '-u')).toBe('1000');
+    expect(() => docker('exec', container, 'touch', '/app/x')).toThrow(/Read-only file system/);
+  });
+
+  it('ends with 0 at SIGTERM, with what is under way finished', async () => {
+    docker('stop', '--time', '30', container);
+    expect(docker('inspect', '-f', '{{.State.ExitCode}} {{.State.OOMKilled}}', container)).toBe('0 false');
+    expect(docker('logs', container)).toContain('"msg":"stopping"');
+  });
+
+  it('has neither a package manager nor anything that only tests need', () => {
+    const find = (...args: string[]) =>
+      docker('run', '--rm', '--entrypoint', 'sh', IMAGE, '-c', args.join(' '));
+    expect(find('command -v npm npx yarn corepack || true')).toBe('');
+    expect(
+      find('ls /app /app/node_modules/.bin 2>/dev/null | grep -E "^(test|deploy|vitest|tsc|biome)$" || true'),
+    ).toBe('');
+    expect(find('hookline --help')).toContain('dlq');
+  });
+});
