@@ -15,7 +15,8 @@ import { type LargeSeen, runIdle, runLarge } from './cases.ts';
 import { runMillion } from './million.ts';
 
 const CASES = ['valid', 'wrong', 'hundred', 'million'] as const;
-const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--events 1000000]"`;
+const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--events 1000000] [--wait 10000]"
+--wait is ADMISSION_WAIT_MS: 20 bodies of 50 MB that are lists take a pod of one core longer than its default`;
 
 const { values } = parseArgs({
   options: {
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     shape: { type: 'string', default: 'list' },
     bodies: { type: 'string', default: '20' },
     events: { type: 'string', default: '1000000' },
+    wait: { type: 'string', default: '10000' },
   },
 });
 const cases = values.case.split(',');
@@ -37,7 +39,12 @@ const dir = mkdtempSync(join(tmpdir(), 'hookline-bench-'));
 await using disposing = new AsyncDisposableStack();
 disposing.defer(() => rmSync(dir, { recursive: true }));
 const stack = disposing.use(await useStack({ env: process.env, onProgress: say }));
-const env = { NODE_OPTIONS: `--import ${join(import.meta.dirname, 'probe.ts')}` };
+const REQUEST_TIMEOUT_MS = String(Number(values.wait) + 60_000);
+const env = {
+  ADMISSION_WAIT_MS: values.wait,
+  REQUEST_TIMEOUT_MS,
+  NODE_OPTIONS: `--import ${join(import.meta.dirname, 'probe.ts')}`,
+};
 const start = () => System.start({ name: 'hookline', stack, env });
 const report: Record<string, unknown> = { shape, at: new Date().toISOString() };
 const bodies = cases.some((one) => one !== 'million') ? makeLargeBodies(Number(values.bodies), shape) : [];
