@@ -43,6 +43,9 @@ disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=
 bench: setup ## CPU per event, throughput and latency beside a naive receiver and bare Fastify (wrk; 10 min)
 	@npm run -s bench -- $(ARGS)
 
+bench-pods: setup ## One ingress alone and two beside one another: CPU per event (wrk; 2 min)
+	@npm run -s bench-pods -- $(ARGS)
+
 bench-large: setup ## Bodies of 50 MB: memory, stalls, small webhooks beside them; a million small ones (wrk; 8 min)
 	@npm run -s bench-large -- $(ARGS)
 
