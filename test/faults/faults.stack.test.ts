@@ -34,7 +34,10 @@ async function run(steps: Step[], kinds: SystemKind[], more: Partial<Schedule> =
 
 const NOTHING_WRONG = { lost: 0, orderViolations: 0, altered: 0, wronglyStored: 0, late: 0 };
 
-describe('what was acknowledged is stored, in order and to the byte', () => {
+/** On a machine that is busy with other tests besides. */
+const LONG = { timeout: 240_000 };
+
+describe('what was acknowledged is stored, in order and to the byte', LONG, () => {
   it('while connections break instead of 15 % of the Produce responses; the naive reference meets the same', async () => {
     const steps: Step[] = [{ do: 'lose-responses', fault: { kind: 'drop', percent: 15 }, seconds: 8 }];
     const [hookline, naive] = await run(steps, ['hookline', 'naive-plain']);
@@ -76,7 +79,7 @@ describe('what was acknowledged is stored, in order and to the byte', () => {
   });
 });
 
-describe('two processes behind a balancer', () => {
+describe('two processes behind a balancer', LONG, () => {
   const fleet = () => ({ ...quiet, cluster, seed: SEED, perSecond: 150 });
 
   it('are restarted one after the other: the sender sees nothing but 200s', async () => {
