@@ -11,7 +11,7 @@ export type Breaker = {
 /** Calls one after the other that came to nothing before the service is taken to be away. */
 const OPENS_AFTER = 5;
 /** Before each look; the last one for all that follow. */
-const LOOK_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 10_000];
+const LOOK_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
 
 /**
  * Keeps calls from a payment service that is away, and lets them go on when it is back. Whether it is back is found by

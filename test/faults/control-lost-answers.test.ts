@@ -32,27 +32,27 @@ const LOST = [
 const cases = CASES.filter(({ faults }) => !faults);
 
 describe('one result and a true state, whatever becomes of the answers:', () => {
-  // One after the other: a fault hits the first request of its operation.
   it.each(LOST)('%s', async (_, fault) => {
-    const begun: { of: (typeof cases)[number]; ref: string; commandId: string }[] = [];
-    for (const one of cases) {
-      const ref = `lost-${kit.newId()}`;
-      const commandId = kit.newId();
-      if (one.onSubscription) {
-        await kit.send({
-          commandId: `before-${ref}`,
-          type: 'subscription.create',
-          ref,
-          events: ['payment-status'],
-        });
-        await kit.settled([`before-${ref}`], 150_000);
-      }
-      const more = (await one.prepare?.(kit, ref)) ?? {};
-      await kit.sandbox.fail({ operation: OPERATIONS[one.name] ?? one.name, times: 1, ...fault });
-      await kit.send({ commandId, ref, ...one.command, ...more });
-      begun.push({ of: one, ref, commandId });
-      await kit.settled([commandId], 150_000);
+    const begun = cases.map((of) => ({ of, ref: `lost-${kit.newId()}`, commandId: kit.newId() }));
+    const onSubscription = begun.filter(({ of }) => of.onSubscription);
+    for (const { ref } of onSubscription) {
+      const command = { commandId: `before-${ref}`, type: 'subscription.create', ref };
+      await kit.send({ ...command, events: ['payment-status'] });
     }
+    await kit.settled(onSubscription.map(({ ref }) => `before-${ref}`));
+    const commands: Record<string, unknown>[] = [];
+    for (const { of, ref, commandId } of begun)
+      commands.push({ commandId, ref, ...of.command, ...(await of.prepare?.(kit, ref)) });
+    await kit.sandbox.fail(
+      ...cases.map(({ name }) => ({ operation: OPERATIONS[name] ?? name, times: 1, ...fault })),
+    );
+    for (const command of commands) await kit.send(command);
+    await kit.settled(
+      begun.map(({ commandId }) => commandId),
+      200_000,
+    );
+    const { json: left } = await kit.sandbox.call('GET', '/_sandbox/faults');
+    expect(left.filter(({ remaining }: { remaining: number }) => remaining > 0)).toEqual([]);
     const wrong: string[] = [];
     for (const { of, ...which } of begun)
       wrong.push(...(await judge(kit, of, which)).wrong.map((what) => `${of.name}: ${what}`));

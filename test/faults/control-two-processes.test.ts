@@ -129,7 +129,8 @@ describe('two control processes', () => {
     const second = await running();
     // Others go on meanwhile, in both of them.
     const others = Array.from({ length: 20 }, (_, n) => `beside-${n}`);
-    for (const ref of others) await kit.send({ commandId: ref, type: 'subscription.create', ref });
+    for (const ref of others)
+      await kit.send({ commandId: ref, type: 'subscription.create', ref, events: ['payment-status'] });
     await until(
       'the others have their results',
       () => others.every((id) => kit.results(id).length > 0),
