@@ -1,10 +1,13 @@
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { ValuesOf } from '../core/env.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type AppParts, createIngressApp } from './app.ts';
 import { createSourceFilter, type ingressSettings } from './settings.ts';
 import { createTlsFiles } from './tls-files.ts';
+
+/** One for connections that wait to be accepted, one for what came on them, and one to spare. */
+const TURNS_TO_READ = 3;
 
 export type IngressServer = { readonly url: string; stop(): Promise<void> };
 
@@ -48,6 +51,8 @@ export async function startIngressServer(
     async stop() {
       leaving.abort();
       await sleep(settings.stopDelayMs);
+      // A busy process has much unread: connections to accept, then their requests. None of it may be cut off as idle.
+      for (let turn = 0; turn < TURNS_TO_READ; turn++) await nextTurn();
       await app.close();
       await tls?.stop();
     },

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import type { VerifiedDelivery } from '../../src/core/delivery.ts';
 import { envReader } from '../../src/core/env.ts';
@@ -7,9 +9,29 @@ import { startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { nodeSource } from '../../src/runtime/node-source.ts';
-import { post, startIngressApp } from '../support/ingress-app.ts';
+import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 
 const body = '{"type":"payment-status","entityId":"e-1"}';
+
+/** In a thread, as this one is busy: a webhook on a connection, then, when told to, one more on it and one on another. */
+const SENDER = `
+  const { connect } = require('node:net');
+  const { once } = require('node:events');
+  const { parentPort, workerData: { port, request, go } } = require('node:worker_threads');
+  const ask = async (socket) => {
+    socket.write(request);
+    const [first] = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => ['cut off'])]);
+    return String(first).split('\\r\\n')[0];
+  };
+  const open = () => connect(port, '127.0.0.1').on('error', () => {});
+  (async () => {
+    const old = open();
+    await ask(old);
+    parentPort.postMessage('ready');
+    Atomics.wait(go, 0, 0);
+    parentPort.postMessage(await Promise.all([ask(old), ask(open())]));
+  })();
+`;
 
 async function startServer(stopDelayMs: number) {
   const env = { INGRESS_HOST: '127.0.0.1', INGRESS_PORT: '0', STOP_DELAY_MS: String(stopDelayMs) };
@@ -43,5 +65,27 @@ describe('a stop', () => {
     expect([within.status, within.headers.get('connection')]).toEqual([200, 'close']);
     await stopped;
     await expect(post(`${server.url}/webhooks/ledger-eu`, body)).rejects.toThrow();
+  });
+
+  it('cuts nothing off that came while the process was busy, on old connections or on new ones', async () => {
+    const server = await startServer(50);
+    const request =
+      `POST /webhooks/ledger-eu HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n` +
+      `X-Signature-SHA256: ${sign(body)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const go = new Int32Array(new SharedArrayBuffer(4));
+    const sender = new Worker(SENDER, {
+      eval: true,
+      workerData: { port: Number(new URL(server.url).port), request, go },
+    });
+    await once(sender, 'message');
+    const answers = once(sender, 'message');
+    const stopped = server.stop();
+    Atomics.store(go, 0, 1);
+    Atomics.notify(go, 0);
+    // Busy until long after the delay: the requests are there, and nobody has read them.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    expect(await answers).toEqual([['HTTP/1.1 200 OK', 'HTTP/1.1 200 OK']]);
+    await stopped;
+    await sender.terminate();
   });
 });
