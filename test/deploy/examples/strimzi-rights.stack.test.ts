@@ -146,7 +146,7 @@ describe('with the rights of the Strimzi example and no others', () => {
     ['hookline-operator', 'write', 'payments.subscriptions'],
     ['ledger', 'write', 'payments.commands'],
     ['ledger', 'write', 'payments.payment-status'],
-    ['ledger', 'read', 'payments.subscriptions'],
+    ['ledger', 'write', 'payments.subscriptions'],
   ])('%s may not %s %s', async (user, operation, topic) => {
     const group = user === 'hookline-operator' ? 'hookline-cli-test' : `${user}-test`;
     await expect(operation === 'read' ? read(user, topic, group) : write(user, topic)).rejects.toThrow(
