@@ -5,6 +5,7 @@ import { readSchemaFiles } from '../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
+import { watchReading } from './broken-off.ts';
 import { type CliConfig, connectRegistry, ownGroup } from './connections.ts';
 import type { Shell } from './shell.ts';
 
@@ -27,11 +28,14 @@ export async function awaitResults(
   const ids = await resolveSchemaIds(registry, config.topics.prefix, [result]);
   const read = createRecordReader(result.codec, ids.of(result), registry);
   const waiting = new Map<string, PromiseWithResolvers<Answer>>();
+  const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
+  const reading = watchReading(shell, topic);
   const follower = await followTopic({
     kafka: kafka.client,
-    topic: topicName(config.topics.prefix, OWN_TOPICS.results),
+    topic,
     newGroupId: ownGroup,
     onlyNew: true,
+    onBrokenOff: reading.onBrokenOff,
     // One that can't be read is the answer as well: handed back to the follower it would come again for ever.
     onRecord: async ({ key, value }) => {
       const one = waiting.get(key?.toString() ?? '');
@@ -48,6 +52,7 @@ export async function awaitResults(
       const one = Promise.withResolvers<Answer>();
       one.promise.catch(() => {});
       waiting.set(commandId, one);
+      reading.forbidden.catch(one.reject);
       const seconds = timeoutMs / 1_000;
       const late = () =>
         one.reject(

@@ -111,6 +111,7 @@ async function openKeys(
         shell.note(`The subscription record ${at} can't be read yet: ${(error as Error).message}`),
       unreadable: (error, at) =>
         shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
+      brokenOff: ({ message }) => shell.note(`${topic} can't be read, tried again: ${message}`),
     },
   });
   await keys.topicRead.catch(async (error) => {

@@ -5,6 +5,7 @@ import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
 import { missingTopics } from '../kafka/topics.ts';
+import { watchReading } from './broken-off.ts';
 import { connectKafka, connectRegistry, loadCliConfig, ownGroup, withAdmin } from './connections.ts';
 import { visible } from './fit-columns.ts';
 import { ifGiven, wholeNumber } from './option-values.ts';
@@ -36,11 +37,13 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   shell.signal.addEventListener('abort', () => end.resolve());
   if (shell.signal.aborted) end.resolve();
   let shown = 0;
+  const reading = watchReading(shell, topic);
   const follower = await followTopic({
     kafka: kafka.client,
     topic,
     newGroupId: ownGroup,
     onlyNew: options.fromBeginning !== true,
+    onBrokenOff: reading.onBrokenOff,
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
       shown++;
@@ -49,9 +52,12 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     },
   });
   shell.note(`following ${topic}; Ctrl-C ends`);
-  await end.promise;
-  await follower.stop();
-  return 0;
+  try {
+    await Promise.race([end.promise, reading.forbidden]);
+    return 0;
+  } finally {
+    await follower.stop();
+  }
 }
 
 /** The topic that is meant, by its full name or the part behind the prefix: a team's own has another prefix. */

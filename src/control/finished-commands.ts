@@ -19,11 +19,12 @@ export async function followFinishedCommands(
     readonly kafka: KafkaClient;
     readonly topic: string;
     readonly newGroupId: () => string;
+    readonly onBrokenOff: (error: Error) => void;
     /** Told of each record that tells of drift: it is no command's. */
     readonly onDrift: (fields: Readonly<Record<string, unknown>>) => void;
   },
 ): Promise<FinishedCommands> {
-  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited } = parts;
+  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff } = parts;
   const places = new Map<string, CommandPlace>();
   const stopping = new AbortController();
   const onRecord = takeRecords({
@@ -36,7 +37,7 @@ export async function followFinishedCommands(
       if (places.size > MOST_REMEMBERED && oldest !== undefined) places.delete(oldest);
     },
   });
-  const follower = await followTopic({ kafka, topic, newGroupId, onRecord });
+  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff });
   return {
     placeOf: (commandId) => places.get(commandId),
     caughtUp: (signal) => follower.caughtUp(signal),

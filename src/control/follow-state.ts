@@ -21,17 +21,25 @@ export async function followState(parts: {
   readonly results: Source;
   readonly onUnreadable: (error: unknown, at: string) => void;
   readonly onAwaited: (error: unknown, at: string) => void;
+  readonly onBrokenOff: (error: Error, topic: string) => void;
 }): Promise<FollowedState> {
   const { kafka, onUnreadable, onAwaited } = parts;
   const told = new ToldDrift();
   const onDrift = (fields: Readonly<Record<string, unknown>>) => told.take(fields);
   const newGroupId = () => `hookline-control-${newId()}`;
+  const brokenOff = ({ topic }: Source) => ({
+    onBrokenOff: (error: Error) => parts.onBrokenOff(error, topic),
+  });
   const [subscriptions, finished] = await Promise.all([
     readSubscriptionTable({
       ...{ kafka, onUnreadable, onAwaited, newGroupId, onChange: () => {} },
-      ...parts.subscriptions,
+      ...{ ...parts.subscriptions, ...brokenOff(parts.subscriptions) },
     }),
-    followFinishedCommands({ ...{ kafka, onUnreadable, onAwaited, newGroupId, onDrift }, ...parts.results }),
+    followFinishedCommands({
+      ...{ kafka, onUnreadable, onAwaited, newGroupId, onDrift },
+      ...parts.results,
+      ...brokenOff(parts.results),
+    }),
   ]);
   return {
     subscriptions,

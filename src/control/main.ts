@@ -92,6 +92,7 @@ await runProcess({
         results: { topic: named(OWN_TOPICS.results), read: readerOf(schemas.result) },
         onUnreadable: observe.unreadable,
         onAwaited: observe.awaited,
+        onBrokenOff: observe.brokenOff,
       }),
     );
     const provider = parts.add(

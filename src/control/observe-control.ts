@@ -67,6 +67,8 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     unreadable: (err: unknown, at: string) =>
       logger.error({ err, at }, 'record can not be read, passed over'),
     awaited: (err: unknown, at: string) => logger.warn({ err, at }, 'record waits for the schema registry'),
+    brokenOff: (err: unknown, topic: string) =>
+      logger.warn({ err, topic }, 'the topic can not be read, tried again'),
     delayed: (topic: string, err: unknown) => logger.warn({ topic, err }, 'not stored yet, trying again'),
     narrowerScope(missing: readonly string[]) {
       metrics.narrowerScope.inc();

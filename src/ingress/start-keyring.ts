@@ -39,6 +39,7 @@ export function startKeyring({ settings, logger, gate, ...parts }: StartKeyringP
         logger.warn({ ref }, 'no key of SEALING_KEY_FILE opens the sealed secrets of this ref'),
       unreadable: (err, at) => logger.error({ err, at }, 'subscription record can not be read, passed over'),
       awaited: (err, at) => logger.warn({ err, at }, 'subscription record waits for the schema registry'),
+      brokenOff: (err) => logger.warn({ err, topic: parts.topic }, 'the topic can not be read, tried again'),
     },
   });
 }

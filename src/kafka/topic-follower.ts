@@ -12,6 +12,8 @@ export type FollowerParts = {
   readonly onRecord: (record: IncomingRecord) => void | Promise<void>;
   /** Begins at the topic's present end instead of its beginning: only what comes after the start is handed over. */
   readonly onlyNew?: boolean;
+  /** The reading broke off, and is begun anew: again and again where the topic may not be read. */
+  readonly onBrokenOff?: (error: Error) => void;
 };
 
 type Consumer = ReturnType<KafkaClient['consumer']>;
@@ -89,7 +91,8 @@ export class TopicFollower {
     });
     const reader: Reader = { consumer, groupId, hasEnded: false };
     this.#reader = reader;
-    consumer.on(consumer.events.CRASH, () => {
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      this.#parts.onBrokenOff?.(payload.error);
       reader.hasEnded = true;
       void this.#replaceEnded();
     });

@@ -35,6 +35,8 @@ export type KeyringObserver = {
   unreadable(error: unknown, at: string): void;
   /** The record at `at` waits for the schema registry. */
   awaited(error: unknown, at: string): void;
+  /** The topic's reading broke off, and is begun anew. */
+  brokenOff(error: Error): void;
 };
 
 export type OpenKeyring = {
@@ -72,9 +74,13 @@ export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
   };
   const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
   const onAwaited = (error: unknown, at: string) => observer.awaited(error, at);
+  const onBrokenOff = (error: Error) => observer.brokenOff(error);
   const readTopic = async () => {
     const opened = await parts.open(() =>
-      readSubscriptionTable({ kafka, topic, newGroupId, read, onChange, onUnreadable, onAwaited }),
+      readSubscriptionTable({
+        ...{ kafka, topic, newGroupId, read },
+        ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
+      }),
     );
     table = opened;
     await opened.caughtUp(parts.stopping);

@@ -18,12 +18,14 @@ export type SubscriptionTableParts = Pick<RecordTakerParts, 'onUnreadable' | 'on
   readonly topic: string;
   readonly newGroupId: () => string;
   readonly read: RecordReader;
+  /** The reading broke off, and is begun anew. */
+  readonly onBrokenOff: (error: Error) => void;
   /** Told of each record, and with null of one that was forgotten. */
   readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
 };
 
 export async function readSubscriptionTable(parts: SubscriptionTableParts): Promise<SubscriptionTable> {
-  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited } = parts;
+  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff } = parts;
   const table = new Map<string, SubscriptionRecord>();
   const stopping = new AbortController();
   const onRecord = takeRecords({
@@ -35,7 +37,7 @@ export async function readSubscriptionTable(parts: SubscriptionTableParts): Prom
       parts.onChange(ref, record);
     },
   });
-  const follower = await followTopic({ kafka, topic, newGroupId, onRecord });
+  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],

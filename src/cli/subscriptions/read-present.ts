@@ -7,6 +7,7 @@ import { OWN_TOPICS, topicName } from '../../core/topics.ts';
 import { newId } from '../../crypto/new-id.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { watchReading } from '../broken-off.ts';
 import { connectRegistry, ownGroup } from '../connections.ts';
 import { inWords } from '../in-words.ts';
 import type { Shell } from '../shell.ts';
@@ -22,15 +23,18 @@ export async function readRecords(
   const ids = await resolveSchemaIds(registry, config.topics.prefix, [subscription]);
   const note = (error: unknown, at: string) =>
     shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`);
+  const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
+  const reading = watchReading(shell, topic);
   const table = await readSubscriptionTable({
     kafka: kafka.client,
-    topic: topicName(config.topics.prefix, OWN_TOPICS.subscriptions),
+    topic,
     newGroupId: ownGroup,
     read: createRecordReader(subscription.codec, ids.of(subscription), registry),
+    onBrokenOff: reading.onBrokenOff,
     ...{ onUnreadable: note, onAwaited: note, onChange() {} },
   });
   try {
-    await table.caughtUp(shell.signal);
+    await Promise.race([table.caughtUp(shell.signal), reading.forbidden]);
     return table.all();
   } finally {
     await table.stop();

@@ -154,6 +154,11 @@ describe('with the rights of the Strimzi example and no others', () => {
     );
   });
 
+  it('the tool tells who may not write why', async () => {
+    const { exitCode, notes } = await cliAs('ledger', 'command', 'subscription.delete', '--ref', 'x');
+    expect([exitCode, notes]).toEqual([1, expect.stringMatching(/payments\.commands: .*authori[sz]/i)]);
+  });
+
   it('ledger reads what it books, and commands on a topic of its own', async () => {
     await read('ledger', 'payments.payment-status', 'ledger');
     await write('ledger', 'payments.commands-ledger');

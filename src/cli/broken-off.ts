@@ -1,0 +1,24 @@
+import type { Shell } from './shell.ts';
+
+export type BrokenOff = {
+  /** Rejects where the topic may not be read: to wait on is in vain. */
+  readonly forbidden: Promise<never>;
+  readonly onBrokenOff: (error: Error) => void;
+};
+
+/** For a topic whose reading breaks off: the mend where it may not be read; else it is said, and tried again. */
+export function watchReading(shell: Shell, topic: string): BrokenOff {
+  const forbidden = Promise.withResolvers<never>();
+  forbidden.promise.catch(() => {});
+  const question = `may this user read ${topic}, by groups whose names begin with hookline-cli-?`;
+  return {
+    forbidden: forbidden.promise,
+    onBrokenOff({ message }) {
+      if (/not authorized/i.test(message))
+        return forbidden.reject(new Error(`${topic} can't be read: ${message}: ${question}`));
+      // The client has these words for a group that may not be used, and for brokers that are away.
+      const hint = /group coordinator/i.test(message) ? `: ${question}` : '';
+      shell.note(`${topic} can't be read, tried again: ${message}${hint}`);
+    },
+  };
+}
