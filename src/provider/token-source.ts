@@ -1,7 +1,7 @@
 import { HooklineError } from '../core/errors.ts';
 import type { Assertion } from './assertion.ts';
 import type { Http, HttpAnswer, OnRequest } from './http.ts';
-import { judgeStatus } from './judge-answer.ts';
+import { judgeStatus, retryAfterMs } from './judge-answer.ts';
 
 /** One access token for all callers. */
 export type TokenSource = {
@@ -46,9 +46,12 @@ export function createTokenSource(parts: {
   const { settings, now = Date.now } = parts;
   let held: Held | undefined;
   let fetching: Promise<Held> | undefined;
+  let restUntil = 0;
   const fetch = async (): Promise<Held> => {
     try {
-      const answer = readTokenAnswer(await requestToken(parts));
+      const reply = await requestToken(parts);
+      restUntil = now() + (reply.status === 200 ? 0 : (retryAfterMs(reply, now()) ?? 0));
+      const answer = readTokenAnswer(reply);
       const missing = settings.scope
         .split(' ')
         .filter((scope) => answer.scope && !answer.scope.includes(scope));
@@ -64,6 +67,9 @@ export function createTokenSource(parts: {
   return {
     async get() {
       if (held && now() < held.renewAt) return held.token;
+      const restMs = restUntil - now();
+      if (restMs > 0)
+        throw new HooklineError('TOKEN_UNAVAILABLE', `asked to wait ${Math.ceil(restMs / 1_000)} s longer`);
       // One request for all who wait.
       fetching ??= fetch();
       return (await fetching).token;

@@ -87,6 +87,22 @@ describe('the access token', () => {
     expect(await source.get()).toEqual(expect.any(String));
     expect(await asked()).toBe(2);
   });
+
+  it('is not asked for again before its Retry-After', async () => {
+    await sandbox.fail({ operation: 'token', kind: 'status', code: 429, headers: { 'retry-after': '7' } });
+    const { source, clock } = open();
+    const unavailable = { code: 'TOKEN_UNAVAILABLE' };
+    await expect(source.get()).rejects.toMatchObject(unavailable);
+    clock.now += 6_999;
+    await expect(source.get()).rejects.toMatchObject({
+      ...unavailable,
+      detail: expect.stringContaining('1 s'),
+    });
+    expect(await asked()).toBe(1);
+    clock.now += 1;
+    expect(await source.get()).toEqual(expect.any(String));
+    expect(await asked()).toBe(2);
+  });
 });
 
 describe('a token answer', () => {
