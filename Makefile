@@ -31,7 +31,7 @@ test-image: setup image ## Runs the image: not as root, nothing to write to, a w
 test-kubernetes: setup ## The chart on the cluster of KUBECONFIG, which has the image HOOKLINE_IMAGE (hookline:test); Linux, Java, Helm or Go
 	@npm run -s test-kubernetes -- $(ARGS)
 
-faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (25 min)
+faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (30 min)
 	@npm run -s faults -- $(ARGS)
 
 control-faults: setup ## Control killed at each point of a command's flow, the payment service failing under it (20 min)

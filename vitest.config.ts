@@ -42,6 +42,7 @@ export default defineConfig({
           exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS, NEEDS_CLUSTER, TAKES_LONG, NEEDS_ENGINE],
           deps,
           testTimeout: 20_000,
+          maxWorkers: 2,
         },
       },
       {
