@@ -19,6 +19,9 @@ demo: setup ## Everything once, on a real Kafka: set up, run, shown, cleaned up
 test: setup ## All tests, on a real Kafka and a real schema registry
 	@npm run -s test -- $(ARGS)
 
+test-bench: setup ## That make bench measures what is stored, in a run as short as can be (wrk)
+	@npm run -s test-bench -- $(ARGS)
+
 test-deploy: setup ## The chart by Helm, the alerts by promtool; both are built by Go where they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 

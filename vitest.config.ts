@@ -7,6 +7,9 @@ const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test
 /** Tests on disks that fail: they need a C compiler and the right to mount. `make disk-faults` runs them. */
 const NEEDS_COMPILER = 'test/faults/disk/**/*.test.ts';
 
+/** Tests of the bench itself: they need wrk, which npm doesn't bring. `make test-bench` runs them. */
+const NEEDS_WRK = 'test/bench/**/*.wrk.test.ts';
+
 /** Tests of deploy/ by Helm and Prometheus' promtool: `make test-deploy` runs them. */
 const NEEDS_TOOLS = 'test/deploy/**/*.tools.test.ts';
 
@@ -39,7 +42,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...NEEDS_STACK, NEEDS_COMPILER, NEEDS_TOOLS, NEEDS_CLUSTER, TAKES_LONG, NEEDS_ENGINE],
+          exclude: [
+            ...NEEDS_STACK,
+            NEEDS_WRK,
+            NEEDS_COMPILER,
+            NEEDS_TOOLS,
+            NEEDS_CLUSTER,
+            TAKES_LONG,
+            NEEDS_ENGINE,
+          ],
           deps,
           testTimeout: 20_000,
           maxWorkers: 2,
@@ -54,6 +65,15 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'bench',
+          include: [NEEDS_WRK],
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -1,12 +1,9 @@
-import { readCommandSchemas } from '../avro/command-schemas.ts';
-import { createRecordReader } from '../avro/record-reader.ts';
-import { resolveSchemaIds } from '../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
 import { watchReading } from './broken-off.ts';
-import { type CliConfig, connectRegistry, ownGroup } from './connections.ts';
+import { type CliConfig, ownGroup } from './connections.ts';
+import { ownRecordReader } from './own-records.ts';
 import type { Shell } from './shell.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
@@ -23,10 +20,7 @@ export async function awaitResults(
   config: CliConfig,
   kafka: KafkaAccess,
 ): Promise<AwaitedResults> {
-  const { result } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
-  const registry = connectRegistry(config);
-  const ids = await resolveSchemaIds(registry, config.topics.prefix, [result]);
-  const read = createRecordReader(result.codec, ids.of(result), registry);
+  const read = await ownRecordReader(config, 'result');
   const waiting = new Map<string, PromiseWithResolvers<Answer>>();
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
   const reading = watchReading(shell, topic);

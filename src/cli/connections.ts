@@ -50,17 +50,3 @@ export const connectRegistry = (config: Pick<CliConfig, 'registry'>): Registry =
 
 /** A consumer group that nobody else has. */
 export const ownGroup = (): string => `hookline-cli-${newId()}`;
-
-/** Runs with an admin connection, closed afterwards. */
-export async function withAdmin<T>(
-  { client }: KafkaAccess,
-  work: (admin: ReturnType<KafkaAccess['client']['admin']>) => Promise<T>,
-): Promise<T> {
-  const admin = client.admin();
-  try {
-    await admin.connect();
-    return await work(admin);
-  } finally {
-    await admin.disconnect();
-  }
-}

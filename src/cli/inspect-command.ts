@@ -4,8 +4,9 @@ import { envReader } from '../core/env.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { openTopicReader } from '../kafka/topic-reader.ts';
+import { withAdmin } from '../kafka/with-admin.ts';
 import { commandTopicSettings } from './cli-settings.ts';
-import { connectKafka, connectRegistry, loadCliConfig, ownGroup, withAdmin } from './connections.ts';
+import { connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
 import { type Describe, describers, type TopicKind } from './inspect/describe-found.ts';
 import { ifGiven, wholeNumber } from './option-values.ts';
 import { printRows } from './print-rows.ts';
@@ -54,7 +55,7 @@ async function topicsToLookAt(
   prefix: string,
   commandTopics: readonly string[],
 ): Promise<Map<string, TopicKind>> {
-  const there = await withAdmin(kafka, (admin) => admin.listTopics());
+  const there = await withAdmin(kafka.client, (admin) => admin.listTopics());
   const own = new Map<string, TopicKind>([
     [topicName(prefix, OWN_TOPICS.commands), 'command'],
     [topicName(prefix, OWN_TOPICS.results), 'result'],

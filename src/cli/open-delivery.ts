@@ -12,6 +12,7 @@ import { Publisher } from '../kafka/publisher.ts';
 import { createTopicLimits } from '../kafka/topic-limits.ts';
 import { readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { openKeyring } from '../subscriptions/open-keyring.ts';
+import { watchReading } from './broken-off.ts';
 import { connectRegistry, ownGroup } from './connections.ts';
 import type { DeliveryConfig } from './delivery-config.ts';
 import type { Shell } from './shell.ts';
@@ -93,6 +94,7 @@ async function openKeys(
   if (secretsDir === undefined && sealingKeyFile === undefined) {
     shell.note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
   }
+  const reading = watchReading(shell, topic);
   const keys = await openKeyring({
     secretsDir,
     retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
@@ -111,10 +113,10 @@ async function openKeys(
         shell.note(`The subscription record ${at} can't be read yet: ${(error as Error).message}`),
       unreadable: (error, at) =>
         shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
-      brokenOff: ({ message }) => shell.note(`${topic} can't be read, tried again: ${message}`),
+      brokenOff: reading.onBrokenOff,
     },
   });
-  await keys.topicRead.catch(async (error) => {
+  await Promise.race([keys.topicRead, reading.forbidden]).catch(async (error) => {
     await keys.stop();
     throw error;
   });

@@ -5,8 +5,9 @@ import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
 import { missingTopics } from '../kafka/topics.ts';
+import { withAdmin } from '../kafka/with-admin.ts';
 import { watchReading } from './broken-off.ts';
-import { connectKafka, connectRegistry, loadCliConfig, ownGroup, withAdmin } from './connections.ts';
+import { connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
 import { visible } from './fit-columns.ts';
 import { ifGiven, wholeNumber } from './option-values.ts';
 import { jsonValue } from './print-rows.ts';
@@ -63,7 +64,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
 /** The topic that is meant, by its full name or the part behind the prefix: a team's own has another prefix. */
 async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Promise<string> {
   const names = [topicName(prefix, given), given];
-  const missing = await withAdmin(kafka, (admin) => missingTopics(admin, names));
+  const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, names));
   const found = names.find((name) => !missing.includes(name));
   if (found === undefined) throw new UsageError(`there is no topic ${names.join(' and no topic ')}.`);
   return found;

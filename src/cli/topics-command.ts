@@ -4,8 +4,9 @@ import { readSchemaFiles } from '../avro/schema-files.ts';
 import { envReader } from '../core/env.ts';
 import { topicSpecs } from '../kafka/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../kafka/topics.ts';
+import { withAdmin } from '../kafka/with-admin.ts';
 import { commandTopicSettings, maxBodySettings } from './cli-settings.ts';
-import { connectKafka, loadCliConfig, withAdmin } from './connections.ts';
+import { connectKafka, loadCliConfig } from './connections.ts';
 import { wholeNumber } from './option-values.ts';
 import { printRows } from './print-rows.ts';
 import type { ExitCode, Run, Shell } from './shell.ts';
@@ -49,7 +50,7 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
   const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
   const { maxBodyBytes } = reader.read(maxBodySettings);
   reader.done({});
-  return withAdmin(connectKafka(config), async (admin) => {
+  return withAdmin(connectKafka(config).client, async (admin) => {
     const brokers = await countBrokers(admin);
     const replicationFactor = Math.min(wanted.replicas, brokers);
     if (replicationFactor < wanted.replicas) {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaClient } from './kafkajs-client.ts';
 import { MOST_MESSAGE_BYTES } from './topic-specs.ts';
 import { describeConfigs } from './topics.ts';
+import { withAdmin } from './with-admin.ts';
 
 /** How large a record each topic takes, as far as it is known here. */
 export type TopicLimits = {
@@ -24,7 +25,7 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[])
   let renewing: Promise<void> | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
   const renew = async () => {
-    const configs = await readConfigs(kafka, topics).catch(() => null);
+    const configs = await withAdmin(kafka, (admin) => describeConfigs(admin, topics)).catch(() => null);
     for (const [topic, config] of configs ?? []) {
       const bytes = Number(config.get('max.message.bytes'));
       if (bytes > 0) known.set(topic, Math.min(bytes, MOST_MESSAGE_BYTES));
@@ -41,14 +42,4 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[])
       await Promise.race([renewing, sleep(RENEW_DEADLINE_MS, undefined, { ref: false })]);
     },
   };
-}
-
-async function readConfigs(kafka: KafkaClient, topics: readonly string[]) {
-  const admin = kafka.admin();
-  try {
-    await admin.connect();
-    return await describeConfigs(admin, topics);
-  } finally {
-    await admin.disconnect();
-  }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../../src/cli/option-values.ts';
 import { FORMS, type Form } from './load/bodies.ts';
 import { SYSTEM_NAMES, type SystemName } from './systems.ts';
 
@@ -35,19 +36,14 @@ export function parseOptions(args: string[]): Options {
     },
   });
   return {
-    rounds: whole('--rounds', values.rounds),
-    seconds: whole('--seconds', values.seconds),
-    connections: values.connections.split(',').map((text) => whole('--connections', text)),
+    rounds: wholeNumber('--rounds', values.rounds, { min: 1 }),
+    seconds: wholeNumber('--seconds', values.seconds, { min: 1 }),
+    connections: values.connections.split(',').map((text) => wholeNumber('--connections', text, { min: 1 })),
     forms: values.form.split(',').map((text) => oneOf('--form', text, FORMS)),
     systems: values.system.split(',').map((text) => oneOf('--system', text, SYSTEM_NAMES)),
     against: values.against,
     profileDir: values.profile,
   };
-}
-
-function whole(option: string, text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`${option} is ${text}: give a whole number above 0.`);
-  return Number(text);
 }
 
 function oneOf<T extends string>(option: string, text: string, known: readonly T[]): T {

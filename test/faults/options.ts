@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../../src/cli/option-values.ts';
 import { FLEET_SCHEDULES, type FleetSchedule } from './fleet/run-fleet.ts';
 import { SCHEDULES, type Schedule } from './schedule/schedules.ts';
 import { SYSTEMS, type SystemKind } from './system/system.ts';
@@ -30,7 +31,8 @@ export function parseOptions(args: string[]): Options {
       entities: { type: 'string', default: '480' },
     },
   });
-  const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : whole('--seed', values.seed);
+  const seed =
+    values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : wholeNumber('--seed', values.seed);
   const scale = Number(values.scale);
   if (!(scale > 0)) throw new Error(`--scale is ${values.scale}: give a number above 0.`);
   const isAsked = ({ name }: { name: string }) => values.schedule.includes(name);
@@ -45,13 +47,8 @@ export function parseOptions(args: string[]): Options {
     schedules: chosen ? SCHEDULES.filter(isAsked) : SCHEDULES,
     fleets: chosen ? FLEET_SCHEDULES.filter(isAsked) : FLEET_SCHEDULES,
     kinds: values.system.map(systemNamed),
-    entities: whole('--entities', values.entities),
+    entities: wholeNumber('--entities', values.entities),
   };
-}
-
-function whole(option: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`${option} is ${text}: give a whole number.`);
-  return Number(text);
 }
 
 function systemNamed(name: string): SystemKind {

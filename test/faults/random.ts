@@ -4,6 +4,9 @@ export type Random = {
   next(): number;
   /** A whole number; both ends can come. */
   between(least: number, most: number): number;
+  /** A whole number from 0 up to `end`, which is left out. */
+  below(end: number): number;
+  chance(probability: number): boolean;
   pick<T>(values: readonly T[]): T;
 };
 
@@ -17,5 +20,9 @@ export function createRandom(seed: number, stream: string): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   const between = (least: number, most: number) => least + Math.floor(next() * (most - least + 1));
-  return { next, between, pick: (values) => values[between(0, values.length - 1)] as never };
+  const below = (end: number) => Math.floor(next() * end);
+  return {
+    ...{ next, between, below, chance: (probability) => next() < probability },
+    pick: (values) => values[below(values.length)] as never,
+  };
 }

@@ -6,6 +6,7 @@ import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { connectKafka } from '../connections.ts';
 import { loadDeliveryConfig } from '../delivery-config.ts';
 import { openDelivery } from '../open-delivery.ts';
+import { ifGiven, wholeNumber } from '../option-values.ts';
 import { printRows } from '../print-rows.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell.ts';
 import { type LetterFilter, parseFilter } from './filter.ts';
@@ -29,8 +30,8 @@ const PROGRESS_EVERY_MS = 1_000;
 /** `hookline dlq redrive`: takes the right to do it alone, reads what is there, redrives what is meant. */
 export async function redrive(shell: Shell, options: RedriveOptions): Promise<ExitCode> {
   const filter = parseFilter(options.filter);
-  const rate = options.rate === undefined ? undefined : positive('--rate', options.rate);
-  const limit = options.limit === undefined ? undefined : whole('--limit', options.limit);
+  const rate = ifGiven(options.rate, (text) => positive('--rate', text));
+  const limit = ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 }));
   const config = loadDeliveryConfig(shell);
   const kafka = connectKafka(config);
   const opened = new AsyncDisposableStack();
@@ -111,10 +112,4 @@ function positive(option: string, text: string): number {
   if (!(number > 0 && Number.isFinite(number)))
     throw new UsageError(`${option} is ${JSON.stringify(text)}: give a number above 0.`);
   return number;
-}
-
-function whole(option: string, text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new UsageError(`${option} is ${JSON.stringify(text)}: give a whole number from 1.`);
-  return Number(text);
 }

@@ -3,8 +3,9 @@ import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { envReader } from '../../core/env.ts';
 import { topicSpecs } from '../../kafka/topic-specs.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/topics.ts';
+import { withAdmin } from '../../kafka/with-admin.ts';
 import { commandTopicSettings, maxBodySettings } from '../cli-settings.ts';
-import { connectKafka, loadCliConfig, withAdmin } from '../connections.ts';
+import { connectKafka, loadCliConfig } from '../connections.ts';
 import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
 
 /** Whether brokers answer, and whether the topics are as they should be. */
@@ -17,7 +18,7 @@ export const examineKafka: Examination = async (shell) => {
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all;
   const kafka = connectKafka(config);
   try {
-    return await withAdmin(kafka, async (admin) => {
+    return await withAdmin(kafka.client, async (admin) => {
       const brokers = await countBrokers(admin);
       const plans = await planTopics(
         admin,

@@ -1,15 +1,12 @@
-import { readCommandSchemas } from '../../avro/command-schemas.ts';
-import { createRecordReader } from '../../avro/record-reader.ts';
-import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
 import type { ListedDrift } from '../../core/command.ts';
 import { OWN_TOPICS, topicName } from '../../core/topics.ts';
 import { newId } from '../../crypto/new-id.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { watchReading } from '../broken-off.ts';
-import { connectRegistry, ownGroup } from '../connections.ts';
+import { ownGroup } from '../connections.ts';
 import { inWords } from '../in-words.ts';
+import { ownRecordReader } from '../own-records.ts';
 import type { Shell } from '../shell.ts';
 import type { CommandLine } from './command-line.ts';
 
@@ -18,9 +15,6 @@ export async function readRecords(
   shell: Shell,
   { config, kafka }: Pick<CommandLine, 'config' | 'kafka'>,
 ): Promise<readonly SubscriptionRecord[]> {
-  const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
-  const registry = connectRegistry(config);
-  const ids = await resolveSchemaIds(registry, config.topics.prefix, [subscription]);
   const note = (error: unknown, at: string) =>
     shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`);
   const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
@@ -29,7 +23,7 @@ export async function readRecords(
     kafka: kafka.client,
     topic,
     newGroupId: ownGroup,
-    read: createRecordReader(subscription.codec, ids.of(subscription), registry),
+    read: await ownRecordReader(config, 'subscription'),
     onBrokenOff: reading.onBrokenOff,
     ...{ onUnreadable: note, onAwaited: note, onChange() {} },
   });

@@ -4,14 +4,11 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findWays } from './find-ways.ts';
 import { freePorts } from './plan-ports.ts';
 import { kafkaAnswers } from './readiness.ts';
-import { LOCAL_DIR, startStack } from './start-stack.ts';
+import { startStack } from './start-stack.ts';
 
-const { findings } = await findWays({ env: process.env, way: 'jvm' }, LOCAL_DIR);
-
-describe.runIf(findings.jvm.open)('a Kafka of plain JVMs', () => {
+describe('a Kafka of plain JVMs', () => {
   // Minutes where Maven has yet to download it.
   it('can be reached through a proxy, killed and started again', { timeout: 600_000 }, async ({
     onTestFinished,

@@ -4,9 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, type TestContext } from 'vitest';
-import { findWays } from './find-ways.ts';
 import { isOurs } from './process-identity.ts';
-import { LOCAL_DIR } from './start-stack.ts';
 import { startSupervisor } from './supervise.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -52,11 +50,10 @@ it.for(SIGNALS)(
   },
 );
 
-const { findings } = await findWays({ env: process.env, way: 'jvm' }, LOCAL_DIR);
 /** Minutes where Maven has yet to download it. */
 const timeout = 600_000;
 
-describe.runIf(findings.jvm.open)('a real Kafka', () => {
+describe('a real Kafka', () => {
   it.concurrent.for(['SIGKILL', 'SIGINT'] as const)(
     'leaves no JVM behind when its starter gets a %s',
     { timeout },

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Random } from '../../random.ts';
 import { contentOf, type DiskFile, type DiskModel, type Entry, type Step } from './disk-model.ts';
-import type { Random } from './seeded-random.ts';
 
 /** What of the unsynced changes the disk has when the power is cut. */
 export const CUTS = ['nothing', 'everything', 'some', 'torn', 'the last one torn'] as const;

@@ -1,6 +1,6 @@
+import type { Random } from '../../random.ts';
 import type { DiskFault } from '../shim/build-shim.ts';
 import type { MarkedSpool } from './marked-spool.ts';
-import type { Random } from './seeded-random.ts';
 
 const FAULTS: readonly DiskFault[] = ['sync EIO', 'write EIO', 'write ENOSPC'];
 

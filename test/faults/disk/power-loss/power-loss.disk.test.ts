@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createRandom } from '../../random.ts';
 import { buildShim } from '../shim/build-shim.ts';
 import { CUTS, cutPower } from './cut-power.ts';
 import { Oracle } from './oracle.ts';
 import { recordLife } from './record-life.ts';
 import type { Script } from './recorded.ts';
 import { replay, seenByRecording } from './replay.ts';
-import { createRandom } from './seeded-random.ts';
 
 const SCALE = Number(process.env.SCALE ?? 1);
 const SEED = Number(process.env.SEED ?? 1);
@@ -34,7 +34,7 @@ const load = (seed: number, withFaults: boolean): Script => ({
 /** Records and replays lives of one folder; each but the last ends with a cut somewhere, on which the next begins. */
 async function live(seed: number, withFaults: boolean) {
   const place = newPlace();
-  const random = createRandom(seed);
+  const random = createRandom(seed, 'power-loss');
   const promised = new Oracle();
   const total = { states: 0, losses: [] as string[] };
   for (let n = 0; n < LIVES; n++) {

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createRandom } from '../../random.ts';
 import { CUTS, cutPower } from './cut-power.ts';
 import { DiskModel } from './disk-model.ts';
 import type { Oracle } from './oracle.ts';
 import { type Folder, type Life, readFolder, SPOOL } from './record-life.ts';
-import { createRandom } from './seeded-random.ts';
 
 export type ReplayOptions = {
   readonly seed: number;
@@ -43,7 +43,7 @@ export function replay(
     for (let turn = 0; turn < STATES_PER_EVENT; turn++) {
       const state = n * STATES_PER_EVENT + turn;
       const cut = CUTS[state % CUTS.length] ?? 'nothing';
-      cutPower(model, cut, createRandom(seed * 1_000_003 + state), place);
+      cutPower(model, cut, createRandom(seed * 1_000_003 + state, 'power-loss'), place);
       states++;
       const what = promised.judge(join(place, SPOOL));
       if (what !== null) losses.push(`seed ${seed}, event ${n}, of the unsynced ${cut}: ${what}`);
@@ -58,7 +58,7 @@ export function seenByRecording(life: Life, ram: string): Folder {
   const model = new DiskModel(life.before);
   for (const event of life.events) model.apply(event);
   const place = mkdtempSync(join(ram, 'seen-'));
-  cutPower(model, 'everything', createRandom(0), place);
+  cutPower(model, 'everything', createRandom(0, 'power-loss'), place);
   const seen = readFolder(place);
   rmSync(place, { recursive: true });
   return seen;
