@@ -2,7 +2,9 @@ import { HooklineError } from '../core/errors.ts';
 import { type AvroField, type AvroType, collectNames, SchemaFault } from './avro-schema.ts';
 import { compileMapping, type Mapping } from './compile-mapping.ts';
 import { ENVELOPE, envelopeFault } from './envelope.ts';
+import { readFieldShapes } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
+import { Transcoder } from './transcode/transcoder.ts';
 
 export type SchemaFile = { readonly name: string; readonly text: string };
 
@@ -15,6 +17,8 @@ export type EventSchema = {
   readonly eventTypes: readonly string[];
   readonly codec: RecordCodec;
   readonly mapping: Mapping;
+  /** The same as mapping and codec, for large messages: from their bytes. */
+  readonly transcoder: Transcoder;
 };
 
 type EventSchemaJson = AvroType & { readonly topic?: unknown; readonly eventTypes?: unknown };
@@ -32,12 +36,14 @@ export function readEventSchema(file: SchemaFile): EventSchema {
     const json = parseSchema(file.text);
     const fields = json.fields ?? [];
     checkEnvelope(fields);
+    const shapes = readFieldShapes(fields, collectNames(json));
     return {
       file: file.name,
       topic: readTopic(json),
       eventTypes: readEventTypes(json),
-      mapping: compileMapping(fields, collectNames(json)),
+      mapping: compileMapping(shapes),
       codec: compileCodec(json),
+      transcoder: new Transcoder(shapes),
     };
   } catch (error) {
     throw schemaInvalid(file.name, error);

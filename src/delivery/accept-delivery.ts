@@ -4,9 +4,11 @@ import type { SignatureCheck } from '../crypto/signature.ts';
 import type { OutgoingRecord } from '../kafka/publisher.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import { encodeEvent } from './encode-event.ts';
+import { isLarge } from './large-delivery.ts';
 import { openMessage } from './open-message.ts';
 import { parkDelivery } from './park-delivery.ts';
 import { readMessage } from './read-message.ts';
+import { transcodeEvent } from './transcode-event.ts';
 import { verifyDelivery } from './verify-delivery.ts';
 
 /**
@@ -47,7 +49,13 @@ function recordOf(
   known: { eventId?: string },
   parts: DeliveryParts,
 ): OutgoingRecord {
-  const message = readMessage(openMessage(delivery, parts));
+  const opened = openMessage(delivery, parts);
+  if (isLarge(delivery)) {
+    const { eventId, record } = transcodeEvent(opened, parts);
+    known.eventId = eventId;
+    return record();
+  }
+  const message = readMessage(opened);
   known.eventId = message.eventId;
   return encodeEvent(message, parts);
 }

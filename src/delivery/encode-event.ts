@@ -2,6 +2,7 @@ import type { ReadMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { OutgoingRecord } from '../kafka/publisher.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
+import { eventRecord } from './event-record.ts';
 import type { EventRoute } from './event-routes.ts';
 
 /**
@@ -20,22 +21,8 @@ export function encodeEvent(
   record.subscription = ref;
   record.receivedAt = receivedAt;
   record.source = text;
-  // Without an entity there is no order to keep: the event's own id spreads such events.
-  const { entityId: entity } = record;
-  const entityId = typeof entity === 'string' && entity !== '' ? Buffer.from(entity) : null;
-  return {
-    topic: route.topic,
-    key: entityId ?? Buffer.from(eventId, 'latin1'),
-    value: encode(route, record, text.length),
-    headers: route.headers({
-      eventId,
-      ref,
-      type: typeof record.type === 'string' ? record.type : route.schema.topic,
-      entityId,
-      receivedAt,
-      traceparent: message.traceparent,
-    }),
-  };
+  const { type, entityId } = record as { type: string | null; entityId: string | null };
+  return eventRecord(message, route, { eventId, type, entityId }, encode(route, record, text.length));
 }
 
 function typeOf(json: unknown): unknown {

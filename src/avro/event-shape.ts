@@ -1,0 +1,132 @@
+import { parseInstant } from '../core/instant.ts';
+import { parsePointer } from '../core/json-pointer.ts';
+import {
+  type AvroField,
+  type AvroSchema,
+  type AvroType,
+  type NamedTypes,
+  nullableOf,
+  SchemaFault,
+} from './avro-schema.ts';
+
+/** What a JSON value becomes: the part of an Avro schema that a message fills. */
+export type Shape =
+  | { readonly kind: 'value'; readonly type: ValueType; readonly convert: Convert }
+  | { readonly kind: 'record'; readonly fields: readonly FieldShape[] }
+  | { readonly kind: 'array'; readonly items: Shape; readonly path: string };
+
+export type FieldShape = {
+  readonly name: string;
+  /** Steps from the record's own value to the field's. */
+  readonly pointer: readonly string[];
+  /** Dotted, from the message's record; what drift is told by. */
+  readonly path: string;
+  readonly shape: Shape;
+};
+
+/** The value as its Avro type takes it, or undefined where it doesn't fit. */
+export type Convert = (value: unknown) => unknown;
+
+/** How a value is written; a timestamp is a long. */
+export type ValueType = keyof typeof CONVERSIONS;
+
+/**
+ * Reads the fields of a record that carry `pointer` (RFC 6901, relative to the record's own value).
+ * A field without one is skipped: the envelope's own fields are filled by name.
+ * @throws SchemaFault naming the field, where a type or a pointer can't be mapped
+ */
+export function readFieldShapes(fields: readonly AvroField[], names: NamedTypes, path = ''): FieldShape[] {
+  const shapes: FieldShape[] = [];
+  for (const field of fields) {
+    if (field.pointer === undefined) continue;
+    const at = path === '' ? field.name : `${path}.${field.name}`;
+    const pointer = typeof field.pointer === 'string' ? parsePointer(field.pointer) : null;
+    if (!pointer) {
+      throw new SchemaFault(
+        at,
+        `pointer ${JSON.stringify(field.pointer)} is no JSON pointer (RFC 6901): write /a/b`,
+      );
+    }
+    shapes.push({ name: field.name, pointer, path: at, shape: readNullable(field.type, names, at) });
+  }
+  return shapes;
+}
+
+/** Every mapped value may be absent, and is null then. */
+function readNullable(type: AvroSchema, names: NamedTypes, path: string): Shape {
+  const inner = nullableOf(type);
+  if (inner === null)
+    throw new SchemaFault(path, 'a mapped value must be ["null", T] with default null: it may be absent');
+  return readType(inner, names, path);
+}
+
+function readType(type: AvroSchema, names: NamedTypes, path: string): Shape {
+  if (typeof type === 'string') return readNamed(type, names, path);
+  if (Array.isArray(type)) throw new SchemaFault(path, 'a union within a union can not be mapped');
+  if (type.logicalType === 'timestamp-millis' && type.type === 'long') return valueShape('timestamp-millis');
+  if (type.type === 'record') return readRecord(type, names, path);
+  if (type.type === 'array') {
+    const at = `${path}[]`;
+    return { kind: 'array', items: readNullable(type.items ?? 'null', names, at), path: at };
+  }
+  if (typeof type.type === 'string' && isPrimitive(type.type) && !type.logicalType)
+    return valueShape(type.type);
+  throw new SchemaFault(
+    path,
+    `type ${JSON.stringify(type.logicalType ?? type.type)} can not be mapped: use ${MAPPABLE}`,
+  );
+}
+
+function readNamed(name: string, names: NamedTypes, path: string): Shape {
+  if (isPrimitive(name)) return valueShape(name);
+  const named = names.get(name);
+  if (!named)
+    throw new SchemaFault(
+      path,
+      `type ${JSON.stringify(name)} is unknown here, stands inside itself or can not be mapped: use ${MAPPABLE}`,
+    );
+  return readType(named, names, path);
+}
+
+function readRecord(type: AvroType, names: NamedTypes, path: string): Shape {
+  const fields = type.fields ?? [];
+  const without = fields.find((field) => field.pointer === undefined);
+  if (without) {
+    throw new SchemaFault(
+      `${path}.${without.name}`,
+      'has no pointer: say where in the message its value stands',
+    );
+  }
+  // A type inside itself would be walked as deep as a message cares to be: inside, its own name is unknown.
+  const inside = new Map([...names].filter(([, named]) => named !== type));
+  return { kind: 'record', fields: readFieldShapes(fields, inside, path) };
+}
+
+const MAPPABLE = 'string, boolean, int, long, float, double, timestamp-millis, a record or an array';
+
+/**
+ * The longs that avsc writes exactly. It doubles a number to write it, and what is odd beyond 2^53 then loses its last
+ * bit, which is the sign: -2^52-1 would be read back as 2^52. A value beyond stands in `source`.
+ */
+const isExactLong = (value: number) => value >= -(2 ** 52) && value <= 2 ** 53 - 2;
+
+const CONVERSIONS = {
+  // Half a surrogate pair is no text: written as UTF-8 it could not be read back.
+  string: (value: unknown) => (typeof value === 'string' && value.isWellFormed() ? value : undefined),
+  boolean: (value: unknown) => (typeof value === 'boolean' ? value : undefined),
+  int: (value: unknown) => (typeof value === 'number' && value === (value | 0) ? value : undefined),
+  long: (value: unknown) =>
+    typeof value === 'number' && Number.isInteger(value) && isExactLong(value) ? value : undefined,
+  float: (value: unknown) =>
+    typeof value === 'number' && Number.isFinite(Math.fround(value)) ? value : undefined,
+  double: (value: unknown) => (typeof value === 'number' ? value : undefined),
+  'timestamp-millis': (value: unknown) => {
+    const instant = parseInstant(value);
+    return instant !== undefined && isExactLong(instant) ? instant : undefined;
+  },
+} satisfies Record<string, Convert>;
+
+const isPrimitive = (name: string): name is Exclude<ValueType, 'timestamp-millis'> =>
+  name !== 'timestamp-millis' && Object.hasOwn(CONVERSIONS, name);
+
+const valueShape = (type: ValueType): Shape => ({ kind: 'value', type, convert: CONVERSIONS[type] });

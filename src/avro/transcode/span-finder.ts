@@ -1,0 +1,131 @@
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  type JsonScanner,
+  NotJson,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from './json-scanner.ts';
+
+/** A place in a message that pointers lead to or through. */
+export class Place {
+  readonly name: string;
+  readonly nameBytes: Buffer;
+  readonly children: Place[] = [];
+  /** Where the spans of its value are kept: one for each pointer that leads here. */
+  readonly slots: number[] = [];
+
+  constructor(name = '') {
+    this.name = name;
+    this.nameBytes = Buffer.from(name);
+  }
+
+  /** The place that the steps lead to from here. */
+  at(steps: readonly string[]): Place {
+    let place: Place = this;
+    for (const step of steps) {
+      const child = place.children.find(({ name }) => name === step) ?? new Place(step);
+      if (!place.children.includes(child)) place.children.push(child);
+      place = child;
+    }
+    return place;
+  }
+}
+
+/**
+ * Finds in one walk over a value where the values stand that pointers lead to. As with `JSON.parse`, the last member
+ * counts where a name comes twice.
+ */
+export class SpanFinder {
+  /** Per slot the first byte; -1 where there is none. */
+  readonly starts: Int32Array;
+  /** Per slot the byte behind the last. */
+  readonly ends: Int32Array;
+  /** Per slot the number of elements, where its value is an array. */
+  readonly elements: Int32Array;
+  readonly #root: Place;
+
+  constructor(root: Place, slots: number) {
+    this.#root = root;
+    this.starts = new Int32Array(slots);
+    this.ends = new Int32Array(slots);
+    this.elements = new Int32Array(slots);
+  }
+
+  /** Behind the value that begins at `at`. @throws NotJson */
+  find(scanner: JsonScanner, at: number): number {
+    this.starts.fill(-1);
+    return this.#visit(scanner, this.#root, at);
+  }
+
+  #visit(scanner: JsonScanner, place: Place, at: number): number {
+    const sign = scanner.bytes[at];
+    let end: number;
+    if (place.children.length === 0) end = scanner.skipValue(at);
+    else if (sign === OPEN_OBJECT) end = this.#visitObject(scanner, place, at);
+    else if (sign === OPEN_ARRAY) end = this.#visitArray(scanner, place, at);
+    else end = scanner.skipValue(at);
+    for (const slot of place.slots) {
+      this.starts[slot] = at;
+      this.ends[slot] = end;
+      this.elements[slot] = scanner.elements;
+    }
+    return end;
+  }
+
+  #visitObject(scanner: JsonScanner, place: Place, from: number): number {
+    const { bytes } = scanner;
+    let at = scanner.skipSpace(from + 1);
+    if (bytes[at] === CLOSE_OBJECT) return at + 1;
+    for (;;) {
+      if (bytes[at] !== QUOTE) throw new NotJson();
+      const nameEnd = scanner.skipString(at);
+      const child = childNamed(scanner, place, at, nameEnd);
+      const value = scanner.toMemberValue(nameEnd);
+      if (child) this.#forget(child);
+      const end = child ? this.#visit(scanner, child, value) : scanner.skipValue(value);
+      const next = scanner.toNext(end, CLOSE_OBJECT);
+      if (next === null) return scanner.skipSpace(end) + 1;
+      at = next;
+    }
+  }
+
+  #visitArray(scanner: JsonScanner, place: Place, from: number): number {
+    const start = scanner.skipSpace(from + 1);
+    let n = 0;
+    let at: number | null = start;
+    let end = start;
+    if (scanner.bytes[start] === CLOSE_ARRAY) at = null;
+    while (at !== null) {
+      const step = String(n++);
+      const child = place.children.find(({ name }) => name === step);
+      end = child ? this.#visit(scanner, child, at) : scanner.skipValue(at);
+      at = scanner.toNext(end, CLOSE_ARRAY);
+    }
+    scanner.elements = n;
+    return scanner.skipSpace(end) + 1;
+  }
+
+  #forget(place: Place): void {
+    for (const slot of place.slots) this.starts[slot] = -1;
+    for (const child of place.children) this.#forget(child);
+  }
+}
+
+function childNamed(scanner: JsonScanner, { children }: Place, from: number, end: number): Place | undefined {
+  if (scanner.escaped) {
+    const name: string = JSON.parse(scanner.bytes.toString('utf8', from, end));
+    return children.find((child) => child.name === name);
+  }
+  const length = end - from - 2;
+  for (const child of children) {
+    if (child.nameBytes.length === length && isAt(scanner.bytes, child.nameBytes, from + 1)) return child;
+  }
+  return undefined;
+}
+
+function isAt(bytes: Buffer, name: Buffer, from: number): boolean {
+  for (let n = 0; n < name.length; n++) if (bytes[from + n] !== name[n]) return false;
+  return true;
+}
