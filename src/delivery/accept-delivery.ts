@@ -1,5 +1,6 @@
 import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import { releaseBytes } from '../core/release-bytes.ts';
 import type { SignatureCheck } from '../crypto/signature.ts';
 import type { OutgoingRecord } from '../kafka/publisher.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
@@ -53,7 +54,9 @@ function recordOf(
   if (isLarge(delivery)) {
     const { eventId, record } = transcodeEvent(opened, parts);
     known.eventId = eventId;
-    return record();
+    const made = record();
+    if (opened.message.buffer !== delivery.body.buffer) releaseBytes(opened.message);
+    return made;
   }
   const message = readMessage(opened);
   known.eventId = message.eventId;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Delivery, Receipt } from '../core/delivery.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import { releaseBytes } from '../core/release-bytes.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
 import { isLarge } from '../delivery/large-delivery.ts';
@@ -8,7 +9,6 @@ import { readTraceparent } from '../runtime/tracer.ts';
 import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
 import type { BodyMemory } from './bodies/body-memory.ts';
-import { forgetBody } from './bodies/read-large-body.ts';
 import { takeBody } from './bodies/take-body.ts';
 
 export type WebhookRequest = {
@@ -49,7 +49,7 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
     return await acceptDelivery(delivery, { check: judging, header }, parts.delivery);
   } catch (error) {
     // Nobody else has got it: it was not verified.
-    if (isLarge({ body }) && hasCode(error, 'UNAUTHENTIC', 'KEY_PENDING')) forgetBody(body);
+    if (isLarge({ body }) && hasCode(error, 'UNAUTHENTIC', 'KEY_PENDING')) releaseBytes(body);
     throw error;
   } finally {
     leave();

@@ -1,9 +1,11 @@
 /**
- * What a large body costs, in times of its length, while it is opened, parsed, encoded and produced: the body as it
- * came, its plain message, that as text, the JSON's objects, the record, and what the socket holds of it. Measured
- * with `make bench-large` over 50 MB: 7 where the message is one long text, up to 8 where it is 170,000 objects.
+ * What a large body costs while it is opened, encoded and produced, in times of its length and beside itself: its plain
+ * message or the producer's batch, and the record, which may be half as long again. Measured with `make bench-large`.
  */
-export const WORK_FACTOR = 8;
+export const WORK_FACTOR = 3;
+
+/** Bodies of the largest size that are worked on at once: one is opened and encoded while another is produced. */
+const AT_ONCE = 2;
 
 /** Of the budget, for bodies that are not large: they never wait behind one that is. */
 const SMALL_SHARE = 1 / 8;
@@ -14,16 +16,17 @@ export type MemoryShares = {
   readonly small: number;
   /** For large bodies that arrive, or have arrived and wait for their turn. */
   readonly large: number;
-  /** Bytes of bodies that are worked on at once: as many as one body may have. Each costs WORK_FACTOR times as much. */
+  /** Bytes of bodies that are worked on at once. Each costs WORK_FACTOR times as much beside itself. */
   readonly atWork: number;
 };
 
 export function memoryShares(budgetBytes: number, maxBodyBytes: number): MemoryShares {
   const small = Math.floor(budgetBytes * SMALL_SHARE);
-  return { small, large: budgetBytes - small - WORK_FACTOR * maxBodyBytes, atWork: maxBodyBytes };
+  const atWork = AT_ONCE * maxBodyBytes;
+  return { small, large: budgetBytes - small - WORK_FACTOR * atWork, atWork };
 }
 
-/** The least budget: one body of the largest size can arrive while another is worked on. */
+/** The least budget: one body of the largest size can arrive while others are worked on. */
 export function leastBudget(maxBodyBytes: number): number {
-  return Math.ceil(((WORK_FACTOR + 1) * maxBodyBytes) / (1 - SMALL_SHARE));
+  return Math.ceil(((WORK_FACTOR * AT_ONCE + AT_ONCE + 1) * maxBodyBytes) / (1 - SMALL_SHARE));
 }

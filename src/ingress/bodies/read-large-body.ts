@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
+import { releaseBytes } from '../../core/release-bytes.ts';
 import type { Pacer } from './pacer.ts';
 
 export type LargeReading = {
@@ -36,7 +37,7 @@ export function readLargeBody(request: IncomingMessage, reading: LargeReading): 
     const finish = (error: HooklineError | null) => {
       request.off('data', onData).off('end', onEnd).off('close', onClose);
       if (!error) return resolve(body.subarray(0, length));
-      forgetBody(body);
+      releaseBytes(body);
       reject(error);
     };
     request.on('error', () => {});
@@ -48,9 +49,4 @@ export function readLargeBody(request: IncomingMessage, reading: LargeReading): 
     request.on('data', onData);
     goOn();
   });
-}
-
-/** Gives a body's memory back now: the collector might take its time, and bodies are counted as if it didn't. */
-export function forgetBody({ buffer }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }

@@ -2,11 +2,14 @@
  * The thread for large bodies: all that takes long about one is done here, with a Kafka client of its own. It runs the
  * very flow that small bodies take.
  */
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { readEventSchemas } from '../../avro/event-schema-set.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { markVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
+import { releaseBytes } from '../../core/release-bytes.ts';
 import { certificateEnd } from '../../crypto/certificate.ts';
 import { storeDelivery } from '../../delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../delivery/delivery-id.ts';
@@ -20,6 +23,7 @@ import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages
 /** A hundred megabytes take their time on a slow way: an attempt is in doubt later than one with small records. */
 const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
 
+giveWay();
 const port = parentPort;
 if (!port) throw new TypeError('this is no program but a thread');
 const options = workerData as LaneOptions;
@@ -85,9 +89,14 @@ function partsOf({ keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean })
     routes,
     deadLetterTopic: options.deadLetterTopic,
     encryptionKeysOf: () => keys,
-    publish(record) {
-      if (record.topic === options.deadLetterTopic) lent.body = true;
-      return publisher.publish(record, deadlineMs);
+    async publish(record) {
+      if (record.topic === options.deadLetterTopic) {
+        lent.body = true;
+        return publisher.publish(record, deadlineMs);
+      }
+      const position = await publisher.publish(record, deadlineMs);
+      if (record.value) releaseBytes(record.value);
+      return position;
     },
     limitOf: limits.of,
     observer: {
@@ -116,6 +125,17 @@ function giveBack(end: JobEnd, body: Uint8Array, isLent: boolean): void {
   }
   const returned = isLent ? body.slice() : body;
   tell({ ...end, body: returned }, [returned.buffer as ArrayBuffer]);
+}
+
+/** Small bodies go first: where cores are short this thread gets what the main thread leaves. Linux can do that. */
+function giveWay(): void {
+  const LOWER = 10;
+  try {
+    const [, threadId = ''] = /\/task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
+    if (threadId !== '') setPriority(Number(threadId), LOWER);
+  } catch {
+    // Elsewhere it has the priority of the process.
+  }
 }
 
 /** Errors that have no name are told by their stack: it says where, and never quotes a body. */

@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads';
 import { markVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
@@ -6,35 +5,36 @@ import type { DeliveryObserver } from '../../delivery/delivery-parts.ts';
 import type { LargeCarrier, LargeOutcome } from '../../delivery/large-delivery.ts';
 import type { PublisherObserver } from '../../kafka/publisher.ts';
 import { Room } from '../bodies/room.ts';
-import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
+import type { Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
+import { LaneWorker } from './lane-worker.ts';
 
 export type LargeLaneParts = {
   readonly options: LaneOptions;
   /** Bytes of bodies that are worked on at once. */
   readonly atWork: number;
-  /** Megabytes of the thread's heap; one that needs more ends it. */
+  /** Megabytes of a thread's heap; one that needs more ends it. */
   readonly heapMb: number;
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
   readonly observer: LaneObserver;
-  /** The thread's program; a test may give another. */
+  /** The threads' program; a test may give another. */
   readonly program?: URL;
 };
 
 export type LaneObserver = {
   readonly delivery: DeliveryObserver;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
-  /** The thread ended by itself; the next large body gets a new one. */
+  /** A thread ended by itself; a new one takes its place with the next large body. */
   threadDied(error: unknown): void;
 };
 
-type Waiting = { resolve(end: JobEnd): void; reject(error: Error): void };
+/** While one waits for the brokers, the other opens and encodes the next body. */
+const THREADS = 2;
 
-/** Carries large deliveries in a thread of their own, which is started with the first of them. */
+/** Carries large deliveries in threads of their own, which are started when there is work for them. */
 export class LargeLane implements LargeCarrier {
   readonly #parts: LargeLaneParts;
   readonly #room: Room;
-  readonly #waiting = new Map<number, Waiting>();
-  #thread: Worker | undefined;
+  readonly #workers = new Set<LaneWorker>();
   #n = 0;
 
   constructor(parts: LargeLaneParts) {
@@ -62,10 +62,9 @@ export class LargeLane implements LargeCarrier {
   }
 
   async stop(): Promise<void> {
-    const thread = this.#thread;
-    this.#thread = undefined;
-    this.#failAll(new HooklineError('LARGE_BODY_FAILED'));
-    await thread?.terminate();
+    const workers = [...this.#workers];
+    this.#workers.clear();
+    await Promise.all(workers.map((worker) => worker.stop()));
   }
 
   /** As many at once as have room; what each costs while it is worked on is a multiple of its length. */
@@ -82,36 +81,21 @@ export class LargeLane implements LargeCarrier {
   #carry(kind: Job['kind'], delivery: VerifiedDelivery, deadlineMs: number): Promise<JobEnd> {
     const { body, ...rest } = delivery;
     const keys = this.#parts.encryptionKeysOf(delivery.ref);
-    const job: Job = { n: ++this.#n, kind, delivery: rest, body, keys, deadlineMs };
-    const { promise, resolve, reject } = Promise.withResolvers<JobEnd>();
-    this.#waiting.set(job.n, { resolve, reject });
-    this.#thread ??= this.#start();
-    this.#thread.postMessage(job, [body.buffer as ArrayBuffer]);
-    return promise;
+    return this.#worker().carry({ n: ++this.#n, kind, delivery: rest, body, keys, deadlineMs });
   }
 
-  #start(): Worker {
-    const { options, heapMb, program = new URL('./lane-thread.ts', import.meta.url) } = this.#parts;
-    const thread = new Worker(program, {
-      workerData: options,
-      resourceLimits: { maxOldGenerationSizeMb: heapMb },
-      // One of the client's timers is set to less than nothing, harmlessly (PITFALLS K17).
-      execArgv: ['--disable-warning=TimeoutNegativeWarning'],
-    });
-    thread.on('message', (message: FromThread) => this.#take(message));
-    thread.on('error', (error) => this.#die(thread, error));
-    thread.on('exit', () => this.#die(thread, new Error('the thread for large bodies ended')));
-    return thread;
-  }
-
-  #take(message: FromThread): void {
-    const { publishing } = this.#parts.observer;
-    if (message.kind === 'attempt') return publishing.attempt(message.outcome);
-    if (message.kind === 'confirmed') return publishing.confirmed(message.seconds);
-    if (message.kind === 'session') return publishing.sessionOpened();
-    const waiting = this.#waiting.get(message.n);
-    this.#waiting.delete(message.n);
-    waiting?.resolve(message);
+  /** The one with the least to do. */
+  #worker(): LaneWorker {
+    const [first] = [...this.#workers].sort((a, b) => a.jobs - b.jobs);
+    if (first && (first.jobs === 0 || this.#workers.size === THREADS)) return first;
+    const { options, heapMb, observer, program } = this.#parts;
+    const onDeath = (dead: LaneWorker, error: unknown) => {
+      this.#workers.delete(dead);
+      observer.threadDied(error);
+    };
+    const worker = new LaneWorker({ options, heapMb, publishing: observer.publishing, onDeath, program });
+    this.#workers.add(worker);
+    return worker;
   }
 
   #tell({ ref }: VerifiedDelivery, seen: Seen): void {
@@ -120,18 +104,6 @@ export class LargeLane implements LargeCarrier {
     for (const { topic, field, count } of seen.drift.values()) observer.drift(topic, field, count);
     for (let n = 0; n < seen.unclassified; n++) observer.unclassified();
     for (const stage of seen.parked) observer.parked(stage);
-  }
-
-  #die(thread: Worker, error: unknown): void {
-    if (this.#thread !== thread) return;
-    this.#thread = undefined;
-    this.#parts.observer.threadDied(error);
-    this.#failAll(new HooklineError('LARGE_BODY_FAILED', undefined, { cause: error }));
-  }
-
-  #failAll(failure: HooklineError): void {
-    for (const { reject } of this.#waiting.values()) reject(failure);
-    this.#waiting.clear();
   }
 }
 

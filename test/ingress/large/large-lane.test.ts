@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { HooklineError } from '../../../src/core/errors.ts';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
 import { LargeLane } from '../../../src/ingress/large/large-lane.ts';
 import { deliveryParts, type Seen, verified } from '../../support/delivery-parts.ts';
@@ -63,12 +64,18 @@ describe('the lane for large bodies', () => {
     expect(await third).toMatchObject({ error: null, delivery: { ref: 'ledger-eu' } });
   });
 
-  it('fails what a thread had that ended, and starts another for the next', async () => {
-    const kept = store('keep', 40);
+  it('fails what a thread had that ended, not what the other one has, and starts another for the next', async () => {
+    const settled: string[] = [];
+    const kept = ['first', 'second'].map((name) =>
+      store('keep', 30).catch(({ code }: HooklineError) => settled.push(`${name} ${code}`)),
+    );
     const fatal = store('die!', 40);
-    await expect(kept).rejects.toMatchObject({ code: 'LARGE_BODY_FAILED', status: 503 });
-    await expect(fatal).rejects.toMatchObject({ code: 'LARGE_BODY_FAILED' });
+    await expect(fatal).rejects.toMatchObject({ code: 'LARGE_BODY_FAILED', status: 503 });
     expect(deaths).toEqual(['the thread for large bodies ended']);
-    expect(await store('fine', 100)).toMatchObject({ receipt: { stored: 'kafka' } });
+    expect(await store('fine', 60)).toMatchObject({ receipt: { stored: 'kafka' } });
+    expect(settled).toEqual(['first LARGE_BODY_FAILED']);
+    await lane.stop();
+    await Promise.all(kept);
+    expect(settled).toEqual(['first LARGE_BODY_FAILED', 'second LARGE_BODY_FAILED']);
   });
 });
