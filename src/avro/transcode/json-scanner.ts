@@ -5,6 +5,7 @@ export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const SPACE = 0x20;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
 export const OPEN_ARRAY = 0x5b;
@@ -77,18 +78,20 @@ export class JsonScanner {
 
   /** Behind a member's name and its colon, at its value. */
   toMemberValue(nameEnd: number): number {
-    const at = this.skipSpace(nameEnd);
-    if (this.bytes[at] !== COLON) throw new NotJson();
-    return this.skipSpace(at + 1);
+    const { bytes } = this;
+    const at = bytes[nameEnd] === COLON ? nameEnd : this.skipSpace(nameEnd);
+    if (bytes[at] !== COLON) throw new NotJson();
+    return (bytes[at + 1] as number) > SPACE ? at + 1 : this.skipSpace(at + 1);
   }
 
   /** At the next member's name or the next element, or null where the container ends here. */
   toNext(valueEnd: number, close: number): number | null {
-    const at = this.skipSpace(valueEnd);
-    const sign = this.bytes[at];
+    const { bytes } = this;
+    const at = (bytes[valueEnd] as number) > SPACE ? valueEnd : this.skipSpace(valueEnd);
+    const sign = bytes[at];
     if (sign === close) return null;
     if (sign !== COMMA) throw new NotJson();
-    return this.skipSpace(at + 1);
+    return (bytes[at + 1] as number) > SPACE ? at + 1 : this.skipSpace(at + 1);
   }
 
   /** Behind the escape. */

@@ -83,7 +83,8 @@ export class SpanFinder {
       const nameEnd = scanner.skipString(at);
       const child = childNamed(scanner, place, at, nameEnd);
       const value = scanner.toMemberValue(nameEnd);
-      if (child) this.#forget(child);
+      // Where it comes twice, what was found in the first one counts no more.
+      if (child && child.children.length > 0) this.#forget(child);
       const end = child ? this.#visit(scanner, child, value) : scanner.skipValue(value);
       const next = scanner.toNext(end, CLOSE_OBJECT);
       if (next === null) return scanner.skipSpace(end) + 1;
@@ -119,8 +120,12 @@ function childNamed(scanner: JsonScanner, { children }: Place, from: number, end
     return children.find((child) => child.name === name);
   }
   const length = end - from - 2;
-  for (const child of children) {
-    if (child.nameBytes.length === length && isAt(scanner.bytes, child.nameBytes, from + 1)) return child;
+  const first = scanner.bytes[from + 1];
+  for (let n = 0; n < children.length; n++) {
+    const child = children[n] as Place;
+    const { nameBytes } = child;
+    if (nameBytes.length !== length || nameBytes[0] !== first) continue;
+    if (isAt(scanner.bytes, nameBytes, from + 1)) return child;
   }
   return undefined;
 }
