@@ -18,7 +18,7 @@ import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openKafka } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/publisher.ts';
 import { createTopicLimits } from '../../kafka/topic-limits.ts';
-import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
+import type { FromThread, Job, JobEnd, LaneOptions, Seen, ToThread } from './lane-messages.ts';
 
 /** A hundred megabytes take their time on a slow way: an attempt is in doubt later than one with small records. */
 const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
@@ -60,7 +60,14 @@ const publisher = new Publisher({
   },
 });
 
-port.on('message', async (job: Job) => {
+const turns = new Map<number, () => void>();
+port.on('message', (message: ToThread) => {
+  if ('body' in message) return void work(message);
+  turns.get(message.n)?.();
+  turns.delete(message.n);
+});
+
+async function work(job: Job): Promise<void> {
   const seen: Seen = { matched: [], drift: new Map(), parked: [], unclassified: 0 };
   const lent = { body: false };
   const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
@@ -71,7 +78,7 @@ port.on('message', async (job: Job) => {
   } catch (error) {
     giveBack({ kind: 'end', n: job.n, seen, fault: faultOf(error) }, job.body, lent.body);
   }
-});
+}
 
 async function carryOut(
   job: Job,
@@ -83,7 +90,7 @@ async function carryOut(
   return { receipt: await storeDelivery(delivery, parts) };
 }
 
-function partsOf({ keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean }): DeliveryParts {
+function partsOf({ n, keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean }): DeliveryParts {
   return {
     layout: options.layout,
     routes,
@@ -94,7 +101,13 @@ function partsOf({ keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean })
         lent.body = true;
         return publisher.publish(record, deadlineMs);
       }
-      const position = await publisher.publish(record, deadlineMs);
+      const made = performance.now();
+      await new Promise<void>((resolve) => {
+        turns.set(n, resolve);
+        tell({ kind: 'made', n });
+      });
+      const leftMs = Math.max(0, deadlineMs - (performance.now() - made));
+      const position = await publisher.publish(record, leftMs);
       if (record.value) releaseBytes(record.value);
       return position;
     },

@@ -1,20 +1,28 @@
 import { Worker } from 'node:worker_threads';
 import { HooklineError } from '../../core/errors.ts';
 import type { PublisherObserver } from '../../kafka/publisher.ts';
-import type { FromThread, Job, JobEnd, LaneOptions } from './lane-messages.ts';
+import type { Room } from '../bodies/room.ts';
+import type { FromThread, Job, JobEnd, LaneOptions, ToThread } from './lane-messages.ts';
 
 export type LaneWorkerParts = {
   readonly options: LaneOptions;
   /** Megabytes of the thread's heap; one that needs more ends it. */
   readonly heapMb: number;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
+  /** Shared with the other threads: bytes of bodies whose records are published at once. */
+  readonly room: Room;
   /** It ended by itself, and is of no use any more. */
   readonly onDeath: (worker: LaneWorker, error: unknown) => void;
   /** Its program; a test may give another. */
   readonly program: URL | undefined;
 };
 
-type Waiting = { resolve(end: JobEnd): void; reject(error: Error): void };
+type Waiting = {
+  readonly bytes: number;
+  publishes: boolean;
+  resolve(end: JobEnd): void;
+  reject(error: Error): void;
+};
 
 /** One thread for large bodies, and what it has been given. */
 export class LaneWorker {
@@ -45,7 +53,7 @@ export class LaneWorker {
   /** Its body's memory goes over to the thread. @throws HooklineError LARGE_BODY_FAILED: the thread ended */
   carry(job: Job): Promise<JobEnd> {
     const { promise, resolve, reject } = Promise.withResolvers<JobEnd>();
-    this.#waiting.set(job.n, { resolve, reject });
+    this.#waiting.set(job.n, { bytes: job.body.length, publishes: false, resolve, reject });
     this.#thread.postMessage(job, [job.body.buffer as ArrayBuffer]);
     return promise;
   }
@@ -61,9 +69,26 @@ export class LaneWorker {
     if (message.kind === 'attempt') return publishing.attempt(message.outcome);
     if (message.kind === 'confirmed') return publishing.confirmed(message.seconds);
     if (message.kind === 'session') return publishing.sessionOpened();
-    const waiting = this.#waiting.get(message.n);
-    this.#waiting.delete(message.n);
-    waiting?.resolve(message);
+    if (message.kind === 'made') return void this.#giveTurn(message.n);
+    this.#end(message.n)?.resolve(message);
+  }
+
+  async #giveTurn(n: number): Promise<void> {
+    const waiting = this.#waiting.get(n);
+    if (!waiting) return;
+    await this.#parts.room.enter(waiting.bytes, Number.POSITIVE_INFINITY);
+    // Its thread may have ended meanwhile.
+    if (!this.#waiting.has(n)) return this.#parts.room.leave(waiting.bytes);
+    waiting.publishes = true;
+    const turn: ToThread = { kind: 'turn', n };
+    this.#thread.postMessage(turn);
+  }
+
+  #end(n: number): Waiting | undefined {
+    const waiting = this.#waiting.get(n);
+    this.#waiting.delete(n);
+    if (waiting?.publishes) this.#parts.room.leave(waiting.bytes);
+    return waiting;
   }
 
   #die(error: unknown): void {
@@ -74,7 +99,6 @@ export class LaneWorker {
   }
 
   #failAll(failure: HooklineError): void {
-    for (const { reject } of this.#waiting.values()) reject(failure);
-    this.#waiting.clear();
+    for (const n of [...this.#waiting.keys()]) this.#end(n)?.reject(failure);
   }
 }

@@ -34,12 +34,15 @@ const THREADS = 2;
 export class LargeLane implements LargeCarrier {
   readonly #parts: LargeLaneParts;
   readonly #room: Room;
+  /** Half of them is published while the other half is made. */
+  readonly #publishing: Room;
   readonly #workers = new Set<LaneWorker>();
   #n = 0;
 
   constructor(parts: LargeLaneParts) {
     this.#parts = parts;
     this.#room = new Room(parts.atWork);
+    this.#publishing = new Room(parts.atWork / 2);
   }
 
   async store(delivery: VerifiedDelivery, deadlineMs: () => number | null): Promise<LargeOutcome> {
@@ -93,7 +96,9 @@ export class LargeLane implements LargeCarrier {
       this.#workers.delete(dead);
       observer.threadDied(error);
     };
-    const worker = new LaneWorker({ options, heapMb, publishing: observer.publishing, onDeath, program });
+    const { publishing } = observer;
+    const room = this.#publishing;
+    const worker = new LaneWorker({ options, heapMb, publishing, room, onDeath, program });
     this.#workers.add(worker);
     return worker;
   }
