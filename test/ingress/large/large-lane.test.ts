@@ -7,11 +7,13 @@ import { deliveryParts, type Seen, verified } from '../../support/delivery-parts
 let lane: LargeLane;
 let seen: Seen;
 let deaths: string[];
+let published: string[];
 
 beforeEach(() => {
   const { observer, seen: told } = deliveryParts();
   seen = told;
   deaths = [];
+  published = [];
   lane = new LargeLane({
     options: {} as never,
     atWork: 100,
@@ -19,7 +21,11 @@ beforeEach(() => {
     encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
     observer: {
       delivery: observer,
-      publishing: { attempt() {}, confirmed() {}, sessionOpened() {} },
+      publishing: {
+        attempt() {},
+        confirmed: () => published.push('end'),
+        sessionOpened: () => published.push('begin'),
+      },
       threadDied: (error) => deaths.push((error as Error).message),
     },
     program: new URL('./moody-thread.fixture.ts', import.meta.url),
@@ -62,6 +68,23 @@ describe('the lane for large bodies', () => {
     const failed = { status: 'rejected', reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED' }) };
     expect(await kept).toEqual([failed, failed]);
     expect(await third).toMatchObject({ error: null, delivery: { ref: 'ledger-eu' } });
+  });
+
+  it('has one published while the other is made, as far as both are large', async () => {
+    await Promise.all([store('made', 50), store('made', 50)]);
+    expect(published).toEqual(['begin', 'end', 'begin', 'end']);
+    published = [];
+    await Promise.all([store('made', 25), store('made', 25)]);
+    expect(published).toEqual(['begin', 'begin', 'end', 'end']);
+  });
+
+  it('gives the turn of a thread that ended to the next', async () => {
+    const ended = Promise.allSettled([store('made', 45), store('keep', 5), store('die!', 10)]);
+    const next = store('made', 40);
+    expect(await next).toMatchObject({ receipt: { stored: 'kafka' } });
+    expect(deaths.length).toBe(1);
+    await lane.stop();
+    expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
   it('fails what a thread had that ended, not what the other one has, and starts another for the next', async () => {
