@@ -1,6 +1,5 @@
 import { HooklineError } from '../core/errors.ts';
 import { type AvroField, type AvroType, collectNames, SchemaFault } from './avro-schema.ts';
-import { compileMapping, type Mapping } from './compile-mapping.ts';
 import { ENVELOPE, envelopeFault } from './envelope.ts';
 import { readFieldShapes } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
@@ -16,8 +15,7 @@ export type EventSchema = {
   /** All spellings of the type; none for the one that takes what no other claims. */
   readonly eventTypes: readonly string[];
   readonly codec: RecordCodec;
-  readonly mapping: Mapping;
-  /** The same as mapping and codec, for large messages: from their bytes. */
+  /** From a message's bytes to its record's. */
   readonly transcoder: Transcoder;
 };
 
@@ -41,7 +39,6 @@ export function readEventSchema(file: SchemaFile): EventSchema {
       file: file.name,
       topic: readTopic(json),
       eventTypes: readEventTypes(json),
-      mapping: compileMapping(shapes),
       codec: compileCodec(json),
       transcoder: new Transcoder(shapes),
     };

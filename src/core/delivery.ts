@@ -22,18 +22,11 @@ export type VerifiedDelivery = Delivery & {
   readonly [proof]: 'verified';
 };
 
-/** Its plain message, decrypted where it was sealed. `bytes` is what the event id is made of. */
+/** Its plain message, decrypted where it was sealed: what the event id is made of, and the record's `source`. */
 export type OpenedMessage = VerifiedDelivery & {
   readonly message: Buffer;
   readonly [proof]: 'verified';
   readonly opened: true;
-};
-
-/** The message as JSON. `text` is exact: it becomes the record's `source`. */
-export type ReadMessage = OpenedMessage & {
-  readonly text: string;
-  readonly json: unknown;
-  readonly eventId: string;
 };
 
 /** Where an accepted event is, for the answer: `{"eventId","stored"}`. */

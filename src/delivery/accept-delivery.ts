@@ -4,12 +4,10 @@ import { releaseBytes } from '../core/release-bytes.ts';
 import type { SignatureCheck } from '../crypto/signature.ts';
 import type { OutgoingRecord } from '../kafka/publisher.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
-import { encodeEvent } from './encode-event.ts';
 import { isLarge } from './large-delivery.ts';
 import { openMessage } from './open-message.ts';
 import { parkDelivery } from './park-delivery.ts';
-import { readMessage } from './read-message.ts';
-import { transcodeEvent } from './transcode-event.ts';
+import { readEvent } from './read-event.ts';
 import { verifyDelivery } from './verify-delivery.ts';
 
 /**
@@ -51,14 +49,9 @@ function recordOf(
   parts: DeliveryParts,
 ): OutgoingRecord {
   const opened = openMessage(delivery, parts);
-  if (isLarge(delivery)) {
-    const { eventId, record } = transcodeEvent(opened, parts);
-    known.eventId = eventId;
-    const made = record();
-    if (opened.message.buffer !== delivery.body.buffer) releaseBytes(opened.message);
-    return made;
-  }
-  const message = readMessage(opened);
-  known.eventId = message.eventId;
-  return encodeEvent(message, parts);
+  const { eventId, encode } = readEvent(opened, parts);
+  known.eventId = eventId;
+  const record = encode();
+  if (isLarge(delivery) && opened.message.buffer !== delivery.body.buffer) releaseBytes(opened.message);
+  return record;
 }

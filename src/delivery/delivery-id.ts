@@ -2,10 +2,8 @@ import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { eventIdOf } from '../crypto/event-id.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
-import { isLarge } from './large-delivery.ts';
 import { openMessage } from './open-message.ts';
-import { readMessage } from './read-message.ts';
-import { largeEventId } from './transcode-event.ts';
+import { readEventId } from './read-event.ts';
 
 /** Counts nothing: the delivery is counted when it goes its way. */
 const UNSEEN = { keyMatched() {}, drift() {}, unclassified() {}, parked() {} };
@@ -20,7 +18,7 @@ export function deliveryIdOf(
 ): string {
   try {
     const opened = openMessage(delivery, { ...parts, observer: UNSEEN });
-    return isLarge(delivery) ? largeEventId(opened) : readMessage(opened).eventId;
+    return readEventId(opened);
   } catch (error) {
     if (!(error instanceof HooklineError && error.deadLetter)) throw error;
     return eventIdOf(delivery.subscriptionId, delivery.body);

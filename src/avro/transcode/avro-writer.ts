@@ -9,7 +9,7 @@ export class AvroWriter {
 
   /** @param capacity bytes that are probably enough; they cost nothing until they are written */
   constructor(capacity: number) {
-    this.#buffer = Buffer.allocUnsafeSlow(capacity);
+    this.#buffer = Buffer.allocUnsafe(capacity);
   }
 
   /** What was written. The writer is of no use afterwards. */
@@ -76,7 +76,7 @@ export class AvroWriter {
 
   #ensure(bytes: number): void {
     if (this.length + bytes <= this.#buffer.length) return;
-    const longer = Buffer.allocUnsafeSlow(Math.ceil(1.5 * (this.length + bytes)));
+    const longer = Buffer.allocUnsafe(Math.ceil(1.5 * (this.length + bytes)));
     this.#buffer.copy(longer, 0, 0, this.length);
     this.#buffer = longer;
   }

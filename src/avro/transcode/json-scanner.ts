@@ -23,7 +23,8 @@ const ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
  * deep it goes. Each method starts at a value's first byte and gives the place behind its last.
  */
 export class JsonScanner {
-  readonly bytes: Buffer;
+  /** What is walked over; it may be changed for the next. */
+  bytes: Buffer;
   /** Elements of the array that was skipped last. */
   elements = 0;
   /** Whether the string that was skipped last has an escape in it. */

@@ -15,6 +15,8 @@ export class Place {
   readonly children: Place[] = [];
   /** Where the spans of its value are kept: one for each pointer that leads here. */
   readonly slots: number[] = [];
+  /** The walk in which it was last come to. */
+  walk = 0;
 
   constructor(name = '') {
     this.name = name;
@@ -45,6 +47,7 @@ export class SpanFinder {
   /** Per slot the number of elements, where its value is an array. */
   readonly elements: Int32Array;
   readonly #root: Place;
+  #walk = 0;
 
   constructor(root: Place, slots: number) {
     this.#root = root;
@@ -56,6 +59,7 @@ export class SpanFinder {
   /** Behind the value that begins at `at`. @throws NotJson */
   find(scanner: JsonScanner, at: number): number {
     this.starts.fill(-1);
+    this.#walk++;
     return this.#visit(scanner, this.#root, at);
   }
 
@@ -83,13 +87,18 @@ export class SpanFinder {
       const nameEnd = scanner.skipString(at);
       const child = childNamed(scanner, place, at, nameEnd);
       const value = scanner.toMemberValue(nameEnd);
-      // Where it comes twice, what was found in the first one counts no more.
-      if (child && child.children.length > 0) this.#forget(child);
-      const end = child ? this.#visit(scanner, child, value) : scanner.skipValue(value);
+      const end = child ? this.#visitMember(scanner, child, value) : scanner.skipValue(value);
       const next = scanner.toNext(end, CLOSE_OBJECT);
       if (next === null) return scanner.skipSpace(end) + 1;
       at = next;
     }
+  }
+
+  #visitMember(scanner: JsonScanner, place: Place, at: number): number {
+    // It comes twice: what was found in the first one counts no more.
+    if (place.walk === this.#walk) this.#forget(place);
+    place.walk = this.#walk;
+    return this.#visit(scanner, place, at);
   }
 
   #visitArray(scanner: JsonScanner, place: Place, from: number): number {

@@ -15,16 +15,16 @@ async function countWork(form: Form, what: 'heap' | 'calls'): Promise<Work> {
 }
 
 /** A sixth above what is measured: whoever raises it says why in the commit. */
-const MOST_HEAP_BYTES: Readonly<Record<Form, number>> = { plain: 8_600, sealed: 10_500 };
+const MOST_HEAP_BYTES: Readonly<Record<Form, number>> = { plain: 7_300, sealed: 9_200 };
 
 describe.each(['plain', 'sealed'] as const)('from signature to record, a small %s webhook', (form) => {
-  it('takes one HMAC, one hash, one parse, no key, no timer and few buffers', async () => {
+  it('takes one HMAC, one hash, no object of its JSON, no key, no timer and few buffers', async () => {
     const { calls, timers, recordBytes } = await countWork(form, 'calls');
     expect(recordBytes).toBeGreaterThan(600);
     const { from = 0, allocUnsafe = 0, parse = 0, ...crypto } = calls;
     expect(crypto).toEqual({ createHmac: 1, hash: 1, ...(form === 'sealed' && { createDecipheriv: 1 }) });
     // One sealed body in 256 begins like a JSON object, and is tried as one.
-    expect(parse).toBeLessThan(1.02);
+    expect(parse).toBeLessThan(0.02);
     expect([from, allocUnsafe].map(Math.round)).toEqual([3, 2]);
     expect(timers).toBe(0);
   }, 60_000);

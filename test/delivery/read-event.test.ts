@@ -1,46 +1,38 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OpenedMessage } from '../../src/core/delivery.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../src/delivery/delivery-id.ts';
-import { encodeEvent } from '../../src/delivery/encode-event.ts';
 import { isLarge, LARGE_BODY_BYTES } from '../../src/delivery/large-delivery.ts';
 import { openMessage } from '../../src/delivery/open-message.ts';
-import { readMessage } from '../../src/delivery/read-message.ts';
-import { transcodeEvent } from '../../src/delivery/transcode-event.ts';
+import { readEvent } from '../../src/delivery/read-event.ts';
 import { jsonText } from '../avro/transcode/json-text.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
+import { mappingOf } from '../support/map-objects.ts';
 
 const TYPES = ['payment-status', 'payment_status', 'collection-status', 'unheard-of'];
 const NAMES = ['type', 'entityId', 'payload', 'status', 'pacs002', 'FIToFIPmtStsRpt', 'TxInfAndSts'];
 
-type Way = (opened: OpenedMessage, parts: ReturnType<typeof deliveryParts>) => ReturnType<typeof encodeEvent>;
-const WAYS: readonly Way[] = [
-  (opened, parts) => encodeEvent(readMessage(opened), parts),
-  (opened, parts) => transcodeEvent(opened, parts).record(),
-];
+const parts = deliveryParts();
 
-function both(source: string) {
-  return WAYS.map((way) => {
-    const parts = deliveryParts();
-    const record = way(openMessage(verified(source), parts), parts);
-    const { drift, unclassified } = parts.seen;
-    const { topic, key, value } = record;
-    const seen = { drift: drift.toSorted(), unclassified };
-    return {
-      topic,
-      key: key.toString('hex'),
-      value: value?.toString('hex'),
-      headers: headersOf(record),
-      ...seen,
-    };
-  });
+/** What is known of the record by way of objects. */
+function expected(source: string) {
+  const json = JSON.parse(source) as { type?: unknown };
+  const { topic, schema } = parts.routes.of(json?.type);
+  const mapped = mappingOf(schema.codec.schema)(json, () => {});
+  return { topic, mapped };
+}
+
+function made(source: string) {
+  const own = deliveryParts();
+  const record = readEvent(openMessage(verified(source), own), own).encode();
+  const { schema } = own.routes.all.find(({ topic }) => topic === record.topic) ?? expect.fail('no route');
+  return { record, decoded: schema.codec.decode((record.value as Buffer).subarray(5)), seen: own.seen };
 }
 
 const large = (text: string) => verified(text + ' '.repeat(LARGE_BODY_BYTES));
 
-describe('a large message', () => {
-  it('becomes the very record that it would become by way of objects', () => {
+describe('a message', () => {
+  it('becomes the record of its type, keyed by its entity', () => {
     const topics = new Set<string>();
     fc.assert(
       fc.property(
@@ -51,9 +43,16 @@ describe('a large message', () => {
         (type, entityId, payload, isLast) => {
           const head = [`"entityId":${entityId}`, `"payload":${payload}`];
           const members = isLast ? [...head, `"type":"${type}"`] : [`"type":"${type}"`, ...head];
-          const [byObjects, byBytes] = both(`{${members.join(',')}}`);
-          expect(byBytes).toEqual(byObjects);
-          topics.add(byObjects?.topic ?? '');
+          const source = `{${members.join(',')}}`;
+          const { topic, mapped } = expected(source);
+          const { record, decoded, seen } = made(source);
+          expect({ topic: record.topic, ...decoded }).toMatchObject({ topic, ...mapped, source });
+          const hasEntity = entityId === '"e-1"';
+          expect(record.key.toString()).toBe(hasEntity ? 'e-1' : decoded.eventId);
+          const { ce_type, ce_subject } = headersOf(record);
+          expect([ce_type, ce_subject]).toEqual([type, hasEntity ? 'e-1' : undefined]);
+          expect(seen.unclassified).toBe(type === 'unheard-of' ? 1 : 0);
+          topics.add(topic);
         },
       ),
       { numRuns: 500 },
@@ -62,15 +61,18 @@ describe('a large message', () => {
   });
 
   it.each([
-    ['named twice', '{"type":"collection-status","entityId":"a","type":"payment-status"}'],
-    ['spelt with an escape', '{"type":"payment\\u002dstatus"}'],
-    ['no text', '{"type":7}'],
-    ['no object', '[{"type":"payment-status"}]'],
-  ])('is routed by its type, however it stands there: %s', (_, source) => {
-    const [byObjects, byBytes] = both(source);
-    expect(byBytes).toEqual(byObjects);
+    ['named twice', '{"type":"collection-status","entityId":"a","type":"payment-status"}', 'payment-status'],
+    ['spelt with an escape', '{"type":"payment\\u002dstatus"}', 'payment-status'],
+    ['after a space', ' { "type" : "payment_status" }', 'payment-status'],
+    ['cut off by an escape', '{"type":"payment-status\\u0041"}', 'unclassified'],
+    ['no text', '{"type":7}', 'unclassified'],
+    ['no member', '[{"type":"payment-status"}]', 'unclassified'],
+  ])('is routed by its type, however it stands there: %s', (_, source, topic) => {
+    expect(made(source).record.topic).toBe(`payments.${topic}`);
   });
+});
 
+describe('a large message', () => {
   it('is stored, and known by the id that it is stored with', async () => {
     const parts = deliveryParts();
     const delivery = large('{"type":"payment-status","entityId":"entity-7"}');

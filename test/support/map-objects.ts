@@ -1,17 +1,25 @@
-import { resolvePointer } from '../core/json-pointer.ts';
-import type { FieldShape, Shape } from './event-shape.ts';
+/**
+ * The other way from a message to its record, by way of objects: JSON.parse, a mapping, and avsc. It is what the
+ * transcoder is held against.
+ */
+import { collectNames } from '../../src/avro/avro-schema.ts';
+import { type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
+import type { DriftSink } from '../../src/avro/transcode/transcoder.ts';
+import { resolvePointer } from '../../src/core/json-pointer.ts';
 
-/** Told of each value that is there and doesn't fit, by the dotted path of its field. */
-export type DriftSink = (field: string) => void;
-
-/** Fills the fields that carry a pointer. Never throws, whatever JSON it is given. */
+/** Fills the fields that carry a pointer. */
 export type Mapping = (message: unknown, drift: DriftSink) => Record<string, unknown>;
 
 /** The value as its Avro type takes it, or undefined where it doesn't fit. */
 type Take = (value: unknown, drift: DriftSink) => unknown;
 
-/** Compiles fields to a function from a parsed message to the record that avsc writes. */
-export function compileMapping(fields: readonly FieldShape[]): Mapping {
+/** The mapping of a schema, by its text. */
+export function mappingOf(schema: string): Mapping {
+  const json = JSON.parse(schema);
+  return compileMapping(readFieldShapes(json.fields, collectNames(json)));
+}
+
+function compileMapping(fields: readonly FieldShape[]): Mapping {
   const steps = fields.map(({ name, pointer, path, shape }) => ({
     ...{ name, pointer },
     take: compileNullable(shape, path),

@@ -1,0 +1,100 @@
+import { isUtf8 } from 'node:buffer';
+import { isJson, NotJson } from '../avro/transcode/json-scanner.ts';
+import type { FoundMessage } from '../avro/transcode/transcoder.ts';
+import type { OpenedMessage } from '../core/delivery.ts';
+import { HooklineError } from '../core/errors.ts';
+import { eventIdOf } from '../crypto/event-id.ts';
+import type { OutgoingRecord } from '../kafka/publisher.ts';
+import type { DeliveryParts } from './delivery-parts.ts';
+import type { EventRoute, EventRoutes } from './event-routes.ts';
+
+/** A message that is JSON: its event has an id, and can be encoded. */
+export type ReadEvent = {
+  readonly eventId: string;
+  /**
+   * The record: Avro in the wire format, keyed by the entity, with CloudEvents headers. To be called before the next
+   * message is read.
+   * @throws HooklineError UNENCODABLE
+   */
+  readonly encode: () => OutgoingRecord;
+};
+
+/**
+ * Reads a message. Its text is kept exactly: numbers beyond double precision and the order of members too.
+ * @throws HooklineError UNPARSABLE: other bytes than UTF-8, a byte order mark, or no JSON
+ */
+export function readEvent(
+  opened: OpenedMessage,
+  { routes, observer }: Pick<DeliveryParts, 'routes' | 'observer'>,
+): ReadEvent {
+  const { message, subscriptionId } = opened;
+  const { route, found } = parsing(message, () => findRouted(message, routes));
+  const eventId = eventIdOf(subscriptionId, message);
+  const encode = () => {
+    if (!route.classified) observer.unclassified();
+    return recordOf(opened, eventId, route, found, (field) => observer.drift(route.topic, field));
+  };
+  return { eventId, encode };
+}
+
+/** The id of the event that the message becomes. @throws HooklineError UNPARSABLE */
+export function readEventId({ message, subscriptionId }: OpenedMessage): string {
+  parsing(message, () => {
+    if (!isJson(message)) throw new NotJson();
+  });
+  return eventIdOf(subscriptionId, message);
+}
+
+function recordOf(
+  { ref, receivedAt, traceparent }: OpenedMessage,
+  eventId: string,
+  route: EventRoute,
+  found: FoundMessage,
+  drift: (field: string) => void,
+): OutgoingRecord {
+  const type = found.type ?? route.schema.topic;
+  // Without an entity there is no order to keep: the event's own id spreads such events.
+  const entityId = found.entityId ? Buffer.from(found.entityId) : null;
+  try {
+    return {
+      topic: route.topic,
+      key: entityId ?? Buffer.from(eventId, 'latin1'),
+      value: found.write({ eventId, subscription: ref, receivedAt }, route.schemaId, drift),
+      headers: route.headers({ eventId, ref, type, entityId, receivedAt, traceparent }),
+    };
+  } catch (error) {
+    throw new HooklineError('UNENCODABLE', undefined, { cause: error, topic: route.topic });
+  }
+}
+
+/** Its type stands in it: mostly where a look at its beginning finds it, else it is walked over once more. */
+function findRouted(
+  message: Buffer,
+  routes: EventRoutes,
+): { readonly route: EventRoute; readonly found: FoundMessage } {
+  const guessed = routes.of(firstType(message));
+  const found = guessed.schema.transcoder.find(message);
+  const route = routes.of(found.rawType);
+  return { route, found: route === guessed ? found : route.schema.transcoder.find(message) };
+}
+
+const BEGINNING = Buffer.from('{"type":"');
+const QUOTE = 0x22;
+
+/** The type, where the message begins with it as most do; a guess. */
+function firstType(message: Buffer): string | undefined {
+  const { length } = BEGINNING;
+  if (message.length < length || BEGINNING.compare(message, 0, length) !== 0) return undefined;
+  return message.toString('latin1', length, message.indexOf(QUOTE, length));
+}
+
+function parsing<T>(message: Buffer, work: () => T): T {
+  // What is no UTF-8 would be another text than what was signed.
+  if (!isUtf8(message)) throw new HooklineError('UNPARSABLE');
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof NotJson) throw new HooklineError('UNPARSABLE');
+    throw error;
+  }
+}
