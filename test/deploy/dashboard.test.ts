@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ROOT } from '../support/source-tree.ts';
 
-type Panel = { id: number; title: string; gridPos: { x: number; y: number; w: number; h: number } };
+type Panel = {
+  id: number;
+  type: string;
+  title: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets?: { expr: string }[];
+};
 
 const COLUMNS = 24;
 const path = 'deploy/helm/hookline/files/dashboard.json';
@@ -23,4 +29,16 @@ it('no panel lies on another, or beyond the edge; each has an id of its own', ()
   }
   expect([...new Set(faults)]).toEqual([]);
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+});
+
+/** Labels whose values all begin at 0 when a process starts, so that an alert sees the first event. */
+const BORN_AT_ZERO = /sum by \((?:.*, )?(?:status|code|stage|outcome)\)/;
+
+it('no legend is full of what was zero all along: such a series is there where something was counted', () => {
+  const drawn = panels
+    .filter(({ type }) => type === 'timeseries')
+    .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  const counts = drawn.filter((expr) => BORN_AT_ZERO.test(expr));
+  expect(counts.length).toBeGreaterThan(4);
+  for (const expr of counts) expect(expr).toMatch(/ and sum by .*\[\$__range\] @ end\(\)\)\) > 0$/);
 });
