@@ -116,6 +116,17 @@ describe('the chart', () => {
     for (const kind of ['Ingress', 'HTTPRoute', 'NetworkPolicy', 'ServiceMonitor']) find(manifests, kind);
   });
 
+  it("tells the topics' job, and control for the tool in its pod, how large bodies may be", async () => {
+    const manifests = await render(helm, 'full');
+    const MAX_BODY_BYTES = '10485760';
+    expect(find(manifests, 'ConfigMap', 'pay-hookline-control').data).toMatchObject({ MAX_BODY_BYTES });
+    const { spec } = find(manifests, 'Job', 'pay-hookline-topics');
+    expect(spec.template.spec.containers[0].env).toContainEqual({
+      name: 'MAX_BODY_BYTES',
+      value: MAX_BODY_BYTES,
+    });
+  });
+
   it('with a spool keeps a volume for each pod, which outlives the release', async () => {
     const manifests = await render(helm, 'spool');
     const { spec } = find(manifests, 'StatefulSet', 'pay-hookline-ingress');

@@ -41,14 +41,20 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | quote }}
 PROVIDER_AUTH_URL: {{ required "provider.authUrl is needed while control is enabled" .Values.provider.authUrl | quote }}
 PROVIDER_BASE_URL: {{ required "provider.baseUrl is needed while control is enabled" .Values.provider.baseUrl | quote }}
 PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" .Values.provider.scope | quote }}
+{{- include "hookline.topicLimit" . }}
+{{- end -}}
+
+{{/* How large topics' records may be, for `hookline topics`: in the job, and by hand in a pod of control. */}}
+{{- define "hookline.topicLimit" -}}
+{{- with index .Values.ingress.settings "MAX_BODY_BYTES" }}
+MAX_BODY_BYTES: {{ include "hookline.value" . }}
+{{- end }}
 {{- end -}}
 
 {{- define "hookline.setup.plain" -}}
 {{ include "hookline.plain" (dict "root" . "process" "setup") }}
 COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands" .Values.topicPrefix) | quote }}
-{{- with index .Values.ingress.settings "MAX_BODY_BYTES" }}
-MAX_BODY_BYTES: {{ include "hookline.value" . }}
-{{- end }}
+{{- include "hookline.topicLimit" . }}
 {{- end -}}
 
 {{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
