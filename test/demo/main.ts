@@ -50,7 +50,7 @@ const sent = await deliverAll(the, say);
 
 step('Everything read back from Kafka');
 const rows = await readBack(the, sent);
-showRows(rows, say);
+showRows(rows, say, process.stdout.columns);
 
 const wrong = rows.filter((row) => row.faults.length > 0);
 for (const row of wrong) say(`  NOT AS THE CONTRACT SAYS: ${row.sent.what}: ${row.faults.join('; ')}`);

@@ -1,17 +1,20 @@
 import Table from 'cli-table3';
+import { columnWidths, wrap } from '../../src/cli/fit-columns.ts';
 import type { SeenRecord } from '../support/topic-reader.ts';
 import type { Row } from './read-back.ts';
 
+/** Where nobody says how wide the terminal is. */
+const COLUMNS = 120;
+const HEAD = ['what was sent', 'answer', 'topic, partition@offset', 'key', 'event id', 'decoded fields'];
+
 /** The table that a newcomer reads: what was sent, the answer, where it is, and what stands in it. */
-export function showRows(rows: readonly Row[], say: (line: string) => void): void {
-  const head = ['what was sent', 'answer', 'topic', 'part@offset', 'key', 'event id', 'decoded fields'];
-  const table = new Table({
-    head,
-    style: { head: [], border: [] },
-    wordWrap: true,
-    colWidths: [28, 11, 19, 13, 11, 11, 42],
-  });
-  for (const row of rows) table.push(cellsOf(row));
+export function showRows(rows: readonly Row[], say: (line: string) => void, columns = COLUMNS): void {
+  const cells = [HEAD, ...rows.map(cellsOf)];
+  // A border before each column and behind the last, a space on both sides of a text.
+  const widths = columnWidths(cells, columns - 3 * HEAD.length - 1);
+  const [head = [], ...body] = cells.map((row) => row.map((text, at) => wrap(text, widths[at] ?? 0)));
+  const table = new Table({ head, style: { head: [], border: [] } });
+  table.push(...body);
   say(table.toString());
   say('  The same event id twice is the same event: consumers keep the first and pass over the others.');
 }
@@ -19,18 +22,10 @@ export function showRows(rows: readonly Row[], say: (line: string) => void): voi
 function cellsOf({ sent, topic, records }: Row): string[] {
   const answer = sent.answers.join(', then ');
   const [first] = records;
-  if (!first || topic === null)
-    return [sent.what, answer, 'nowhere', '', '', '', 'refused: nothing was stored'];
+  if (!first || topic === null) return [sent.what, answer, 'nowhere', '', '', 'refused: nothing was stored'];
   const places = records.map(({ partition, offset }) => `${partition}@${offset}`).join(' ');
-  return [
-    sent.what,
-    answer,
-    topic,
-    places,
-    short(first.key ?? ''),
-    short(sent.eventId ?? ''),
-    decoded(first),
-  ];
+  const [key, id] = [short(first.key ?? ''), short(sent.eventId ?? '')];
+  return [sent.what, answer, `${topic} ${places}`, key, id, decoded(first)];
 }
 
 function decoded({ record, headers }: SeenRecord): string {
