@@ -28,7 +28,7 @@ export async function awaitResults(
     kafka: kafka.client,
     topic,
     newGroupId: ownGroup,
-    onlyNew: true,
+    from: 'now',
     onBrokenOff: reading.onBrokenOff,
     // One that can't be read is the answer as well: handed back to the follower it would come again for ever.
     onRecord: async ({ key, value }) => {

@@ -1,4 +1,5 @@
 import { MOST_TIMER_MS } from '../core/env-settings.ts';
+import { parseInstant } from '../core/instant.ts';
 import { UsageError } from './shell.ts';
 
 /** The values of options as numbers that can be kept: whatever else is given is a mistake in the call, exit code 2. */
@@ -24,6 +25,20 @@ export function secondsAsMs(option: string, text: string): number {
     const most = Math.floor(MOST_TIMER_MS / 1_000);
     throw new UsageError(
       `${option} is ${JSON.stringify(text)}: give seconds, more than 0 and at most ${most}.`,
+    );
+  }
+  return ms;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time, or how long ago, as milliseconds since 1970. `given` is the option as it was written. */
+export function instant(given: string, text: string, now = Date.now()): number {
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const ms = count === undefined ? parseInstant(text) : now - Number(count) * (UNIT_MS[unit] ?? 0);
+  if (ms === undefined) {
+    throw new UsageError(
+      `${given}: give a time such as 2026-11-21T08:00:00Z, or how long ago: 90s, 30m, 2h, 7d.`,
     );
   }
   return ms;

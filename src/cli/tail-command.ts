@@ -9,11 +9,11 @@ import { withAdmin } from '../kafka/with-admin.ts';
 import { watchReading } from './broken-off.ts';
 import { connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
 import { visible } from './fit-columns.ts';
-import { ifGiven, wholeNumber } from './option-values.ts';
+import { ifGiven, instant, wholeNumber } from './option-values.ts';
 import { jsonValue } from './print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
 
-type Options = { fromBeginning?: boolean; limit?: string; key?: string; json?: boolean };
+type Options = { fromBeginning?: boolean; since?: string; limit?: string; key?: string; json?: boolean };
 
 export function addTailCommand(program: Command, shell: Shell, run: Run): void {
   program
@@ -21,6 +21,10 @@ export function addTailCommand(program: Command, shell: Shell, run: Run): void {
     .description('shows the records of a topic as they come: decoded, with their headers')
     .argument('<topic>', 'full name, or the part behind TOPIC_PREFIX')
     .option('--from-beginning', 'begins with the oldest record')
+    .option(
+      '--since <time>',
+      'begins with what was written since: 2026-11-21T08:00:00Z, or 90s, 30m, 2h, 7d ago',
+    )
     .option('--limit <n>', 'ends after so many records')
     .option('--key <key>', 'only records with this key')
     .option('--json', 'print a JSON object per line')
@@ -30,6 +34,7 @@ export function addTailCommand(program: Command, shell: Shell, run: Run): void {
 async function tail(shell: Shell, given: string, options: Options): Promise<ExitCode> {
   const limit =
     ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? Number.POSITIVE_INFINITY;
+  const begin = beginning(options);
   const config = loadCliConfig(shell);
   const kafka = connectKafka(config);
   const topic = await findTopic(kafka, config.topics.prefix, given);
@@ -43,7 +48,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     kafka: kafka.client,
     topic,
     newGroupId: ownGroup,
-    onlyNew: options.fromBeginning !== true,
+    ...begin,
     onBrokenOff: reading.onBrokenOff,
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
@@ -59,6 +64,13 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   } finally {
     await follower.stop();
   }
+}
+
+/** Where the follower begins; `--from-beginning` is where it does by itself. */
+function beginning({ fromBeginning, since }: Options): { from?: 'now' | number } {
+  if (since === undefined) return fromBeginning ? {} : { from: 'now' };
+  if (fromBeginning) throw new UsageError('--since and --from-beginning: give one of them.');
+  return { from: instant(`--since ${since}`, since) };
 }
 
 /** The topic that is meant, by its full name or the part behind the prefix: a team's own has another prefix. */

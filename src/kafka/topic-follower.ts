@@ -10,8 +10,8 @@ export type FollowerParts = {
   readonly newGroupId: () => string;
   /** One record after the other, each once. A rejected one comes again. */
   readonly onRecord: (record: IncomingRecord) => void | Promise<void>;
-  /** Begins at the topic's present end instead of its beginning: only what comes after the start is handed over. */
-  readonly onlyNew?: boolean;
+  /** Where it begins, unless at the oldest record: with what comes after the start, or with what was written since then (ms). */
+  readonly from?: 'now' | number;
   /** The reading broke off, and is begun anew: again and again where the topic may not be read. */
   readonly onBrokenOff?: (error: Error) => void;
 };
@@ -55,10 +55,13 @@ export class TopicFollower {
 
   async start(): Promise<void> {
     await this.#admin.connect();
-    if (this.#parts.onlyNew) {
-      for (const { partition, high } of await this.#admin.fetchTopicOffsets(this.#parts.topic)) {
+    const { topic, from } = this.#parts;
+    if (from === 'now') {
+      for (const { partition, high } of await this.#admin.fetchTopicOffsets(topic))
         this.#positions.set(partition, BigInt(high));
-      }
+    } else if (from !== undefined) {
+      for (const { partition, offset } of await this.#admin.fetchTopicOffsetsByTimestamp(topic, from))
+        this.#positions.set(partition, BigInt(offset));
     }
     await this.#read();
   }

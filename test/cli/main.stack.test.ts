@@ -66,6 +66,25 @@ describe('hookline tail', () => {
     expect(ours.topic).toBe(world.topic('commands'));
   });
 
+  it('begins with what was written since a time', async () => {
+    const topic = world.topic('subscriptions');
+    const producer = testKafka(world.env).producer({ allowAutoTopicCreation: false });
+    await producer.connect();
+    const hourAgo = Date.now() - 3_600_000;
+    // In two requests: Kafka finds the record by its time, however many came along with it.
+    for (const [key, at] of [
+      ['earlier', hourAgo],
+      ['later', Date.now() - 60_000],
+    ] as const)
+      await producer.send({ topic, messages: [{ key, value: '{}', partition: 0, timestamp: String(at) }] });
+    await producer.disconnect();
+    const first = async (since: string) =>
+      (await cliJson<{ key: string }>(world.env, 'tail', 'subscriptions', '--since', since, '--limit', '1'))
+        .key;
+    expect(await first('10m')).toBe('later');
+    expect(await first(new Date(hourAgo).toISOString())).toBe('earlier');
+  });
+
   it('says that a topic does not exist, exit code 2', async () => {
     const { exitCode, notes } = await cli(world.env, 'tail', 'nothing');
     expect([exitCode, notes]).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ifGiven, secondsAsMs, wholeNumber } from '../../src/cli/option-values.ts';
+import { ifGiven, instant, secondsAsMs, wholeNumber } from '../../src/cli/option-values.ts';
 import { UsageError } from '../../src/cli/shell.ts';
 
 describe('a whole number', () => {
@@ -46,6 +46,27 @@ describe('seconds', () => {
       expect(() => secondsAsMs('--timeout', text)).toThrow(
         `--timeout is ${JSON.stringify(text)}: give seconds`,
       );
+    },
+  );
+});
+
+describe('an instant', () => {
+  const now = Date.parse('2026-11-21T12:00:00Z');
+
+  it.each([
+    ['90s', '2026-11-21T11:58:30Z'],
+    ['30m', '2026-11-21T11:30:00Z'],
+    ['7d', '2026-11-14T12:00:00Z'],
+    ['2026-11-21T13:00:00+01:00', '2026-11-21T12:00:00Z'],
+  ])('is read from %j', (text, time) => {
+    expect(instant(`--since ${text}`, text, now)).toBe(Date.parse(time));
+  });
+
+  it.each(['', 'yesterday', '5', '1h30m', '-1h', '2026-11-21', '2026-02-30T00:00:00Z'])(
+    'is not %j',
+    (text) => {
+      expect(() => instant(`--since ${text}`, text, now)).toThrow(UsageError);
+      expect(() => instant(`--since ${text}`, text, now)).toThrow(`--since ${text}: give a time such as`);
     },
   );
 });

@@ -18,6 +18,8 @@ describe('hookline, called wrongly,', () => {
     [['tail', 'x', '--limit', '1.5'], '--limit is "1.5"'],
     [['tail', 'x', '--limit', '-1'], '--limit is "-1"'],
     [['tail', 'x', '--limit', ''], '--limit is ""'],
+    [['tail', 'x', '--since', 'yesterday'], '--since yesterday: give a time such as'],
+    [['tail', 'x', '--since', '1h', '--from-beginning'], '--since and --from-beginning: give one of them'],
     [['topics', 'plan', '--partitions', '0'], '--partitions is "0"'],
     [['topics', 'apply', '--partitions', '1e9'], '--partitions is "1e9"'],
     [['topics', 'apply', '--replication-factor', '1.5'], '--replication-factor is "1.5"'],

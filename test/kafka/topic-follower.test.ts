@@ -17,6 +17,9 @@ function scriptedClient() {
   const admin = {
     ...{ connect: async () => {}, disconnect: async () => {}, deleteGroups: async () => [] },
     fetchTopicOffsets: async () => [{ partition: 0, low: '0', high: '5', offset: '5' }],
+    fetchTopicOffsetsByTimestamp: async (_: string, time: number) => [
+      { partition: 0, offset: time === 1_000 ? '3' : '0' },
+    ],
   };
   const client = { consumer: () => consumer, admin: () => admin } as unknown as KafkaClient;
   /** A batch of these offsets, broken off after so many records. */
@@ -44,6 +47,25 @@ function scriptedClient() {
 }
 
 describe('a follower of a topic', () => {
+  it.each([
+    ['now', []],
+    [1_000, [3, 4]],
+    [undefined, [0, 1, 2, 3, 4]],
+  ] as const)('that begins at %s hands over what was written from there on', async (from, expected) => {
+    const { client, give } = scriptedClient();
+    const seen: number[] = [];
+    const follower = await followTopic({
+      kafka: client,
+      topic: 't',
+      newGroupId: () => 'g',
+      onRecord: ({ offset }) => void seen.push(Number(offset)),
+      ...(from !== undefined && { from }),
+    });
+    await give([0, 1, 2, 3, 4]);
+    expect(seen).toEqual(expected);
+    await follower.stop();
+  });
+
   it('hands over what was left of a batch that a seek broke off, and nothing twice', async () => {
     const { client, give } = scriptedClient();
     const seen: number[] = [];

@@ -1,6 +1,6 @@
-import { parseInstant } from '../../core/instant.ts';
 import { type DeadLetter, parsePlace, placeText, stateOf } from '../../delivery/dead-letter.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
+import { instant } from '../option-values.ts';
 import { UsageError } from '../shell.ts';
 
 /** Which dead letters are meant: those that fulfil every condition. */
@@ -82,16 +82,7 @@ function placeOf(text: string): string {
   return placeText(place);
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
+/** A comma is no part of a time: several values are none. */
 function instantOf(name: string, values: readonly string[], now: number): number {
-  const [text = '', ...more] = values;
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const instant = count === undefined ? parseInstant(text) : now - Number(count) * (UNIT_MS[unit] ?? 0);
-  if (instant === undefined || more.length > 0) {
-    throw new UsageError(
-      `--filter ${name}=${values.join(',')}: give a time such as 2026-11-21T08:00:00Z, or how long ago: 90s, 30m, 2h, 7d.`,
-    );
-  }
-  return instant;
+  return instant(`--filter ${name}=${values.join(',')}`, values.join(','), now);
 }
