@@ -73,6 +73,19 @@ describe('the runbook', () => {
       expect(annotations.runbook_url).toBe(`RUNBOOK.md#${alert.toLowerCase()}`);
   });
 
+  it('leads in each section to a panel of the dashboard, by its title, and to nothing else that is not there', () => {
+    const titles = panels.filter(({ type }) => type !== 'row').map(({ title }) => title);
+    for (const section of runbook.split(/^## (?=Hookline)/m).slice(1)) {
+      const quoted = [...section.replaceAll(/\s+/g, ' ').matchAll(/(?<!\S)"([A-Z][^"]+)"/g)].map(
+        ([, name]) => name,
+      );
+      const seen = quoted.filter((name) => titles.includes(name ?? ''));
+      expect(seen.length, section.split('\n')[0]).toBeGreaterThan(0);
+      // The README's section is the only other name that begins with a capital.
+      expect(quoted.filter((name) => !seen.includes(name) && name !== 'Events')).toEqual([]);
+    }
+  });
+
   it('says in each section what it means, what to look at and what to do', () => {
     for (const section of runbook.split(/^## (?=Hookline)/m).slice(1)) {
       const [title = ''] = section.split('\n');
