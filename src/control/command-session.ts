@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import type { Tenure } from '../core/tenure.ts';
 import type { Outcome, ProviderCall } from '../provider/call-provider.ts';
 import type { Dialect } from '../provider/dialect.ts';
 import { createProviderApi, type ProviderApi } from '../provider/provider-api.ts';
@@ -28,15 +29,15 @@ export function createCommandSession(parts: {
   readonly call: ProviderCall;
   readonly dialect: Dialect;
   readonly deadlineMs: number;
-  /** Aborted when the process stops: the command is then left to the next one. */
-  readonly signal: AbortSignal;
+  /** Ends when the process stops, or the command is another's: it is then left to that one. */
+  readonly tenure: Tenure;
 }): CommandSession {
   const deadline = performance.now() + parts.deadlineMs;
   let attempts = 0;
   let httpStatus: number | null = null;
   const counted: ProviderCall = async (request) => {
     try {
-      const patience = { leftMs: deadline - performance.now(), signal: parts.signal };
+      const patience = { leftMs: deadline - performance.now(), tenure: parts.tenure };
       const outcome = await parts.call({ ...request, patience });
       if (!outcome.notSent) attempts++;
       httpStatus = outcome.status ?? httpStatus;
@@ -52,7 +53,7 @@ export function createCommandSession(parts: {
     // Retry-After is the least, and may say 0: a service that does is not asked without a pause.
     const wait = Math.max(retryAfterMs ?? 0, delayBefore(attempt, BACKOFF));
     if (performance.now() + wait > deadline) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
-    await sleep(wait, undefined, { signal: parts.signal });
+    await sleep(wait, undefined, { signal: parts.tenure.signal });
   };
   return {
     api: createProviderApi(counted, parts.dialect),

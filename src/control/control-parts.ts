@@ -1,5 +1,6 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import type { Command, CommandResult, ListedDrift, ListedSubscription } from '../core/command.ts';
+import type { Tenure } from '../core/tenure.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
@@ -35,16 +36,16 @@ export type SubscriptionView = {
   caughtUp(signal: AbortSignal): Promise<void>;
 };
 
-/** What control writes. Each resolves when all in-sync replicas have it. */
+/** What control writes, as long as it may. Each resolves when all in-sync replicas have it. */
 export type ControlRecords = {
-  storeResult(result: CommandResult, signal: AbortSignal): Promise<void>;
+  storeResult(result: CommandResult, tenure: Tenure): Promise<void>;
   /** null forgets the ref. */
-  storeSubscription(ref: string, record: SubscriptionRecord | null, signal: AbortSignal): Promise<void>;
+  storeSubscription(ref: string, record: SubscriptionRecord | null, tenure: Tenure): Promise<void>;
   storeDeadLetter(
     record: IncomingRecord,
     /** `commandId` where it could be read that far: it gets its result under it. */
     about: { reason: { code: string; message: string }; commandId: string | null },
-    signal: AbortSignal,
+    tenure: Tenure,
   ): Promise<void>;
 };
 
@@ -54,7 +55,7 @@ export type OperationContext = ControlParts & {
   /** The topic the command came from: the owner of what it creates. */
   readonly topic: string;
   readonly session: CommandSession;
-  readonly signal: AbortSignal;
+  readonly tenure: Tenure;
 };
 
 /** How an operation ended well. */

@@ -2,6 +2,7 @@ import type { CommandSchemas } from '../avro/command-schemas.ts';
 import type { RecordCodec } from '../avro/record-codec.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import { HooklineError } from '../core/errors.ts';
+import type { Tenure } from '../core/tenure.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter-headers.ts';
 import type { OutgoingRecord, Publisher } from '../kafka/publisher.ts';
@@ -24,10 +25,14 @@ export function createControlRecords(parts: {
   readonly onParked: () => void;
 }): ControlRecords {
   const { publisher, prefix, schemas, ids } = parts;
-  const store = async (record: OutgoingRecord, signal: AbortSignal) => {
-    await retry(() => publisher.publish(record, PUBLISH_DEADLINE_MS), {
+  const store = async (record: OutgoingRecord, tenure: Tenure) => {
+    const publish = async () => {
+      tenure.check();
+      await publisher.publish(record, PUBLISH_DEADLINE_MS);
+    };
+    await retry(publish, {
       backoff: BACKOFF,
-      signal,
+      signal: tenure.signal,
       again: (error) =>
         error instanceof HooklineError && error.retryable && error.code !== 'PUBLISHER_CLOSED',
       onFailure: (error) => parts.onDelay(record.topic, error),
@@ -37,17 +42,17 @@ export function createControlRecords(parts: {
     schema.codec.encode(value, ids.of(schema), SIZE_HINT);
   const headers = toHeaders({ 'content-type': 'application/avro' });
   return {
-    storeResult: (result, signal) => {
+    storeResult: (result, tenure) => {
       const topic = topicName(prefix, OWN_TOPICS.results);
       const value = encode(schemas.result, result);
-      return store({ topic, key: Buffer.from(result.commandId), value, headers }, signal);
+      return store({ topic, key: Buffer.from(result.commandId), value, headers }, tenure);
     },
-    storeSubscription: (ref, record, signal) => {
+    storeSubscription: (ref, record, tenure) => {
       const topic = topicName(prefix, OWN_TOPICS.subscriptions);
       const value = record && encode(schemas.subscription, record);
-      return store({ topic, key: Buffer.from(ref), value, headers }, signal);
+      return store({ topic, key: Buffer.from(ref), value, headers }, tenure);
     },
-    storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, signal) => {
+    storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, tenure) => {
       const why = toHeaders({
         [NAMES.stage]: 'COMMAND',
         [NAMES.code]: reason.code,
@@ -66,7 +71,7 @@ export function createControlRecords(parts: {
           value,
           headers: why,
         },
-        signal,
+        tenure,
       );
       parts.onParked();
     },

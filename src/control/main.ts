@@ -134,7 +134,7 @@ await runProcess({
         kafka: kafka.client,
         ...{ groupId, topics: config.commandTopics, sessionTimeoutMs },
         lanesOf: (record) => lanesOf(record, control.readAvro),
-        handle: (record, signal) => runCommand(record, control, signal),
+        handle: (record, tenure) => runCommand(record, control, tenure),
         onError: observe.failed,
         onRefused: observe.refused,
         onFatal: parts.fail,

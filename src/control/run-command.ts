@@ -1,5 +1,6 @@
 import type { Command, CommandPlace } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
+import type { Tenure } from '../core/tenure.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import { checkCommand } from './check-command.ts';
 import { type CommandSession, createCommandSession } from './command-session.ts';
@@ -14,11 +15,7 @@ import { storeResult } from './store-result.ts';
  * The whole way of one command: read, checked, carried out, and its one terminal result stored. When this resolves
  * the record may be committed; when it rejects the command comes again, here or elsewhere.
  */
-export async function runCommand(
-  record: IncomingRecord,
-  parts: ControlParts,
-  signal: AbortSignal,
-): Promise<void> {
+export async function runCommand(record: IncomingRecord, parts: ControlParts, tenure: Tenure): Promise<void> {
   const receivedAt = Date.now();
   const place: CommandPlace = {
     topic: record.topic,
@@ -26,30 +23,25 @@ export async function runCommand(
     offset: Number(record.offset),
   };
   const read = await readCommand(record, parts.readAvro);
-  await Promise.all([parts.finished.caughtUp(signal), parts.subscriptions.caughtUp(signal)]);
+  await Promise.all([parts.finished.caughtUp(tenure.signal), parts.subscriptions.caughtUp(tenure.signal)]);
   const commandId = read.ok ? read.command.commandId : read.commandId;
   const earlier = commandId === null ? undefined : parts.finished.placeOf(commandId);
   // Its result was stored, and the commit was lost.
   if (earlier && isSamePlace(earlier, place)) return;
-  if (!read.ok) await parts.records.storeDeadLetter(record, read, signal);
+  if (!read.ok) await parts.records.storeDeadLetter(record, read, tenure);
   if (commandId === null) return;
   const result = read.ok
-    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, parts, signal)
+    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, parts, tenure)
     : resultOfPoison(read, { commandId, receivedAt, place });
-  parts.observe(await storeResult(result, parts.records, signal));
+  parts.observe(await storeResult(result, parts.records, tenure));
 }
 
 type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boolean };
 
-async function settle(
-  command: Command,
-  circumstances: Circumstances,
-  parts: ControlParts,
-  signal: AbortSignal,
-) {
+async function settle(command: Command, circumstances: Circumstances, parts: ControlParts, tenure: Tenure) {
   const { call, dialect, commandDeadlineMs: deadlineMs } = parts;
-  const session = createCommandSession({ call, dialect, deadlineMs, signal });
-  const end = await carryOut(command, circumstances, session, parts, signal);
+  const session = createCommandSession({ call, dialect, deadlineMs, tenure });
+  const end = await carryOut(command, circumstances, session, parts, tenure);
   return resultOf(command, end, { ...circumstances, ...session.made() });
 }
 
@@ -59,16 +51,16 @@ async function carryOut(
   { place, isDuplicate }: Circumstances,
   session: CommandSession,
   parts: ControlParts,
-  signal: AbortSignal,
+  tenure: Tenure,
 ): Promise<Settled | HooklineError> {
   try {
     if (isDuplicate) throw new HooklineError('COMMAND_DUPLICATE');
-    const context = { ...parts, command, topic: place.topic, session, signal };
+    const context = { ...parts, command, topic: place.topic, session, tenure };
     checkCommand(context);
     return await OPERATIONS[command.type](context);
   } catch (error) {
     if (error instanceof HooklineError && error.result) return error;
-    if (signal.aborted || (error instanceof HooklineError && error.retryable)) throw error;
+    if (tenure.signal.aborted || (error instanceof HooklineError && error.retryable)) throw error;
     if (error instanceof HooklineError) return error;
     // It would be the same the next time, and the commands behind it would wait for ever.
     parts.unnamed(error, command.commandId);

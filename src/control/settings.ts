@@ -31,12 +31,12 @@ export const controlSettings = {
     min: 100,
   }),
   groupId: text('CONTROL_GROUP_ID', {
-    about: 'consumer group that control processes share',
+    about: 'consumer group of the control processes: one of them works, the others stand by',
     fallback: 'hookline-control',
   }),
   sessionTimeoutMs: milliseconds('CONTROL_SESSION_TIMEOUT_MS', {
     about:
-      'how long a control process may be silent before its partitions go to another; the brokers allow no less than their group.min.session.timeout.ms',
+      'how long the control process that works may be silent before another takes its place; the brokers allow no less than their group.min.session.timeout.ms',
     fallback: '10000',
     min: 1_000,
   }),

@@ -1,5 +1,6 @@
 import type { CommandResult } from '../core/command.ts';
 import { hasCode } from '../core/errors.ts';
+import type { Tenure } from '../core/tenure.ts';
 import type { ControlRecords } from './control-parts.ts';
 
 /**
@@ -10,11 +11,11 @@ import type { ControlRecords } from './control-parts.ts';
 export async function storeResult(
   result: CommandResult,
   records: Pick<ControlRecords, 'storeResult'>,
-  signal: AbortSignal,
+  tenure: Tenure,
 ): Promise<CommandResult> {
   for (let kept = result; ; ) {
     try {
-      await records.storeResult(kept, signal);
+      await records.storeResult(kept, tenure);
       return kept;
     } catch (error) {
       const listed = Math.max(kept.subscriptions?.length ?? 0, kept.drift?.length ?? 0);

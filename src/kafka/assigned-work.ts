@@ -1,46 +1,43 @@
 import type kafkajs from 'kafkajs';
+import type { Tenure } from '../core/tenure.ts';
+import { GroupLease } from './group-lease.ts';
 import type { IncomingRecord } from './incoming-record.ts';
 import { PartitionWork } from './partition-work.ts';
-import { WorkLanes } from './work-lanes.ts';
+import type { WorkLanes } from './work-lanes.ts';
 
 export type AssignedWorkParts = {
   readonly consumer: kafkajs.Consumer;
   readonly sessionTimeoutMs: number;
-  readonly handle: (record: IncomingRecord, signal: AbortSignal) => Promise<void>;
+  /** The process's own, whatever becomes of a consumer: what was in work by the one before may be so still. */
+  readonly lanes: WorkLanes;
+  readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
 };
 
 type Place = { readonly topic: string; readonly partition: number };
 type Held = Place & { readonly work: PartitionWork };
 
-/** Records that are handled at the same time, over all partitions. */
-const MOST_AT_ONCE = 32;
 const LEASE_LOOK_MS = 500;
 
 /** What is in work of the partitions that the group has given to this consumer, for as long as they are its own. */
 export class AssignedWork {
   readonly #parts: AssignedWorkParts;
   readonly #held = new Map<string, Held>();
-  readonly #lanes = new WorkLanes(MOST_AT_ONCE);
+  readonly #lease: GroupLease;
   readonly #leaseWatch: NodeJS.Timeout;
-  /** When the group last said that this consumer is in it. */
-  #memberAt = performance.now();
+  #assigned = 0;
 
   constructor(parts: AssignedWorkParts) {
     this.#parts = parts;
-    const { consumer } = parts;
-    consumer.on(consumer.events.HEARTBEAT, () => this.#confirmed());
-    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-      this.#confirmed();
-      this.#keepOnly(payload.memberAssignment);
-    });
-    this.#leaseWatch = setInterval(() => this.#lookAtLease(), LEASE_LOOK_MS);
+    const { consumer, sessionTimeoutMs } = parts;
+    this.#lease = new GroupLease(consumer, sessionTimeoutMs);
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.#keepOnly(payload.memberAssignment));
+    this.#leaseWatch = setInterval(() => this.#look(), LEASE_LOOK_MS);
   }
 
-  /** Where something is in work now. */
-  places(): Place[] {
-    const busy = [...this.#held.values()].filter(({ work }) => !work.isAtRest);
-    return busy.map(({ topic, partition }) => ({ topic, partition }));
+  /** Partitions that the group has given to this consumer, and can't have given to another since. */
+  count(): number {
+    return this.#lease.isOver ? 0 : this.#assigned;
   }
 
   /** @returns false where there is no room now: it isn't taken, and comes again when there is */
@@ -76,19 +73,16 @@ export class AssignedWork {
   }
 
   #createWork({ topic, partition }: Place): PartitionWork {
-    const { consumer, handle, onError } = this.#parts;
+    const { consumer, lanes, handle, onError } = this.#parts;
     return new PartitionWork({
-      ...{ lanes: this.#lanes, handle, onError },
+      ...{ lanes, handle, onError, look: () => this.#look() },
       commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
       onRoom: () => consumer.resume([{ topic, partitions: [partition] }]),
     });
   }
 
-  #confirmed(): void {
-    this.#memberAt = performance.now();
-  }
-
   #keepOnly(assignment: Readonly<Record<string, number[]>>): void {
+    this.#assigned = Object.values(assignment).flat().length;
     for (const [key, { topic, partition, work }] of this.#held) {
       if (assignment[topic]?.includes(partition)) continue;
       work.end();
@@ -102,8 +96,8 @@ export class AssignedWork {
   }
 
   /** Unheard for a session's time the partitions are another's: nobody has to tell, as when this process was frozen. */
-  #lookAtLease(): void {
-    if (performance.now() - this.#memberAt < this.#parts.sessionTimeoutMs) return;
+  #look(): void {
+    if (!this.#lease.isOver) return;
     for (const { topic, partition, work } of this.#held.values()) {
       work.end();
       // Should they be this consumer's all the same, it reads on with what it has not done.

@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Tenure } from '../core/tenure.ts';
 import type { IncomingRecord } from './incoming-record.ts';
 import type { WorkLanes } from './work-lanes.ts';
 
 export type PartitionWorkParts = {
   readonly lanes: WorkLanes;
-  readonly handle: (record: IncomingRecord, signal: AbortSignal) => Promise<void>;
+  readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
   /** A record's handler failed, or its commit: either is tried again. */
   readonly onError: (error: unknown, record: IncomingRecord) => void;
+  /** Ends this work at once where the partition may be another's. */
+  readonly look: () => void;
   /** Commits that everything before this offset is done. */
   readonly commit: (offset: bigint) => Promise<void>;
   /** There is room for more, after there was none. */
@@ -82,9 +85,16 @@ export class PartitionWork {
 
   async #untilHandled(record: IncomingRecord): Promise<void> {
     const { signal } = this.#ending;
+    const tenure: Tenure = {
+      signal,
+      check: () => {
+        this.#parts.look();
+        signal.throwIfAborted();
+      },
+    };
     while (!signal.aborted) {
       try {
-        await this.#parts.handle(record, signal);
+        await this.#parts.handle(record, tenure);
         return this.#settle(record);
       } catch (error) {
         if (signal.aborted) return;

@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
+import type { Tenure } from '../core/tenure.ts';
 import { AssignedWork } from './assigned-work.ts';
 import { isRefusal } from './explain-refusal.ts';
 import { type IncomingRecord, toIncomingRecord } from './incoming-record.ts';
 import type { KafkaClient } from './kafkajs-client.ts';
-import { workKeepingAssigner } from './work-keeping-assigner.ts';
+import { singleWorkerAssigner } from './single-worker-assigner.ts';
+import { WorkLanes } from './work-lanes.ts';
 
-/** Reads topics in a group, and commits a record when it and all before it in its partition are done. */
+/**
+ * Reads topics in a group, of which one process works at a time, and commits a record when it and all before it in its
+ * partition are done.
+ */
 export type Subscriber = {
   /** Milliseconds since the group was last heard of: liveness. */
   silentFor(): number;
@@ -27,9 +32,9 @@ export type SubscriberParts = {
   readonly lanesOf: (record: IncomingRecord) => Promise<readonly string[]>;
   /**
    * When it resolves the record is done; when it rejects, it is called again. What it does must be safe to be done
-   * twice: after a crash records come again. `signal` aborts when the process stops or the partition is another's.
+   * twice: after a crash records come again. `tenure` ends when the process stops or the partition is another's.
    */
-  readonly handle: (record: IncomingRecord, signal: AbortSignal) => Promise<void>;
+  readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** The brokers refuse the credentials: they are tried again, as the files hold them then. null when that is over. */
   readonly onRefused: (error: Error | null) => void;
@@ -38,6 +43,8 @@ export type SubscriberParts = {
 };
 
 const PARTITIONS_AT_ONCE = 16;
+/** Records that are handled at the same time, over all partitions. */
+const MOST_AT_ONCE = 32;
 /** Before credentials that were refused are tried again. */
 const REJOIN_AFTER_MS = 2_000;
 /** Handlers under way are waited for so long. */
@@ -47,6 +54,7 @@ const DISCONNECT_MS = 5_000;
 export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
   const stopping = new AbortController();
   const { signal } = stopping;
+  const lanes = new WorkLanes(MOST_AT_ONCE);
   let heardAt = performance.now();
   const heard = () => {
     heardAt = performance.now();
@@ -70,10 +78,10 @@ export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
     }
   };
   const join = async () => {
-    open = await openConsumer(parts, { heard, onEnd, signal });
+    open = await openConsumer(parts, { heard, onEnd, signal, lanes });
     if (signal.aborted) await open.consumer.disconnect();
   };
-  let open = await openConsumer(parts, { heard, onEnd, signal });
+  let open = await openConsumer(parts, { heard, onEnd, signal, lanes });
   return {
     silentFor: () => performance.now() - heardAt,
     async stop() {
@@ -89,11 +97,12 @@ type Life = {
   readonly heard: () => void;
   readonly onEnd: (error: Error) => Promise<void>;
   readonly signal: AbortSignal;
+  readonly lanes: WorkLanes;
 };
 
 async function openConsumer(
   parts: SubscriberParts,
-  { heard, onEnd, signal }: Life,
+  { heard, onEnd, signal, lanes }: Life,
 ): Promise<{ consumer: kafkajs.Consumer; work: AssignedWork }> {
   const consumer = parts.kafka.consumer({
     groupId: parts.groupId,
@@ -103,11 +112,11 @@ async function openConsumer(
     heartbeatInterval: Math.round(parts.sessionTimeoutMs / 4),
     rebalanceTimeout: 60_000,
     maxWaitTimeInMs: 500,
-    // The second is for a group that also has members of an older version.
-    partitionAssigners: [workKeepingAssigner(() => work.places()), kafkajs.PartitionAssigners.roundRobin],
+    // The second is for a group that also has members of an older version, until they are gone.
+    partitionAssigners: [singleWorkerAssigner(() => work.count()), kafkajs.PartitionAssigners.roundRobin],
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => true },
   });
-  const work = new AssignedWork({ ...parts, consumer });
+  const work = new AssignedWork({ ...parts, consumer, lanes });
   for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const)
     consumer.on(consumer.events[event], heard);
   let hasEnded = false;

@@ -73,7 +73,10 @@ export function createBreaker(parts: {
       while (open) {
         const leftMs = until - performance.now();
         if (!patience || leftMs <= 0) return notSent(open.why);
-        await Promise.race([open.closed, sleep(leftMs, undefined, { signal: patience.signal, ref: false })]);
+        await Promise.race([
+          open.closed,
+          sleep(leftMs, undefined, { signal: patience.tenure.signal, ref: false }),
+        ]);
       }
       const leftMs = Math.max(0, until - performance.now());
       return through({ ...request, ...(patience && { patience: { ...patience, leftMs } }) });

@@ -1,3 +1,4 @@
+import type { Tenure } from '../core/tenure.ts';
 import type { Http, HttpAnswer, HttpRequest, OnRequest } from './http.ts';
 import { type Judgement, judgeStatus, retryAfterMs } from './judge-answer.ts';
 import type { TokenSource } from './token-source.ts';
@@ -18,8 +19,11 @@ export type Outcome = {
 export type ProviderRequest = Pick<HttpRequest, 'method'> & {
   readonly path: string;
   readonly body?: unknown;
-  /** How long the caller has time; without it, a call while the service is away ends at once. */
-  readonly patience?: { readonly leftMs: number; readonly signal: AbortSignal };
+  /**
+   * How long the caller has time, and may have anything done at all; without it, a call while the service is away ends
+   * at once.
+   */
+  readonly patience?: { readonly leftMs: number; readonly tenure: Tenure };
 };
 
 export type ProviderCall = (request: ProviderRequest) => Promise<Outcome>;
@@ -55,6 +59,8 @@ export function createProviderCall(parts: {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       timeoutMs: timeoutOf(method, patience?.leftMs),
     };
+    // Behind the waits: for the breaker, a token, and whatever the process was frozen for.
+    patience?.tenure.check();
     const start = performance.now();
     const outcome = await parts.http.send(request).then(judge, noAnswer);
     const seconds = (performance.now() - start) / 1_000;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCommandSession } from '../../src/control/command-session.ts';
 import { HooklineError } from '../../src/core/errors.ts';
+import { tenureOf } from '../../src/core/tenure.ts';
 import type { Outcome } from '../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT } from '../../src/provider/dialect.ts';
 import { until } from '../support/until.ts';
@@ -21,7 +22,7 @@ function open(ends: (Outcome | Error)[], deadlineMs = 60_000) {
     },
     dialect: DEFAULT_DIALECT,
     deadlineMs,
-    signal: stopping.signal,
+    tenure: tenureOf(stopping.signal),
   });
   return { session, stopping, ends };
 }

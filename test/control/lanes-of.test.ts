@@ -1,6 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { lanesOf } from '../../src/control/lanes-of.ts';
 import { HooklineError } from '../../src/core/errors.ts';
+import { PartitionWork } from '../../src/kafka/partition-work.ts';
+import { WorkLanes } from '../../src/kafka/work-lanes.ts';
+import { create, openControlDesk } from '../support/control-desk.ts';
+import { until } from '../support/until.ts';
 
 const noAvro = () => Promise.reject(new HooklineError('REGISTRY_UNAVAILABLE'));
 const lanes = (key: string | null, value: object | string | Buffer) =>
@@ -34,4 +38,35 @@ it.each([
   ['without a key, a ref or an id', null, 'text', []],
 ])('a command %s', async (_, key, value, expected) => {
   expect(await lanes(key, value)).toEqual(expected);
+});
+
+const CREATE = { commandId: 'c', ...create('a') };
+
+describe('two commands in two partitions that come at once are carried out one after the other:', () => {
+  it.each([
+    ['the same one twice', CREATE, 'SUCCEEDED', 'DUPLICATE COMMAND_DUPLICATE', 1],
+    [
+      'one of the same id for another ref',
+      { ...CREATE, ref: 'b' },
+      'SUCCEEDED',
+      'DUPLICATE COMMAND_DUPLICATE',
+      1,
+    ],
+    ['another one of the same ref', { ...CREATE, commandId: 'd' }, 'SUCCEEDED', 'REJECTED REF_IN_USE', 1],
+    ['another one of another ref', { ...CREATE, commandId: 'd', ref: 'b' }, 'SUCCEEDED', 'SUCCEEDED', 2],
+  ])('%s', async (_, second, ...expected) => {
+    await using desk = await openControlDesk();
+    const lanes = new WorkLanes(32);
+    for (const [partition, command] of [CREATE, second].entries()) {
+      const work = new PartitionWork({
+        ...{ lanes, handle: desk.take, look: () => {}, onError: expect.fail, onRoom: () => {} },
+        commit: async () => {},
+      });
+      const record = { ...desk.recordOf(command), partition, key: Buffer.from(`key ${partition}`) };
+      work.take(record, await lanesOf(record, noAvro));
+    }
+    await until('both have their result', () => desk.results.length === 2);
+    const ended = desk.results.map(({ status, errorCode }) => [status, errorCode].filter(Boolean).join(' '));
+    expect([...ended, (await desk.subscriptions()).length]).toEqual(expected);
+  });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
+import { tenureOf } from '../../src/core/tenure.ts';
 import { type ControlDesk, create, killed, openControlDesk, PUBLIC_URL } from '../support/control-desk.ts';
 
 beforeEach(() => {
@@ -84,6 +85,42 @@ describe('a command whose process is killed, taken up an hour after its time', (
     await desk.take(record);
     expect(desk.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
   });
+});
+
+describe('a process that finds, right before a request or a write, that the command may be another’s by now', () => {
+  const cases = (['create', 'update', 'delete', 'adopt'] as const).flatMap((verb) =>
+    [1, 2, 3, 4].map((n) => [verb, n] as const),
+  );
+
+  it.each(cases)(
+    '%s, before the %i. of them: does no more; the other brings it to its end',
+    async (verb, n) => {
+      await using desk = await openControlDesk();
+      await BEFORE[verb]?.(desk);
+      const events = (EVENTS as Record<string, string[]>)[verb];
+      const command = { commandId: 'c-1', type: `subscription.${verb}`, ref: 'a', ...(events && { events }) };
+      const record = desk.recordOf(command);
+      const seen = { requests: desk.provider.requests.length, writes: desk.written.length };
+      let checks = 0;
+      desk.hooks.onCheck = () => {
+        if (++checks === n) desk.stopping.abort();
+      };
+      const frozen = await desk.take(record).then(
+        () => 'ended',
+        (error: Error) => error.name,
+      );
+      const made = desk.provider.requests.length - seen.requests;
+      const written =
+        desk.written.length - seen.writes + desk.results.filter((one) => one.commandId === 'c-1').length;
+      expect([frozen, made + written]).toEqual(n > checks ? ['ended', checks] : ['AbortError', n - 1]);
+      delete desk.hooks.onCheck;
+      await desk.take(record, tenureOf(new AbortController().signal));
+      expect(desk.results.filter((one) => one.commandId === 'c-1')).toMatchObject([{ status: 'SUCCEEDED' }]);
+      const after = await bothEnds(desk);
+      expect(after.known).toEqual(after.there);
+      expect(after.there).toHaveLength(verb === 'delete' ? 0 : 1);
+    },
+  );
 });
 
 describe('a command', () => {

@@ -92,26 +92,75 @@ describe('two control processes', () => {
     },
   );
 
+  const KEYS = ['ref', 'another', 'third', null, 'fourth'];
+  const create = (commandId: string, ref: string) => {
+    return { commandId, ref, type: 'subscription.create', events: ['payment-status'] };
+  };
+
   it.each([
-    ['two processes, under its ref', 2, () => ['ref', 'ref', 'ref', 'ref', 'ref']],
-    // Without the ref for a key it is Kafka's choice which process gets which: in one process their order is kept.
-    ['one process, under several keys and none', 1, () => ['ref', 'another', 'third', null, 'ref']],
-  ])('carry a command out once that comes five times: %s', async (name, processes, keys) => {
-    const controls = await Promise.all(Array.from({ length: processes }, running));
-    const ids = Array.from({ length: 10 }, (_, n) => `again-${processes}-${n}`);
-    for (const id of ids) {
-      const command = { commandId: id, type: 'subscription.create', ref: id, events: ['payment-status'] };
-      await Promise.all(keys().map((key) => kit.send(command, key === 'ref' ? id : key)));
-    }
+    ['under its ref', 'same-key', KEYS.map(() => 'ref')],
+    ['under several keys and none', 'other-keys', KEYS],
+  ])('carry a command out once that comes five times: %s', async (_, name, keys) => {
+    const controls = await Promise.all([running(), running()]);
+    const ids = Array.from({ length: 10 }, (_, n) => `${name}-${n}`);
+    for (const id of ids)
+      await Promise.all(keys.map((key) => kit.send(create(id, id), key === 'ref' ? id : key)));
     await until('each has five results', () => ids.every((id) => kit.results(id).length >= 5), 60_000);
     for (const id of ids) {
-      expect(await at(id), name).toHaveLength(1);
+      expect(await at(id)).toHaveLength(1);
       const [first, ...further] = kit.results(id);
       expect(first).toMatchObject({ status: 'SUCCEEDED' });
       expect(kit.state(id)).toMatchObject({ state: 'ACTIVE', subscriptionId: first?.subscriptionId });
-      expect(new Set(further.map(({ status }) => status))).toEqual(new Set(['DUPLICATE']));
+      expect(further.map(({ status }) => status)).toEqual(further.map(() => 'DUPLICATE'));
     }
     await Promise.all(controls.map((control) => control.stop()));
+  });
+
+  it.each([
+    ['one ref', 'one-ref', (n: number) => [`one-ref-${n}`, 'one-ref'], 'REJECTED REF_IN_USE'],
+    ['one id', 'one-id', (n: number) => ['one-id', `one-id-${n}`], 'DUPLICATE COMMAND_DUPLICATE'],
+  ] as const)('carry out the first of five commands of %s under five keys', async (_, name, of, others) => {
+    const controls = await Promise.all([running(), running()]);
+    await Promise.all(
+      KEYS.map((key, n) => {
+        const [id = '', ref = ''] = of(n);
+        return kit.send(create(id, ref), key);
+      }),
+    );
+    const results = () => kit.allResults().filter(({ commandId }) => commandId.startsWith(name));
+    await until('all have their results', () => results().length >= 5, 60_000);
+    expect(
+      results()
+        .map(({ status, errorCode }) => (errorCode ? `${status} ${errorCode}` : status))
+        .sort(),
+    ).toEqual(['SUCCEEDED', others, others, others, others].sort());
+    const there = (await kit.subscriptions()).filter(({ url }) => url.includes(`/webhooks/${name}`));
+    expect(there.map(({ id }) => id)).toEqual(
+      results().flatMap(({ status, subscriptionId }) => (status === 'SUCCEEDED' ? [subscriptionId] : [])),
+    );
+    await Promise.all(controls.map((control) => control.stop()));
+  });
+
+  it('one of which is frozen until the other has taken its place: it does nothing more to the command', async () => {
+    const frozen = await running();
+    await kit.sandbox.fail({ operation: 'list', kind: 'delay', ms: 1_000, times: 1 });
+    await kit.send(create('frozen', 'frozen'));
+    await until('its call is under way', async () =>
+      (await kit.sandbox.call('GET', '/_sandbox/faults')).json.some(({ hits }: { hits: number }) => hits > 0),
+    );
+    frozen.kill('SIGSTOP');
+    const other = await running();
+    await kit.settled(['frozen']);
+    frozen.kill('SIGCONT');
+    // It has taken the other's place again: what it was about to do then it has done or left by now.
+    await other.stop();
+    await kit.send(create('after', 'after'));
+    await kit.settled(['after']);
+    const there = await at('frozen');
+    expect(there).toHaveLength(1);
+    expect(kit.results('frozen')).toMatchObject([{ status: 'SUCCEEDED', subscriptionId: there[0]?.id }]);
+    expect(kit.state('frozen')).toMatchObject({ state: 'ACTIVE', subscriptionId: there[0]?.id });
+    await frozen.stop();
   });
 
   it('one of which joins while a call takes 40 s: the command is carried out once', async () => {
@@ -127,7 +176,7 @@ describe('two control processes', () => {
       (await kit.sandbox.call('GET', '/_sandbox/faults')).json.some(({ hits }: { hits: number }) => hits > 0),
     );
     const second = await running();
-    // Others go on meanwhile, in both of them.
+    // Others go on meanwhile.
     const others = Array.from({ length: 20 }, (_, n) => `beside-${n}`);
     for (const ref of others)
       await kit.send({ commandId: ref, type: 'subscription.create', ref, events: ['payment-status'] });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Tenure } from '../../src/core/tenure.ts';
 import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
 import { PartitionWork } from '../../src/kafka/partition-work.ts';
 import { WorkLanes } from '../../src/kafka/work-lanes.ts';
@@ -13,17 +14,22 @@ function open() {
   const committed: bigint[] = [];
   const errors: unknown[] = [];
   const begun: number[] = [];
-  const running = new Map<number, { end: () => void; fail: (error: Error) => void }>();
-  const faults: { commit?: Error | undefined } = {};
+  const running = new Map<number, { end: () => void; fail: (error: Error) => void; tenure: Tenure }>();
+  const faults: { commit?: Error | undefined; isOver?: boolean } = {};
   let rooms = 0;
+
   const work = new PartitionWork({
     lanes: new WorkLanes(1_000),
-    handle: ({ offset }, signal) => {
+    handle: ({ offset }, tenure) => {
+      const { signal } = tenure;
       begun.push(Number(offset));
       return new Promise((end, fail) => {
-        running.set(Number(offset), { end, fail });
+        running.set(Number(offset), { end, fail, tenure });
         signal.addEventListener('abort', () => fail(new Error('aborted')));
       });
+    },
+    look: () => {
+      if (faults.isOver) work.end();
     },
     onError: (error) => errors.push(error),
     async commit(offset) {
@@ -101,6 +107,18 @@ describe('the work of a partition', () => {
     take(2);
     await work.finish().catch(() => {});
     expect({ committed, errors, begun }).toEqual({ committed: [], errors: [], begun: [1] });
+  });
+
+  it('is given up at once by who looks and finds that it may be another’s', async () => {
+    const { errors, faults, take, begin } = open();
+    take(1);
+    const { tenure } = await begin(1);
+    tenure.check();
+    faults.isOver = true;
+    expect(tenure.signal.aborted).toBe(false);
+    expect(() => tenure.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect(tenure.signal.aborted).toBe(true);
+    expect(errors).toEqual([]);
   });
 
   it('that ends with the process commits what came to its end', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
+import { tenureOf } from '../../src/core/tenure.ts';
 import { createBreaker } from '../../src/provider/breaker.ts';
 import type { Outcome, ProviderRequest } from '../../src/provider/call-provider.ts';
 import { until } from '../support/until.ts';
@@ -10,7 +11,7 @@ const outcome = (judgement: Outcome['judgement']): Outcome => ({
 const CHANGE = { method: 'PUT', path: '/subscription/x', body: {} } as const;
 const patience = (leftMs: number, signal = new AbortController().signal) => ({
   ...CHANGE,
-  patience: { leftMs, signal },
+  patience: { leftMs, tenure: tenureOf(signal) },
 });
 
 /** A breaker before a service that is away until told otherwise. */

@@ -11,6 +11,21 @@ describe('a call of the payment service', () => {
     expect(desk.requests).toEqual(['GET subscriptions done', 'DELETE subscription gone']);
   });
 
+  it('whose caller may no longer have it done is not sent, although there was time until the token came', async () => {
+    await using desk = await openProviderDesk();
+    const over = new AbortController();
+    const tenure = { signal: over.signal, check: () => over.signal.throwIfAborted() };
+    await desk.sandbox.fail({ operation: 'token', kind: 'delay', ms: 50 });
+    const call = desk.call({
+      method: 'DELETE',
+      path: '/subscription/x',
+      patience: { leftMs: 60_000, tenure },
+    });
+    over.abort();
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' });
+    expect([desk.requests, desk.tokenRequests]).toEqual([[], ['POST oauth/token done']]);
+  });
+
   it('whose token is no longer taken is made once more with a fresh one', async () => {
     await using desk = await openProviderDesk();
     await desk.call(list);

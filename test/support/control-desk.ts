@@ -6,6 +6,7 @@ import type { ControlParts } from '../../src/control/control-parts.ts';
 import { runCommand } from '../../src/control/run-command.ts';
 import type { CommandPlace, CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
+import type { Tenure } from '../../src/core/tenure.ts';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
 import type { ProviderCall } from '../../src/provider/call-provider.ts';
@@ -33,6 +34,8 @@ type Hooks = {
   onWrite?: (what: 'state' | 'result', n: number) => void;
   /** Called before each request to the payment service. */
   onCall?: (request: Parameters<ProviderCall>[0]) => void;
+  /** Called where the flow looks whether it may go on, right before what can't be taken back. */
+  onCheck?: () => void;
 };
 
 /**
@@ -53,7 +56,17 @@ export async function openControlDesk(options: Options = {}) {
   let writes = 0;
   let offset = 0n;
   const hooks: Hooks = {};
-  const write = (what: 'state' | 'result') => hooks.onWrite?.(what, ++writes);
+  const write = (what: 'state' | 'result', of: Tenure) => {
+    of.check();
+    hooks.onWrite?.(what, ++writes);
+  };
+  const tenure: Tenure = {
+    signal: stopping.signal,
+    check() {
+      hooks.onCheck?.();
+      stopping.signal.throwIfAborted();
+    },
+  };
 
   const parts: ControlParts = {
     readAvro: createRecordReader(compileCodec({ type: 'record', name: 'R', fields: [] }), 1, {
@@ -88,12 +101,12 @@ export async function openControlDesk(options: Options = {}) {
       caughtUp: async () => {},
     },
     records: {
-      async storeResult(result) {
-        write('result');
+      async storeResult(result, of) {
+        write('result', of);
         results.push(result);
       },
-      async storeSubscription(ref, record) {
-        write('state');
+      async storeSubscription(ref, record, of) {
+        write('state', of);
         written.push(record);
         if (record) state.set(ref, record);
         else state.delete(ref);
@@ -111,7 +124,7 @@ export async function openControlDesk(options: Options = {}) {
     ...{ topic, partition: 0, offset: offset++, key: null, headers: {}, timestamp: Date.now() },
     value: value === null || Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value)),
   });
-  const take = (record: IncomingRecord) => runCommand(record, parts, stopping.signal);
+  const take = (record: IncomingRecord, by = tenure) => runCommand(record, parts, by);
 
   return {
     ...{
@@ -125,6 +138,7 @@ export async function openControlDesk(options: Options = {}) {
       unnamed,
       observed,
       stopping,
+      tenure,
       recordOf,
       take,
     },

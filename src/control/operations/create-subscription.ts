@@ -69,7 +69,7 @@ async function createOrWithdraw(
   context: OperationContext,
   { secrets, before, dir }: Creation,
 ): Promise<CreatedItem> {
-  const { command, session, records, signal } = context;
+  const { command, session, records, tenure } = context;
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
@@ -87,6 +87,6 @@ async function createOrWithdraw(
         () => true,
         () => false,
       ));
-  if (isClear) await records.storeSubscription(command.ref, beforeIntent(context, before), signal);
+  if (isClear) await records.storeSubscription(command.ref, beforeIntent(context, before), tenure);
   throw ended.failure;
 }

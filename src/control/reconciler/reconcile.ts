@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandResult } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
+import { tenureOf } from '../../core/tenure.ts';
 import type { ListedItem, ProviderApi } from '../../provider/provider-api.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { ControlParts } from '../control-parts.ts';
@@ -46,7 +47,7 @@ export async function reconcile(parts: ReconcileParts, tries: Tries, signal: Abo
   const confirmed = found.drifts.some(isNews) ? await confirm(parts, found.drifts, signal) : found.drifts;
   parts.onLook(confirmed);
   const store = async (result: CommandResult) => {
-    await parts.records.storeResult(result, signal);
+    await parts.records.storeResult(result, tenureOf(signal));
     parts.onDrift(result);
   };
   const told = () => ({ id: parts.newId(), httpStatus: found.httpStatus });

@@ -32,7 +32,7 @@ describe('an update', () => {
     const next = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
     const rotated = { current: next.current, all: [next.current, ...desk.parts.sealingKeys.all] };
     const record = desk.recordOf({ commandId: 'c-2', ...update({ events: EVENTS }) });
-    await runCommand(record, { ...desk.parts, sealingKeys: rotated }, desk.stopping.signal);
+    await runCommand(record, { ...desk.parts, sealingKeys: rotated }, desk.tenure);
     expect(desk.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
     expect(openSecrets(next, 'a', desk.state.get('a')?.sealedKeys ?? Buffer.of())).toEqual(secrets);
   });
@@ -43,7 +43,7 @@ describe('an update', () => {
     const sealed = desk.state.get('a')?.sealedKeys;
     const other = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
     const record = desk.recordOf({ commandId: 'c-2', ...update() });
-    await runCommand(record, { ...desk.parts, sealingKeys: other }, desk.stopping.signal);
+    await runCommand(record, { ...desk.parts, sealingKeys: other }, desk.tenure);
     expect(desk.state.get('a')?.sealedKeys).toEqual(sealed);
   });
 

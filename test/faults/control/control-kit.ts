@@ -72,13 +72,13 @@ export async function openControlKit(
     ...options.env,
   };
   const group = `${world.prefix}-control`;
-  const committed = async () => {
+  const lag = async () => {
     const [of] = await admin.fetchOffsets({ groupId: group, topics: [commands] });
     const ends = await admin.fetchTopicOffsets(commands);
-    return ends.every(({ partition, high }) => {
+    return ends.reduce((sum, { partition, high }) => {
       const offset = of?.partitions.find((one) => one.partition === partition)?.offset ?? '-1';
-      return Number(high) === Math.max(0, Number(offset));
-    });
+      return sum + Number(high) - Math.max(0, Number(offset));
+    }, 0);
   };
   return {
     ...{ gate, sandbox, provider, world, registryUrl },
@@ -104,9 +104,11 @@ export async function openControlKit(
     settled: (ids: readonly string[], deadlineMs = 60_000) =>
       until(
         `${ids.length} commands are settled`,
-        async () => ids.every((id) => tail.of(results, id).length > 0) && (await committed()),
+        async () => ids.every((id) => tail.of(results, id).length > 0) && (await lag()) === 0,
         deadlineMs,
       ),
+    /** Commands that are not committed. */
+    lag,
     newId: () => randomUUID(),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };

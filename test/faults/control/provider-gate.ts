@@ -1,13 +1,16 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Gate } from './gate.ts';
 
 /** The only way of the process under test to the payment service: each request and each answer goes through the gate. */
 export async function openProviderGate({ target, gate }: { readonly target: string; readonly gate: Gate }) {
   let isAway = false;
+  let hangs = (_: string) => false;
+  const held: ServerResponse[] = [];
   const server = createServer(async (request, response) => {
     if (isAway) return void request.socket.destroy();
+    if (hangs(request.url ?? '')) return void held.push(response);
     const name = nameOf(request);
     const chunks: Buffer[] = [];
     try {
@@ -39,6 +42,11 @@ export async function openProviderGate({ target, gate }: { readonly target: stri
     goAway(away: boolean) {
       isAway = away;
     },
+    /** Requests with such a path get no answer, and never arrive. */
+    hang(which: (path: string) => boolean) {
+      hangs = which;
+    },
+    hanging: () => held.length,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
