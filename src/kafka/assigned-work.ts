@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type kafkajs from 'kafkajs';
 import type { Tenure } from '../core/tenure.ts';
 import { GroupLease } from './group-lease.ts';
@@ -18,6 +19,7 @@ type Place = { readonly topic: string; readonly partition: number };
 type Held = Place & { readonly work: PartitionWork };
 
 const LEASE_LOOK_MS = 500;
+const PUT_OFF_MS = 500;
 
 /** What is in work of the partitions that the group has given to this consumer, for as long as they are its own. */
 export class AssignedWork {
@@ -50,6 +52,17 @@ export class AssignedWork {
     }
     work.take(record, lanes);
     return true;
+  }
+
+  /** What comes next from there is not taken now, and comes again soon. */
+  putOff({ topic, partition }: Place): void {
+    const { consumer } = this.#parts;
+    const place = [{ topic, partitions: [partition] }];
+    consumer.pause(place);
+    // A consumer that is gone by then resumes nothing.
+    void sleep(PUT_OFF_MS, undefined, { ref: false })
+      .then(() => consumer.resume(place))
+      .catch(() => {});
   }
 
   /** The consumer is gone: nothing more is begun, and nothing committed. */

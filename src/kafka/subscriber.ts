@@ -27,7 +27,8 @@ export type SubscriberParts = {
   readonly sessionTimeoutMs: number;
   /**
    * Records that share a lane are handled one after the other, in the order in which they came; all others beside one
-   * another. So a record that takes long holds up none but its own lane. Must not reject.
+   * another. So a record that takes long holds up none but its own lane. Where it rejects it is asked again, and the
+   * record's partition waits: nobody knows yet what may run beside the record.
    */
   readonly lanesOf: (record: IncomingRecord) => Promise<readonly string[]>;
   /**
@@ -156,7 +157,12 @@ async function takeBatch(
   for (const message of batch.messages) {
     if (!isRunning() || isStale() || signal.aborted) return;
     const record = toIncomingRecord(topic, partition, message);
-    if (!work.take(record, await parts.lanesOf(record))) return;
+    const lanes = await parts.lanesOf(record).catch((error) => {
+      parts.onError(error, record);
+      return null;
+    });
+    if (lanes === null) return work.putOff({ topic, partition });
+    if (!work.take(record, lanes)) return;
     resolveOffset(message.offset);
   }
 }
