@@ -77,6 +77,25 @@ describe('a creation', () => {
     expect(await desk.run(create('a'))).toMatchObject({ status: 'REJECTED', errorCode: 'REF_IN_USE' });
   });
 
+  it.each([
+    { kind: 'drop-after' },
+    { kind: 'status', code: 500, effect: true },
+    { kind: 'truncated-body' },
+    { kind: 'html-200', effect: true },
+  ])(
+    'looks before it asks again, where %j has taken the answer: one is left, the one of the state',
+    async (fault) => {
+      await using desk = await openControlDesk();
+      await desk.sandbox.fail({ operation: 'create', ...fault });
+      const result = await desk.run(create('a'));
+      const there = await desk.subscriptions();
+      expect(there.map(({ id }) => id)).toEqual([result.subscriptionId]);
+      expect(result).toMatchObject({ status: 'SUCCEEDED', attempts: 5 });
+      expect(desk.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: result.subscriptionId });
+      expect(desk.secretsOf('a')).toMatchObject({ signingSecret: there[0]?.signingSecret });
+    },
+  );
+
   it('may find its secret in SECRETS_DIR where the answer has none', async () => {
     await using desk = await openControlDesk();
     desk.world.secrets('a', { 'signing-secret': 's'.repeat(36) });
