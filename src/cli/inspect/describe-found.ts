@@ -43,7 +43,8 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
         commandPartition,
         commandOffset,
       } = fields;
-      const of = `of ${commandTopic}[${commandPartition}]@${commandOffset}`;
+      // Drift is told of no command.
+      const of = commandTopic && `of ${commandTopic}[${commandPartition}]@${commandOffset}`;
       return inWords([status, errorCode, `${message}`, `${attempts} request(s)`, of, id(commandId)]);
     },
     async state({ key, value }, wanted) {
