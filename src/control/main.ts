@@ -136,6 +136,7 @@ await runProcess({
         lanesOf: (record) => lanesOf(record, control.readAvro),
         handle: (record, tenure) => runCommand(record, control, tenure),
         onError: observe.failed,
+        onWorking: observe.working,
         onRefused: observe.refused,
         onFatal: parts.fail,
       }),

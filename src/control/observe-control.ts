@@ -57,6 +57,10 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         'command could not be brought to an end, it comes again',
       );
     },
+    working(isWorking: boolean) {
+      metrics.controlWorking.set(isWorking ? 1 : 0);
+      logger.info(isWorking ? 'this process carries the commands out' : 'another process carries them out');
+    },
     refused(err: Error | null) {
       if (err)
         logger.warn({ err }, 'commands are not read: the brokers refuse the credentials, trying again');

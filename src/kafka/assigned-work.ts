@@ -13,6 +13,7 @@ export type AssignedWorkParts = {
   readonly lanes: WorkLanes;
   readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
+  readonly onWorking: (isWorking: boolean) => void;
 };
 
 type Place = { readonly topic: string; readonly partition: number };
@@ -68,6 +69,7 @@ export class AssignedWork {
   /** The consumer is gone: nothing more is begun, and nothing committed. */
   end(): void {
     clearInterval(this.#leaseWatch);
+    this.#count({});
     for (const { work } of this.#held.values()) work.end();
     this.#held.clear();
   }
@@ -94,8 +96,15 @@ export class AssignedWork {
     });
   }
 
-  #keepOnly(assignment: Readonly<Record<string, number[]>>): void {
+  #count(assignment: Readonly<Record<string, number[]>>): void {
+    const wasWorking = this.#assigned > 0;
     this.#assigned = Object.values(assignment).flat().length;
+    const isWorking = this.#assigned > 0;
+    if (isWorking !== wasWorking) this.#parts.onWorking(isWorking);
+  }
+
+  #keepOnly(assignment: Readonly<Record<string, number[]>>): void {
+    this.#count(assignment);
     for (const [key, { topic, partition, work }] of this.#held) {
       if (assignment[topic]?.includes(partition)) continue;
       work.end();

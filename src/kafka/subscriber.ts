@@ -37,6 +37,8 @@ export type SubscriberParts = {
    */
   readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
+  /** This process has begun to work, or stands by from now on. */
+  readonly onWorking: (isWorking: boolean) => void;
   /** The brokers refuse the credentials: they are tried again, as the files hold them then. null when that is over. */
   readonly onRefused: (error: Error | null) => void;
   /** The consumer has ended for good: only a new process reads on. */

@@ -148,6 +148,11 @@ export function createMetrics() {
       buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 600],
       registers,
     }),
+    controlWorking: new Gauge({
+      name: 'hookline_control_working',
+      help: '1 in the control process that carries the commands out, 0 in those that stand by',
+      registers,
+    }),
     commandLag: new Gauge({
       name: 'hookline_command_lag',
       help: "Commands that wait to be read: the topic's end less what the consumer group has committed",
