@@ -16,8 +16,12 @@ export type PartitionWorkParts = {
   readonly onRoom: () => void;
 };
 
-/** Records of a partition that are in work or wait for their lane; more are not taken. */
-const MOST_OPEN = 100;
+/**
+ * Records of a partition that are in work or wait for their lane, and the bytes of their values; more are not taken.
+ * They are many, so that a lane whose first work hangs doesn't soon fill its partition with what waits behind it.
+ */
+const MOST_OPEN = 1_000;
+const MOST_BYTES = 8 * 1024 * 1024;
 /** Before what failed is tried again. */
 const AGAIN_AFTER_MS = 500;
 
@@ -28,8 +32,9 @@ const AGAIN_AFTER_MS = 500;
 export class PartitionWork {
   readonly #parts: PartitionWorkParts;
   readonly #ending = new AbortController();
-  /** Ascending: a Set keeps the order in which they came. */
-  readonly #open = new Set<bigint>();
+  /** By offset, the bytes. Ascending: a Map keeps the order in which they came. */
+  readonly #open = new Map<bigint, number>();
+  #bytes = 0;
   readonly #running = new Set<Promise<void>>();
   /** Behind the last record that was taken. */
   #next = -1n;
@@ -43,7 +48,7 @@ export class PartitionWork {
   }
 
   get isFull(): boolean {
-    return this.#open.size >= MOST_OPEN;
+    return this.#open.size >= MOST_OPEN || this.#bytes >= MOST_BYTES;
   }
 
   get isAtRest(): boolean {
@@ -52,7 +57,7 @@ export class PartitionWork {
 
   /** The first offset that isn't done; null before the first record. */
   get mark(): bigint | null {
-    const [first] = this.#open;
+    const [first] = this.#open.keys();
     return this.#next < 0n ? null : (first ?? this.#next);
   }
 
@@ -62,7 +67,9 @@ export class PartitionWork {
     if (this.#next < 0n) this.#committed = record.offset;
     this.#next = record.offset + 1n;
     this.#last = record;
-    this.#open.add(record.offset);
+    const bytes = record.value?.length ?? 0;
+    this.#open.set(record.offset, bytes);
+    this.#bytes += bytes;
     if (this.isFull) this.#wasFull = true;
     const run = this.#parts.lanes.run(lanes, () => this.#untilHandled(record));
     this.#running.add(run);
@@ -105,11 +112,12 @@ export class PartitionWork {
   }
 
   #settle({ offset }: IncomingRecord): void {
+    this.#bytes -= this.#open.get(offset) ?? 0;
     this.#open.delete(offset);
     this.#committing ??= this.#commit().finally(() => {
       this.#committing = undefined;
     });
-    if (!this.#wasFull || this.#open.size > MOST_OPEN / 2) return;
+    if (!this.#wasFull || this.#open.size > MOST_OPEN / 2 || this.#bytes > MOST_BYTES / 2) return;
     this.#wasFull = false;
     this.#parts.onRoom();
   }

@@ -38,14 +38,16 @@ function open() {
     },
     onRoom: () => rooms++,
   });
+  const put = (offset: number, bytes = 0) =>
+    work.take({ ...recordAt(offset), value: Buffer.alloc(bytes) }, [`lane ${offset}`]);
   const take = (...offsets: number[]) => {
-    for (const offset of offsets) work.take(recordAt(offset), [`lane ${offset}`]);
+    for (const offset of offsets) put(offset);
   };
   const begin = (offset: number) => until(`${offset} has begun`, () => running.get(offset));
   const end = async (...offsets: number[]) => {
     for (const offset of offsets) (await begin(offset)).end();
   };
-  return { work, committed, errors, begun, running, faults, take, begin, end, rooms: () => rooms };
+  return { work, committed, errors, begun, running, faults, put, take, begin, end, rooms: () => rooms };
 }
 
 describe('the work of a partition', () => {
@@ -89,14 +91,18 @@ describe('the work of a partition', () => {
     await until('it is committed', () => committed.at(-1) === 2n);
   });
 
-  it('is full at a hundred records, and has room again when half of them are done', async () => {
-    const { work, take, end, rooms } = open();
-    take(...Array.from({ length: 99 }, (_, n) => n));
+  it.each([
+    ['a thousand records', 1_000, 0],
+    ['eight of a megabyte', 8, 1024 * 1024],
+  ])('is full at %s, and has room again when half of them are done', async (_, most, bytes) => {
+    const { work, put, end, rooms } = open();
+    for (let n = 0; n < most - 1; n++) put(n, bytes);
     expect(work.isFull).toBe(false);
-    take(99);
+    put(most - 1, bytes);
     expect(work.isFull).toBe(true);
-    for (let n = 0; n < 50; n++) await end(n);
+    for (let n = 0; n < most / 2; n++) await end(n);
     await until('there is room', () => rooms() === 1);
+    expect(work.isFull).toBe(false);
   });
 
   it('that is another’s now commits nothing, and begins nothing', async () => {
