@@ -60,12 +60,11 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     pacer: parts.memory.pacer,
     isStopping: () => stopping,
   };
-  const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
-    parts.observer.refused(
-      error,
-      (request.params as { ref?: string } | undefined)?.ref,
-      reply.elapsedTime / 1_000,
-    );
+  // Of its own: the framework's `reply.elapsedTime` stays 0 where it neither logs nor has a hook on the response.
+  const secondsSince = (began: number) => (performance.now() - began) / 1_000;
+  const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown, began?: number) => {
+    const { ref } = (request.params ?? {}) as { ref?: string };
+    parts.observer.refused(error, ref, began === undefined ? undefined : secondsSince(began));
     // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
     if (isExpecting(request)) reply.header('connection', 'close');
     else lingerOn(request.raw, lingering);
@@ -78,18 +77,23 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
   app.setNotFoundHandler((request, reply) => refuse(request, reply, new HooklineError('NOT_FOUND')));
   app.setErrorHandler((error, request, reply) => refuse(request, reply, asFailure(error)));
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', async (request, reply) => {
-    if (stopping) throw new HooklineError('STOPPING');
-    const { ref } = request.params;
-    const wantBody = () => continueIfExpected(request, reply);
-    const { ip: address, headers, raw } = request;
-    const given = traceparentOf(headers);
-    const receive = (traceparent: string | undefined) =>
-      receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, parts);
-    const receipt = await (parts.tracer
-      ? traceWebhook(parts.tracer, { ref, traceparent: given }, receive)
-      : receive(given));
-    parts.observer.accepted(ref, receipt, reply.elapsedTime / 1_000);
-    return send(reply, receiptAnswer(receipt));
+    const began = performance.now();
+    try {
+      if (stopping) throw new HooklineError('STOPPING');
+      const { ref } = request.params;
+      const wantBody = () => continueIfExpected(request, reply);
+      const { ip: address, headers, raw } = request;
+      const given = traceparentOf(headers);
+      const receive = (traceparent: string | undefined) =>
+        receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, parts);
+      const receipt = await (parts.tracer
+        ? traceWebhook(parts.tracer, { ref, traceparent: given }, receive)
+        : receive(given));
+      parts.observer.accepted(ref, receipt, secondsSince(began));
+      return send(reply, receiptAnswer(receipt));
+    } catch (error) {
+      return refuse(request, reply, error, began);
+    }
   });
   return app;
 }

@@ -6,7 +6,7 @@ import type { Metrics } from '../runtime/metrics.ts';
 export type IngressObserver = {
   /** `seconds` from the head of the request to its answer. */
   accepted(ref: string, receipt: Receipt, seconds: number): void;
-  /** `seconds` is undefined where no request was understood. */
+  /** `seconds` is undefined where no webhook was understood. */
   refused(error: unknown, ref: string | undefined, seconds: number | undefined): void;
   stop(): Promise<void>;
 };

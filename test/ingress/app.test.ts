@@ -20,6 +20,20 @@ describe('the webhooks server', () => {
     expect(ingress.seen.records).toHaveLength(1);
   });
 
+  it('measures how long each webhook took, whether it is stored or refused', async () => {
+    const BUSY_MS = 30;
+    await using ingress = await startIngressApp({
+      publish: (_, n) => {
+        for (const end = performance.now() + BUSY_MS; performance.now() < end; );
+        if (n > 1) throw new HooklineError('PUBLISH_DEADLINE');
+      },
+    });
+    for (const status of [200, 503])
+      expect((await post(`${ingress.url}/webhooks/ledger-eu`, body)).status).toBe(status);
+    expect(ingress.seconds).toHaveLength(2);
+    for (const took of ingress.seconds) expect(took).toBeGreaterThanOrEqual(BUSY_MS / 1_000);
+  });
+
   it('verifies the bytes as received, in whatever pieces they come', async () => {
     await using ingress = await startIngressApp();
     const odd = ` {"type" : "payment-status","n":1.10}\n`;

@@ -42,6 +42,8 @@ export async function startIngressApp(options: Options = {}) {
   });
   const refusals: RefusalSeen[] = [];
   const receipts: Receipt[] = [];
+  /** From the head of each webhook to its answer. */
+  const seconds: (number | undefined)[] = [];
   const memory = new BodyMemory(
     { small: 16 * 1024 ** 2, large: options.largeRoom ?? 64 * 1024 ** 2 },
     options.admissionWaitMs ?? 2_000,
@@ -50,9 +52,14 @@ export async function startIngressApp(options: Options = {}) {
     delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },
     keyring,
     observer: {
-      accepted: (_, receipt) => receipts.push(receipt),
-      refused: (error, ref) =>
-        refusals.push({ code: (error as { code?: string }).code ?? String(error), ref }),
+      accepted: (_, receipt, took) => {
+        receipts.push(receipt);
+        seconds.push(took);
+      },
+      refused: (error, ref, took) => {
+        refusals.push({ code: (error as { code?: string }).code ?? String(error), ref });
+        seconds.push(took);
+      },
       stop: async () => {},
     },
     tls: options.tls,
@@ -84,6 +91,7 @@ export async function startIngressApp(options: Options = {}) {
     delivery,
     refusals,
     receipts,
+    seconds,
     seen: delivery.seen,
     [Symbol.asyncDispose]: close,
   };
