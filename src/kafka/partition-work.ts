@@ -40,7 +40,9 @@ export class PartitionWork {
   #next = -1n;
   #last: IncomingRecord | undefined;
   #committed = -1n;
-  #committing: Promise<void> | undefined;
+  #committing: Promise<void> = Promise.resolve();
+  /** Told by the loop itself: its promise is settled a moment after its last look. */
+  #isCommitting = false;
   #wasFull = false;
 
   constructor(parts: PartitionWorkParts) {
@@ -49,10 +51,6 @@ export class PartitionWork {
 
   get isFull(): boolean {
     return this.#open.size >= MOST_OPEN || this.#bytes >= MOST_BYTES;
-  }
-
-  get isAtRest(): boolean {
-    return this.#open.size === 0 && this.#committing === undefined;
   }
 
   /** The first offset that isn't done; null before the first record. */
@@ -114,9 +112,7 @@ export class PartitionWork {
   #settle({ offset }: IncomingRecord): void {
     this.#bytes -= this.#open.get(offset) ?? 0;
     this.#open.delete(offset);
-    this.#committing ??= this.#commit().finally(() => {
-      this.#committing = undefined;
-    });
+    if (!this.#isCommitting) this.#committing = this.#commit();
     if (!this.#wasFull || this.#open.size > MOST_OPEN / 2 || this.#bytes > MOST_BYTES / 2) return;
     this.#wasFull = false;
     this.#parts.onRoom();
@@ -124,9 +120,10 @@ export class PartitionWork {
 
   /** One commit at a time; what ends meanwhile goes with the next one. */
   async #commit(): Promise<void> {
+    this.#isCommitting = true;
     while (!this.#ending.signal.aborted) {
       const { mark } = this;
-      if (mark === null || mark <= this.#committed) return;
+      if (mark === null || mark <= this.#committed) break;
       try {
         await this.#parts.commit(mark);
         this.#committed = mark;
@@ -135,6 +132,7 @@ export class PartitionWork {
         await this.#pause();
       }
     }
+    this.#isCommitting = false;
   }
 
   #pause = () => sleep(AGAIN_AFTER_MS, undefined, { signal: this.#ending.signal }).catch(() => {});
