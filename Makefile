@@ -31,6 +31,10 @@ image: ## Builds the image hookline:test
 test-image: setup image ## Runs the image: not as root, nothing to write to, a webhook into Kafka, an end at SIGTERM
 	@npm run -s test-image -- $(ARGS)
 
+test-compose: setup image ## deploy/compose.yaml whole in a Docker engine with compose: a webhook through it, Prometheus, Grafana
+	@docker tag hookline:test hookline:latest
+	@npm run -s test-compose -- $(ARGS)
+
 test-kubernetes: setup ## The chart on the cluster of KUBECONFIG, which has the image HOOKLINE_IMAGE (hookline:test); Linux, Java, Helm or Go
 	@npm run -s test-kubernetes -- $(ARGS)
 
@@ -39,6 +43,9 @@ faults: setup ## Faults of every kind against three real brokers: what was ackno
 
 control-faults: setup ## Control killed at each point of a command's flow, the payment service failing under it (20 min)
 	@npm run -s control-faults -- $(ARGS)
+
+night-drill: setup ## Each alert provoked, seen firing at a Prometheus, mended by the runbook, seen resolved (Prometheus or Go; 10 min)
+	@npm run -s night-drill -- $(ARGS)
 
 disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
 	@npm run -s disk-faults -- $(ARGS)

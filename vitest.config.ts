@@ -22,6 +22,12 @@ const NEEDS_CLUSTER = 'test/kubernetes/**/*.cluster.test.ts';
 /** Tests of the image in a Docker engine: `make test-image` builds it and runs them. */
 const NEEDS_ENGINE = 'test/deploy/**/*.image.test.ts';
 
+/** Each alert provoked, seen at a Prometheus that runs, and mended by the runbook: `make night-drill`. */
+const NIGHT = 'test/deploy/night/*.night.test.ts';
+
+/** All of deploy/compose.yaml in a Docker engine: `make test-compose` builds the image and runs it. */
+const NEEDS_COMPOSE = 'test/deploy/compose/*.compose.test.ts';
+
 /** The file that takes longest begins first: else it would run alone at the end, with a core idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -50,6 +56,8 @@ export default defineConfig({
             NEEDS_CLUSTER,
             TAKES_LONG,
             NEEDS_ENGINE,
+            NIGHT,
+            NEEDS_COMPOSE,
           ],
           deps,
           testTimeout: 20_000,
@@ -115,6 +123,26 @@ export default defineConfig({
           deps,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'night',
+          include: [NIGHT],
+          globalSetup: ['test/support/global-stack.ts', 'test/support/tools/global-prometheus.ts'],
+          deps,
+          testTimeout: 600_000,
+          hookTimeout: 180_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'compose',
+          include: [NEEDS_COMPOSE],
+          deps,
+          testTimeout: 300_000,
+          hookTimeout: 20 * 60_000,
         },
       },
       {

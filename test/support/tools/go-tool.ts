@@ -22,6 +22,13 @@ export const PROMTOOL: GoTool = {
   version: 'v0.308.0',
 };
 
+/** The same release: what one of them checks the other runs. */
+export const PROMETHEUS: GoTool = {
+  name: 'prometheus',
+  package: 'github.com/prometheus/prometheus/cmd/prometheus',
+  version: PROMTOOL.version,
+};
+
 /** On a slow machine: promtool brings the clients of a dozen clouds along. */
 const BUILD_MS = 20 * 60_000;
 

@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postSigned } from '../../support/sign.ts';
+import { World } from '../../support/world.ts';
+import { Night } from './night.ts';
+import { bySection } from './runbook.ts';
+import { type SlowKafka, startSlowKafka } from './slow-kafka.ts';
+import { newKeys, Traffic, webhook } from './traffic.ts';
+
+const MIB = 1024 ** 2;
+const keys = newKeys();
+
+let kafka: SlowKafka;
+let world: World;
+let night: Night;
+/** One ingress with a spool, one without: each in a namespace of its own, on the same brokers. */
+let spooled: Awaited<ReturnType<World['ingress']>>;
+let plain: Awaited<ReturnType<World['ingress']>>;
+const traffic: Traffic[] = [];
+
+beforeAll(async () => {
+  kafka = await startSlowKafka();
+  world = await World.make(kafka.stack);
+  night = await Night.begin();
+  world.secrets('ledger-eu', {
+    'subscription-id': keys.subscriptionId,
+    'signing-secret': keys.signingSecret,
+  });
+  const spool = { SPOOL_DIR: join(world.dir, 'spool'), SPOOL_MAX_BYTES: String(8 * MIB) };
+  [spooled, plain] = await Promise.all([world.ingress(spool), world.ingress()]);
+  await night.watch('spooled', 'ingress', spooled.process);
+  await night.watch('plain', 'ingress', plain.process);
+  for (const { url } of [spooled, plain])
+    traffic.push(new Traffic({ url: `${url}/webhooks/ledger-eu`, keys, bytes: 10_000 }));
+});
+
+afterAll(async () => {
+  for (const one of traffic) one[Symbol.dispose]();
+  await world?.[Symbol.asyncDispose]();
+  await night?.[Symbol.asyncDispose]();
+  await kafka?.[Symbol.asyncDispose]();
+});
+
+const inPlain = { namespace: 'plain', process: 'ingress' };
+
+describe('at night, Kafka', () => {
+  it('is slow: answers are, and where there is a spool it takes over', async () => {
+    kafka.answerAfter(2_800);
+    await night.fires('HooklinePublishSlow', inPlain);
+    await night.fires('HooklineAnswersSlow', { namespace: 'plain' });
+    bySection('HooklineAnswersSlow', 'for Kafka, as under [HooklinePublishSlow]');
+    bySection('HooklinePublishSlow', 'the spool takes over before senders give up');
+    await night.fires('HooklineSpoolInUse', { namespace: 'spooled' });
+    bySection('HooklinePublishSlow', 'move leaders away from the slow broker, or stop it');
+    kafka.answerAfter(0);
+    await night.resolves('HooklinePublishSlow', inPlain);
+    await night.resolves('HooklineAnswersSlow', { namespace: 'plain' });
+    await night.resolves('HooklineSpoolInUse', { namespace: 'spooled' });
+  });
+
+  it('is away: webhooks are refused, or spooled; when it is back all goes on by itself', async () => {
+    await kafka.node.kill('SIGKILL');
+    const waves = setInterval(sendMany, 4_000);
+    await night.fires('HooklineBrokersDoNotConfirm', inPlain);
+    await night.fires('HooklineWebhooksNotStored', { namespace: 'plain' });
+    await night.fires('HooklineBacklog', { namespace: 'plain' });
+    clearInterval(waves);
+    await night.fires('HooklineSpoolInUse', { namespace: 'spooled' });
+    await night.fires('HooklineSpoolNotDrained', { namespace: 'spooled' });
+    await night.fires('HooklineSpoolFilling', { namespace: 'spooled' });
+    expect(spooled.process.written()).toContain('the brokers do not confirm');
+    const doctor = await night.run('HooklineBrokersDoNotConfirm', 'hookline doctor', world.env);
+    expect(doctor).toContain(kafka.stack.brokers[0]);
+
+    bySection('HooklineBrokersDoNotConfirm', '**Do**: bring the brokers back.');
+    bySection('HooklineSpoolInUse', 'The spool is drained in order by itself, and the alert ends.');
+    await kafka.node.start();
+    for (const alert of ['SpoolInUse', 'SpoolFilling', 'SpoolNotDrained'])
+      await night.resolves(`Hookline${alert}`, { namespace: 'spooled' });
+    for (const alert of ['BrokersDoNotConfirm', 'WebhooksNotStored', 'Backlog'])
+      await night.resolves(`Hookline${alert}`, { namespace: 'plain' });
+  });
+
+  it('has everything that was acknowledged that night', async () => {
+    for (const one of traffic) one[Symbol.dispose]();
+    const stored = new Set((await world.read('payment-status')).map(({ record }) => record?.source));
+    for (const { acked } of traffic) {
+      expect(acked.length).toBeGreaterThan(100);
+      expect(acked.filter((body) => !stored.has(body))).toEqual([]);
+    }
+  });
+});
+
+/** What piles up before Kafka: bodies above 1 MiB wait elsewhere, in memory that is reckoned. None of it is stored. */
+function sendMany(): void {
+  for (let n = 0; n < 40; n++)
+    void postSigned(`${plain.url}/webhooks/ledger-eu`, keys, webhook(n, 800_000)).catch(() => {});
+}

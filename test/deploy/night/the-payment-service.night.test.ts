@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ControlWorld } from '../../support/control-world.ts';
+import { until } from '../../support/until.ts';
+import { Night } from './night.ts';
+import { bySection } from './runbook.ts';
+
+const namespace = 'payments';
+let the: ControlWorld;
+let night: Night;
+/** What an operator's pod has: the settings of control. */
+let env: Record<string, string | undefined>;
+
+beforeAll(async () => {
+  the = await ControlWorld.make(
+    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
+    { RECONCILE_INTERVAL_MS: '2000', COMMAND_DEADLINE_MS: '60000' },
+  );
+  env = { ...the.world.env, ...the.world.controlEnv(the.urls) };
+  night = await Night.begin();
+  await night.watch(namespace, 'ingress', the.ingress.process);
+  await night.watch(namespace, 'control', the.control);
+  expect(await create('ledger-eu')).toMatchObject({ status: 'SUCCEEDED' });
+});
+
+afterAll(async () => {
+  await the?.[Symbol.asyncDispose]();
+  await night?.[Symbol.asyncDispose]();
+});
+
+const subscription = (ref: string) => ({ type: 'subscription.create', ref, events: ['payment-status'] });
+const create = (ref: string) => the.run(subscription(ref));
+const faults = (...rules: object[]) => the.sandbox.call('PUT', '/_sandbox/faults', { json: rules });
+const logs = (message: string) => until(message, () => the.control.lines.some(({ msg }) => msg === message));
+
+const REF = { REF: 'ledger-eu' };
+const deleteAnd = () =>
+  night.run('HooklineSignaturesRefused', 'hookline command subscription.delete --ref REF --wait', env, REF);
+const createAnew = () =>
+  night.run(
+    'HooklineSignaturesRefused',
+    'hookline command subscription.create --ref REF --events … --wait',
+    env,
+    { ...REF, '…': 'payment_status' },
+  );
+const atService = async () => {
+  const [one] = (await the.subscriptions()).filter(({ url }) => url.endsWith('/ledger-eu'));
+  return one ?? expect.fail('not there');
+};
+
+describe('at night, the payment service', () => {
+  it('is down: commands wait, one fails; when it is back, what failed is sent again', async () => {
+    const away = ['token', 'list', 'create'].map((operation) => ({ operation, kind: 'status', code: 503 }));
+    await faults(...away.map((rule) => ({ ...rule, times: null })));
+    const commandId = randomUUID();
+    await the.send('ledger-us', { commandId, ...subscription('ledger-us') });
+    await night.fires('HooklineProviderDown', { namespace });
+    await night.fires('HooklineCommandsWait', { namespace, topic: the.world.topic('commands') });
+    bySection('HooklineCommandsWait', 'wait or see [HooklineProviderDown]');
+    expect(await night.run('HooklineProviderDown', 'hookline doctor', env)).toContain('503');
+    bySection('HooklineProviderDown', 'commands are tried again until `COMMAND_DEADLINE_MS`');
+    await night.fires('HooklineCommandsFail', { namespace, type: 'subscription.create' });
+    expect(await the.result(commandId)).toMatchObject({
+      status: 'FAILED',
+      errorCode: 'PROVIDER_UNAVAILABLE',
+    });
+
+    await faults();
+    bySection('HooklineCommandsFail', 'A command that failed is sent again as a new one');
+    expect(await create('ledger-us')).toMatchObject({ status: 'SUCCEEDED' });
+    for (const alert of ['HooklineProviderDown', 'HooklineCommandsWait', 'HooklineCommandsFail'])
+      await night.resolves(alert, { namespace });
+  });
+
+  it('has lost a subscription: it is deleted here, and created anew', async () => {
+    await the.sandbox.call('DELETE', `/_sandbox/subscriptions/${(await atService()).id}`);
+    await night.fires('HooklineSubscriptionDrift', { namespace, kind: 'missing' });
+    const results = 'hookline tail command-results --since 1h --json';
+    const more = `--limit ${(await the.world.read('command-results')).length}`;
+    const told = await night.run('HooklineSubscriptionDrift', results, env, { more });
+    expect(told).toContain('SUBSCRIPTION_MISSING');
+    bySection(
+      'HooklineSubscriptionDrift',
+      '`subscription.delete` and then `subscription.create` for `missing`',
+    );
+    await deleteAnd();
+    await createAnew();
+    await night.resolves('HooklineSubscriptionDrift', { namespace });
+    const [delivered] = await the.trigger({ ref: 'ledger-eu' });
+    expect(delivered?.status).toBe(200);
+  });
+
+  it('signs with a secret that nobody has, for a ref that has a Secret: that goes, and it is created anew', async () => {
+    const { id, url, events, encryptionKey, signingSecret } = await atService();
+    the.world.secrets('ledger-eu', { 'subscription-id': id, 'signing-secret': signingSecret });
+    const json = { id, url, events, encryptionKey, signingSecret: randomUUID() };
+    await the.sandbox.call('POST', '/_sandbox/subscriptions', { json });
+    const sending = setInterval(() => void the.trigger({ ref: 'ledger-eu', retry: false }), 500);
+    await night.fires('HooklineSignaturesRefused', { namespace });
+    await deleteAnd();
+    bySection('HooklineSignaturesRefused', "take the ref's Secret away, if it has one");
+    the.world.forget('ledger-eu');
+    await createAnew();
+    await night.resolves('HooklineSignaturesRefused', { namespace });
+    clearInterval(sending);
+    expect((await the.trigger({ ref: 'ledger-eu' }))[0]?.status).toBe(200);
+  });
+
+  it('takes the JWT no longer: it is renewed, and nothing is restarted', async () => {
+    the.world.file('jwt', 'one-that-has-expired');
+    await the.sandbox.call('POST', '/_sandbox/tokens/revoke');
+    await night.fires('HooklineTokenRefused', { namespace });
+    expect(await night.run('HooklineTokenRefused', 'hookline doctor', env)).toMatch(/token.*(400|401)/s);
+    bySection('HooklineTokenRefused', 'It is read again with the next request, nothing is restarted.');
+    the.world.file('jwt', 'sandbox-lite-jwt');
+    await night.resolves('HooklineTokenRefused', { namespace });
+  });
+
+  it('grants fewer scopes than were asked for: they are granted', async () => {
+    const fewer = { operation: 'token', kind: 'alter', set: { '/scope': 'accounts.read' }, times: null };
+    await faults(fewer);
+    await the.sandbox.call('POST', '/_sandbox/tokens/revoke');
+    await night.fires('HooklineScopesNarrower', { namespace });
+    await logs('the access token has fewer scopes than were asked for');
+    bySection('HooklineScopesNarrower', 'have them granted');
+    await faults();
+    await the.sandbox.call('POST', '/_sandbox/tokens/revoke');
+    await night.resolves('HooklineScopesNarrower', { namespace });
+  });
+});

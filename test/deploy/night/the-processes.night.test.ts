@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { until } from '../../support/until.ts';
+import { World } from '../../support/world.ts';
+import { Night } from './night.ts';
+import { bySection } from './runbook.ts';
+
+/** A namespace in which nobody has made topics or schemas yet. */
+let world: World;
+let night: Night;
+const namespace = 'fresh';
+
+beforeAll(async () => {
+  world = new World({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  night = await Night.begin();
+});
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await night?.[Symbol.asyncDispose]();
+});
+
+describe('at night, processes', () => {
+  it('that wait for topics and schemas are not ready, say what for, and are mended by making them', async () => {
+    const ingress = world.start('src/ingress/main.ts');
+    const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
+    const control = world.start('src/control/main.ts', world.controlEnv(urls));
+    await night.watch(namespace, 'ingress', ingress);
+    await night.watch(namespace, 'control', control);
+    await night.fires('HooklineIngressNotReady', { namespace });
+    await night.fires('HooklineControlNotReady', { namespace });
+
+    bySection('HooklineIngressNotReady', "each pod's `/readyz`, which names what it waits for");
+    const readiness = await (await fetch(`${await ingress.adminUrl()}/readyz`)).text();
+    expect(readiness).toContain(world.topic('payment-status'));
+    await night.run('HooklineIngressNotReady', 'hookline topics apply', world.env);
+    await night.run('HooklineIngressNotReady', 'hookline schemas push', world.env);
+
+    await night.resolves('HooklineIngressNotReady', { namespace });
+    bySection('HooklineControlNotReady', '**Do** what it says, as under [HooklineIngressNotReady]');
+    await night.resolves('HooklineControlNotReady', { namespace });
+  });
+
+  it('that get too little processor are held up, and go on when they get it', async () => {
+    const { process: ingress } = await world.ingress();
+    await night.watch(namespace, 'ingress', ingress);
+    let isThrottled = true;
+    // As the kernel does it to a container above its limit: stopped for most of each second.
+    const throttling = (async () => {
+      while (isThrottled) {
+        ingress.kill('SIGSTOP');
+        await sleep(700);
+        ingress.kill('SIGCONT');
+        await sleep(200);
+      }
+    })();
+    await night.fires('HooklineLoopBlocked', { namespace, process: 'ingress' });
+    bySection('HooklineLoopBlocked', 'remove a processor limit');
+    isThrottled = false;
+    await throttling;
+    await night.resolves('HooklineLoopBlocked', { namespace, process: 'ingress' });
+  });
+
+  it('that do not start for a faulty setting end with 78, and their log lists every fault with its mend', async () => {
+    bySection('HooklineIngressNotReady', 'exit code 78 is a faulty configuration');
+    const faulty = world.start('src/ingress/main.ts', { SPOOL_MAX_BYTES: '1', ALLOWED_SOURCES: 'here' });
+    expect(await faulty.end()).toBe(78);
+    await until('it is told', () => faulty.written().includes('SPOOL_MAX_BYTES'));
+    expect(faulty.written()).toContain('ALLOWED_SOURCES');
+  });
+});
