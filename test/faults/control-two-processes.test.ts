@@ -143,12 +143,14 @@ describe('two control processes', () => {
 
   it('one of which is frozen until the other has taken its place: it does nothing more to the command', async () => {
     const frozen = await running();
-    await kit.sandbox.fail({ operation: 'list', kind: 'delay', ms: 1_000, times: 1 });
-    await kit.send(create('frozen', 'frozen'));
-    await until('its call is under way', async () =>
-      (await kit.sandbox.call('GET', '/_sandbox/faults')).json.some(({ hits }: { hits: number }) => hits > 0),
-    );
-    frozen.kill('SIGSTOP');
+    const intentStored = { name: 'Produce subscriptions', nth: 1, side: 'after' } as const;
+    await new Promise<void>((reached) => {
+      kit.gate.at(intentStored, () => {
+        frozen.kill('SIGSTOP');
+        reached();
+      });
+      void kit.send(create('frozen', 'frozen'));
+    });
     const other = await running();
     await kit.settled(['frozen']);
     frozen.kill('SIGCONT');

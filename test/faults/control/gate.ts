@@ -9,7 +9,7 @@ export type Point = { readonly name: string; readonly nth: number; readonly side
 export class Gate {
   readonly #counts = new Map<string, number>();
   #seen: Point[] = [];
-  #armed: { readonly point: Point; readonly kill: () => void } | undefined;
+  #armed: { readonly point: Point; readonly act: () => void; readonly shuts: boolean } | undefined;
   #isShut = false;
 
   /** Counts begin anew; what passes from now on is told by `seen`. */
@@ -23,7 +23,13 @@ export class Gate {
   /** Ends the process at this point; then nothing passes until the gate is opened. */
   arm(point: Point, kill: () => void): void {
     this.open();
-    this.#armed = { point, kill };
+    this.#armed = { point, act: kill, shuts: true };
+  }
+
+  /** Does something at this point, before what passes there goes on. */
+  at(point: Point, act: () => void): void {
+    this.open();
+    this.#armed = { point, act, shuts: false };
   }
 
   get isShut(): boolean {
@@ -51,9 +57,9 @@ export class Gate {
     this.#seen.push(point);
     const { name, nth, side } = this.#armed?.point ?? {};
     if (name !== point.name || nth !== point.nth || side !== point.side) return true;
-    this.#isShut = true;
-    this.#armed?.kill();
-    return false;
+    this.#isShut = this.#armed?.shuts ?? false;
+    this.#armed?.act();
+    return !this.#isShut;
   }
 }
 
