@@ -11,7 +11,7 @@ import type { ControlRecords } from './control-parts.ts';
 
 const PUBLISH_DEADLINE_MS = 15_000;
 const SIZE_HINT = 1_024;
-/** 0.5, 1, 2, 4, 5, 5 … s between attempts of 15 s each: what control stores it stores before it goes on. */
+/** 0.5, 1, 2, 4, 5, 5 … s between attempts of 15 s each at most: what control stores it stores before it goes on. */
 const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 5_000 };
 
 /** Writes results, state and dead letters, for as long as it takes. */
@@ -20,15 +20,19 @@ export function createControlRecords(parts: {
   readonly prefix: string;
   readonly schemas: CommandSchemas;
   readonly ids: SchemaIds;
+  /** How long this process may be silent before another takes its place. */
+  readonly sessionTimeoutMs: number;
   readonly onDelay: (topic: string, error: unknown) => void;
   /** A command is among the dead letters. */
   readonly onParked: () => void;
 }): ControlRecords {
   const { publisher, prefix, schemas, ids } = parts;
+  // A record that was under way when the process was frozen is given up by then, not written over what came since.
+  const deadlineMs = Math.min(PUBLISH_DEADLINE_MS, parts.sessionTimeoutMs);
   const store = async (record: OutgoingRecord, tenure: Tenure) => {
     const publish = async () => {
       tenure.check();
-      await publisher.publish(record, PUBLISH_DEADLINE_MS);
+      await publisher.publish(record, deadlineMs);
     };
     await retry(publish, {
       backoff: BACKOFF,

@@ -120,6 +120,7 @@ await runProcess({
         prefix,
         schemas,
         ids,
+        sessionTimeoutMs,
         onDelay: observe.delayed,
         onParked: observe.parked,
       }),

@@ -8,11 +8,13 @@ import { tenureOf } from '../../src/core/tenure.ts';
 /** The way to topics whose brokers fail as told, in turn. */
 function open(...ends: Error[]) {
   const published: string[] = [];
+  const deadlines: number[] = [];
   const delays: unknown[] = [];
   const records = createControlRecords({
     publisher: {
-      async publish({ topic }) {
+      async publish({ topic }, deadlineMs) {
         published.push(topic);
+        deadlines.push(deadlineMs);
         const end = ends.shift();
         if (end) throw end;
         return { topic, partition: 0, offset: 0n };
@@ -21,10 +23,11 @@ function open(...ends: Error[]) {
     prefix: 'payments',
     schemas: readCommandSchemas(readSchemaFiles(undefined, 'commands')),
     ids: { of: () => 1 },
+    sessionTimeoutMs: 10_000,
     onDelay: (topic) => delays.push(topic),
     onParked: () => {},
   });
-  return { records, published, delays };
+  return { records, published, deadlines, delays };
 }
 
 it('what could not be stored is tried again', async () => {
@@ -32,6 +35,12 @@ it('what could not be stored is tried again', async () => {
   await records.storeSubscription('a', null, tenureOf(new AbortController().signal));
   expect(published).toEqual(['payments.subscriptions', 'payments.subscriptions']);
   expect(delays).toEqual(['payments.subscriptions']);
+});
+
+it('what was under way is given up when another may have taken the place of this process', async () => {
+  const { records, deadlines } = open();
+  await records.storeSubscription('a', null, tenureOf(new AbortController().signal));
+  expect(deadlines).toEqual([10_000]);
 });
 
 it('what is another’s by now is not stored, nor tried again', async () => {
