@@ -22,9 +22,7 @@ await using stack = await useStack({
   onProgress: (line) => say(`  ${line}`),
 });
 
-step(
-  'Topics and schemas (hookline topics apply, hookline schemas push), then the payment service, ingress and control',
-);
+step('Topics and schemas (hookline topics apply, schemas push), payment service, ingress, control');
 // A Kafka that is used for more than this keeps its own topics.
 const prefix = stack.traces ? 'payments' : undefined;
 await using the = await ControlWorld.make(stack, {}, prefix);
