@@ -44,7 +44,7 @@ faults: setup ## Faults of every kind against three real brokers: what was ackno
 control-faults: setup ## Control killed at each point of a command's flow, the payment service failing under it (20 min)
 	@npm run -s control-faults -- $(ARGS)
 
-night-drill: setup ## Each alert provoked, seen firing at a Prometheus, mended by the runbook, seen resolved (Prometheus or Go; 10 min)
+night-drill: setup ## Each alert provoked, seen firing at a Prometheus, mended by the runbook, seen resolved (Prometheus or Go; 6 min)
 	@npm run -s night-drill -- $(ARGS)
 
 disk-faults: setup ## Power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc

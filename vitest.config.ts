@@ -133,7 +133,8 @@ export default defineConfig({
           deps,
           testTimeout: 600_000,
           hookTimeout: 180_000,
-          maxWorkers: 2,
+          // They wait more than they work.
+          maxWorkers: 3,
         },
       },
       {
