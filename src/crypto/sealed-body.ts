@@ -1,4 +1,5 @@
-import { createDecipheriv } from 'node:crypto';
+import { createDecipheriv, type DecipherGCM } from 'node:crypto';
+import { releaseBytes } from '../core/release-bytes.ts';
 import type { EncryptionKey } from './keys.ts';
 import type { SealedLayout } from './layout.ts';
 
@@ -40,6 +41,12 @@ export function isEnvelope(layout: SealedLayout, object: Readonly<Record<string,
   return [layout.names.iv, layout.names.tag, layout.names.data].every((name) => Object.hasOwn(object, name));
 }
 
+/** Where a large plaintext goes; it is the cipher's own memory else. */
+type PlainMemory = { take(bytes: number): Buffer };
+
+/** As much of a large ciphertext as is opened at once: its plaintext lies in the processor's cache when it is moved. */
+const PIECE_BYTES = 256 * 1024;
+
 /**
  * Opens AES-256-GCM with the first key that fits, or null. No plaintext leaves before its tag has verified
  * (`final` throws), and a tag of other than 16 bytes is none: Node would take a shorter one.
@@ -47,13 +54,14 @@ export function isEnvelope(layout: SealedLayout, object: Readonly<Record<string,
 export function openSealed(
   pieces: SealedPieces,
   keys: readonly EncryptionKey[],
+  memory?: PlainMemory,
 ): { plain: Buffer; key: EncryptionKey } | null {
   const { iv, tag, ciphertext } = pieces;
   if (tag.length !== TAG_LENGTH || (iv.length !== 12 && iv.length !== 16)) return null;
   for (const key of keys) {
     const decipher = createDecipheriv('aes-256-gcm', key.key, iv, { authTagLength: TAG_LENGTH });
     decipher.setAuthTag(tag);
-    const plain = decipher.update(ciphertext);
+    const plain = memory ? openInto(memory, decipher, ciphertext) : decipher.update(ciphertext);
     try {
       decipher.final();
       return { plain, key };
@@ -62,4 +70,14 @@ export function openSealed(
     }
   }
   return null;
+}
+
+function openInto(memory: PlainMemory, decipher: DecipherGCM, ciphertext: Buffer): Buffer {
+  const plain = memory.take(ciphertext.length).subarray(0, ciphertext.length);
+  for (let at = 0; at < ciphertext.length; at += PIECE_BYTES) {
+    const piece = decipher.update(ciphertext.subarray(at, at + PIECE_BYTES));
+    piece.copy(plain, at);
+    releaseBytes(piece);
+  }
+  return plain;
 }

@@ -1,10 +1,8 @@
 import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
-import { releaseBytes } from '../core/release-bytes.ts';
 import type { SignatureCheck } from '../crypto/signature.ts';
 import type { OutgoingRecord } from '../kafka/publisher.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
-import { isLarge } from './large-delivery.ts';
 import { openMessage } from './open-message.ts';
 import { parkDelivery } from './park-delivery.ts';
 import { readEvent } from './read-event.ts';
@@ -42,7 +40,7 @@ export async function storeDelivery(delivery: VerifiedDelivery, parts: DeliveryP
   }
 }
 
-/** A function of its own: what 50 MB become on the way to a record is not held while the record is published. */
+/** What 50 MB become on the way to a record is not held while the record is published. */
 function recordOf(
   delivery: VerifiedDelivery,
   known: { eventId?: string },
@@ -52,6 +50,6 @@ function recordOf(
   const { eventId, encode } = readEvent(opened, parts);
   known.eventId = eventId;
   const record = encode();
-  if (isLarge(delivery) && opened.message.buffer !== delivery.body.buffer) releaseBytes(opened.message);
+  if (opened.message.buffer !== delivery.body.buffer) parts.memory?.give(opened.message);
   return record;
 }

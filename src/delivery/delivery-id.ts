@@ -14,10 +14,10 @@ const UNSEEN = { keyMatched() {}, drift() {}, unclassified() {}, parked() {} };
  */
 export function deliveryIdOf(
   delivery: VerifiedDelivery,
-  parts: Pick<DeliveryParts, 'layout' | 'encryptionKeysOf'>,
+  { layout, encryptionKeysOf }: Pick<DeliveryParts, 'layout' | 'encryptionKeysOf'>,
 ): string {
   try {
-    const opened = openMessage(delivery, { ...parts, observer: UNSEEN });
+    const opened = openMessage(delivery, { layout, encryptionKeysOf, observer: UNSEEN });
     return readEventId(opened);
   } catch (error) {
     if (!(error instanceof HooklineError && error.deadLetter)) throw error;

@@ -17,6 +17,16 @@ export type DeliveryParts = {
   /** Bytes of the largest record that a topic takes, as far as it is known. */
   readonly limitOf: (topic: string) => number;
   readonly observer: DeliveryObserver;
+  /** For large bodies: what they become on their way has its memory from here. */
+  readonly memory?: WorkMemory;
+};
+
+/** Memory that is used again. What nobody gives back is collected like any other. */
+export type WorkMemory = {
+  /** At least so many bytes, with whatever was in them before. */
+  take(bytes: number): Buffer;
+  /** What was taken, or a part of it: nobody reads any of it any more. */
+  give(bytes: Buffer): void;
 };
 
 export type DeliveryObserver = {

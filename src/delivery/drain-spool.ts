@@ -116,35 +116,21 @@ async function drainOne({ delivery }: SpooledDelivery, parts: DrainParts): Promi
 }
 
 /**
- * Stores a large one and removes it. A body that went with its thread is read again; one that ends the thread twice is
- * parked as it came: nothing that comes later could pass it.
+ * Stores a large one and removes it. One that ends its thread twice is parked as it came: nothing that comes later could
+ * pass it.
  */
 async function drainLarge(row: SpooledDelivery, parts: DrainParts, large: LargeCarrier): Promise<void> {
-  let at: SpooledDelivery | undefined = row;
   let deaths = 0;
   await persist(parts, async () => {
-    at ??= await readOne(row.id, parts);
-    if (!at) return;
-    const { delivery } = at;
-    at = undefined;
     try {
-      const outcome = await large.store(delivery, () => Number.POSITIVE_INFINITY);
-      if ('receipt' in outcome) return;
-      at = { ...row, delivery: outcome.delivery };
-      throw outcome.error;
+      await large.store(row.delivery, () => Number.POSITIVE_INFINITY);
     } catch (error) {
       if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
       if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
-      at ??= await readOne(row.id, parts);
-      if (at) await parkUnreadable(at.delivery, error, parts);
+      await parkUnreadable(row.delivery, error, parts);
     }
   });
   await persist(parts, () => parts.spool.remove([row.id]));
-}
-
-async function readOne(id: number, { spool }: DrainParts): Promise<SpooledDelivery | undefined> {
-  const [row] = await spool.read({ maxRows: 1, maxBytes: 1, after: id - 1 });
-  return row?.id === id ? row : undefined;
 }
 
 async function parkUnreadable(delivery: VerifiedDelivery, cause: unknown, parts: DrainParts): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
-import type { HooklineError } from '../core/errors.ts';
 
 /**
  * Bodies over it are opened and encoded in threads of their own: 50 MB of JSON hold a thread up for half a
@@ -10,21 +9,16 @@ export const LARGE_BODY_BYTES = 1024 * 1024;
 export const isLarge = ({ body }: Pick<Delivery, 'body'>): boolean => body.length > LARGE_BODY_BYTES;
 
 /**
- * Takes large deliveries behind the signature. A body changes hands: after the call the caller's `delivery` holds no
- * bytes any more, and where it isn't stored it comes back in the outcome.
+ * Takes large deliveries behind the signature. The body stays the caller's, who leaves it as it is until the call has
+ * ended; after that nobody reads it any more.
  */
 export type LargeCarrier = {
   /**
-   * The way of `storeDelivery`, with as long for the brokers' confirmation as `deadlineMs` says when its turn comes;
-   * null means that it isn't to be stored any more.
-   * @throws HooklineError LARGE_BODY_FAILED: the thread ended, and the body with it
+   * The way of `storeDelivery`, with as long for the brokers' confirmation as `deadlineMs` says when its turn comes; what
+   * that throws is thrown, and nothing is stored.
+   * @throws HooklineError what `storeDelivery` throws, and LARGE_BODY_FAILED: the thread ended
    */
-  store(delivery: VerifiedDelivery, deadlineMs: () => number | null): Promise<LargeOutcome>;
+  store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt>;
   /** What `deliveryIdOf` tells. @throws HooklineError LARGE_BODY_FAILED */
-  identify(delivery: VerifiedDelivery): Promise<{ eventId: string; delivery: VerifiedDelivery }>;
+  identify(delivery: VerifiedDelivery): Promise<string>;
 };
-
-export type LargeOutcome =
-  | { readonly receipt: Receipt }
-  /** `error` is null where it was not to be stored any more. */
-  | { readonly error: HooklineError | null; readonly delivery: VerifiedDelivery };

@@ -13,26 +13,24 @@ import {
 import type { DeliveryParts } from './delivery-parts.ts';
 
 type Object = Readonly<Record<string, unknown>>;
+type Parts = Pick<DeliveryParts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
 
 /**
  * The plain message of a delivery. A JSON body is plain unless the layout is a JSON one; an octet-stream is sealed
  * unless it is itself a JSON object. It is signed either way.
  * @throws HooklineError UNDECRYPTABLE
  */
-export function openMessage(
-  delivery: VerifiedDelivery,
-  parts: Pick<DeliveryParts, 'layout' | 'encryptionKeysOf' | 'observer'>,
-): OpenedMessage {
+export function openMessage(delivery: VerifiedDelivery, parts: Parts): OpenedMessage {
   return { ...delivery, message: plainMessage(delivery, parts), opened: true };
 }
 
 function plainMessage(
   delivery: VerifiedDelivery,
-  { layout, encryptionKeysOf, observer }: Pick<DeliveryParts, 'layout' | 'encryptionKeysOf' | 'observer'>,
+  { layout, encryptionKeysOf, observer, memory }: Parts,
 ): Buffer {
   const { body, ref } = delivery;
   const open = (pieces: SealedPieces | null): Buffer => {
-    const opened = pieces && openSealed(pieces, encryptionKeysOf(ref));
+    const opened = pieces && openSealed(pieces, encryptionKeysOf(ref), memory);
     if (!opened) throw new HooklineError('UNDECRYPTABLE');
     observer.keyMatched(ref, 'encryption', opened.key.place);
     return opened.plain;

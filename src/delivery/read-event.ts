@@ -25,14 +25,14 @@ export type ReadEvent = {
  */
 export function readEvent(
   opened: OpenedMessage,
-  { routes, observer }: Pick<DeliveryParts, 'routes' | 'observer'>,
+  parts: Pick<DeliveryParts, 'routes' | 'observer' | 'memory'>,
 ): ReadEvent {
   const { message, subscriptionId } = opened;
-  const { route, found } = parsing(message, () => findRouted(message, routes));
+  const { route, found } = parsing(message, () => findRouted(message, parts.routes));
   const eventId = eventIdOf(subscriptionId, message);
   const encode = () => {
-    if (!route.classified) observer.unclassified();
-    return recordOf(opened, eventId, route, found, (field) => observer.drift(route.topic, field));
+    if (!route.classified) parts.observer.unclassified();
+    return recordOf(opened, { eventId, route, found }, parts);
   };
   return { eventId, encode };
 }
@@ -47,11 +47,10 @@ export function readEventId({ message, subscriptionId }: OpenedMessage): string 
 
 function recordOf(
   { ref, receivedAt, traceparent }: OpenedMessage,
-  eventId: string,
-  route: EventRoute,
-  found: FoundMessage,
-  drift: (field: string) => void,
+  { eventId, route, found }: { eventId: string; route: EventRoute; found: FoundMessage },
+  { observer, memory }: Pick<DeliveryParts, 'observer' | 'memory'>,
 ): OutgoingRecord {
+  const drift = (field: string) => observer.drift(route.topic, field);
   const type = found.type ?? route.schema.topic;
   // Without an entity there is no order to keep: the event's own id spreads such events.
   const entityId = found.entityId ? Buffer.from(found.entityId) : null;
@@ -59,7 +58,7 @@ function recordOf(
     return {
       topic: route.topic,
       key: entityId ?? Buffer.from(eventId, 'latin1'),
-      value: found.write({ eventId, subscription: ref, receivedAt }, route.schemaId, drift),
+      value: found.write({ eventId, subscription: ref, receivedAt }, route.schemaId, drift, memory),
       headers: route.headers({ eventId, ref, type, entityId, receivedAt, traceparent }),
     };
   } catch (error) {

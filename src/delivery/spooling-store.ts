@@ -84,15 +84,21 @@ export class SpoolingStore {
    * behind it. An entity's order holds all the same for those whose answers were waited for.
    */
   async #storeLarge(delivery: VerifiedDelivery, large: LargeCarrier): Promise<Receipt> {
-    const deadlineMs = () => (this.#state === 'kafka' ? this.#parts.publishDeadlineMs : null);
-    const outcome = await large.store(delivery, deadlineMs);
-    if ('receipt' in outcome) return outcome.receipt;
-    const { error } = outcome;
-    if (error && !isAway(error)) throw error;
-    const { eventId, delivery: identified } = await large.identify(outcome.delivery);
-    const appended = this.#parts.spool.append(identified, true);
+    const deadlineMs = () => {
+      if (this.#state !== 'kafka') throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
+      return this.#parts.publishDeadlineMs;
+    };
+    let away: unknown;
+    try {
+      return await large.store(delivery, deadlineMs);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      away = error;
+    }
+    const eventId = await large.identify(delivery);
+    const appended = this.#parts.spool.append(delivery);
     // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
-    if (this.#state === 'kafka') this.#divert(error?.message ?? 'a large delivery came while it was');
+    if (this.#state === 'kafka') this.#divert((away as Error).message);
     await appended;
     return { eventId, stored: 'spool' };
   }

@@ -159,5 +159,6 @@ await runProcess({
     parts.add('http', server);
     logger.info({ url: server.url }, 'listening');
     gate.open();
+    large.warm();
   },
 });

@@ -1,10 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Delivery, Receipt } from '../core/delivery.ts';
-import { HooklineError, hasCode } from '../core/errors.ts';
-import { releaseBytes } from '../core/release-bytes.ts';
+import { HooklineError } from '../core/errors.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
-import { isLarge } from '../delivery/large-delivery.ts';
 import { readTraceparent } from '../runtime/tracer.ts';
 import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
@@ -47,10 +45,6 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
     const delivery: Delivery = { ref, mediaType, body, receivedAt: Date.now(), traceparent };
     const judging = isEarly ? await checkEarly(delivery, { check, header }, parts) : check;
     return await acceptDelivery(delivery, { check: judging, header }, parts.delivery);
-  } catch (error) {
-    // Nobody else has got it: it was not verified.
-    if (isLarge({ body }) && hasCode(error, 'UNAUTHENTIC', 'KEY_PENDING')) releaseBytes(body);
-    throw error;
   } finally {
     leave();
   }

@@ -38,12 +38,8 @@ export function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: 
     publish: (record) => publisher.publish(record, deadlineMs),
   };
   return {
-    async store(verified) {
-      if (!isLarge(verified)) return storeDelivery(verified, parts);
-      const outcome = await large.store(verified, () => deadlineMs);
-      if ('receipt' in outcome) return outcome.receipt;
-      throw outcome.error;
-    },
+    store: (verified) =>
+      isLarge(verified) ? large.store(verified, () => deadlineMs) : storeDelivery(verified, parts),
     trouble: () => publisher.trouble(),
     stop: async () => {},
   };

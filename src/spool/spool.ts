@@ -32,7 +32,6 @@ export class Spool {
   readonly #thread: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #outbox: Request[] = [];
-  #handedOver: ArrayBuffer[] = [];
   #n = OPENED;
   #state = EMPTY;
   #appending = 0;
@@ -71,14 +70,12 @@ export class Spool {
 
   /**
    * Resolves when the delivery is on the disk, synced. Appends are stored in the order of the calls.
-   * @param handsOver the body's memory goes to the spool's thread instead of being copied: the caller's is gone then
    * @throws HooklineError SPOOL_FULL, SPOOL_FAILING: it is not there, or, after a failure of the disk, may be
    */
-  async append(delivery: VerifiedDelivery, handsOver = false): Promise<void> {
+  async append(delivery: VerifiedDelivery): Promise<void> {
     this.#appending++;
     try {
       const row = toRow(delivery);
-      if (handsOver) this.#handedOver.push(row.body.buffer as ArrayBuffer);
       await this.#ask((n) => ({ kind: 'append', n, row }));
     } finally {
       this.#appending--;
@@ -131,7 +128,7 @@ export class Spool {
   #post(): void {
     const requests = this.#outbox;
     this.#outbox = [];
-    this.#thread.postMessage(requests, this.#handedOver.splice(0));
+    this.#thread.postMessage(requests);
   }
 
   #take({ answers, state }: Report): void {

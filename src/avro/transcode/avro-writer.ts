@@ -1,15 +1,22 @@
 /** Longer runs of bytes are copied by the runtime; shorter ones are sooner copied than it is called. */
 const SHORT = 48;
 
+export type WriterMemory = { take(bytes: number): Buffer };
+
 /** Writes Avro binary into one buffer, which grows where it is too small. */
 export class AvroWriter {
   /** Bytes that were written; may be set back. */
   length = 0;
+  readonly #memory: WriterMemory | undefined;
   #buffer: Buffer;
 
-  /** @param capacity bytes that are probably enough; they cost nothing until they are written */
-  constructor(capacity: number) {
-    this.#buffer = Buffer.allocUnsafe(capacity);
+  /**
+   * @param capacity bytes that are probably enough; they cost nothing until they are written
+   * @param memory where they are to be; else they are the runtime's own
+   */
+  constructor(capacity: number, memory?: WriterMemory) {
+    this.#memory = memory;
+    this.#buffer = this.#take(capacity);
   }
 
   /** What was written. The writer is of no use afterwards. */
@@ -74,9 +81,13 @@ export class AvroWriter {
     return true;
   }
 
+  #take(bytes: number): Buffer {
+    return this.#memory ? this.#memory.take(bytes) : Buffer.allocUnsafe(bytes);
+  }
+
   #ensure(bytes: number): void {
     if (this.length + bytes <= this.#buffer.length) return;
-    const longer = Buffer.allocUnsafe(Math.ceil(1.5 * (this.length + bytes)));
+    const longer = this.#take(Math.ceil(1.5 * (this.length + bytes)));
     this.#buffer.copy(longer, 0, 0, this.length);
     this.#buffer = longer;
   }

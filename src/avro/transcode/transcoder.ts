@@ -1,7 +1,7 @@
 import type { EnvelopeValues } from '../envelope.ts';
 import type { FieldShape } from '../event-shape.ts';
 import { HEADER_LENGTH, writeHeader } from '../wire-format.ts';
-import { AvroWriter } from './avro-writer.ts';
+import { AvroWriter, type WriterMemory } from './avro-writer.ts';
 import { JsonScanner, NotJson, QUOTE } from './json-scanner.ts';
 import { type Plan, planMessage } from './plan.ts';
 import type { SpanFinder } from './span-finder.ts';
@@ -17,9 +17,14 @@ export type FoundMessage = {
   readonly entityId: string | null;
   /**
    * The record in the wire format; `source` is the message itself. A field that carries a pointer has the value that
-   * stands there: null where there is none, null and drift where it doesn't fit.
+   * stands there: null where there is none, null and drift where it doesn't fit. Its memory is taken from `memory`, where there is some.
    */
-  write(envelope: Omit<EnvelopeValues, 'source'>, schemaId: number, drift: DriftSink): Buffer;
+  write(
+    envelope: Omit<EnvelopeValues, 'source'>,
+    schemaId: number,
+    drift: DriftSink,
+    memory?: WriterMemory,
+  ): Buffer;
 };
 
 /**
@@ -56,8 +61,8 @@ export class Transcoder {
       rawType,
       type: wellFormed(rawType),
       entityId: wellFormed(this.#stringAt(message, entityId)),
-      write: ({ eventId, subscription, receivedAt }, schemaId, drift) => {
-        const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256);
+      write: ({ eventId, subscription, receivedAt }, schemaId, drift, memory) => {
+        const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256, memory);
         out.length = HEADER_LENGTH;
         const writing = new ValueWriter(scanner, out, drift);
         out.string(eventId);

@@ -3,7 +3,7 @@
  * is opened and encoded (its plain message, and the record, which may be half as long again), the other is produced (the
  * record, and the batch twice: for its checksum and for the socket). Measured with `make bench-large`.
  */
-export const WORK_FACTOR = 3;
+export const WORK_FACTOR = 4;
 
 /** Bodies of the largest size that are worked on at once: one is opened and encoded while another is produced. */
 const AT_ONCE = 2;

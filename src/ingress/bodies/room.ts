@@ -1,6 +1,4 @@
-import { HooklineError } from '../../core/errors.ts';
-
-type Waiting = { readonly bytes: number; readonly enter: () => void };
+import { WaitingLine } from './waiting-line.ts';
 
 /**
  * Memory that bodies share, counted in bytes: who finds no room waits, first come first served. A body that is larger
@@ -9,7 +7,7 @@ type Waiting = { readonly bytes: number; readonly enter: () => void };
 export class Room {
   readonly #capacity: number;
   #taken = 0;
-  readonly #waiting = new Set<Waiting>();
+  readonly #line = new WaitingLine((bytes) => this.#take(bytes));
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -22,14 +20,12 @@ export class Room {
 
   /** How many wait for room. */
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#line.length;
   }
 
   /** Takes room where there is some at once, and nobody waits for it. */
   tryEnter(bytes: number): boolean {
-    if (this.#waiting.size > 0 || !this.#hasRoom(bytes)) return false;
-    this.#taken += bytes;
-    return true;
+    return this.#line.tryEnter(bytes) !== null;
   }
 
   /**
@@ -37,50 +33,19 @@ export class Room {
    * @param gone ends the wait: nobody is there any more
    * @throws HooklineError NO_ROOM after `waitMs`, BODY_INCOMPLETE where `gone`
    */
-  enter(bytes: number, waitMs: number, gone?: AbortSignal): Promise<void> {
-    if (gone?.aborted) return Promise.reject(new HooklineError('BODY_INCOMPLETE'));
-    if (this.tryEnter(bytes)) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        clearTimeout(timer);
-        gone?.removeEventListener('abort', leave);
-        this.#waiting.delete(one);
-      };
-      const giveUp = (error: HooklineError) => {
-        end();
-        reject(error);
-        // The one that gave up may have been the large one that smaller ones stood behind.
-        this.#letIn();
-      };
-      const leave = () => giveUp(new HooklineError('BODY_INCOMPLETE'));
-      const timer = Number.isFinite(waitMs)
-        ? setTimeout(() => giveUp(new HooklineError('NO_ROOM')), waitMs)
-        : undefined;
-      const enter = () => {
-        end();
-        resolve();
-      };
-      const one: Waiting = { bytes, enter };
-      this.#waiting.add(one);
-      gone?.addEventListener('abort', leave);
-    });
+  async enter(bytes: number, waitMs: number, gone?: AbortSignal): Promise<void> {
+    await this.#line.enter(bytes, waitMs, gone);
   }
 
   /** Gives room back. */
   leave(bytes: number): void {
     this.#taken -= bytes;
-    this.#letIn();
+    this.#line.letIn();
   }
 
-  #hasRoom(bytes: number): boolean {
-    return this.#taken === 0 || this.#taken + bytes <= this.#capacity;
-  }
-
-  #letIn(): void {
-    for (const one of this.#waiting) {
-      if (!this.#hasRoom(one.bytes)) return;
-      this.#taken += one.bytes;
-      one.enter();
-    }
+  #take(bytes: number): true | null {
+    if (this.#taken > 0 && this.#taken + bytes > this.#capacity) return null;
+    this.#taken += bytes;
+    return true;
   }
 }

@@ -71,15 +71,16 @@ async function takeLarge(
   if (!keyring.isPending(ref) && !SignatureCheck.canPass(keyring.signingKeysOf(ref), signature)) {
     throw new HooklineError('UNAUTHENTIC');
   }
-  await waitFor(raw, (gone) => memory.enterLarge(capacity, gone));
+  const into = await waitFor(raw, (gone) => memory.enterLarge(capacity, gone));
+  const leave = () => memory.large.leave(into);
   try {
     request.wantBody();
     const check = SignatureCheck.withEach(keyring.signingKeysOf(ref));
     const onChunk = (chunk: Buffer) => check.update(chunk);
-    const body = await readLargeBody(raw, { capacity, begun, pacer: memory.pacer, onChunk });
-    return { body, check, leave: () => memory.large.leave(capacity) };
+    const body = await readLargeBody(raw, { into, begun, pacer: memory.pacer, onChunk });
+    return { body, check, leave };
   } catch (error) {
-    memory.large.leave(capacity);
+    leave();
     throw error;
   }
 }
@@ -88,12 +89,12 @@ async function takeLarge(
  * Waits, as long as the sender does. That it has gone is seen only while its socket is read, and so not behind megabytes
  * that it has sent: then it is found when its turn comes, and its room is free again at once.
  */
-async function waitFor(raw: IncomingMessage, wait: (gone: AbortSignal) => Promise<void>): Promise<void> {
+async function waitFor<T>(raw: IncomingMessage, wait: (gone: AbortSignal) => Promise<T>): Promise<T> {
   const gone = new AbortController();
   const leave = () => gone.abort();
   raw.socket.once('close', leave);
   try {
-    await wait(gone.signal);
+    return await wait(gone.signal);
   } finally {
     raw.socket.off('close', leave);
   }

@@ -16,11 +16,12 @@ export type LaneOptions = {
   readonly layout: SealedLayout;
 };
 
-/** A verified delivery that crosses to the thread; its body's memory crosses with it. */
+/** A verified delivery that the thread works on. */
 export type Job = {
   readonly n: number;
   readonly kind: 'store' | 'identify';
   readonly delivery: Omit<Delivery, 'body'> & { readonly subscriptionId: string };
+  /** Shared with the thread, or a copy for it. */
   readonly body: Uint8Array;
   /** The live encryption keys of its ref: key objects, which cross without their bytes being copied about. */
   readonly keys: readonly EncryptionKey[];
@@ -28,14 +29,13 @@ export type Job = {
   readonly deadlineMs: number;
 };
 
-/** What became of a job. Where it was not stored its body crosses back. */
+/** What became of a job. The thread reads its body no more. */
 export type JobEnd = {
   readonly kind: 'end';
   readonly n: number;
   readonly receipt?: Receipt;
   readonly eventId?: string;
   readonly fault?: { readonly code: ErrorCode; readonly detail: string | undefined; readonly cause?: string };
-  readonly body?: Uint8Array;
   readonly seen: Seen;
 };
 

@@ -18,6 +18,7 @@ import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openKafka } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/publisher.ts';
 import { createTopicLimits } from '../../kafka/topic-limits.ts';
+import { KeptMemory } from './kept-memory.ts';
 import type { FromThread, Job, JobEnd, LaneOptions, Seen, ToThread } from './lane-messages.ts';
 
 /** A hundred megabytes take their time on a slow way: an attempt is in doubt later than one with small records. */
@@ -27,7 +28,7 @@ giveWay();
 const port = parentPort;
 if (!port) throw new TypeError('this is no program but a thread');
 const options = workerData as LaneOptions;
-const tell = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+const tell = (message: FromThread) => port.postMessage(message);
 
 const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
 const routes = createEventRoutes(schemas, options.topicPrefix, {
@@ -60,6 +61,7 @@ const publisher = new Publisher({
   },
 });
 
+const memory = new KeptMemory();
 const turns = new Map<number, () => void>();
 port.on('message', (message: ToThread) => {
   if ('body' in message) return void work(message);
@@ -69,14 +71,16 @@ port.on('message', (message: ToThread) => {
 
 async function work(job: Job): Promise<void> {
   const seen: Seen = { matched: [], drift: new Map(), parked: [], unclassified: 0 };
-  const lent = { body: false };
   const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
   const delivery = markVerified({ ...job.delivery, body }, job.delivery.subscriptionId);
   try {
-    const end = await carryOut(job, delivery, partsOf(job, seen, lent));
-    giveBack({ kind: 'end', n: job.n, seen, ...end }, job.body, lent.body);
+    const end = await carryOut(job, delivery, partsOf(job, seen));
+    tell({ kind: 'end', n: job.n, seen, ...end });
   } catch (error) {
-    giveBack({ kind: 'end', n: job.n, seen, fault: faultOf(error) }, job.body, lent.body);
+    tell({ kind: 'end', n: job.n, seen, fault: faultOf(error) });
+  } finally {
+    // Where it was a copy: shared memory is not ours to give.
+    releaseBytes(body);
   }
 }
 
@@ -90,7 +94,7 @@ async function carryOut(
   return { receipt: await storeDelivery(delivery, parts) };
 }
 
-function partsOf({ n, keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean }): DeliveryParts {
+function partsOf({ n, keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
   return {
     layout: options.layout,
     routes,
@@ -98,8 +102,9 @@ function partsOf({ n, keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean
     encryptionKeysOf: () => keys,
     async publish(record) {
       if (record.topic === options.deadLetterTopic) {
-        lent.body = true;
-        return publisher.publish(record, deadlineMs);
+        // It is a piece of the body, which is no longer ours when the job has ended: an attempt may take longer.
+        const value = record.value && Buffer.from(record.value);
+        return publisher.publish({ ...record, value }, deadlineMs);
       }
       const made = performance.now();
       await new Promise<void>((resolve) => {
@@ -108,10 +113,12 @@ function partsOf({ n, keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean
       });
       const leftMs = Math.max(0, deadlineMs - (performance.now() - made));
       const position = await publisher.publish(record, leftMs);
-      if (record.value) releaseBytes(record.value);
+      // Only then: what was given up may still be under way.
+      if (record.value) memory.give(record.value);
       return position;
     },
     limitOf: limits.of,
+    memory,
     observer: {
       keyMatched: (_, __, place) => void seen.matched.push(place),
       drift(topic, field) {
@@ -123,21 +130,6 @@ function partsOf({ n, keys, deadlineMs }: Job, seen: Seen, lent: { body: boolean
       parked: (stage) => void seen.parked.push(stage),
     },
   };
-}
-
-/**
- * A body that isn't stored goes back. As a copy where it may still be on its way through a socket: dead letters are sent
- * from the body's own memory. One that is stored is of no use any more, and its memory is given back at once.
- */
-function giveBack(end: JobEnd, body: Uint8Array, isLent: boolean): void {
-  const memory = body.buffer as ArrayBuffer;
-  if (end.receipt) {
-    tell(end);
-    if (!isLent) memory.transfer(0);
-    return;
-  }
-  const returned = isLent ? body.slice() : body;
-  tell({ ...end, body: returned }, [returned.buffer as ArrayBuffer]);
 }
 
 /** Small bodies go first: where cores are short this thread gets what the main thread leaves. Linux can do that. */

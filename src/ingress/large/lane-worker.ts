@@ -50,11 +50,11 @@ export class LaneWorker {
     return this.#waiting.size;
   }
 
-  /** Its body's memory goes over to the thread. @throws HooklineError LARGE_BODY_FAILED: the thread ended */
+  /** Shared memory is read where it is; other memory is copied. @throws HooklineError LARGE_BODY_FAILED: the thread ended */
   carry(job: Job): Promise<JobEnd> {
     const { promise, resolve, reject } = Promise.withResolvers<JobEnd>();
     this.#waiting.set(job.n, { bytes: job.body.length, publishes: false, resolve, reject });
-    this.#thread.postMessage(job, [job.body.buffer as ArrayBuffer]);
+    this.#thread.postMessage(job);
     return promise;
   }
 

@@ -1,8 +1,8 @@
-import { markVerified, type VerifiedDelivery } from '../../core/delivery.ts';
+import type { Receipt, VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { DeliveryObserver } from '../../delivery/delivery-parts.ts';
-import type { LargeCarrier, LargeOutcome } from '../../delivery/large-delivery.ts';
+import type { LargeCarrier } from '../../delivery/large-delivery.ts';
 import type { PublisherObserver } from '../../kafka/publisher.ts';
 import { Room } from '../bodies/room.ts';
 import type { Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
@@ -30,7 +30,7 @@ export type LaneObserver = {
 /** While one waits for the brokers, the other opens and encodes the next body. */
 const THREADS = 2;
 
-/** Carries large deliveries in threads of their own, which are started when there is work for them. */
+/** Carries large deliveries in threads of their own. */
 export class LargeLane implements LargeCarrier {
   readonly #parts: LargeLaneParts;
   readonly #room: Room;
@@ -45,23 +45,26 @@ export class LargeLane implements LargeCarrier {
     this.#publishing = new Room(parts.atWork / 2);
   }
 
-  async store(delivery: VerifiedDelivery, deadlineMs: () => number | null): Promise<LargeOutcome> {
+  store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
     return this.#inTurn(delivery, async () => {
-      const ms = deadlineMs();
-      if (ms === null) return { error: null, delivery };
-      const end = await this.#carry('store', delivery, ms);
+      const end = await this.#carry('store', delivery, deadlineMs());
       this.#tell(delivery, end.seen);
-      if (end.receipt) return { receipt: end.receipt };
-      return { error: failureOf(end), delivery: returned(delivery, end) };
+      if (!end.receipt) throw failureOf(end);
+      return end.receipt;
     });
   }
 
-  async identify(delivery: VerifiedDelivery): Promise<{ eventId: string; delivery: VerifiedDelivery }> {
+  identify(delivery: VerifiedDelivery): Promise<string> {
     return this.#inTurn(delivery, async () => {
       const end = await this.#carry('identify', delivery, 0);
       if (end.eventId === undefined) throw failureOf(end);
-      return { eventId: end.eventId, delivery: returned(delivery, end) };
+      return end.eventId;
     });
+  }
+
+  /** Starts the threads: the first large body need not wait for that. */
+  warm(): void {
+    while (this.#workers.size < THREADS) this.#start();
   }
 
   async stop(): Promise<void> {
@@ -90,7 +93,10 @@ export class LargeLane implements LargeCarrier {
   /** The one with the least to do. */
   #worker(): LaneWorker {
     const [first] = [...this.#workers].sort((a, b) => a.jobs - b.jobs);
-    if (first && (first.jobs === 0 || this.#workers.size === THREADS)) return first;
+    return first && (first.jobs === 0 || this.#workers.size === THREADS) ? first : this.#start();
+  }
+
+  #start(): LaneWorker {
     const { options, heapMb, observer, program } = this.#parts;
     const onDeath = (dead: LaneWorker, error: unknown) => {
       this.#workers.delete(dead);
@@ -110,13 +116,6 @@ export class LargeLane implements LargeCarrier {
     for (let n = 0; n < seen.unclassified; n++) observer.unclassified();
     for (const stage of seen.parked) observer.parked(stage);
   }
-}
-
-/** The delivery with the memory that came back. */
-function returned(delivery: VerifiedDelivery, { body }: JobEnd): VerifiedDelivery {
-  if (!body) throw new TypeError('a body that was not stored comes back');
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return markVerified({ ...delivery, body: bytes }, delivery.subscriptionId);
 }
 
 function failureOf({ fault }: JobEnd): HooklineError {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { HooklineError } from '../../../src/core/errors.ts';
+import { HooklineError } from '../../../src/core/errors.ts';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
 import { LargeLane } from '../../../src/ingress/large/large-lane.ts';
 import { deliveryParts, type Seen, verified } from '../../support/delivery-parts.ts';
@@ -33,9 +33,8 @@ beforeEach(() => {
 });
 afterEach(() => lane.stop());
 
-/** A delivery whose body has memory of its own, as a large one has. */
-const delivery = (word: string, bytes = 40) => {
-  const body = Buffer.from(new ArrayBuffer(bytes));
+const delivery = (word: string, bytes = 40, memory: ArrayBufferLike = new SharedArrayBuffer(bytes)) => {
+  const body = Buffer.from(memory);
   body.write(word);
   return { ...verified(''), body };
 };
@@ -43,16 +42,19 @@ const store = (word: string, bytes?: number) => lane.store(delivery(word, bytes)
 
 describe('the lane for large bodies', () => {
   it('stores them in its thread, and tells what was seen there', async () => {
-    expect(await store('fine')).toEqual({ receipt: { eventId: 'id-1', stored: 'kafka' } });
+    expect(await store('fine')).toEqual({ eventId: 'id-1', stored: 'kafka' });
     expect([seen.matched, seen.unclassified]).toEqual([['ledger-eu encryption 0'], 1]);
   });
 
-  it('gives back a body that was not stored, with why', async () => {
-    const outcome = await store('away');
-    expect(outcome).toMatchObject({ error: { code: 'PUBLISH_DEADLINE' }, delivery: { ref: 'ledger-eu' } });
-    expect('delivery' in outcome && outcome.delivery.body.toString('latin1', 0, 4)).toBe('away');
-    const identified = await lane.identify(delivery('fine'));
-    expect([identified.eventId, identified.delivery.body.length]).toEqual(['id-2', 40]);
+  it('says why one was not stored, and what the event id of one would be', async () => {
+    await expect(store('away')).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    expect(await lane.identify(delivery('fine'))).toBe('id-2');
+  });
+
+  it('reads a body in shared memory where it is, and another in a copy: both stay with the caller', async () => {
+    const [shared, own] = [delivery('mark'), delivery('mark', 40, new ArrayBuffer(40))];
+    for (const one of [shared, own]) await lane.store(one, () => 1_000);
+    expect([shared, own].map(({ body }) => body.toString('latin1', 0, 4))).toEqual(['Mark', 'mark']);
   });
 
   it('works on as many as have room, in their order, and asks for each deadline when its turn comes', async () => {
@@ -60,14 +62,15 @@ describe('the lane for large bodies', () => {
     let asked = 0;
     const third = lane.store(delivery('fine', 1), () => {
       asked++;
-      return null;
+      throw new HooklineError('PUBLISH_DEADLINE', 'no longer');
     });
+    const refused = third.catch(({ detail }: HooklineError) => detail);
     await new Promise(setImmediate);
     expect(asked).toBe(0);
     await lane.stop();
     const failed = { status: 'rejected', reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED' }) };
     expect(await kept).toEqual([failed, failed]);
-    expect(await third).toMatchObject({ error: null, delivery: { ref: 'ledger-eu' } });
+    expect([await refused, asked]).toEqual(['no longer', 1]);
   });
 
   it('has one published while the other is made, as far as both are large', async () => {
@@ -81,7 +84,7 @@ describe('the lane for large bodies', () => {
   it('gives the turn of a thread that ended to the next', async () => {
     const ended = Promise.allSettled([store('made', 45), store('keep', 5), store('die!', 10)]);
     const next = store('made', 40);
-    expect(await next).toMatchObject({ receipt: { stored: 'kafka' } });
+    expect(await next).toMatchObject({ stored: 'kafka' });
     expect(deaths.length).toBe(1);
     await lane.stop();
     expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
@@ -95,7 +98,7 @@ describe('the lane for large bodies', () => {
     const fatal = store('die!', 40);
     await expect(fatal).rejects.toMatchObject({ code: 'LARGE_BODY_FAILED', status: 503 });
     expect(deaths).toEqual(['the thread for large bodies ended']);
-    expect(await store('fine', 60)).toMatchObject({ receipt: { stored: 'kafka' } });
+    expect(await store('fine', 60)).toMatchObject({ stored: 'kafka' });
     expect(settled).toEqual(['first LARGE_BODY_FAILED']);
     await lane.stop();
     await Promise.all(kept);

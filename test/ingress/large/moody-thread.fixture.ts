@@ -1,6 +1,6 @@
 /**
  * In the place of the thread for large bodies: does what a body says. `die` ends the thread, `keep` answers not before
- * `go` comes, `away` fails; `made` asks for its turn, and publishes for a while; all else is stored.
+ * `go` comes, `away` fails, `mark` writes into its body; `made` asks for its turn, and publishes for a while; all else is stored.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,11 +16,11 @@ const end = (job: Job, away = false) => {
   const eventId = `id-${job.n}`;
   const message: FromThread = {
     ...{ kind: 'end', n: job.n, seen },
-    ...(job.kind === 'identify' ? { eventId, body: job.body } : {}),
-    ...(job.kind === 'store' && away ? { fault, body: job.body } : {}),
+    ...(job.kind === 'identify' ? { eventId } : {}),
+    ...(job.kind === 'store' && away ? { fault } : {}),
     ...(job.kind === 'store' && !away ? { receipt: { eventId, stored: 'kafka' as const } } : {}),
   };
-  port?.postMessage(message, message.body ? [job.body.buffer as ArrayBuffer] : []);
+  port?.postMessage(message);
 };
 
 const tell = (message: FromThread) => port?.postMessage(message);
@@ -37,6 +37,7 @@ port?.on('message', async (message: ToThread) => {
   const job = message;
   const word = Buffer.from(job.body).toString('latin1', 0, 4);
   if (word === 'die!') process.exit(1);
+  if (word === 'mark') job.body[0] = 'M'.charCodeAt(0);
   if (word === 'keep' || word === 'made') kept.push(job);
   if (word === 'made') tell({ kind: 'made', n: job.n });
   if (word === 'keep' || word === 'made') return;
