@@ -62,9 +62,9 @@ export class LargeLane implements LargeCarrier {
     });
   }
 
-  /** Starts the threads: the first large body need not wait for that. */
+  /** Starts one of the threads: the first large body need not wait for that. The other one comes with the second. */
   warm(): void {
-    while (this.#workers.size < THREADS) this.#start();
+    if (this.#workers.size === 0) this.#start();
   }
 
   async stop(): Promise<void> {
