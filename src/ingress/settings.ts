@@ -29,7 +29,7 @@ export const ingressSettings = {
   memoryBudgetBytes: integer('MEMORY_BUDGET_BYTES', {
     about:
       'memory for bodies on their way, all that becomes of them included; the process takes up to 320 MiB beside it',
-    fallback: String(704 * MIB),
+    fallback: String(640 * MIB),
     min: 1,
   }),
   admissionWaitMs: milliseconds('ADMISSION_WAIT_MS', {
