@@ -58,10 +58,11 @@ export function openSealed(
 ): { plain: Buffer; key: EncryptionKey } | null {
   const { iv, tag, ciphertext } = pieces;
   if (tag.length !== TAG_LENGTH || (iv.length !== 12 && iv.length !== 16)) return null;
+  const into = keys.length > 0 ? memory?.take(ciphertext.length).subarray(0, ciphertext.length) : undefined;
   for (const key of keys) {
     const decipher = createDecipheriv('aes-256-gcm', key.key, iv, { authTagLength: TAG_LENGTH });
     decipher.setAuthTag(tag);
-    const plain = memory ? openInto(memory, decipher, ciphertext) : decipher.update(ciphertext);
+    const plain = into ? openInto(into, decipher, ciphertext) : decipher.update(ciphertext);
     try {
       decipher.final();
       return { plain, key };
@@ -72,8 +73,7 @@ export function openSealed(
   return null;
 }
 
-function openInto(memory: PlainMemory, decipher: DecipherGCM, ciphertext: Buffer): Buffer {
-  const plain = memory.take(ciphertext.length).subarray(0, ciphertext.length);
+function openInto(plain: Buffer, decipher: DecipherGCM, ciphertext: Buffer): Buffer {
   for (let at = 0; at < ciphertext.length; at += PIECE_BYTES) {
     const piece = decipher.update(ciphertext.subarray(at, at + PIECE_BYTES));
     piece.copy(plain, at);
