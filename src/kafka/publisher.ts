@@ -3,7 +3,7 @@ import { HooklineError, hasCode } from '../core/errors.ts';
 import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './lane.ts';
 import type { ProducerSession, WireRecord } from './producer-session.ts';
-import { SessionPools } from './session-pools.ts';
+import { SessionPool } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicLanes } from './topic-lanes.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from './topic-limits.ts';
@@ -50,7 +50,7 @@ const COUNT_AGAIN_MS = 400;
  */
 export class Publisher {
   readonly #parts: PublisherParts;
-  readonly #sessions: SessionPools;
+  readonly #sessions: SessionPool;
   readonly #topics = new Map<string, TopicLanes>();
   readonly #sweep: NodeJS.Timeout;
   #backlog = 0;
@@ -59,7 +59,7 @@ export class Publisher {
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
-    this.#sessions = new SessionPools({
+    this.#sessions = new SessionPool({
       open: parts.openSession,
       ...(parts.attemptMs !== undefined && { attemptMs: parts.attemptMs }),
       onOpened: () => parts.observer.sessionOpened(),
@@ -67,7 +67,7 @@ export class Publisher {
     });
     this.#health = new TopicHealth({
       topics: () => this.#topics.keys(),
-      probe: (topic) => this.#sessions.first.attempt((session) => session.partitionsOf(topic)),
+      probe: (topic) => this.#sessions.attempt((session) => session.partitionsOf(topic)),
       isWaiting: (topic) => this.#topics.get(topic)?.isWaiting() ?? false,
       onChange: (topic, trouble) => parts.observer.troubleChanged(topic, trouble),
     });
@@ -154,7 +154,7 @@ export class Publisher {
     if (!lanes) {
       lanes = new TopicLanes({
         topic,
-        nextSessions: () => this.#sessions.next(),
+        sessions: this.#sessions,
         limits: this.#parts.limits ?? UNKNOWN_LIMITS,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),
@@ -167,7 +167,7 @@ export class Publisher {
   async #countPartitions(topic: string): Promise<number> {
     while (!this.#closed) {
       try {
-        const partitions = await this.#sessions.first.attempt((session) => session.partitionsOf(topic));
+        const partitions = await this.#sessions.attempt((session) => session.partitionsOf(topic));
         this.#health.note(topic, null);
         return partitions;
       } catch (error) {

@@ -80,7 +80,7 @@ export function createMetrics() {
     }),
     kafkaClients: new Counter({
       name: 'hookline_kafka_clients_opened_total',
-      help: 'Producer clients opened; more than eight per process, or for each thread of large bodies, means doubt',
+      help: 'Producer clients opened; more than one per process means doubt',
       registers,
     }),
     publishBacklog: new Gauge({

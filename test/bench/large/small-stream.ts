@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** Of latencies in milliseconds, from when each was due. */
-export type Percentiles = { readonly p50: number; readonly p99: number; readonly max: number };
-
-/** Of all, and of those whose type is another than the large bodies': they go to partitions of their own. */
-export type StreamSeen = Percentiles & {
+/** Latencies in milliseconds, from when each was due. */
+export type StreamSeen = {
   readonly sent: number;
   readonly failed: number;
-  readonly otherType: Percentiles;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
 };
 
 /** Begins a steady stream of small webhooks; call what it gives to end it. */
