@@ -37,6 +37,8 @@ import { startTracing, traced } from './start-tracing.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
+/** Small events of one partition don't wait for those of 7 in 8 others, nor for a large body that one of them takes in. */
+const PUBLISHING_SESSIONS = 8;
 
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
@@ -109,6 +111,7 @@ await runProcess({
       'publisher',
       new Publisher({
         openSession: kafka.openSession,
+        sessions: PUBLISHING_SESSIONS,
         backlogBytes: BACKLOG_BYTES,
         limits,
         observer: watchPublishing({ logger, metrics }),

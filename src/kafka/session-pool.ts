@@ -4,7 +4,7 @@ import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { ProducerSession } from './producer-session.ts';
 
 const ATTEMPT_MS = 5_000;
-/** Least time between two openings: while all brokers are away every lane doubts every session. */
+/** Least time between two openings: while all brokers are away every lane doubts its session. */
 const OPEN_EVERY_MS = 200;
 
 export type SessionPoolParts = {
@@ -22,7 +22,7 @@ export type SessionPoolParts = {
 type Held = { readonly session: ProducerSession; attempts: number };
 
 /**
- * The one live session, shared by all lanes. On doubt it is retired and a fresh one is opened, while the attempts of
+ * A live session, shared by lanes. On doubt it is retired and a fresh one is opened, while the attempts of
  * other lanes that run over the old one may end; after the last of them its sockets are cut, so that a retired client
  * can never write again.
  */

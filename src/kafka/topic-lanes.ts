@@ -1,8 +1,10 @@
 import { HooklineError } from '../core/errors.ts';
 import { Lane, type LaneParts, type Pending } from './lane.ts';
 import { partitionOf } from './partitioner.ts';
+import type { SessionPool } from './session-pool.ts';
 
-export type TopicLanesParts = Omit<LaneParts, 'partition' | 'partitions' | 'onReplan'> & {
+export type TopicLanesParts = Omit<LaneParts, 'partition' | 'partitions' | 'onReplan' | 'sessions'> & {
+  readonly nextSessions: () => SessionPool;
   /** The topic's number of partitions now, however long it takes to learn it. */
   readonly countPartitions: () => Promise<number>;
 };
@@ -63,7 +65,8 @@ export class TopicLanes {
     const partitions = await this.#parts.countPartitions();
     const onReplan = () => this.#startPlan();
     this.#lanes = Array.from({ length: partitions }, (_, partition) => {
-      return new Lane({ ...this.#parts, partition, partitions, onReplan });
+      const sessions = this.#parts.nextSessions();
+      return new Lane({ ...this.#parts, sessions, partition, partitions, onReplan });
     });
     this.#planning = undefined;
     for (const record of this.#waiting.splice(0)) if (!record.settled) this.push(record);

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** Latencies in milliseconds, from when each was due. */
-export type StreamSeen = {
+/** Of latencies in milliseconds, from when each was due. */
+export type Percentiles = { readonly p50: number; readonly p99: number; readonly max: number };
+
+/** Of all, and of those whose type is another than the large bodies': they go to partitions of their own. */
+export type StreamSeen = Percentiles & {
   readonly sent: number;
   readonly failed: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
+  readonly otherType: Percentiles;
 };
 
 /** Begins a steady stream of small webhooks; call what it gives to end it. */

@@ -19,8 +19,8 @@ export const SUBSCRIPTION = {
 /** As many different bodies: no cache anywhere makes the second round of them cheaper. */
 const BODIES = 5_000;
 
-/** A payment status of the interface's section 6.2, 542 bytes long. */
-function message(n: number): string {
+/** A payment status of the interface's section 6.2, 542 bytes long; as another type it fills a topic of its own. */
+function message(n: number, type: string): string {
   const digits = (length: number) => String(n).padStart(length, '0');
   const transaction = {
     OrgnlGrpInf: { OrgnlMsgId: `ORG-20261120-${digits(10)}-ABCDEF`, OrgnlMsgNmId: 'pacs.008.001.08' },
@@ -33,7 +33,7 @@ function message(n: number): string {
   const GrpHdr = { MsgId: `MSG-20261120-${digits(10)}-ABCDEF`, CreDtTm: '2026-11-20T10:00:00Z' };
   const pacs002 = { FIToFIPmtStsRpt: { GrpHdr, TxInfAndSts: [transaction] } };
   return JSON.stringify({
-    type: 'payment-status',
+    type,
     entityId: randomUUID(),
     payload: { status: 'ACCC', pacs002 },
   });
@@ -62,8 +62,8 @@ export type SignedRequest = {
 };
 
 /** One webhook of such a body. */
-export function makeRequest(n: number, form: Form): SignedRequest {
-  const plain = Buffer.from(message(n));
+export function makeRequest(n: number, form: Form, type = 'payment-status'): SignedRequest {
+  const plain = Buffer.from(message(n, type));
   const body = form === 'sealed' ? sealBody(SUBSCRIPTION.encryptionKey, plain) : plain;
   const mediaType = form === 'sealed' ? 'octet-stream' : 'json';
   return { body, mediaType, signature: signatureOf(SUBSCRIPTION, body) };
