@@ -37,7 +37,7 @@ import { startTracing, traced } from './start-tracing.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
-/** Small events of one partition don't wait for those of 7 in 8 others, nor for a large body that one of them takes in. */
+/** As many partitions may be slow before those of the others wait: as one is that takes in a large body. */
 const PUBLISHING_SESSIONS = 8;
 
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));

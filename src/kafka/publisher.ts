@@ -160,7 +160,7 @@ export class Publisher {
     if (!lanes) {
       lanes = new TopicLanes({
         topic,
-        nextSessions: () => this.#sessions.next(),
+        sessionsForBatch: () => this.#sessions.leastBusy(),
         limits: this.#parts.limits ?? UNKNOWN_LIMITS,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),

@@ -1,10 +1,8 @@
 import { HooklineError } from '../core/errors.ts';
 import { Lane, type LaneParts, type Pending } from './lane.ts';
 import { partitionOf } from './partitioner.ts';
-import type { SessionPool } from './session-pool.ts';
 
-export type TopicLanesParts = Omit<LaneParts, 'partition' | 'partitions' | 'onReplan' | 'sessions'> & {
-  readonly nextSessions: () => SessionPool;
+export type TopicLanesParts = Omit<LaneParts, 'partition' | 'partitions' | 'onReplan'> & {
   /** The topic's number of partitions now, however long it takes to learn it. */
   readonly countPartitions: () => Promise<number>;
 };
@@ -64,10 +62,10 @@ export class TopicLanes {
     this.#waiting = [...left.flat(), ...this.#waiting];
     const partitions = await this.#parts.countPartitions();
     const onReplan = () => this.#startPlan();
-    this.#lanes = Array.from({ length: partitions }, (_, partition) => {
-      const sessions = this.#parts.nextSessions();
-      return new Lane({ ...this.#parts, sessions, partition, partitions, onReplan });
-    });
+    this.#lanes = Array.from(
+      { length: partitions },
+      (_, partition) => new Lane({ ...this.#parts, partition, partitions, onReplan }),
+    );
     this.#planning = undefined;
     for (const record of this.#waiting.splice(0)) if (!record.settled) this.push(record);
   }
