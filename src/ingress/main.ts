@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import '../runtime/keep-garbage-young.ts';
 import { readCommandSchemas } from '../avro/command-schemas.ts';
 import { readEventSchemas } from '../avro/event-schema-set.ts';
 import { openRegistry } from '../avro/open-registry.ts';
