@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type Broker, Producer } from '@platformatic/kafka';
+import { Producer } from '@platformatic/kafka';
 import { HooklineError } from '../core/errors.ts';
 import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { KafkaConnection } from './connection.ts';
@@ -25,8 +25,6 @@ export type ProducerSession = {
   send(topic: string, partition: number, partitions: number, records: readonly WireRecord[]): Promise<bigint>;
   /** How many partitions the topic has, each with a leader. Throws AttemptError. */
   partitionsOf(topic: string): Promise<number>;
-  /** Connects to the leaders of the topic's partitions, as the first send to each would. Throws AttemptError. */
-  connect(topic: string): Promise<void>;
   /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
   cut(): void;
 };
@@ -82,7 +80,7 @@ export function openProducerSession(
     neverAnswered = false;
     const found = metadata.topics.get(topic);
     if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
-    return { ...found, brokers: metadata.brokers };
+    return found;
   };
   const send = async (
     topic: string,
@@ -108,16 +106,11 @@ export function openProducerSession(
     }
     return ack.offset;
   };
-  const lookUpLed = async (topic: string) => {
-    const found = await lookUp(topic);
-    const leaderless = found.partitions.findIndex(({ leader }) => !found.brokers.has(leader));
+  const partitionsOf = async (topic: string) => {
+    const { partitionsCount, partitions } = await lookUp(topic);
+    const leaderless = partitions.findIndex(({ leader }) => leader < 0);
     if (leaderless >= 0) throw new AttemptError('retry', `${topic}[${leaderless}] has no leader`);
-    return found;
-  };
-  const connect = async (topic: string) => {
-    const { partitions, brokers } = await lookUpLed(topic);
-    const leaders = new Set(partitions.map(({ leader }) => brokers.get(leader) as Broker));
-    await Promise.all([...leaders].map((leader) => producer.connections.get(leader)));
+    return partitionsCount;
   };
   const explained = (failure: AttemptError): AttemptError => {
     if (failure.outcome !== 'doubt') return failure;
@@ -135,8 +128,7 @@ export function openProducerSession(
       throw judgement;
     });
   return {
-    partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
-    connect: (topic) => judged(connect(topic)),
+    partitionsOf: (topic) => judged(partitionsOf(topic)),
     send: (topic, partition, partitions, records) => judged(send(topic, partition, partitions, records)),
     cut: () => cutProducer(producer),
   };

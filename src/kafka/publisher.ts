@@ -3,7 +3,7 @@ import { HooklineError, hasCode } from '../core/errors.ts';
 import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './lane.ts';
 import type { ProducerSession, WireRecord } from './producer-session.ts';
-import { SessionPools } from './session-pools.ts';
+import { SessionPool } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicLanes } from './topic-lanes.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from './topic-limits.ts';
@@ -22,8 +22,6 @@ export type PublisherParts = {
   readonly openSession: (rotation: number) => ProducerSession;
   /** Bytes that may wait over all lanes. */
   readonly backlogBytes: number;
-  /** How many clients the lanes share, each with connections of its own to every broker; unset means 1. */
-  readonly sessions?: number;
   /** After it an attempt is in doubt; unset means 5 s. */
   readonly attemptMs?: number;
   /** What is larger than its topic takes is given up without sending it. */
@@ -52,7 +50,7 @@ const COUNT_AGAIN_MS = 400;
  */
 export class Publisher {
   readonly #parts: PublisherParts;
-  readonly #sessions: SessionPools;
+  readonly #sessions: SessionPool;
   readonly #topics = new Map<string, TopicLanes>();
   readonly #sweep: NodeJS.Timeout;
   #backlog = 0;
@@ -61,7 +59,7 @@ export class Publisher {
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
-    this.#sessions = new SessionPools(parts.sessions ?? 1, {
+    this.#sessions = new SessionPool({
       open: parts.openSession,
       ...(parts.attemptMs !== undefined && { attemptMs: parts.attemptMs }),
       onOpened: () => parts.observer.sessionOpened(),
@@ -69,7 +67,7 @@ export class Publisher {
     });
     this.#health = new TopicHealth({
       topics: () => this.#topics.keys(),
-      probe: (topic) => this.#probe(topic),
+      probe: (topic) => this.#sessions.attempt((session) => session.partitionsOf(topic)),
       isWaiting: (topic) => this.#topics.get(topic)?.isWaiting() ?? false,
       onChange: (topic, trouble) => parts.observer.troubleChanged(topic, trouble),
     });
@@ -123,13 +121,9 @@ export class Publisher {
     });
   }
 
-  /**
-   * Resolves when the partitions of these topics are known, which takes brokers that answer, and all connections to their
-   * leaders were tried: no first event waits until one is made and secured.
-   */
+  /** Resolves when the partitions of these topics are known, which takes brokers that answer. */
   async open(topics: readonly string[]): Promise<void> {
     await Promise.all(topics.map((topic) => this.#lanesOf(topic).ready()));
-    await Promise.allSettled(topics.map((topic) => this.#connect(topic)));
   }
 
   /** Gives up all that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
@@ -160,7 +154,7 @@ export class Publisher {
     if (!lanes) {
       lanes = new TopicLanes({
         topic,
-        sessionsForBatch: () => this.#sessions.leastBusy(),
+        sessions: this.#sessions,
         limits: this.#parts.limits ?? UNKNOWN_LIMITS,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),
@@ -168,16 +162,6 @@ export class Publisher {
       this.#topics.set(topic, lanes);
     }
     return lanes;
-  }
-
-  #connect(topic: string): Promise<void> {
-    return this.#sessions.everywhere((session) => session.connect(topic));
-  }
-
-  /** A topic in trouble is well again when every session is: its lanes have one each. */
-  #probe(topic: string): Promise<unknown> {
-    if (this.#health.isTroubled(topic)) return this.#connect(topic);
-    return this.#sessions.attempt((session) => session.partitionsOf(topic));
   }
 
   async #countPartitions(topic: string): Promise<number> {
