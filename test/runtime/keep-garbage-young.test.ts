@@ -10,10 +10,13 @@ const WAITING_EVENTS = `
   for (let n = 0; n < 3_000_000; n++) waiting.push(event(n));
 `;
 
+/** One thread and a small young generation: V8 collects at the same objects every time, whatever else the machine does. */
+const REPEATABLE = ['--single-threaded', '--max-semi-space-size=1'];
+
 const decisions = (...args: string[]) => {
   const told = execFileSync(
     process.execPath,
-    ['--trace-pretenuring-statistics', ...args, '-e', WAITING_EVENTS],
+    ['--trace-pretenuring-statistics', ...REPEATABLE, ...args, '-e', WAITING_EVENTS],
     { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
   );
   return told.split('\n').filter((line) => line.includes('=> tenure')).length;
