@@ -38,6 +38,8 @@ import { startTracing, traced } from './start-tracing.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
+/** As many partitions may be slow before those of the others wait: as one is that takes in a large body. */
+const PUBLISHING_SESSIONS = 8;
 
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
@@ -110,6 +112,7 @@ await runProcess({
       'publisher',
       new Publisher({
         openSession: kafka.openSession,
+        sessions: PUBLISHING_SESSIONS,
         backlogBytes: BACKLOG_BYTES,
         limits,
         observer: watchPublishing({ logger, metrics }),

@@ -21,7 +21,8 @@ export type LaneParts = {
   readonly topic: string;
   readonly partition: number;
   readonly partitions: number;
-  readonly sessions: SessionPool;
+  /** Gives the sessions for the next batch and all its attempts. */
+  readonly sessionsForBatch: () => SessionPool;
   readonly limits: TopicLimits;
   readonly onAttempt: (outcome: AttemptOutcome | 'confirmed', why: string) => void;
   /** The topic has another number of partitions: the lane has stopped and keeps what it has. */
@@ -103,8 +104,9 @@ export class Lane {
   /** Sends one batch until it is confirmed, refused, or every record in it has passed its deadline. */
   async #deliver(batch: Pending[]): Promise<void> {
     if (await this.#exceedsLimit(batch)) return this.#giveUp(batch);
+    const sessions = this.#parts.sessionsForBatch();
     for (let attempt = 1; isWanted(batch); attempt++) {
-      const failure = await this.#attempt(batch, attempt);
+      const failure = await this.#attempt(batch, sessions, attempt);
       if (failure === null) return;
       if (failure instanceof HooklineError) return rejectAll(batch, failure);
       if (failure.outcome === 'replan') return this.#stopForReplan(batch);
@@ -121,8 +123,12 @@ export class Lane {
     }
   }
 
-  async #attempt(batch: Pending[], attempt: number): Promise<AttemptError | HooklineError | null> {
-    const { topic, partition, partitions, sessions, onAttempt } = this.#parts;
+  async #attempt(
+    batch: Pending[],
+    sessions: SessionPool,
+    attempt: number,
+  ): Promise<AttemptError | HooklineError | null> {
+    const { topic, partition, partitions, onAttempt } = this.#parts;
     try {
       // Until a fresh session is open all may have been given up: what nobody waits for is not sent again.
       const send = async (session: ProducerSession) =>

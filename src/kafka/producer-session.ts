@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Producer } from '@platformatic/kafka';
+import { type Broker, Producer } from '@platformatic/kafka';
 import { HooklineError } from '../core/errors.ts';
 import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { KafkaConnection } from './connection.ts';
@@ -25,6 +25,8 @@ export type ProducerSession = {
   send(topic: string, partition: number, partitions: number, records: readonly WireRecord[]): Promise<bigint>;
   /** How many partitions the topic has, each with a leader. Throws AttemptError. */
   partitionsOf(topic: string): Promise<number>;
+  /** Connects to the leaders of the topic's partitions, as the first send to each would. Throws AttemptError. */
+  connect(topic: string): Promise<void>;
   /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
   cut(): void;
 };
@@ -80,7 +82,7 @@ export function openProducerSession(
     neverAnswered = false;
     const found = metadata.topics.get(topic);
     if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
-    return found;
+    return { ...found, brokers: metadata.brokers };
   };
   const send = async (
     topic: string,
@@ -106,11 +108,16 @@ export function openProducerSession(
     }
     return ack.offset;
   };
-  const partitionsOf = async (topic: string) => {
-    const { partitionsCount, partitions } = await lookUp(topic);
-    const leaderless = partitions.findIndex(({ leader }) => leader < 0);
+  const lookUpLed = async (topic: string) => {
+    const found = await lookUp(topic);
+    const leaderless = found.partitions.findIndex(({ leader }) => !found.brokers.has(leader));
     if (leaderless >= 0) throw new AttemptError('retry', `${topic}[${leaderless}] has no leader`);
-    return partitionsCount;
+    return found;
+  };
+  const connect = async (topic: string) => {
+    const { partitions, brokers } = await lookUpLed(topic);
+    const leaders = new Set(partitions.map(({ leader }) => brokers.get(leader) as Broker));
+    await Promise.all([...leaders].map((leader) => producer.connections.get(leader)));
   };
   const explained = (failure: AttemptError): AttemptError => {
     if (failure.outcome !== 'doubt') return failure;
@@ -128,7 +135,8 @@ export function openProducerSession(
       throw judgement;
     });
   return {
-    partitionsOf: (topic) => judged(partitionsOf(topic)),
+    partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
+    connect: (topic) => judged(connect(topic)),
     send: (topic, partition, partitions, records) => judged(send(topic, partition, partitions, records)),
     cut: () => cutProducer(producer),
   };

@@ -3,7 +3,7 @@ import { HooklineError, hasCode } from '../core/errors.ts';
 import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './lane.ts';
 import type { ProducerSession, WireRecord } from './producer-session.ts';
-import { SessionPool } from './session-pool.ts';
+import { SessionPools } from './session-pools.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicLanes } from './topic-lanes.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from './topic-limits.ts';
@@ -22,6 +22,8 @@ export type PublisherParts = {
   readonly openSession: (rotation: number) => ProducerSession;
   /** Bytes that may wait over all lanes. */
   readonly backlogBytes: number;
+  /** How many clients the lanes share, each with connections of its own to every broker; unset means 1. */
+  readonly sessions?: number;
   /** After it an attempt is in doubt; unset means 5 s. */
   readonly attemptMs?: number;
   /** What is larger than its topic takes is given up without sending it. */
@@ -50,7 +52,7 @@ const COUNT_AGAIN_MS = 400;
  */
 export class Publisher {
   readonly #parts: PublisherParts;
-  readonly #sessions: SessionPool;
+  readonly #sessions: SessionPools;
   readonly #topics = new Map<string, TopicLanes>();
   readonly #sweep: NodeJS.Timeout;
   #backlog = 0;
@@ -59,7 +61,7 @@ export class Publisher {
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
-    this.#sessions = new SessionPool({
+    this.#sessions = new SessionPools(parts.sessions ?? 1, {
       open: parts.openSession,
       ...(parts.attemptMs !== undefined && { attemptMs: parts.attemptMs }),
       onOpened: () => parts.observer.sessionOpened(),
@@ -67,7 +69,7 @@ export class Publisher {
     });
     this.#health = new TopicHealth({
       topics: () => this.#topics.keys(),
-      probe: (topic) => this.#sessions.attempt((session) => session.partitionsOf(topic)),
+      probe: (topic) => this.#probe(topic),
       isWaiting: (topic) => this.#topics.get(topic)?.isWaiting() ?? false,
       onChange: (topic, trouble) => parts.observer.troubleChanged(topic, trouble),
     });
@@ -121,9 +123,13 @@ export class Publisher {
     });
   }
 
-  /** Resolves when the partitions of these topics are known, which takes brokers that answer. */
+  /**
+   * Resolves when the partitions of these topics are known, which takes brokers that answer, and all connections to their
+   * leaders were tried: no first event waits until one is made and secured.
+   */
   async open(topics: readonly string[]): Promise<void> {
     await Promise.all(topics.map((topic) => this.#lanesOf(topic).ready()));
+    await Promise.allSettled(topics.map((topic) => this.#connect(topic)));
   }
 
   /** Gives up all that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
@@ -154,7 +160,7 @@ export class Publisher {
     if (!lanes) {
       lanes = new TopicLanes({
         topic,
-        sessions: this.#sessions,
+        sessionsForBatch: () => this.#sessions.leastBusy(),
         limits: this.#parts.limits ?? UNKNOWN_LIMITS,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),
@@ -162,6 +168,16 @@ export class Publisher {
       this.#topics.set(topic, lanes);
     }
     return lanes;
+  }
+
+  #connect(topic: string): Promise<void> {
+    return this.#sessions.everywhere((session) => session.connect(topic));
+  }
+
+  /** A topic in trouble is well again when every session is: its lanes have one each. */
+  #probe(topic: string): Promise<unknown> {
+    if (this.#health.isTroubled(topic)) return this.#connect(topic);
+    return this.#sessions.attempt((session) => session.partitionsOf(topic));
   }
 
   async #countPartitions(topic: string): Promise<number> {

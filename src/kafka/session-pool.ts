@@ -4,7 +4,7 @@ import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { ProducerSession } from './producer-session.ts';
 
 const ATTEMPT_MS = 5_000;
-/** Least time between two openings: while all brokers are away every lane doubts every session. */
+/** Least time between two openings: while all brokers are away every lane doubts its session. */
 const OPEN_EVERY_MS = 200;
 
 export type SessionPoolParts = {
@@ -22,7 +22,7 @@ export type SessionPoolParts = {
 type Held = { readonly session: ProducerSession; attempts: number };
 
 /**
- * The one live session, shared by all lanes. On doubt it is retired and a fresh one is opened, while the attempts of
+ * A live session, shared by lanes. On doubt it is retired and a fresh one is opened, while the attempts of
  * other lanes that run over the old one may end; after the last of them its sockets are cut, so that a retired client
  * can never write again.
  */
@@ -34,6 +34,8 @@ export class SessionPool {
   #opening: Promise<Held> | undefined;
   #current: Held | undefined;
   readonly #retired = new Set<Held>();
+  #underWay = 0;
+  #sumOfStarts = 0;
   #closed = false;
 
   constructor(parts: SessionPoolParts) {
@@ -42,11 +44,38 @@ export class SessionPool {
   }
 
   /**
+   * How long its attempts under way have waited in all, in milliseconds, each counting one more: one that hangs weighs as
+   * much as many that just began.
+   * @param now on the clock of `performance.now()`
+   */
+  loadAt(now: number): number {
+    return this.#underWay * (now + 1) - this.#sumOfStarts;
+  }
+
+  /**
    * Runs one attempt over the live session, within `attemptMs`. On doubt the session is retired; with `freshOnRetry`
    * also when the broker only asked to try again.
    * @throws AttemptError, or HooklineError PUBLISHER_CLOSED after `close`
    */
   async attempt<T>(work: (session: ProducerSession) => Promise<T>, freshOnRetry = false): Promise<T> {
+    const start = performance.now();
+    this.#underWay++;
+    this.#sumOfStarts += start;
+    try {
+      return await this.#attempt(work, freshOnRetry);
+    } finally {
+      this.#underWay--;
+      this.#sumOfStarts = this.#underWay === 0 ? 0 : this.#sumOfStarts - start;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const held of [this.#current, ...this.#retired]) if (held) this.#cut(held);
+    this.#current = undefined;
+  }
+
+  async #attempt<T>(work: (session: ProducerSession) => Promise<T>, freshOnRetry: boolean): Promise<T> {
     const held = this.#current ?? (await this.#fresh());
     held.attempts++;
     try {
@@ -59,12 +88,6 @@ export class SessionPool {
       held.attempts--;
       if (held.attempts === 0 && held !== this.#current) this.#cut(held);
     }
-  }
-
-  close(): void {
-    this.#closed = true;
-    for (const held of [this.#current, ...this.#retired]) if (held) this.#cut(held);
-    this.#current = undefined;
   }
 
   #fresh(): Promise<Held> {

@@ -25,6 +25,10 @@ export class TopicHealth {
     if (!this.#troubles.has(topic)) this.note(topic, 'no confirmation within the deadline');
   }
 
+  isTroubled(topic: string): boolean {
+    return this.#troubles.has(topic);
+  }
+
   /** The first topic in trouble and why, or null. */
   trouble(): string | null {
     for (const [topic, why] of this.#troubles) return `${topic}: ${why}`;

@@ -62,9 +62,10 @@ export class TopicLanes {
     this.#waiting = [...left.flat(), ...this.#waiting];
     const partitions = await this.#parts.countPartitions();
     const onReplan = () => this.#startPlan();
-    this.#lanes = Array.from({ length: partitions }, (_, partition) => {
-      return new Lane({ ...this.#parts, partition, partitions, onReplan });
-    });
+    this.#lanes = Array.from(
+      { length: partitions },
+      (_, partition) => new Lane({ ...this.#parts, partition, partitions, onReplan }),
+    );
     this.#planning = undefined;
     for (const record of this.#waiting.splice(0)) if (!record.settled) this.push(record);
   }

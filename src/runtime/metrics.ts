@@ -80,7 +80,7 @@ export function createMetrics() {
     }),
     kafkaClients: new Counter({
       name: 'hookline_kafka_clients_opened_total',
-      help: 'Producer clients opened; more than one per process means doubt',
+      help: 'Producer clients opened; more than eight in an ingress, or than one in another process, means doubt',
       registers,
     }),
     publishBacklog: new Gauge({

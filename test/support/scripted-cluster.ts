@@ -17,6 +17,12 @@ export class ScriptedCluster {
   opened = 0;
   fateOf: (send: Send, n: number) => Fate | Promise<Fate> = () => undefined;
   unknownTopic = false;
+  /** Of sessions that were asked for the partitions, in that order. */
+  readonly asked: number[] = [];
+  /** Of sessions that were told to connect, in that order. */
+  readonly connected: number[] = [];
+  /** Whether this session can't connect. */
+  isCutOff: (session: number) => boolean = () => false;
   /** Asking for the partitions takes until this is resolved. */
   counting: Promise<void> = Promise.resolve();
 
@@ -24,9 +30,14 @@ export class ScriptedCluster {
     const session = this.opened++;
     return {
       partitionsOf: async () => {
+        this.asked.push(session);
         await this.counting;
         if (this.unknownTopic) throw new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
         return this.partitions;
+      },
+      connect: async () => {
+        if (this.isCutOff(session)) throw new AttemptError('doubt', 'cut off');
+        this.connected.push(session);
       },
       send: (topic, partition, partitions, records) =>
         this.#send(session, topic, partition, partitions, records),
@@ -34,9 +45,10 @@ export class ScriptedCluster {
     };
   };
 
-  publisher(backlogBytes = 1e9, limits?: TopicLimits): Publisher {
+  publisher(backlogBytes = 1e9, limits?: TopicLimits, sessions = 1): Publisher {
     const observer = { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} };
-    return new Publisher({ openSession: this.open, backlogBytes, observer, ...(limits && { limits }) });
+    const parts = { openSession: this.open, sessions, backlogBytes, observer };
+    return new Publisher({ ...parts, ...(limits && { limits }) });
   }
 
   /** Everything that a partition holds, in order. */

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AttemptError } from '../../src/kafka/attempt-error.ts';
+import type { Publisher } from '../../src/kafka/publisher.ts';
+import { outgoing, ScriptedCluster } from '../support/scripted-cluster.ts';
+
+// The sleeping of the code under test, on the clock that the tests turn.
+vi.mock('node:timers/promises', () => ({
+  setTimeout: (ms: number) => new Promise((resolve) => globalThis.setTimeout(resolve, ms)),
+}));
+
+const SESSIONS = 8;
+let cluster: ScriptedCluster;
+let publisher: Publisher;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'performance'] });
+  cluster = new ScriptedCluster();
+  cluster.partitions = 16;
+  publisher = cluster.publisher(1e9, undefined, SESSIONS);
+});
+
+afterEach(async () => {
+  await publisher.stop();
+  vi.useRealTimers();
+});
+
+const publishMany = (deadlineMs: number) =>
+  Promise.allSettled(
+    Array.from({ length: 400 }, (_, n) => publisher.publish(outgoing(`k${n}`, 'v'), deadlineMs)),
+  );
+
+/** The connections of each session since the last look, by the session's number. */
+const connected = () => cluster.connected.splice(0).toSorted((a, b) => a - b);
+
+describe('a publisher with eight sessions', () => {
+  it('shares what is under way out evenly', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    cluster.fateOf = () => gate.promise;
+    const given = publishMany(60_000);
+    await vi.advanceTimersByTimeAsync(2_000);
+    const lanes = cluster.sends.map(({ session }) => session);
+    expect(lanes.toSorted()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
+    gate.resolve(undefined);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect((await given).filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  it('keeps clear of one over which a slow partition waits for its answer, however many others are busy', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    const pause = () => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 5));
+    cluster.fateOf = ({ partition }) => (partition === 0 ? gate.promise : pause());
+    const rounds = [];
+    for (let n = 0; n < 20; n++) {
+      rounds.push(publishMany(60_000));
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    const slow = cluster.sends.findIndex(({ partition }) => partition === 0);
+    const later = cluster.sends.slice(slow + 16);
+    expect(later.length).toBeGreaterThan(100);
+    expect(later.filter(({ session }) => session === cluster.sends[slow]?.session)).toEqual([]);
+    gate.resolve(undefined);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect((await Promise.all(rounds)).flat().filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  it('connects all of them before its first event', async () => {
+    const opened = publisher.open(['t', 'u']);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await opened;
+    expect(connected()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
+    expect(cluster.opened).toBe(SESSIONS);
+  });
+
+  it('opens all the same where one can not connect: its lanes go on trying, and the others work', async () => {
+    cluster.isCutOff = (session) => session === 3;
+    const opened = publisher.open(['t']);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await opened;
+    expect(connected()).toEqual([0, 1, 2, 4, 5, 6, 7]);
+  });
+
+  it('calls a topic well again only when every session can reach its leaders', async () => {
+    await vi.advanceTimersByTimeAsync(1_000);
+    cluster.fateOf = () => new AttemptError('doubt', 'the brokers are away');
+    const given = publishMany(1_000);
+    await vi.advanceTimersByTimeAsync(1_500);
+    await given;
+    expect(publisher.trouble()).toBe('t: the brokers are away');
+    const known = cluster.opened;
+    cluster.isCutOff = (session) => session === known;
+    cluster.fateOf = () => undefined;
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(publisher.trouble()).toBe('t: cut off');
+    cluster.isCutOff = () => false;
+    connected();
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(publisher.trouble()).toBeNull();
+    expect(new Set(connected()).size).toBe(SESSIONS);
+  });
+
+  it('looks at one of them after the other while all is well', async () => {
+    const opened = publisher.open(['t']);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await opened;
+    connected();
+    cluster.asked.length = 0;
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect(connected()).toEqual([]);
+    expect(new Set(cluster.asked).size).toBe(SESSIONS);
+  });
+
+  it('opens each no faster than five times a second while every one is doubted', async () => {
+    cluster.fateOf = () => new AttemptError('doubt', 'no answer');
+    const given = publishMany(5_000);
+    await vi.advanceTimersByTimeAsync(5_100);
+    await given;
+    expect(cluster.opened).toBeLessThanOrEqual(SESSIONS * 27);
+    expect(cluster.opened).toBeGreaterThan(SESSIONS * 5);
+  });
+});
