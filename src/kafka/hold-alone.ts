@@ -18,6 +18,11 @@ export type HoldParts = {
 
 const SESSION_MS = 10_000;
 const DISCONNECT_MS = 3_000;
+/** How long brokers may take that have just started, or have just lost the one that kept the group. */
+const READY_WITHIN_MS = 20_000;
+const AGAIN_MS = 500;
+/** What brokers answer meanwhile, by Kafka's names. */
+const NOT_READY = /GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP/;
 
 /**
  * Takes a right that the brokers keep: the leader of a consumer group holds it. A group has one leader at a time, who
@@ -26,7 +31,18 @@ const DISCONNECT_MS = 3_000;
  * @returns the address of the process that has it, where it is not this one
  */
 export async function holdAlone(parts: HoldParts): Promise<Hold | { readonly heldBy: string }> {
-  const { kafka, groupId, topic } = parts;
+  const giveUpAt = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    try {
+      return await tryToHold(parts);
+    } catch (error) {
+      if (!isNotReady(error) || performance.now() > giveUpAt) throw error;
+      await sleep(AGAIN_MS);
+    }
+  }
+}
+
+async function tryToHold({ kafka, groupId, topic }: HoldParts) {
   const consumer = kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
@@ -38,6 +54,8 @@ export async function holdAlone(parts: HoldParts): Promise<Hold | { readonly hel
   });
   const lost = new AbortController();
   const joined = Promise.withResolvers<{ isLeader: boolean; leaderId: string }>();
+  // Where one of the steps before fails too, nobody waits for it.
+  joined.promise.catch(() => {});
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     joined.resolve(payload);
     if (!payload.isLeader) lost.abort();
@@ -52,8 +70,9 @@ export async function holdAlone(parts: HoldParts): Promise<Hold | { readonly hel
     await consumer.connect();
     await consumer.subscribe({ topics: [topic] });
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => {} });
-    consumer.pause([{ topic }]);
+    // A client that could not join has crashed by now, and says so here; it can't be paused any more.
     const { isLeader, leaderId } = await joined.promise;
+    consumer.pause([{ topic }]);
     if (isLeader) return { lost: lost.signal, release };
     const { members } = await consumer.describeGroup();
     const leader = members.find(({ memberId }) => memberId === leaderId);
@@ -64,3 +83,7 @@ export async function holdAlone(parts: HoldParts): Promise<Hold | { readonly hel
     throw error;
   }
 }
+
+const isNotReady = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('type' in error && NOT_READY.test(String(error.type))) || isNotReady(error.cause));
