@@ -25,8 +25,8 @@ export type ProducerSession = {
   send(topic: string, partition: number, partitions: number, records: readonly WireRecord[]): Promise<bigint>;
   /** How many partitions the topic has, each with a leader. Throws AttemptError. */
   partitionsOf(topic: string): Promise<number>;
-  /** Connects to the leaders of the topic's partitions, as the first send to each would. Throws AttemptError. */
-  connect(topic: string): Promise<void>;
+  /** Connects to the leaders of the topics' partitions, as the first send to each would. Throws AttemptError. */
+  connect(topics: readonly string[]): Promise<void>;
   /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
   cut(): void;
 };
@@ -71,15 +71,19 @@ export function openProducerSession(
   // Set when a broker's answer shows that the metadata is old. Not cleared there and then: a send of another lane
   // would fetch it between its check and its write.
   let stale = false;
-  const lookUp = async (topic: string) => {
+  const refresh = async (topics: readonly string[]) => {
     const forceUpdate = stale;
     stale = false;
     const metadata = await producer.metadata({
-      topics: [topic],
+      topics: [...topics],
       forceUpdate,
       metadataMaxAge: METADATA_CHECK_AGE_MS,
     });
     neverAnswered = false;
+    return metadata;
+  };
+  const lookUp = async (topic: string) => {
+    const metadata = await refresh([topic]);
     const found = metadata.topics.get(topic);
     if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
     return { ...found, brokers: metadata.brokers };
@@ -114,9 +118,13 @@ export function openProducerSession(
     if (leaderless >= 0) throw new AttemptError('retry', `${topic}[${leaderless}] has no leader`);
     return found;
   };
-  const connect = async (topic: string) => {
-    const { partitions, brokers } = await lookUpLed(topic);
-    const leaders = new Set(partitions.map(({ leader }) => brokers.get(leader) as Broker));
+  const connect = async (topics: readonly string[]) => {
+    // One question about all of them: each of the next finds its answer there.
+    await refresh(topics);
+    const led = await Promise.all(topics.map(lookUpLed));
+    const leaders = new Set(
+      led.flatMap(({ partitions, brokers }) => partitions.map(({ leader }) => brokers.get(leader) as Broker)),
+    );
     await Promise.all([...leaders].map((leader) => producer.connections.get(leader)));
   };
   const explained = (failure: AttemptError): AttemptError => {
@@ -136,7 +144,7 @@ export function openProducerSession(
     });
   return {
     partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
-    connect: (topic) => judged(connect(topic)),
+    connect: (topics) => judged(connect(topics)),
     send: (topic, partition, partitions, records) => judged(send(topic, partition, partitions, records)),
     cut: () => cutProducer(producer),
   };

@@ -129,7 +129,8 @@ export class Publisher {
    */
   async open(topics: readonly string[]): Promise<void> {
     await Promise.all(topics.map((topic) => this.#lanesOf(topic).ready()));
-    await Promise.allSettled(topics.map((topic) => this.#connect(topic)));
+    // What can't connect now goes on trying with its first event, or with the next look at its topic.
+    await this.#connect(topics).catch(() => {});
   }
 
   /** Gives up all that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
@@ -170,13 +171,13 @@ export class Publisher {
     return lanes;
   }
 
-  #connect(topic: string): Promise<void> {
-    return this.#sessions.everywhere((session) => session.connect(topic));
+  #connect(topics: readonly string[]): Promise<void> {
+    return this.#sessions.everywhere((session) => session.connect(topics));
   }
 
   /** A topic in trouble is well again when every session is: its lanes have one each. */
   #probe(topic: string): Promise<unknown> {
-    if (this.#health.isTroubled(topic)) return this.#connect(topic);
+    if (this.#health.isTroubled(topic)) return this.#connect([topic]);
     return this.#sessions.attempt((session) => session.partitionsOf(topic));
   }
 

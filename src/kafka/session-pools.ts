@@ -33,9 +33,10 @@ export class SessionPools {
     return pool.attempt(work);
   }
 
-  /** Runs an attempt over every session; fails with the first that does. */
+  /** Runs an attempt over every session; when all have ended, fails as the first that did. */
   async everywhere(work: (session: ProducerSession) => Promise<unknown>): Promise<void> {
-    await Promise.all(this.#pools.map((pool) => pool.attempt(work)));
+    const ends = await Promise.allSettled(this.#pools.map((pool) => pool.attempt(work)));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
   close(): void {

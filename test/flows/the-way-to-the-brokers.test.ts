@@ -190,7 +190,8 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       const { kafka, world } = secure;
       const passwordFile = secure.password(PASSWORD);
       const env = secure.env('SESSIONS', secure.sasl('SCRAM-SHA-512', CHANGING_USER, passwordFile));
-      Object.assign(env, { PUBLISH_DEADLINE_MS: '1000' });
+      // Shorter than the default, for the event that must be refused; a cold broker's first batch takes a second.
+      Object.assign(env, { PUBLISH_DEADLINE_MS: '4000' });
       const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
       const [{ process: ingress, url }, control] = await Promise.all([
         secure.ingress(env),

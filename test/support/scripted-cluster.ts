@@ -23,6 +23,8 @@ export class ScriptedCluster {
   readonly connected: number[] = [];
   /** Whether this session can't connect. */
   isCutOff: (session: number) => boolean = () => false;
+  /** Connecting takes until this is resolved. */
+  connecting: Promise<void> = Promise.resolve();
   /** Asking for the partitions takes until this is resolved. */
   counting: Promise<void> = Promise.resolve();
 
@@ -37,6 +39,7 @@ export class ScriptedCluster {
       },
       connect: async () => {
         if (this.isCutOff(session)) throw new AttemptError('doubt', 'cut off');
+        await this.connecting;
         this.connected.push(session);
       },
       send: (topic, partition, partitions, records) =>
