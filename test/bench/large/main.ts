@@ -10,12 +10,13 @@ import { writeReport } from '../../faults/report.ts';
 import { ROOT } from '../../support/source-tree.ts';
 import { useStack } from '../../support/stack/use-stack.ts';
 import { System } from '../systems.ts';
+import { describeBeside, runBeside } from './beside.ts';
 import { makeLargeBodies, SHAPES, type Shape } from './bodies.ts';
 import { type LargeSeen, runIdle, runLarge } from './cases.ts';
 import { runMillion } from './million.ts';
 import type { Percentiles } from './small-stream.ts';
 
-const CASES = ['valid', 'wrong', 'hundred', 'million'] as const;
+const CASES = ['valid', 'wrong', 'hundred', 'beside', 'million'] as const;
 const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--events 1000000] [--wait 10000]"
 --wait is ADMISSION_WAIT_MS: 20 bodies of 50 MB that are lists take a pod of one core longer than its default`;
 
@@ -40,6 +41,7 @@ if (cases.some((one) => !CASES.includes(one as never)) || !SHAPES.includes(shape
  * trace showed the ingress waiting up to 170 ms beside its compiler.
  */
 const WARM_UP_ROUNDS = 2;
+const BESIDE_ROUNDS = 5;
 
 const say = (line: string) => console.log(line);
 const dir = mkdtempSync(join(tmpdir(), 'hookline-bench-'));
@@ -87,6 +89,21 @@ if (cases.includes('hundred')) {
   const seen = await runLarge(system, hundred, ({ signature }) => signature);
   tell('100 such bodies at once', seen);
   Object.assign(report, { hundred: seen });
+}
+if (cases.includes('beside')) {
+  await using ingress = await start();
+  await using another = await start();
+  await using floor = await System.start({ name: 'floor', stack, env });
+  const receivers = new Map([
+    ['the ingress that takes the bodies', ingress],
+    ['another ingress', another],
+    ['bare Fastify', floor],
+  ]);
+  for (let n = 0; n < WARM_UP_ROUNDS; n++) await runLarge(ingress, bodies, ({ signature }) => signature);
+  say(`small webhooks beside ${bodies.length} such bodies, medians of ${BESIDE_ROUNDS} rounds`);
+  const seen = await runBeside({ ingress, receivers, bodies, rounds: BESIDE_ROUNDS });
+  for (const one of seen) say(describeBeside(one));
+  Object.assign(report, { beside: seen });
 }
 if (cases.includes('million')) {
   await using system = await start();
