@@ -3,6 +3,7 @@ import kafkajs from 'kafkajs';
 import type { KafkaConnection } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { explaining } from './explaining.ts';
+import './kafkajs-request-queue.ts';
 import { createSockets } from './kafkajs-sockets.ts';
 
 /**

@@ -37,8 +37,6 @@ export class LaneWorker {
     this.#thread = new Worker(program, {
       workerData: options,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
-      // One of the client's timers is set to less than nothing, harmlessly (PITFALLS K17).
-      execArgv: ['--disable-warning=TimeoutNegativeWarning'],
     });
     this.#thread.on('message', (message: FromThread) => this.#take(message));
     this.#thread.on('error', (error) => this.#die(error));
