@@ -12,7 +12,13 @@ import {
 export class Place {
   readonly name: string;
   readonly nameBytes: Buffer;
+  /** Whether the name stands in JSON as it is, mostly: with none of the bytes that must be escaped. */
+  readonly isPlain: boolean;
   readonly children: Place[] = [];
+  /** The child that came first in the last object here: mostly it does so again. */
+  first: Place | undefined;
+  /** The sibling that came next in the last object. */
+  next: Place | undefined;
   /** Where the spans of its value are kept: one for each pointer that leads here. */
   readonly slots: number[] = [];
   /** The walk in which it was last come to. */
@@ -21,6 +27,7 @@ export class Place {
   constructor(name = '') {
     this.name = name;
     this.nameBytes = Buffer.from(name);
+    this.isPlain = JSON.stringify(name) === `"${name}"`;
   }
 
   /** The place that the steps lead to from here. */
@@ -82,10 +89,23 @@ export class SpanFinder {
     const { bytes } = scanner;
     let at = scanner.skipSpace(from + 1);
     if (bytes[at] === CLOSE_OBJECT) return at + 1;
+    let before: Place | undefined;
+    let expected = place.first;
     for (;;) {
       if (bytes[at] !== QUOTE) throw new NotJson();
-      const nameEnd = scanner.skipString(at);
-      const child = childNamed(scanner, place, at, nameEnd);
+      let child = expected;
+      let nameEnd: number;
+      if (child?.isPlain && isNamed(bytes, child, at)) nameEnd = at + child.nameBytes.length + 2;
+      else {
+        nameEnd = scanner.skipString(at);
+        child = childNamed(scanner, place, at, nameEnd);
+        if (child && before) before.next = child;
+        else if (child) place.first = child;
+      }
+      if (child) {
+        before = child;
+        expected = child.next;
+      }
       const value = scanner.toMemberValue(nameEnd);
       const end = child ? this.#visitMember(scanner, child, value) : scanner.skipValue(value);
       const next = scanner.toNext(end, CLOSE_OBJECT);
@@ -137,6 +157,11 @@ function childNamed(scanner: JsonScanner, { children }: Place, from: number, end
     if (isAt(scanner.bytes, nameBytes, from + 1)) return child;
   }
   return undefined;
+}
+
+/** Whether the string that begins at `from` is the plain name of `child`. */
+function isNamed(bytes: Buffer, { nameBytes }: Place, from: number): boolean {
+  return bytes[from + nameBytes.length + 1] === QUOTE && isAt(bytes, nameBytes, from + 1);
 }
 
 function isAt(bytes: Buffer, name: Buffer, from: number): boolean {
