@@ -18,6 +18,7 @@ import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openKafka } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/publisher.ts';
 import { createTopicLimits } from '../../kafka/topic-limits.ts';
+import { collectGarbage } from '../../runtime/collect-garbage.ts';
 import { KeptMemory } from './kept-memory.ts';
 import type { FromThread, Job, JobEnd, LaneOptions, Seen, ToThread } from './lane-messages.ts';
 
@@ -81,6 +82,8 @@ async function work(job: Job): Promise<void> {
   } finally {
     // Where it was a copy: shared memory is not ours to give.
     releaseBytes(body);
+    // The client's batch, as large as the record, would be held through the next body's work.
+    setImmediate(collectGarbage);
   }
 }
 
