@@ -85,12 +85,18 @@ export class System implements AsyncDisposable {
   }
 }
 
+const SET_UP_TRIES = 3;
+
 async function prepareTopics(world: World): Promise<void> {
   for (const args of [
     ['topics', 'apply', '--partitions', PARTITIONS],
     ['schemas', 'push'],
   ]) {
-    const { exitCode, notes, out } = await cli(world.env, ...args);
-    if (exitCode !== 0) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
+    for (let tries = 1; ; tries++) {
+      const { exitCode, notes, out } = await cli(world.env, ...args);
+      if (exitCode === 0) break;
+      // A registry that has just started may take longer than the command waits for an answer.
+      if (tries === SET_UP_TRIES) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
+    }
   }
 }

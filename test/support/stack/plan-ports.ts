@@ -40,13 +40,18 @@ export async function planPorts(asked: {
   };
 }
 
+/** Those that this process was told of: until whoever asked for one listens there, it still looks free. */
+const told = new Set<number>();
+
 export async function freePorts(count: number, except: readonly number[] = []): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
+  const ports: number[] = [];
+  while (ports.length < count) {
     const port = randomInt(RANGE.from, RANGE.to);
-    if (!except.includes(port) && (await isFree(port))) ports.add(port);
+    if (told.has(port) || except.includes(port)) continue;
+    told.add(port);
+    if (await isFree(port)) ports.push(port);
   }
-  return [...ports];
+  return ports;
 }
 
 function isFree(port: number): Promise<boolean> {
