@@ -12,7 +12,7 @@ import {
 export class Place {
   readonly name: string;
   readonly nameBytes: Buffer;
-  /** Whether the name stands in JSON as it is, mostly: with none of the bytes that must be escaped. */
+  /** Whether JSON may write the name as it is: nothing in it must be escaped. */
   readonly isPlain: boolean;
   readonly children: Place[] = [];
   /** The child that came first in the last object here: mostly it does so again. */
