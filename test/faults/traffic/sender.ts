@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
+import { Client } from 'undici';
 import { Answers } from './answers.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -35,12 +35,14 @@ const TAMPER_EVERY_MS = 100;
 
 /**
  * The payment service, as the interface lets it be: keep-alive connections, per entity one event after the other, and
- * what isn't acknowledged is sent again until it is.
+ * what isn't acknowledged is sent again until it is. Each entity has its own connection, so that none is idle for long:
+ * a process that stops closes those that are, and a request that crosses the closing gets no answer (RFC 9112, 9.5).
  */
 export class Sender {
   readonly #traffic: Traffic;
   readonly #webhooks: Webhooks;
-  readonly #pool: Pool;
+  /** By entity, then that of the tampered webhooks. */
+  readonly #connections: readonly Client[];
   readonly #answers = new Answers();
   readonly #stopping = new AbortController();
   readonly #errors: Record<string, number> = {};
@@ -55,14 +57,16 @@ export class Sender {
     this.#traffic = traffic;
     this.#webhooks = new Webhooks(traffic.seed);
     this.#ackedSince = new Float64Array(traffic.entities);
-    this.#pool = new Pool(traffic.url, {
-      connections: traffic.entities + 2,
+    const options = {
       headersTimeout: traffic.answerWithinMs,
       bodyTimeout: traffic.answerWithinMs,
       keepAliveTimeout: 60_000,
-    });
-    const entities = Array.from({ length: traffic.entities }, (_, entity) => this.#sendAllOf(entity));
-    this.#running = Promise.all([...entities, this.#sendTampered()]);
+    };
+    const tampering = new Client(traffic.url, options);
+    const clients = Array.from({ length: traffic.entities }, () => new Client(traffic.url, options));
+    this.#connections = [...clients, tampering];
+    const entities = clients.map((client, entity) => this.#sendAllOf(entity, client));
+    this.#running = Promise.all([...entities, this.#sendTampered(tampering)]);
   }
 
   get acked(): number {
@@ -78,7 +82,7 @@ export class Sender {
   async stop(): Promise<Sent> {
     this.#stopping.abort();
     await this.#running;
-    await this.#pool.destroy();
+    await Promise.all(this.#connections.map((client) => client.destroy()));
     const { answers, tampered, errors, wrongIds } = {
       answers: this.#answers,
       tampered: this.#tampered,
@@ -88,7 +92,7 @@ export class Sender {
     return { answers, tampered, errors, wrongIds };
   }
 
-  async #sendAllOf(entity: number): Promise<void> {
+  async #sendAllOf(entity: number, client: Client): Promise<void> {
     const { perSecond, entities, againAfterMs } = this.#traffic;
     const everyMs = perSecond === undefined ? 0 : (entities / perSecond) * 1_000;
     let due = performance.now() + (everyMs * entity) / entities;
@@ -97,17 +101,17 @@ export class Sender {
       const wait = due - performance.now();
       if (wait > 1) await this.#pause(wait);
       if (this.#stopping.signal.aborted) return;
-      const isAcked = await this.#send(entity, number);
+      const isAcked = await this.#send(entity, number, client);
       if (isAcked) number++;
       else await this.#pause(againAfterMs);
       due = Math.max(due + everyMs, performance.now() - everyMs);
     }
   }
 
-  async #send(entity: number, number: number): Promise<boolean> {
+  async #send(entity: number, number: number, client: Client): Promise<boolean> {
     const sentAt = Date.now();
     const begin = performance.now();
-    const { status, text } = await this.#post(this.#webhooks.requestFor(entity, number));
+    const { status, text } = await this.#post(client, this.#webhooks.requestFor(entity, number));
     const tookMs = performance.now() - begin;
     const spooled = text.includes('"stored":"spool"');
     this.#answers.add({ entity, number, sentAt, tookMs, status, spooled });
@@ -120,9 +124,9 @@ export class Sender {
     return true;
   }
 
-  async #sendTampered(): Promise<void> {
+  async #sendTampered(client: Client): Promise<void> {
     for (let number = 0; !this.#stopping.signal.aborted; number++) {
-      const { status } = await this.#post(this.#webhooks.tamperedRequest(0, number));
+      const { status } = await this.#post(client, this.#webhooks.tamperedRequest(0, number));
       this.#tampered.sent++;
       if (status >= 200 && status < 300) this.#tampered.taken++;
       await this.#pause(TAMPER_EVERY_MS);
@@ -130,9 +134,9 @@ export class Sender {
   }
 
   /** Status 0 where no answer came. */
-  async #post({ path, headers, body }: ReturnType<Webhooks['requestFor']>): Promise<Reply> {
+  async #post(client: Client, { path, headers, body }: ReturnType<Webhooks['requestFor']>): Promise<Reply> {
     try {
-      const answer = await this.#pool.request({ path, method: 'POST', headers, body });
+      const answer = await client.request({ path, method: 'POST', headers, body });
       return { status: answer.statusCode, text: await answer.body.text() };
     } catch (error) {
       const { code = String(error) } = error as { code?: string };
