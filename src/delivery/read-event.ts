@@ -74,7 +74,9 @@ function findRouted(
   const guessed = routes.of(firstType(message));
   const found = guessed.schema.transcoder.find(message);
   const route = routes.of(found.rawType);
-  return { route, found: route === guessed ? found : route.schema.transcoder.find(message) };
+  if (route === guessed) return { route, found };
+  found.drop();
+  return { route, found: route.schema.transcoder.find(message) };
 }
 
 const BEGINNING = Buffer.from('{"type":"');

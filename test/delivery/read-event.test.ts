@@ -23,10 +23,15 @@ function expected(source: string) {
 }
 
 function made(source: string) {
-  const own = deliveryParts();
-  const record = readEvent(openMessage(verified(source), own), own).encode();
+  const { own, opened } = openedAs(source);
+  const record = readEvent(opened, own).encode();
   const { schema } = own.routes.all.find(({ topic }) => topic === record.topic) ?? expect.fail('no route');
   return { record, decoded: schema.codec.decode((record.value as Buffer).subarray(5)), seen: own.seen };
+}
+
+function openedAs(source: string) {
+  const own = deliveryParts();
+  return { own, opened: openMessage(verified(source), own) };
 }
 
 const large = (text: string) => verified(text + ' '.repeat(LARGE_BODY_BYTES));
@@ -58,6 +63,17 @@ describe('a message', () => {
       { numRuns: 500 },
     );
     expect(topics.size).toBe(3);
+  });
+
+  it('whose beginning names another type leaves nothing of what was read for that one', () => {
+    const list = `[${'{"TxSts":"0123456789"},'.repeat(400_000)}{}]`;
+    const payload = `{"pacs002":{"FIToFIPmtStsRpt":{"TxInfAndSts":${list}}}}`;
+    const { opened, own } = openedAs(
+      `{"type":"payment-status","payload":${payload},"type":"collection-status"}`,
+    );
+    const before = process.memoryUsage().arrayBuffers;
+    readEvent(opened, own);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
   });
 
   it.each([

@@ -1,3 +1,5 @@
+import { releaseBytes } from '../../core/release-bytes.ts';
+
 /** Longer runs of bytes are copied by the runtime; shorter ones are sooner copied than it is called. */
 const SHORT = 48;
 
@@ -7,6 +9,8 @@ export type WriterMemory = { take(bytes: number): Buffer };
 export class AvroWriter {
   /** Bytes that were written; may be set back. */
   length = 0;
+  /** Bytes that are probably enough where the first are not. */
+  likely = 0;
   readonly #memory: WriterMemory | undefined;
   #buffer: Buffer;
 
@@ -22,6 +26,14 @@ export class AvroWriter {
   /** What was written. The writer is of no use afterwards. */
   end(): Buffer {
     return this.#buffer.subarray(0, this.length);
+  }
+
+  /** Begins anew. Memory of more than `keep` bytes is given back. */
+  clear(keep: number): void {
+    this.length = 0;
+    if (this.#buffer.length <= keep) return;
+    releaseBytes(this.#buffer);
+    this.#buffer = this.#take(0);
   }
 
   byte(value: number): void {
@@ -81,13 +93,20 @@ export class AvroWriter {
     return true;
   }
 
+  /** What another one wrote. */
+  append(other: AvroWriter): void {
+    this.#ensure(other.length);
+    other.#buffer.copy(this.#buffer, this.length, 0, other.length);
+    this.length += other.length;
+  }
+
   #take(bytes: number): Buffer {
     return this.#memory ? this.#memory.take(bytes) : Buffer.allocUnsafe(bytes);
   }
 
   #ensure(bytes: number): void {
     if (this.length + bytes <= this.#buffer.length) return;
-    const longer = this.#take(Math.ceil(1.5 * (this.length + bytes)));
+    const longer = this.#take(Math.max(this.likely, Math.ceil(1.5 * (this.length + bytes))));
     this.#buffer.copy(longer, 0, 0, this.length);
     this.#buffer = longer;
   }

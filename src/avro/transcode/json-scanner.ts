@@ -25,8 +25,6 @@ const ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
 export class JsonScanner {
   /** What is walked over; it may be changed for the next. */
   bytes: Buffer;
-  /** Elements of the array that was skipped last. */
-  elements = 0;
   /** Whether the string that was skipped last has an escape in it. */
   escaped = false;
   /** Per level whether it is an object; kept, as the next container is mostly as deep. */
@@ -133,7 +131,6 @@ export class JsonScanner {
   #skipContainer(from: number): number {
     const { bytes } = this;
     let depth = 0;
-    let elements = 0;
     let at = from;
     for (;;) {
       // At a value.
@@ -144,21 +141,16 @@ export class JsonScanner {
         if (bytes[inside] !== close) {
           this.#enter(++depth, sign === OPEN_OBJECT);
           at = sign === OPEN_OBJECT ? this.#skipName(inside) : inside;
-          if (depth === 1) elements = 1;
           continue;
         }
         at = inside + 1;
       } else at = this.skipValue(at);
       // Behind a value: the containers that end here end, until one goes on.
       for (;;) {
-        if (depth === 0) {
-          this.elements = elements;
-          return at;
-        }
+        if (depth === 0) return at;
         const isObject = this.#levels[depth] === 1;
         const next = this.toNext(at, isObject ? CLOSE_OBJECT : CLOSE_ARRAY);
         if (next !== null) {
-          if (depth === 1) elements++;
           at = isObject ? this.#skipName(next) : next;
           break;
         }

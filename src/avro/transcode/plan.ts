@@ -1,14 +1,13 @@
 import type { Convert, FieldShape, Shape, ValueType } from '../event-shape.ts';
+import { ArrayElements } from './array-elements.ts';
 import { Place, SpanFinder } from './span-finder.ts';
 
 /** How a shape is written from where its value stands. */
 export type Plan = { readonly slot: number; readonly path: string } & (
   | { readonly kind: 'value'; readonly type: ValueType; readonly convert: Convert }
   | { readonly kind: 'record'; readonly fields: readonly Plan[] }
-  | { readonly kind: 'array'; readonly items: ItemPlan }
+  | { readonly kind: 'array'; readonly elements: ArrayElements }
 );
-/** Each element is walked over by itself. */
-export type ItemPlan = { readonly finder: SpanFinder; readonly plan: Plan };
 
 /** The plans of a message's fields, and the finder of their values. */
 export function planMessage(fields: readonly FieldShape[]): { finder: SpanFinder; plans: Plan[] } {
@@ -16,17 +15,18 @@ export function planMessage(fields: readonly FieldShape[]): { finder: SpanFinder
 }
 
 /** Hands out places with slots, and makes the finder of them. */
-type Places = { readonly root: Place; slotAt(place: Place): number };
+type Places = { readonly root: Place; readonly arrays: ArrayElements[]; slotAt(place: Place): number };
 
 function compile<T>(plan: (places: Places) => T): { finder: SpanFinder; plans: T } {
   const root = new Place();
+  const arrays: ArrayElements[] = [];
   let slots = 0;
   const slotAt = (place: Place) => {
     place.slots.push(slots);
     return slots++;
   };
-  const plans = plan({ root, slotAt });
-  return { finder: new SpanFinder(root, slots), plans };
+  const plans = plan({ root, arrays, slotAt });
+  return { finder: new SpanFinder(root, slots, arrays), plans };
 }
 
 function planFields(fields: readonly FieldShape[], places: Places, from = places.root): Plan[] {
@@ -40,5 +40,8 @@ function planShape(shape: Shape, path: string, places: Places, place: Place): Pl
     return { ...base, kind: 'record', fields: planFields(shape.fields, places, place) };
   }
   const { finder, plans } = compile((own) => planShape(shape.items, shape.path, own, own.root));
-  return { ...base, kind: 'array', items: { finder, plan: plans } };
+  const elements = new ArrayElements(finder, plans);
+  place.arrays.push(elements);
+  places.arrays.push(elements);
+  return { ...base, kind: 'array', elements };
 }

@@ -1,3 +1,4 @@
+import type { ArrayElements } from './array-elements.ts';
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -21,6 +22,8 @@ export class Place {
   next: Place | undefined;
   /** Where the spans of its value are kept: one for each pointer that leads here. */
   readonly slots: number[] = [];
+  /** What takes its elements, where it is an array: one for each field that is written of them. */
+  readonly arrays: ArrayElements[] = [];
   /** The walk in which it was last come to. */
   walk = 0;
 
@@ -51,16 +54,15 @@ export class SpanFinder {
   readonly starts: Int32Array;
   /** Per slot the byte behind the last. */
   readonly ends: Int32Array;
-  /** Per slot the number of elements, where its value is an array. */
-  readonly elements: Int32Array;
   readonly #root: Place;
+  readonly #arrays: readonly ArrayElements[];
   #walk = 0;
 
-  constructor(root: Place, slots: number) {
+  constructor(root: Place, slots: number, arrays: readonly ArrayElements[]) {
     this.#root = root;
+    this.#arrays = arrays;
     this.starts = new Int32Array(slots);
     this.ends = new Int32Array(slots);
-    this.elements = new Int32Array(slots);
   }
 
   /** Behind the value that begins at `at`. @throws NotJson */
@@ -70,19 +72,28 @@ export class SpanFinder {
     return this.#visit(scanner, this.#root, at);
   }
 
+  /** Gives up what was kept of arrays. */
+  drop(): void {
+    for (const elements of this.#arrays) elements.drop();
+  }
+
   #visit(scanner: JsonScanner, place: Place, at: number): number {
-    const sign = scanner.bytes[at];
-    let end: number;
-    if (place.children.length === 0) end = scanner.skipValue(at);
-    else if (sign === OPEN_OBJECT) end = this.#visitObject(scanner, place, at);
-    else if (sign === OPEN_ARRAY) end = this.#visitArray(scanner, place, at);
-    else end = scanner.skipValue(at);
+    const end = this.#walkOver(scanner, place, at);
     for (const slot of place.slots) {
       this.starts[slot] = at;
       this.ends[slot] = end;
-      this.elements[slot] = scanner.elements;
     }
     return end;
+  }
+
+  #walkOver(scanner: JsonScanner, place: Place, at: number): number {
+    const { children, arrays } = place;
+    const sign = scanner.bytes[at];
+    if (sign === OPEN_OBJECT && children.length > 0) return this.#visitObject(scanner, place, at);
+    if (sign !== OPEN_ARRAY) return scanner.skipValue(at);
+    for (const elements of arrays) elements.read(scanner, at);
+    if (children.length > 0) return this.#visitArray(scanner, place, at);
+    return arrays[0]?.end ?? scanner.skipValue(at);
   }
 
   #visitObject(scanner: JsonScanner, place: Place, from: number): number {
@@ -133,7 +144,6 @@ export class SpanFinder {
       end = child ? this.#visit(scanner, child, at) : scanner.skipValue(at);
       at = scanner.toNext(end, CLOSE_ARRAY);
     }
-    scanner.elements = n;
     return scanner.skipSpace(end) + 1;
   }
 

@@ -25,6 +25,8 @@ export type FoundMessage = {
     drift: DriftSink,
     memory?: WriterMemory,
   ): Buffer;
+  /** Gives up what `write` would need; for one that isn't written. */
+  drop(): void;
 };
 
 /**
@@ -53,18 +55,18 @@ export class Transcoder {
   find(message: Buffer): FoundMessage {
     const scanner = this.#scanner;
     scanner.bytes = message;
-    const end = scanner.skipSpace(this.#finder.find(scanner, scanner.skipSpace(0)));
-    if (end !== message.length) throw new NotJson();
+    this.#walkOver(message);
     const [type, entityId] = this.#own;
     const rawType = this.#stringAt(message, type);
     return {
       rawType,
       type: wellFormed(rawType),
       entityId: wellFormed(this.#stringAt(message, entityId)),
+      drop: () => this.#finder.drop(),
       write: ({ eventId, subscription, receivedAt }, schemaId, drift, memory) => {
         const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256, memory);
         out.length = HEADER_LENGTH;
-        const writing = new ValueWriter(scanner, out, drift);
+        const writing = new ValueWriter(message, out, drift);
         out.string(eventId);
         writing.nullable(type, this.#finder);
         writing.nullable(entityId, this.#finder);
@@ -77,6 +79,18 @@ export class Transcoder {
         return record;
       },
     };
+  }
+
+  #walkOver(message: Buffer): void {
+    const scanner = this.#scanner;
+    try {
+      scanner.bytes = message;
+      const end = scanner.skipSpace(this.#finder.find(scanner, scanner.skipSpace(0)));
+      if (end !== message.length) throw new NotJson();
+    } catch (error) {
+      this.#finder.drop();
+      throw error;
+    }
   }
 
   #stringAt(message: Buffer, { slot }: Plan): string | undefined {

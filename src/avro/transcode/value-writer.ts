@@ -1,7 +1,7 @@
 import type { Convert, ValueType } from '../event-shape.ts';
 import type { AvroWriter } from './avro-writer.ts';
-import { BACKSLASH, type JsonScanner, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-scanner.ts';
-import type { ItemPlan, Plan } from './plan.ts';
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-scanner.ts';
+import type { Plan } from './plan.ts';
 import type { SpanFinder } from './span-finder.ts';
 
 /** Told of each value that is there and doesn't fit, by the dotted path of its field. */
@@ -9,14 +9,12 @@ export type DriftSink = (field: string) => void;
 
 /** Writes the values of one message by their plans. */
 export class ValueWriter {
-  readonly #scanner: JsonScanner;
   readonly #bytes: Buffer;
   readonly #out: AvroWriter;
   readonly #drift: DriftSink;
 
-  constructor(scanner: JsonScanner, out: AvroWriter, drift: DriftSink) {
-    this.#scanner = scanner;
-    this.#bytes = scanner.bytes;
+  constructor(bytes: Buffer, out: AvroWriter, drift: DriftSink) {
+    this.#bytes = bytes;
     this.#out = out;
     this.#drift = drift;
   }
@@ -44,22 +42,11 @@ export class ValueWriter {
     }
     if (plan.kind === 'array') {
       if (sign !== OPEN_ARRAY) return false;
-      this.#elements(plan.items, start, finder.elements[plan.slot] as number);
+      plan.elements.writeTo(this.#out, this.#drift);
       return true;
     }
     if (sign === OPEN_OBJECT || sign === OPEN_ARRAY) return false;
     return this.#value(plan.type, plan.convert, start, finder.ends[plan.slot] as number);
-  }
-
-  #elements({ finder, plan }: ItemPlan, start: number, count: number): void {
-    if (count > 0) this.#out.long(count);
-    let at = this.#scanner.skipSpace(start + 1);
-    for (let n = 0; n < count; n++) {
-      const end = finder.find(this.#scanner, at);
-      this.nullable(plan, finder);
-      at = this.#scanner.skipSpace(this.#scanner.skipSpace(end) + 1);
-    }
-    this.#out.byte(0);
   }
 
   #value(type: ValueType, convert: Convert, start: number, end: number): boolean {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type EventSchema, readEventSchema } from '../../../src/avro/event-schema.ts';
 import { NotJson } from '../../../src/avro/transcode/json-scanner.ts';
+import type { FoundMessage } from '../../../src/avro/transcode/transcoder.ts';
 import { field, ownEventSchemas, schemaText } from '../../support/event-schemas.ts';
 import { mappingOf } from '../../support/map-objects.ts';
 import { jsonText } from './json-text.ts';
@@ -94,6 +95,9 @@ describe('the transcoder', () => {
       '{"list":[{"status":"x","a":{"b":5,"list":[1,2,"3",null]}},7,null,{}],"b":["t",1],"status":[[1.5,2],[],3]}',
     ],
     ['{"a":{"b":"first"},"a":"second","b":["x"],"b":{"0":"y"}}'],
+    ['{"list":[{"status":5},{"status":"x"}],"list":[{"status":"y"}]}'],
+    ['{"list":[{"status":5}],"list":{}}'],
+    ['{"b":["x"],"b":[]}'],
     ['{"\\u0061":"escaped name","b":["\\ud800","\\u00e9"]}'],
     ['{"a":1795168800000.5}'],
     ['{"a":-4503599627370496}'],
@@ -113,6 +117,23 @@ describe('the transcoder', () => {
     const expected = byObjects(schema, source);
     expect(expected.value.length / 2).toBeGreaterThan(2.5 * source.length);
     expect(byBytes(schema, source)).toEqual(expected);
+  });
+
+  it.each([
+    ['is no JSON after all', '}]', () => {}],
+    ['is not written', '}', (found: FoundMessage) => found.drop()],
+    ['is written', '}', (found: FoundMessage) => found.write(ENVELOPE, 7, () => {})],
+  ])('keeps nothing of a long list that %s', (_, end, then) => {
+    const message = Buffer.from(`{"list":[${'{"status":"0123456789"},'.repeat(400_000)}{}]${end}`);
+    const held = () => process.memoryUsage().arrayBuffers;
+    const before = held();
+    let record: Buffer | undefined;
+    try {
+      record = then(everyShape.transcoder.find(message)) ?? undefined;
+    } catch (error) {
+      expect(error).toBeInstanceOf(NotJson);
+    }
+    expect(held() - before - (record?.buffer.byteLength ?? 0)).toBeLessThan(1_000_000);
   });
 
   it.each([
