@@ -23,6 +23,8 @@ export type DeliveryParts = {
 
 /** Memory that is used again. What nobody gives back is collected like any other. */
 export type WorkMemory = {
+  /** So many bytes of it stay free before and behind a record's value. */
+  readonly room: number;
   /** At least so many bytes, with whatever was in them before. */
   take(bytes: number): Buffer;
   /** What was taken, or a part of it: nobody reads any of it any more. */

@@ -55,6 +55,7 @@ describe('memory that is used again', () => {
     const out = new Set<ArrayBufferLike>();
     const kept = new KeptMemory();
     const memory: WorkMemory = {
+      room: kept.room,
       take(bytes) {
         const taken = kept.take(bytes);
         out.add(taken.buffer);

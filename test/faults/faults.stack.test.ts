@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { readTopic } from '../support/topic-reader.ts';
 import { FaultCluster } from './cluster/fault-cluster.ts';
 import { killAtRandom, rollRestarts } from './fleet/run-fleet.ts';
 import { faultsOf } from './oracle/judge.ts';
@@ -6,7 +7,9 @@ import type { Outcome } from './outcome.ts';
 import { runSchedule } from './schedule/run-schedule.ts';
 import type { Schedule } from './schedule/schedules.ts';
 import type { Step } from './schedule/steps.ts';
-import type { SystemKind } from './system/system.ts';
+import { System, type SystemKind } from './system/system.ts';
+import { digestOf, sendLarge } from './traffic/large-webhooks.ts';
+import { subscriptionsOf } from './traffic/webhooks.ts';
 
 /** The short form of `make faults`: the same kit, a few seconds of each fault, one seed. */
 const SEED = 20260301;
@@ -78,6 +81,31 @@ describe('what was acknowledged is stored, in order and to the byte', LONG, () =
     expect(hookline?.drainedAfterMs).not.toBeNull();
   });
 });
+
+describe('large bodies', LONG, () => {
+  it('whose confirmations are lost are sent again: every record is one of them, to the byte', async () => {
+    await using system = await System.make({ kind: 'hookline', cluster, seed: SEED, withSpool: false });
+    const treasury = subscriptionsOf(SEED)[2] ?? expect.fail('no subscription');
+    const { url } = await system.start();
+    const before = hitsOf('hookline-ingress-large');
+    for (const { proxy } of cluster.brokers) proxy.faults.set({ kind: 'drop', percent: 40 });
+    const sent = await Promise.all(Array.from({ length: 4 }, () => sendLarge(url, treasury, 5)));
+    await cluster.heal();
+    expect(hitsOf('hookline-ingress-large') - before).toBeGreaterThan(5);
+    const digests = new Map(sent.flatMap((some) => [...some]));
+    const env = { ...system.world.env, KAFKA_BROKERS: cluster.direct.join(',') };
+    const records = await readTopic(env, system.world.topic('payment-status'), digests.size);
+    const wrong = records.filter(
+      ({ key, record }) => digestOf(String(record?.source)) !== digests.get(String(key)),
+    );
+    expect(wrong).toEqual([]);
+    expect(new Set(records.map(({ key }) => key)).size).toBe(digests.size);
+    expect(records.length).toBeGreaterThan(digests.size);
+  });
+});
+
+const hitsOf = (clientId: string) =>
+  cluster.brokers.reduce((sum, { proxy }) => sum + (proxy.faults.counts.get(clientId)?.hit ?? 0), 0);
 
 describe('two processes behind a balancer', LONG, () => {
   const fleet = () => ({ ...quiet, cluster, seed: SEED, perSecond: 150 });

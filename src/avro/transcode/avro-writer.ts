@@ -3,15 +3,17 @@ import { releaseBytes } from '../../core/release-bytes.ts';
 /** Longer runs of bytes are copied by the runtime; shorter ones are sooner copied than it is called. */
 const SHORT = 48;
 
-export type WriterMemory = { take(bytes: number): Buffer };
+/** Memory that is the writer's alone. `room` bytes of it stay free before and behind what is written. */
+export type WriterMemory = { readonly room: number; take(bytes: number): Buffer };
 
 /** Writes Avro binary into one buffer, which grows where it is too small. */
 export class AvroWriter {
-  /** Bytes that were written; may be set back. */
-  length = 0;
+  /** Where the next byte goes; may be set back. */
+  length: number;
   /** Bytes that are probably enough where the first are not. */
   likely = 0;
   readonly #memory: WriterMemory | undefined;
+  readonly #room: number;
   #buffer: Buffer;
 
   /**
@@ -20,17 +22,20 @@ export class AvroWriter {
    */
   constructor(capacity: number, memory?: WriterMemory) {
     this.#memory = memory;
-    this.#buffer = this.#take(capacity);
+    this.#room = memory?.room ?? 0;
+    this.length = this.#room;
+    this.#buffer = this.#take(capacity + 2 * this.#room);
   }
 
   /** What was written. The writer is of no use afterwards. */
   end(): Buffer {
-    return this.#buffer.subarray(0, this.length);
+    this.#ensure(this.#room);
+    return this.#buffer.subarray(this.#room, this.length);
   }
 
   /** Begins anew. Memory of more than `keep` bytes is given back. */
   clear(keep: number): void {
-    this.length = 0;
+    this.length = this.#room;
     if (this.#buffer.length <= keep) return;
     releaseBytes(this.#buffer);
     this.#buffer = this.#take(0);
@@ -95,9 +100,10 @@ export class AvroWriter {
 
   /** What another one wrote. */
   append(other: AvroWriter): void {
-    this.#ensure(other.length);
-    other.#buffer.copy(this.#buffer, this.length, 0, other.length);
-    this.length += other.length;
+    const bytes = other.length - other.#room;
+    this.#ensure(bytes);
+    other.#buffer.copy(this.#buffer, this.length, other.#room, other.length);
+    this.length += bytes;
   }
 
   #take(bytes: number): Buffer {

@@ -65,7 +65,7 @@ export class Transcoder {
       drop: () => this.#finder.drop(),
       write: ({ eventId, subscription, receivedAt }, schemaId, drift, memory) => {
         const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256, memory);
-        out.length = HEADER_LENGTH;
+        out.length += HEADER_LENGTH;
         const writing = new ValueWriter(message, out, drift);
         out.string(eventId);
         writing.nullable(type, this.#finder);

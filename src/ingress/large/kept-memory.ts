@@ -1,6 +1,9 @@
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { WorkMemory } from '../../delivery/delivery-parts.ts';
 
+/** For the Produce request around a record: some 300 bytes, the key and the headers. */
+const ROOM = 16_384;
+
 /** The message of one and the record of one: more are rarely in use at once. */
 const KEPT = 2;
 
@@ -9,6 +12,7 @@ const KEPT = 2;
  * collecting of it. What can't be kept is given back at once.
  */
 export class KeptMemory implements WorkMemory {
+  readonly room = ROOM;
   /** The smallest first. */
   #kept: Buffer[] = [];
 

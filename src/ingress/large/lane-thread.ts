@@ -15,10 +15,10 @@ import { storeDelivery } from '../../delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../delivery/delivery-id.ts';
 import type { DeliveryParts } from '../../delivery/delivery-parts.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
+import { layInPlace } from '../../kafka/batch-in-place.ts';
 import { openKafka } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/publisher.ts';
 import { createTopicLimits } from '../../kafka/topic-limits.ts';
-import { collectGarbage } from '../../runtime/collect-garbage.ts';
 import { KeptMemory } from './kept-memory.ts';
 import type { FromThread, Job, JobEnd, LaneOptions, Seen, ToThread } from './lane-messages.ts';
 
@@ -46,6 +46,8 @@ const kafka = openKafka({
   requestTimeoutMs: PATIENCE.requestMs,
 });
 const limits = createTopicLimits(kafka.client, topics);
+/** Attempts of this thread that were not confirmed. */
+let failures = 0;
 const limitsKnown = limits.renew();
 const publisher = new Publisher({
   openSession: kafka.openSession,
@@ -54,7 +56,10 @@ const publisher = new Publisher({
   attemptMs: PATIENCE.attemptMs,
   limits,
   observer: {
-    attempt: (outcome) => tell({ kind: 'attempt', outcome }),
+    attempt(outcome) {
+      if (outcome !== 'confirmed') failures++;
+      tell({ kind: 'attempt', outcome });
+    },
     confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
     sessionOpened: () => tell({ kind: 'session' }),
     // The main thread's publisher looks at the same topics, and says it.
@@ -82,8 +87,6 @@ async function work(job: Job): Promise<void> {
   } finally {
     // Where it was a copy: shared memory is not ours to give.
     releaseBytes(body);
-    // The client's batch, as large as the record, would be held through the next body's work.
-    setImmediate(collectGarbage);
   }
 }
 
@@ -115,9 +118,11 @@ function partsOf({ n, keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
         tell({ kind: 'made', n });
       });
       const leftMs = Math.max(0, deadlineMs - (performance.now() - made));
+      const before = failures;
+      if (record.value) layInPlace(record.value, memory.room);
       const position = await publisher.publish(record, leftMs);
-      // Only then: what was given up may still be under way.
-      if (record.value) memory.give(record.value);
+      // Only then: what was given up, or sent again, may still be under way over another connection.
+      if (record.value && failures === before) memory.give(record.value);
       return position;
     },
     limitOf: limits.of,
