@@ -1,7 +1,6 @@
 /**
- * What a large body costs while it is opened, encoded and produced, in times of its length and beside itself. One of two
- * is opened and encoded (its plain message, and the record, which may be half as long again), the other is produced (the
- * record, and the batch twice: for its checksum and for the socket). Measured with `make bench-large`.
+ * What a large body costs while it is opened, encoded and produced, in times of its length and beside itself: its plain
+ * message, what its lists become, and the record, which may be twice as long. Measured with `make bench-large`.
  */
 export const WORK_FACTOR = 4;
 
