@@ -14,6 +14,8 @@ export type HoldParts = {
   readonly groupId: string;
   /** Any topic that may be read: a group has to have one. Nothing is taken from it. */
   readonly topic: string;
+  /** Ends the wait for brokers that are not ready: the call then rejects. */
+  readonly signal?: AbortSignal;
 };
 
 const SESSION_MS = 10_000;
@@ -37,7 +39,7 @@ export async function holdAlone(parts: HoldParts): Promise<Hold | { readonly hel
       return await tryToHold(parts);
     } catch (error) {
       if (!isNotReady(error) || performance.now() > giveUpAt) throw error;
-      await sleep(AGAIN_MS);
+      await sleep(AGAIN_MS, undefined, { signal: parts.signal });
     }
   }
 }

@@ -2,7 +2,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { holdAlone } from '../../src/kafka/hold-alone.ts';
 import type { KafkaClient } from '../../src/kafka/kafkajs-client.ts';
 
-vi.mock('node:timers/promises', () => ({ setTimeout: async () => {} }));
+vi.mock('node:timers/promises', () => ({
+  setTimeout: async (_ms: number, _value: unknown, options?: { signal?: AbortSignal }) =>
+    options?.signal?.throwIfAborted(),
+}));
 
 type Listener = (event: { payload: unknown }) => void;
 
@@ -43,6 +46,20 @@ describe('what is held alone', () => {
     const { kafka, consumers } = scriptedClient([fault, fault]);
     const hold = await holdAlone({ kafka, groupId: 'g', topic: 't' });
     expect(hold).toMatchObject({ lost: { aborted: false } });
+    expect(consumers()).toBe(3);
+  });
+
+  it('is asked for no more when the process stops meanwhile', async () => {
+    const stopping = new AbortController();
+    const { kafka, consumers } = scriptedClient(Array.from({ length: 10 }, loading));
+    const { consumer } = kafka;
+    kafka.consumer = (config) => {
+      if (consumers() === 2) stopping.abort();
+      return consumer(config);
+    };
+    await expect(holdAlone({ kafka, groupId: 'g', topic: 't', signal: stopping.signal })).rejects.toThrow(
+      'aborted',
+    );
     expect(consumers()).toBe(3);
   });
 

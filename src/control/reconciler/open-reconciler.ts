@@ -43,7 +43,7 @@ export function openReconciler(parts: {
     intervalMs: settings.reconcileIntervalMs,
     confirmAfterMs: Math.min(CONFIRM_AFTER_MS, settings.reconcileIntervalMs),
     api: createProviderApi(control.call, control.dialect),
-    hold: () => holdAlone({ kafka, groupId, topic }),
+    hold: (signal) => holdAlone({ kafka, groupId, topic, signal }),
     async send(owner, command) {
       if (!parts.commandTopics.includes(owner))
         throw new HooklineError('NOT_OWNER', `${owner}, which this control does not read`);

@@ -6,8 +6,8 @@ export type Reconciler = { stop(): Promise<void> };
 
 export type ReconcilerParts = ReconcileParts & {
   readonly intervalMs: number;
-  /** Takes the right to compare alone; one of the control processes has it. */
-  readonly hold: () => Promise<Hold | { readonly heldBy: string }>;
+  /** Takes the right to compare alone; one of the control processes has it. Given up where this process stops. */
+  readonly hold: (stopping: AbortSignal) => Promise<Hold | { readonly heldBy: string }>;
   /** Another process compares, or may by now: what this one has seen is no longer to be shown. */
   readonly onElsewhere: () => void;
   /** A look came to nothing; the next one comes all the same. */
@@ -39,7 +39,7 @@ async function run(parts: ReconcilerParts, stopping: AbortSignal): Promise<void>
       }
       if (!hold) {
         tries.clear();
-        const taken = await parts.hold();
+        const taken = await parts.hold(stopping);
         hold = 'heldBy' in taken ? undefined : taken;
       }
       if (hold) await reconcile(parts, tries, AbortSignal.any([stopping, hold.lost]));
