@@ -4,6 +4,7 @@ import { HooklineError } from '../core/errors.ts';
 import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { KafkaConnection } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
+import './join-pieces.ts';
 
 /** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
 export type WireRecord = {

@@ -15,7 +15,7 @@ import { storeDelivery } from '../../delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../delivery/delivery-id.ts';
 import type { DeliveryParts } from '../../delivery/delivery-parts.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
-import { layInPlace } from '../../kafka/batch-in-place.ts';
+import { layInPlace } from '../../kafka/join-pieces.ts';
 import { openKafka } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/publisher.ts';
 import { createTopicLimits } from '../../kafka/topic-limits.ts';

@@ -1,7 +1,7 @@
 import { createRecordsBatch, Writer } from '@platformatic/kafka';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layInPlace } from '../../src/kafka/batch-in-place.ts';
+import { layInPlace } from '../../src/kafka/join-pieces.ts';
 
 type Rest = { readonly key: Buffer; readonly headers: Map<Buffer, Buffer> };
 
@@ -93,4 +93,13 @@ describe('a batch that is laid around its value', () => {
     expect(Math.min(...touched)).toBeGreaterThanOrEqual(before);
     expect(Math.max(...touched)).toBeLessThan(before + room + 100 + room);
   });
+});
+
+it('a batch is joined once: its request takes it as one piece', () => {
+  const value = Buffer.from('the record');
+  const [key, headers] = [Buffer.from('e-1'), new Map([[Buffer.from('ce_id'), Buffer.from('1')]])];
+  const batch = createRecordsBatch(Array.from({ length: 100 }, () => ({ ...MESSAGE, key, headers, value })));
+  expect(batch.length).toBeGreaterThan(100 * value.length);
+  expect(batch.buffers.length).toBeLessThan(10);
+  expect(batch.buffer.length).toBe(batch.length);
 });

@@ -1,0 +1,52 @@
+/**
+ * Imported for what it does to @platformatic/kafka, which makes one buffer of a batch's pieces twice in fresh memory: for its
+ * checksum, and for its socket. Here the second finds what the first one joined: a quarter less work for each small record.
+ * Beside a record of 75 MB both would be 150 MB, some 35,000 page faults, and a collection that V8 starts because of
+ * memory outside of its heap. Such a record's value stands in memory that is free around it instead, where the wire's pieces
+ * before and behind it are laid.
+ */
+import { Writer } from '@platformatic/kafka';
+
+type Pieces = { buffers: Buffer[]; readonly length: number };
+
+/** From the first free byte to behind the last, by the memory that a value stands in; not there before the first one. */
+let rooms: WeakMap<ArrayBufferLike, { readonly start: number; readonly end: number }> | undefined;
+
+/** Lets the thread's clients lay a batch of this one value around it: `room` bytes before and behind it are theirs. */
+export function layInPlace({ buffer, byteOffset, length }: Buffer, room: number): void {
+  rooms ??= new WeakMap();
+  rooms.set(buffer, { start: byteOffset - room, end: byteOffset + length + room });
+}
+
+// The one place where the client makes one buffer of many, twice for each batch.
+const pieces: object = Object.getPrototypeOf(Writer.create().dynamicBuffer);
+const joined = Object.getOwnPropertyDescriptor(pieces, 'buffer')?.get;
+if (!joined)
+  throw new TypeError('@platformatic/kafka joins the pieces of a request in another way than 2.12 does');
+Object.defineProperty(pieces, 'buffer', {
+  configurable: true,
+  get(this: Pieces): Buffer {
+    const whole = joinedInPlace(this) ?? (joined.call(this) as Buffer);
+    if (this.buffers.length > 1) this.buffers = [whole];
+    return whole;
+  },
+});
+
+function joinedInPlace({ buffers, length }: Pieces): Buffer | undefined {
+  const known = rooms;
+  if (!known) return undefined;
+  const at = buffers.findIndex(({ buffer }) => known.has(buffer));
+  const value = buffers[at];
+  const room = value && known.get(value.buffer);
+  if (!room) return undefined;
+  let from = value.byteOffset;
+  for (let n = 0; n < at; n++) from -= (buffers[n] as Buffer).length;
+  if (from < room.start || from + length > room.end) return undefined;
+  const whole = Buffer.from(value.buffer, from, length);
+  let to = 0;
+  for (const piece of buffers) {
+    if (piece !== value) piece.copy(whole, to);
+    to += piece.length;
+  }
+  return whole;
+}
