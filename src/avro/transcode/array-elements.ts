@@ -1,8 +1,8 @@
 import { AvroWriter } from './avro-writer.ts';
 import { CLOSE_ARRAY, type JsonScanner } from './json-scanner.ts';
-import type { Plan } from './plan.ts';
-import type { SpanFinder } from './span-finder.ts';
-import { type DriftSink, ValueWriter } from './value-writer.ts';
+import type { DriftSink, Plan, WrittenElements } from './plan.ts';
+import type { ArrayReader, SpanFinder } from './span-finder.ts';
+import { ValueWriter } from './value-writer.ts';
 
 /** Bytes that are kept for the next array; what a longer one needed is given back. */
 const KEPT_BYTES = 16_384;
@@ -11,8 +11,7 @@ const KEPT_BYTES = 16_384;
  * The elements of one array of a message. They are written while they are walked over, and laid into the record when its
  * turn comes: a long list is most of a large message, and to walk over it twice would be half the work again.
  */
-export class ArrayElements {
-  /** The byte behind the array that was taken last. */
+export class ArrayElements implements ArrayReader, WrittenElements {
   end = 0;
   readonly #finder: SpanFinder;
   readonly #plan: Plan;
@@ -25,7 +24,6 @@ export class ArrayElements {
     this.#plan = plan;
   }
 
-  /** Takes the array that begins at `from`, in place of the one before. @throws NotJson */
   read(scanner: JsonScanner, from: number): void {
     this.#drift.clear();
     this.#out.clear(KEPT_BYTES);
@@ -53,7 +51,6 @@ export class ArrayElements {
     this.#out.clear(KEPT_BYTES);
   }
 
-  /** Gives up what was taken. */
   drop(): void {
     this.#out.clear(0);
     this.#finder.drop();

@@ -1,47 +1,15 @@
-import type { Convert, FieldShape, Shape, ValueType } from '../event-shape.ts';
-import { ArrayElements } from './array-elements.ts';
-import { Place, SpanFinder } from './span-finder.ts';
+import type { Convert, ValueType } from '../event-shape.ts';
+import type { AvroWriter } from './avro-writer.ts';
+
+/** Told of each value that is there and doesn't fit, by the dotted path of its field. */
+export type DriftSink = (field: string) => void;
 
 /** How a shape is written from where its value stands. */
 export type Plan = { readonly slot: number; readonly path: string } & (
   | { readonly kind: 'value'; readonly type: ValueType; readonly convert: Convert }
   | { readonly kind: 'record'; readonly fields: readonly Plan[] }
-  | { readonly kind: 'array'; readonly elements: ArrayElements }
+  | { readonly kind: 'array'; readonly elements: WrittenElements }
 );
 
-/** The plans of a message's fields, and the finder of their values. */
-export function planMessage(fields: readonly FieldShape[]): { finder: SpanFinder; plans: Plan[] } {
-  return compile((places) => planFields(fields, places));
-}
-
-/** Hands out places with slots, and makes the finder of them. */
-type Places = { readonly root: Place; readonly arrays: ArrayElements[]; slotAt(place: Place): number };
-
-function compile<T>(plan: (places: Places) => T): { finder: SpanFinder; plans: T } {
-  const root = new Place();
-  const arrays: ArrayElements[] = [];
-  let slots = 0;
-  const slotAt = (place: Place) => {
-    place.slots.push(slots);
-    return slots++;
-  };
-  const plans = plan({ root, arrays, slotAt });
-  return { finder: new SpanFinder(root, slots, arrays), plans };
-}
-
-function planFields(fields: readonly FieldShape[], places: Places, from = places.root): Plan[] {
-  return fields.map(({ pointer, path, shape }) => planShape(shape, path, places, from.at(pointer)));
-}
-
-function planShape(shape: Shape, path: string, places: Places, place: Place): Plan {
-  const base = { slot: places.slotAt(place), path };
-  if (shape.kind === 'value') return { ...base, ...shape };
-  if (shape.kind === 'record') {
-    return { ...base, kind: 'record', fields: planFields(shape.fields, places, place) };
-  }
-  const { finder, plans } = compile((own) => planShape(shape.items, shape.path, own, own.root));
-  const elements = new ArrayElements(finder, plans);
-  place.arrays.push(elements);
-  places.arrays.push(elements);
-  return { ...base, kind: 'array', elements };
-}
+/** What the elements of the array that was walked over last have become. */
+export type WrittenElements = { writeTo(out: AvroWriter, drift: DriftSink): void };

@@ -1,4 +1,3 @@
-import type { ArrayElements } from './array-elements.ts';
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -8,6 +7,16 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from './json-scanner.ts';
+
+/** Takes the arrays at a place, element by element. */
+export type ArrayReader = {
+  /** The byte behind the array that was taken last. */
+  readonly end: number;
+  /** Takes the array that begins at `from`, in place of the one before. @throws NotJson */
+  read(scanner: JsonScanner, from: number): void;
+  /** Gives up what was taken. */
+  drop(): void;
+};
 
 /** A place in a message that pointers lead to or through. */
 export class Place {
@@ -23,7 +32,7 @@ export class Place {
   /** Where the spans of its value are kept: one for each pointer that leads here. */
   readonly slots: number[] = [];
   /** What takes its elements, where it is an array: one for each field that is written of them. */
-  readonly arrays: ArrayElements[] = [];
+  readonly arrays: ArrayReader[] = [];
   /** The walk in which it was last come to. */
   walk = 0;
 
@@ -55,10 +64,10 @@ export class SpanFinder {
   /** Per slot the byte behind the last. */
   readonly ends: Int32Array;
   readonly #root: Place;
-  readonly #arrays: readonly ArrayElements[];
+  readonly #arrays: readonly ArrayReader[];
   #walk = 0;
 
-  constructor(root: Place, slots: number, arrays: readonly ArrayElements[]) {
+  constructor(root: Place, slots: number, arrays: readonly ArrayReader[]) {
     this.#root = root;
     this.#arrays = arrays;
     this.starts = new Int32Array(slots);

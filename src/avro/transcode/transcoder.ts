@@ -3,9 +3,10 @@ import type { FieldShape } from '../event-shape.ts';
 import { HEADER_LENGTH, writeHeader } from '../wire-format.ts';
 import { AvroWriter, type WriterMemory } from './avro-writer.ts';
 import { JsonScanner, NotJson, QUOTE } from './json-scanner.ts';
-import { type Plan, planMessage } from './plan.ts';
+import type { DriftSink, Plan } from './plan.ts';
+import { planMessage } from './plan-message.ts';
 import type { SpanFinder } from './span-finder.ts';
-import { type DriftSink, ValueWriter } from './value-writer.ts';
+import { ValueWriter } from './value-writer.ts';
 
 /** A message that was walked over: it is JSON. Good until the transcoder's next one. */
 export type FoundMessage = {

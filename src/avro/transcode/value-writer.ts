@@ -1,11 +1,8 @@
 import type { Convert, ValueType } from '../event-shape.ts';
 import type { AvroWriter } from './avro-writer.ts';
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-scanner.ts';
-import type { Plan } from './plan.ts';
+import type { DriftSink, Plan } from './plan.ts';
 import type { SpanFinder } from './span-finder.ts';
-
-/** Told of each value that is there and doesn't fit, by the dotted path of its field. */
-export type DriftSink = (field: string) => void;
 
 /** Writes the values of one message by their plans. */
 export class ValueWriter {
