@@ -89,8 +89,8 @@ describe('large bodies', LONG, () => {
     const { url } = await system.start();
     const before = hitsOf('hookline-ingress-large');
     for (const { proxy } of cluster.brokers) proxy.faults.set({ kind: 'drop', percent: 40 });
-    const sent = await Promise.all(Array.from({ length: 4 }, () => sendLarge(url, treasury, 5)));
-    await cluster.heal();
+    const sending = Promise.all(Array.from({ length: 4 }, () => sendLarge(url, treasury, 5)));
+    const sent = await sending.finally(() => cluster.heal());
     expect(hitsOf('hookline-ingress-large') - before).toBeGreaterThan(5);
     const digests = new Map(sent.flatMap((some) => [...some]));
     const env = { ...system.world.env, KAFKA_BROKERS: cluster.direct.join(',') };

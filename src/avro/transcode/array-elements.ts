@@ -4,7 +4,10 @@ import type { DriftSink, Plan, WrittenElements } from './plan.ts';
 import type { ArrayReader, SpanFinder } from './span-finder.ts';
 import { ValueWriter } from './value-writer.ts';
 
-/** Bytes that are kept for the next array; what a longer one needed is given back. */
+/**
+ * Bytes that are kept for the next array: most need no more, also of the many that stand in the elements of a long list. What a
+ * longer one needed is given back.
+ */
 const KEPT_BYTES = 16_384;
 
 /**
@@ -16,7 +19,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
   readonly #finder: SpanFinder;
   readonly #plan: Plan;
   readonly #drift = new Map<string, number>();
-  #out = new AvroWriter(0);
+  readonly #out = new AvroWriter(KEPT_BYTES);
   #count = 0;
 
   constructor(finder: SpanFinder, plan: Plan) {
@@ -52,7 +55,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
   }
 
   drop(): void {
-    this.#out.clear(0);
+    this.#out.clear(KEPT_BYTES);
     this.#finder.drop();
   }
 

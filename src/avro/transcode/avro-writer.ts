@@ -33,12 +33,12 @@ export class AvroWriter {
     return this.#buffer.subarray(this.#room, this.length);
   }
 
-  /** Begins anew. Memory of more than `keep` bytes is given back. */
-  clear(keep: number): void {
+  /** Begins anew. What it grew beyond `capacity` bytes is given back. */
+  clear(capacity: number): void {
     this.length = this.#room;
-    if (this.#buffer.length <= keep) return;
+    if (this.#buffer.length <= capacity) return;
     releaseBytes(this.#buffer);
-    this.#buffer = this.#take(0);
+    this.#buffer = this.#take(capacity);
   }
 
   byte(value: number): void {

@@ -6,10 +6,11 @@ import type { Subscription } from './webhooks.ts';
 
 const TRANSACTIONS = 10_000;
 const AGAIN_AFTER_MS = 50;
+const ACKNOWLEDGED_WITHIN_MS = 60_000;
 
 export const digestOf = (source: string): string => createHash('sha256').update(source).digest('hex');
 
-/** A payment status of some 3 MB, a list and a text, no byte of which another one has at the same place. */
+/** A payment status of some 3 MB, a list and a text, both random: a part of another one in it would change its digest. */
 function largeMessage(entityId: string): string {
   const list = Array.from({ length: TRANSACTIONS }, () => {
     const random = randomBytes(24).toString('hex');
@@ -20,7 +21,10 @@ function largeMessage(entityId: string): string {
   return `{"type":"payment-status","entityId":"${entityId}","payload":{"pacs002":{"FIToFIPmtStsRpt":${report}},"text":"${text}"}}`;
 }
 
-/** Sends so many large webhooks, one after the other, each until it is acknowledged; gives their digests by entity. */
+/**
+ * Sends so many large webhooks, one after the other, each until it is acknowledged; gives their digests by entity.
+ * @throws Error where one is not within a minute
+ */
 export async function sendLarge(
   url: string,
   subscription: Subscription,
@@ -32,8 +36,13 @@ export async function sendLarge(
     const message = largeMessage(entityId);
     const body = sealBody(subscription.encryptionKey, message);
     const headers = { 'content-type': 'application/octet-stream' };
-    const post = () => postSigned(`${url}/webhooks/${subscription.ref}`, subscription, body, headers);
-    while ((await post()).status !== 200) await sleep(AGAIN_AFTER_MS);
+    const giveUpAt = performance.now() + ACKNOWLEDGED_WITHIN_MS;
+    for (;;) {
+      const { status } = await postSigned(`${url}/webhooks/${subscription.ref}`, subscription, body, headers);
+      if (status === 200) break;
+      if (performance.now() > giveUpAt) throw new Error(`a large webhook is still answered ${status}`);
+      await sleep(AGAIN_AFTER_MS);
+    }
     digests.set(entityId, digestOf(message));
   }
   return digests;
