@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { HooklineError } from '../core/errors.ts';
 import { errorAnswer } from './answers.ts';
-import type { Pacer } from './bodies/pacer.ts';
+import { LAST_PLACE, type Pacer } from './bodies/pacer.ts';
 
 /** What may come beyond the longest body, before the connection is cut. */
 const LINGER_BYTES = 1024 * 1024;
@@ -25,7 +25,7 @@ export function lingerOn(
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > maxBodyBytes + LINGER_BYTES) cut();
-    else if (!pacer.take(chunk.length, goOn)) request.pause();
+    else if (!pacer.take(chunk.length, LAST_PLACE, goOn)) request.pause();
   });
   request.once('close', () => clearTimeout(timer));
   // A stop ends connections that are idle when it begins. This one was not, and nobody would end it later.

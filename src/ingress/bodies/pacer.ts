@@ -1,37 +1,63 @@
-/** Bytes of large bodies that are read in one turn of the event loop: about half a millisecond's work. */
-const TURN_BYTES = 256 * 1024;
+/**
+ * Bytes of large bodies that are read in a second, all together: a gigabit line's worth. Reading, opening and writing
+ * that takes about a core, so that a pod of two, or one beside its broker, has time left for everybody else. At full
+ * speed small webhooks waited for a core four times as long (`make bench-large`).
+ */
+const BYTES_PER_SECOND = 128 * 1024 * 1024;
+/** What may be read at once where less was read before: about half a millisecond's work. */
+const BURST_BYTES = 256 * 1024;
 /** What Node reads of a socket at once. */
 const PIECE_BYTES = 64 * 1024;
+const TURN_MS = 1;
+
+/** The place of what is only read to be thrown away: behind all others. */
+export const LAST_PLACE = Number.POSITIVE_INFINITY;
+
+type Reader = { readonly place: number; readonly goOn: () => void };
 
 /**
- * Lets large bodies share the turns of the event loop. Node would read two megabytes of each socket before it looks at
- * the next, and hash them on the way: with several such senders everybody else would wait for tens of milliseconds.
+ * Lets large bodies share time and processor with everybody else. Node would read two megabytes of each socket before
+ * it looks at the next, and hash them on the way. The body that came first is read first: five that were read side by
+ * side would all be whole five times as late, and nothing could be done with any of them before.
  */
 export class Pacer {
-  #left = TURN_BYTES;
-  #queue: (() => void)[] = [];
-  #turning = false;
+  #left = BURST_BYTES;
+  #countedAt = performance.now();
+  /** In the order of their places. */
+  readonly #queue: Reader[] = [];
+  #turn: NodeJS.Timeout | undefined;
+  #places = 0;
 
-  /** Counts what was read. False means: no more in this turn, and `goOn` is called when it is one's turn again. */
-  take(bytes: number, goOn: () => void): boolean {
+  /** A place behind the bodies that are read already. */
+  nextPlace(): number {
+    return this.#places++;
+  }
+
+  /** Counts what was read. False means: no more now, and `goOn` is called when it is that place's turn again. */
+  take(bytes: number, place: number, goOn: () => void): boolean {
     this.#left -= bytes;
-    this.#awaitTurn();
     if (this.#left > 0) return true;
-    this.#queue.push(goOn);
+    const behind = this.#queue.findIndex((other) => other.place > place);
+    this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, { place, goOn });
+    this.#awaitTurn();
     return false;
   }
 
   #awaitTurn(): void {
-    if (this.#turning) return;
-    this.#turning = true;
-    setImmediate(() => this.#turn());
+    this.#turn ??= setTimeout(() => {
+      this.#turn = undefined;
+      this.#giveTurn();
+    }, TURN_MS);
   }
 
-  #turn(): void {
-    this.#turning = false;
-    this.#left = TURN_BYTES;
-    const next = this.#queue.splice(0, TURN_BYTES / PIECE_BYTES);
+  /** To one at a time: whoever can't read now, since nothing has come, leaves the rest to the next one a turn later. */
+  #giveTurn(): void {
+    const now = performance.now();
+    const earned = ((now - this.#countedAt) / 1_000) * BYTES_PER_SECOND;
+    this.#left = Math.min(BURST_BYTES, this.#left + earned);
+    this.#countedAt = now;
+    const next = this.#left < PIECE_BYTES ? undefined : this.#queue.shift();
     if (this.#queue.length > 0) this.#awaitTurn();
-    for (const goOn of next) goOn();
+    next?.goOn();
   }
 }

@@ -22,6 +22,7 @@ export function readLargeBody(request: IncomingMessage, reading: LargeReading): 
   return new Promise((resolve, reject) => {
     let length = 0;
     let ended = false;
+    const place = pacer.nextPlace();
     const goOn = () => void request.resume();
     const keep = (chunk: Buffer) => {
       if (length + chunk.length > into.length) return finish(new HooklineError('BODY_TOO_LARGE'));
@@ -34,7 +35,7 @@ export function readLargeBody(request: IncomingMessage, reading: LargeReading): 
       keep(chunk);
       // Nobody else has it. Fifty megabytes of such pieces would be collected with the whole heap.
       releaseBytes(chunk);
-      if (!pacer.take(bytes, goOn)) request.pause();
+      if (!pacer.take(bytes, place, goOn)) request.pause();
     };
     const onEnd = () => finish(null);
     const onClose = () => finish(new HooklineError('BODY_INCOMPLETE'));
