@@ -17,7 +17,7 @@ const ENTRIES: Readonly<Record<SystemName, string>> = {
 };
 
 /** Topics with so many partitions, as in the figures that others are compared with. */
-const PARTITIONS = '4';
+export const PARTITIONS = 4;
 
 export type SystemOptions = {
   readonly name: SystemName;
@@ -89,7 +89,7 @@ const SET_UP_TRIES = 3;
 
 async function prepareTopics(world: World): Promise<void> {
   for (const args of [
-    ['topics', 'apply', '--partitions', PARTITIONS],
+    ['topics', 'apply', '--partitions', String(PARTITIONS)],
     ['schemas', 'push'],
   ]) {
     for (let tries = 1; ; tries++) {

@@ -3,14 +3,21 @@ import type { System } from '../systems.ts';
 import type { LargeBody } from './bodies.ts';
 import { probe, runIdle, SMALL_PER_SECOND } from './cases.ts';
 import { sendAll } from './send-all.ts';
-import { startSmallStream } from './small-stream.ts';
+import { type StreamSeen, startSmallStream } from './small-stream.ts';
 
-/** What small webhooks see at one receiver while large bodies go to an ingress, which may be that receiver. */
+/** What small webhooks see at one receiver, in milliseconds over all rounds. */
+export type Feel = {
+  readonly p50: Spread;
+  readonly p99: Spread;
+  /** Of those whose type is another than the large bodies': nothing large is written to their partitions. */
+  readonly otherP99: Spread;
+};
+
+/** The same without and with large bodies on their way to an ingress, which may be that receiver. */
 export type Beside = {
   readonly receiver: string;
-  /** p99 before each round, without large bodies. */
-  readonly aloneMs: Spread;
-  readonly p99Ms: Spread;
+  readonly alone: Feel;
+  readonly beside: Feel;
   readonly stallMs: Spread;
   /** Of the large bodies that were sent meanwhile; the others were answered 503. */
   readonly stored: { readonly bodies: number; readonly of: number };
@@ -32,35 +39,39 @@ const ALONE_SECONDS = 5;
  * the large bodies but the machine and the brokers. What those see too is no doing of the ingress.
  */
 export async function runBeside({ ingress, receivers, bodies, rounds }: BesideParts): Promise<Beside[]> {
-  type Seen = {
-    receiver: string;
-    system: System;
-    alone: number[];
-    p99: number[];
-    stall: number[];
+  type Seen = { receiver: string; system: System; alone: StreamSeen[]; beside: StreamSeen[] } & {
+    stalls: number[];
     stored: number;
   };
   const seen: Seen[] = [];
   for (const [receiver, system] of receivers) {
     // The first seconds compile.
     await runIdle(system, 3);
-    seen.push({ receiver, system, alone: [], p99: [], stall: [], stored: 0 });
+    seen.push({ receiver, system, alone: [], beside: [], stalls: [], stored: 0 });
   }
   for (let n = 0; n < rounds; n++) {
     for (const one of seen) {
-      const { system, alone, p99, stall } = one;
-      alone.push((await runIdle(system, ALONE_SECONDS)).p99);
+      const { system, alone, beside, stalls } = one;
+      alone.push(await runIdle(system, ALONE_SECONDS));
       await probe(system.process);
       const endStream = startSmallStream(system.url, SMALL_PER_SECOND);
       one.stored += await storeAll(ingress, bodies);
-      p99.push((await endStream()).p99);
-      stall.push((await probe(system.process)).stall.ms);
+      beside.push(await endStream());
+      stalls.push((await probe(system.process)).stall.ms);
     }
   }
-  return seen.map(({ receiver, alone, p99, stall, stored }) => ({
-    ...{ receiver, aloneMs: spreadOf(alone), stored: { bodies: stored, of: rounds * bodies.length } },
-    ...{ p99Ms: spreadOf(p99), stallMs: spreadOf(stall) },
+  return seen.map(({ receiver, alone, beside, stalls, stored }) => ({
+    ...{ receiver, alone: feelOf(alone), beside: feelOf(beside), stallMs: spreadOf(stalls) },
+    stored: { bodies: stored, of: rounds * bodies.length },
   }));
+}
+
+function feelOf(rounds: readonly StreamSeen[]): Feel {
+  return {
+    p50: spreadOf(rounds.map(({ p50 }) => p50)),
+    p99: spreadOf(rounds.map(({ p99 }) => p99)),
+    otherP99: spreadOf(rounds.map(({ otherType }) => otherType.p99)),
+  };
 }
 
 /** How many were answered 200. */
@@ -71,9 +82,18 @@ async function storeAll({ url }: System, bodies: readonly LargeBody[]): Promise<
   return sent.filter(({ status }) => status === 200).length;
 }
 
-export function describeBeside({ receiver, aloneMs, p99Ms, stallMs, stored }: Beside): string {
-  const text = ({ median, min, max }: Spread) =>
-    `${median.toFixed(0)} (${min.toFixed(0)} to ${max.toFixed(0)})`;
-  const times = (p99Ms.median / aloneMs.median).toFixed(1);
-  return `  to ${receiver}: p99 ${text(p99Ms)} ms, ${times} times the ${aloneMs.median.toFixed(1)} alone; longest stall ${text(stallMs)} ms; ${stored.bodies} of ${stored.of} bodies stored`;
+export function describeBeside({ receiver, alone, beside, stallMs, stored }: Beside): string {
+  const changed = (figure: keyof Feel) =>
+    `${alone[figure].median.toFixed(1)} alone, ${inWords(beside[figure])} beside, ${(beside[figure].median / alone[figure].median).toFixed(1)} times`;
+  return [
+    `  to ${receiver}, in ms; ${stored.bodies} of ${stored.of} bodies stored`,
+    `    p50: ${changed('p50')}`,
+    `    p99: ${changed('p99')}`,
+    `    p99 of another type: ${changed('otherP99')}`,
+    `    longest stall: ${inWords(stallMs)}`,
+  ].join('\n');
 }
+
+/** A median, with the least and the most. */
+export const inWords = ({ median, min, max }: Spread) =>
+  `${median.toFixed(1)} (${min.toFixed(0)} to ${max.toFixed(0)})`;

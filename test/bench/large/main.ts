@@ -10,7 +10,8 @@ import { writeReport } from '../../faults/report.ts';
 import { ROOT } from '../../support/source-tree.ts';
 import { useStack } from '../../support/stack/use-stack.ts';
 import { System } from '../systems.ts';
-import { describeBeside, runBeside } from './beside.ts';
+import { measureBareWaits } from './bare-record.ts';
+import { describeBeside, inWords, runBeside } from './beside.ts';
 import { makeLargeBodies, SHAPES, type Shape } from './bodies.ts';
 import { type LargeSeen, runIdle, runLarge } from './cases.ts';
 import { runMillion } from './million.ts';
@@ -103,7 +104,11 @@ if (cases.includes('beside')) {
   say(`small webhooks beside ${bodies.length} such bodies, medians of ${BESIDE_ROUNDS} rounds`);
   const seen = await runBeside({ ingress, receivers, bodies, rounds: BESIDE_ROUNDS });
   for (const one of seen) say(describeBeside(one));
-  Object.assign(report, { beside: seen });
+  say('records of 50 MB from a bare client, and nothing else: how long small ones wait, at the most, in ms');
+  const bare = await measureBareWaits(ingress.world);
+  say(`  in the same partition: ${inWords(bare.samePartition)}`);
+  say(`  in another one: ${inWords(bare.otherPartition)}`);
+  Object.assign(report, { beside: seen, bare });
 }
 if (cases.includes('million')) {
   await using system = await start();

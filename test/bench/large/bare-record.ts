@@ -1,0 +1,69 @@
+import { layInPlace } from '../../../src/kafka/join-pieces.ts';
+import { openProducerSession, type WireRecord } from '../../../src/kafka/producer-session.ts';
+import type { World } from '../../support/world.ts';
+import { type Spread, spreadOf } from '../report.ts';
+import { PARTITIONS } from '../systems.ts';
+
+/** The longest wait of small records for their acknowledgement, beside a record of 50 MB, in milliseconds. */
+export type BareWaits = {
+  readonly samePartition: Spread;
+  /** Of the same topic. */
+  readonly otherPartition: Spread;
+};
+
+const BYTES = 50_000_000;
+/** For what the wire lays around it. */
+const ROOM = 16 * 1024;
+const ROUNDS = 12;
+/** Brokers compile at first. */
+const WARM_UP_ROUNDS = 4;
+const PATIENCE_MS = 30_000;
+
+/**
+ * What the brokers do by themselves: one large record after the other from a bare client, small ones from two others one
+ * by one, and nothing else. No connector that writes such a record can spare others of its partition that wait.
+ */
+export async function measureBareWaits({ env, topic }: World): Promise<BareWaits> {
+  const connection = { brokers: String(env.KAFKA_BROKERS).split(','), tls: undefined, sasl: undefined };
+  const open = () => openProducerSession(connection, 'bench', 0, PATIENCE_MS);
+  const sessions = [open(), open(), open()] as const;
+  const [large, same, other] = sessions;
+  const value = Buffer.alloc(BYTES + 2 * ROOM, 'x').subarray(ROOM, ROOM + BYTES);
+  const send = (session: typeof large, partition: number, record: WireRecord) =>
+    session.send(topic('payment-status'), partition, PARTITIONS, [record]);
+  const waits: { same: number; other: number }[] = [];
+  try {
+    for (let n = 0; n < WARM_UP_ROUNDS + ROUNDS; n++) {
+      let sending = true;
+      const longest = async (session: typeof large, partition: number) => {
+        let ms = 0;
+        while (sending) {
+          const start = performance.now();
+          await send(session, partition, recordOf(Buffer.from('small')));
+          ms = Math.max(ms, performance.now() - start);
+        }
+        return ms;
+      };
+      const both = Promise.all([longest(same, 0), longest(other, 1)]);
+      layInPlace(value, ROOM);
+      await send(large, 0, recordOf(value)).finally(() => {
+        sending = false;
+      });
+      const [sameMs, otherMs] = await both;
+      if (n >= WARM_UP_ROUNDS) waits.push({ same: sameMs, other: otherMs });
+    }
+  } finally {
+    for (const session of sessions) session.cut();
+  }
+  return {
+    samePartition: spreadOf(waits.map((one) => one.same)),
+    otherPartition: spreadOf(waits.map((one) => one.other)),
+  };
+}
+
+const recordOf = (value: Buffer): WireRecord => ({
+  key: Buffer.from('bench'),
+  value,
+  headers: new Map(),
+  timestamp: BigInt(Date.now()),
+});
