@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { formatArgs, type ScramUser, serverArgs } from './kafka-jvm.ts';
 import type { NodePlan } from './kafka-properties.ts';
 import { lastLines, readLog, withLogTail } from './log-tail.ts';
-import { sendSignal } from './process-identity.ts';
+import { sendSignal, waitFrozen } from './process-identity.ts';
 import { kafkaAnswers } from './readiness.ts';
 import { StackError } from './stack-error.ts';
 import type { Supervised, Supervisor } from './supervise.ts';
@@ -18,7 +18,7 @@ export type KafkaNode = {
   readonly pid: number;
   readonly logFile: string;
   isRunning(): boolean;
-  /** Sends the signal, and waits for the end where it is one that ends a process: all but SIGSTOP and SIGCONT. */
+  /** Sends the signal, and waits until the process has ended, or is frozen by a SIGSTOP. A SIGCONT isn't waited for. */
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Starts it where it doesn't run. It answers later: see `waitReady`. */
   start(): Promise<void>;
@@ -85,7 +85,8 @@ export function createKafkaNode({
     async kill(signal) {
       if (jvm === undefined || !isRunning()) return;
       sendSignal(jvm.pid, signal);
-      if (signal === 'SIGSTOP' || signal === 'SIGCONT') return;
+      if (signal === 'SIGSTOP') return waitFrozen(jvm.pid);
+      if (signal === 'SIGCONT') return;
       if (await withDeadline(jvm.exit, END_MS, null)) return;
       throw new StackError(`${name} still runs ${END_MS / 1000} s after a ${signal}.`);
     },

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { waitUntil } from './wait-until.ts';
 
 /**
@@ -24,6 +24,32 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+const FREEZE_MS = 10_000;
+
+/**
+ * Waits until each of its threads has stopped: a thread takes a SIGSTOP when it next runs, and what it did before still
+ * goes out. Only Linux tells.
+ */
+export function waitFrozen(pid: number): Promise<void> {
+  return waitUntil(`Process ${pid} isn't frozen`, async () => isFrozen(pid) || 'Some of its threads run.', {
+    deadlineMs: FREEZE_MS,
+    signal: AbortSignal.timeout(2 * FREEZE_MS),
+    everyMs: 1,
+  });
+}
+
+function isFrozen(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+      return stat.charAt(stat.lastIndexOf(')') + 2) === 'T';
+    });
+  } catch {
+    // No Linux, or a thread has ended meanwhile.
+    return !existsSync(`/proc/${pid}/task`);
   }
 }
 
