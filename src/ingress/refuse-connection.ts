@@ -9,9 +9,9 @@ const LINGER_BYTES = 1024 * 1024;
 const LINGER_MS = 5_000;
 
 /**
- * Discards the rest of a request that was refused before its body was read, at the pace of large bodies. A connection
- * that were cut instead would take the answer with it from a sender that is still sending, and the next request from one
- * that has sent all. It is cut where more comes than any body may have, or for too long.
+ * Discards the rest of a request that was refused before its body was read, at the pace of large bodies and behind them.
+ * A connection that were cut instead would take the answer with it from a sender that is still sending, and the next
+ * request from one that has sent all. It is cut where more comes than any body may have, or for too long.
  */
 export function lingerOn(
   request: IncomingMessage,

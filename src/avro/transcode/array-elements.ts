@@ -29,7 +29,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
 
   read(scanner: JsonScanner, from: number): void {
     this.#drift.clear();
-    this.#out.clear(KEPT_BYTES);
+    this.#out.clear();
     this.#out.likely = scanner.bytes.length - from;
     this.#count = 0;
     let at: number | null = scanner.skipSpace(from + 1);
@@ -51,11 +51,11 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     out.append(this.#out);
     out.byte(0);
     for (const [field, count] of this.#drift) for (let n = 0; n < count; n++) drift(field);
-    this.#out.clear(KEPT_BYTES);
+    this.#out.clear();
   }
 
   drop(): void {
-    this.#out.clear(KEPT_BYTES);
+    this.#out.clear();
     this.#finder.drop();
   }
 

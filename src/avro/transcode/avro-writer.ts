@@ -14,6 +14,8 @@ export class AvroWriter {
   likely = 0;
   readonly #memory: WriterMemory | undefined;
   readonly #room: number;
+  /** Bytes that it has at first. */
+  readonly #firstBytes: number;
   #buffer: Buffer;
 
   /**
@@ -24,7 +26,8 @@ export class AvroWriter {
     this.#memory = memory;
     this.#room = memory?.room ?? 0;
     this.length = this.#room;
-    this.#buffer = this.#take(capacity + 2 * this.#room);
+    this.#firstBytes = capacity + 2 * this.#room;
+    this.#buffer = this.#take(this.#firstBytes);
   }
 
   /** What was written. The writer is of no use afterwards. */
@@ -33,12 +36,12 @@ export class AvroWriter {
     return this.#buffer.subarray(this.#room, this.length);
   }
 
-  /** Begins anew. What it grew beyond `capacity` bytes is given back. */
-  clear(capacity: number): void {
+  /** Begins anew, with as much memory as at first. */
+  clear(): void {
     this.length = this.#room;
-    if (this.#buffer.length <= capacity) return;
+    if (this.#buffer.length <= this.#firstBytes) return;
     releaseBytes(this.#buffer);
-    this.#buffer = this.#take(capacity);
+    this.#buffer = this.#take(this.#firstBytes);
   }
 
   byte(value: number): void {

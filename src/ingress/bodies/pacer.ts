@@ -1,7 +1,7 @@
 /**
  * Bytes of large bodies that are read in a second, all together: a gigabit line's worth. To read, open and publish as
  * much takes half a core (one long text) to a whole one (lists). At full speed, with both cores of a machine taken, small
- * webhooks beside them took two to three times as long in the median (`make bench-large`).
+ * webhooks beside them took up to three times as long in the median (`make bench-large`).
  */
 const BYTES_PER_SECOND = 128 * 1024 * 1024;
 /** Of them, what is read in one turn: about half a millisecond's work. */

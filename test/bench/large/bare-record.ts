@@ -1,8 +1,10 @@
+import { KeptMemory } from '../../../src/ingress/large/kept-memory.ts';
 import { layInPlace } from '../../../src/kafka/join-pieces.ts';
 import { openProducerSession, type WireRecord } from '../../../src/kafka/producer-session.ts';
 import type { World } from '../../support/world.ts';
 import { type Spread, spreadOf } from '../report.ts';
 import { PARTITIONS } from '../systems.ts';
+import { BODY_BYTES } from './bodies.ts';
 
 /** The longest wait of small records for their acknowledgement, beside a record of 50 MB, in milliseconds. */
 export type BareWaits = {
@@ -11,9 +13,6 @@ export type BareWaits = {
   readonly otherPartition: Spread;
 };
 
-const BYTES = 50_000_000;
-/** For what the wire lays around it. */
-const ROOM = 16 * 1024;
 const ROUNDS = 12;
 /** Brokers compile at first. */
 const WARM_UP_ROUNDS = 4;
@@ -28,7 +27,12 @@ export async function measureBareWaits({ env, topic }: World): Promise<BareWaits
   const open = () => openProducerSession(connection, 'bench', 0, PATIENCE_MS);
   const sessions = [open(), open(), open()] as const;
   const [large, same, other] = sessions;
-  const value = Buffer.alloc(BYTES + 2 * ROOM, 'x').subarray(ROOM, ROOM + BYTES);
+  const memory = new KeptMemory();
+  const { room } = memory;
+  const value = memory
+    .take(BODY_BYTES + 2 * room)
+    .fill('x')
+    .subarray(room, room + BODY_BYTES);
   const send = (session: typeof large, partition: number, record: WireRecord) =>
     session.send(topic('payment-status'), partition, PARTITIONS, [record]);
   const waits: { same: number; other: number }[] = [];
@@ -44,12 +48,13 @@ export async function measureBareWaits({ env, topic }: World): Promise<BareWaits
         }
         return ms;
       };
-      const both = Promise.all([longest(same, 0), longest(other, 1)]);
-      layInPlace(value, ROOM);
-      await send(large, 0, recordOf(value)).finally(() => {
-        sending = false;
-      });
-      const [sameMs, otherMs] = await both;
+      layInPlace(value, room);
+      const sendLarge = async () => {
+        await send(large, 0, recordOf(value)).finally(() => {
+          sending = false;
+        });
+      };
+      const [sameMs, otherMs] = await Promise.all([longest(same, 0), longest(other, 1), sendLarge()]);
       if (n >= WARM_UP_ROUNDS) waits.push({ same: sameMs, other: otherMs });
     }
   } finally {

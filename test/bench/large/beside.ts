@@ -39,7 +39,11 @@ const ALONE_SECONDS = 5;
  * the large bodies but the machine and the brokers. What those see too is no doing of the ingress.
  */
 export async function runBeside({ ingress, receivers, bodies, rounds }: BesideParts): Promise<Beside[]> {
-  type Seen = { receiver: string; system: System; alone: StreamSeen[]; beside: StreamSeen[] } & {
+  type Seen = {
+    receiver: string;
+    system: System;
+    alone: StreamSeen[];
+    beside: StreamSeen[];
     stalls: number[];
     stored: number;
   };

@@ -15,7 +15,7 @@ export type LargeBody = {
   readonly signature: string;
 };
 
-const BYTES = 50_000_000;
+export const BODY_BYTES = 50_000_000;
 
 const transaction = (n: number) => ({
   OrgnlGrpInf: { OrgnlMsgId: `ORG-20261120-${n}-ABCDEF`, OrgnlMsgNmId: 'pacs.008.001.08' },
@@ -30,7 +30,7 @@ function* transactions(): Generator<string> {
   for (let n = 0, bytes = 1_000; ; n++) {
     const text = JSON.stringify(transaction(n));
     bytes += text.length + 1;
-    if (bytes > BYTES) return;
+    if (bytes > BODY_BYTES) return;
     yield text;
   }
 }
@@ -38,7 +38,7 @@ function* transactions(): Generator<string> {
 /** 50 MB each, every one another's: sealed and signed. */
 export function makeLargeBodies(count: number, shape: Shape): LargeBody[] {
   const list = shape === 'list' ? [...transactions()].join(',') : '';
-  const filler = shape === 'text' ? 'abcdefghij'.repeat(BYTES / 10 - 100) : '';
+  const filler = shape === 'text' ? 'abcdefghij'.repeat(BODY_BYTES / 10 - 100) : '';
   return Array.from({ length: count }, () => {
     const entityId = randomUUID();
     const group = JSON.stringify({ MsgId: `MSG-${entityId}`, CreDtTm: '2026-11-20T10:00:00Z' });
