@@ -16,8 +16,8 @@ const ENTRIES: Readonly<Record<SystemName, string>> = {
   hookline: 'src/ingress/main.ts',
 };
 
-/** Topics with so many partitions, as in the figures that others are compared with. */
-export const PARTITIONS = 4;
+/** As in the figures that others are compared with. */
+const PARTITIONS = 4;
 
 export type SystemOptions = {
   readonly name: SystemName;
@@ -25,6 +25,8 @@ export type SystemOptions = {
   /** Of the source that runs; another checkout's Hookline is measured beside this one's. */
   readonly root?: string;
   readonly profileDir?: string | undefined;
+  /** Of each topic. */
+  readonly partitions?: number;
   readonly env?: Readonly<Record<string, string>>;
 };
 
@@ -44,9 +46,10 @@ export class System implements AsyncDisposable {
     this.#admin = admin;
   }
 
-  static async start({ name, stack, root = ROOT, profileDir, env = {} }: SystemOptions): Promise<System> {
+  static async start(options: SystemOptions): Promise<System> {
+    const { name, stack, root = ROOT, profileDir, partitions = PARTITIONS, env = {} } = options;
     const world = new World(stack);
-    await prepareTopics(world);
+    await prepareTopics(world, partitions);
     const { ref, subscriptionId, signingSecret, encryptionKey } = SUBSCRIPTION;
     world.secrets(ref, {
       'subscription-id': subscriptionId,
@@ -87,9 +90,9 @@ export class System implements AsyncDisposable {
 
 const SET_UP_TRIES = 3;
 
-async function prepareTopics(world: World): Promise<void> {
+async function prepareTopics(world: World, partitions: number): Promise<void> {
   for (const args of [
-    ['topics', 'apply', '--partitions', String(PARTITIONS)],
+    ['topics', 'apply', '--partitions', String(partitions)],
     ['schemas', 'push'],
   ]) {
     for (let tries = 1; ; tries++) {

@@ -3,8 +3,8 @@ import { layInPlace } from '../../../src/kafka/join-pieces.ts';
 import { openProducerSession, type WireRecord } from '../../../src/kafka/producer-session.ts';
 import type { World } from '../../support/world.ts';
 import { type Spread, spreadOf } from '../report.ts';
-import { PARTITIONS } from '../systems.ts';
 import { BODY_BYTES } from './bodies.ts';
+import { PARTITIONS } from './cases.ts';
 
 /** The longest wait of small records for their acknowledgement, beside a record of 50 MB, in milliseconds. */
 export type BareWaits = {

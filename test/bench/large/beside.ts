@@ -1,7 +1,7 @@
 import { type Spread, spreadOf } from '../report.ts';
 import type { System } from '../systems.ts';
 import type { LargeBody } from './bodies.ts';
-import { probe, runIdle, SMALL_PER_SECOND } from './cases.ts';
+import { probe, runIdle, SMALL_PER_SECOND, WARM_UP_SECONDS } from './cases.ts';
 import { sendAll } from './send-all.ts';
 import { type StreamSeen, startSmallStream } from './small-stream.ts';
 
@@ -30,6 +30,8 @@ export type BesideParts = {
   readonly receivers: ReadonlyMap<string, System>;
   readonly bodies: readonly LargeBody[];
   readonly rounds: number;
+  /** Before each time that is measured. */
+  readonly prepare: () => void;
 };
 
 const ALONE_SECONDS = 5;
@@ -38,7 +40,8 @@ const ALONE_SECONDS = 5;
  * The control of what small webhooks see beside large bodies: the same stream to receivers that have nothing to do with
  * the large bodies but the machine and the brokers. What those see too is no doing of the ingress.
  */
-export async function runBeside({ ingress, receivers, bodies, rounds }: BesideParts): Promise<Beside[]> {
+export async function runBeside(parts: BesideParts): Promise<Beside[]> {
+  const { ingress, receivers, bodies, rounds, prepare } = parts;
   type Seen = {
     receiver: string;
     system: System;
@@ -49,13 +52,13 @@ export async function runBeside({ ingress, receivers, bodies, rounds }: BesidePa
   };
   const seen: Seen[] = [];
   for (const [receiver, system] of receivers) {
-    // The first seconds compile.
-    await runIdle(system, 3);
     seen.push({ receiver, system, alone: [], beside: [], stalls: [], stored: 0 });
   }
   for (let n = 0; n < rounds; n++) {
     for (const one of seen) {
       const { system, alone, beside, stalls } = one;
+      prepare();
+      await runIdle(system, WARM_UP_SECONDS);
       alone.push(await runIdle(system, ALONE_SECONDS));
       await probe(system.process);
       const endStream = startSmallStream(system.url, SMALL_PER_SECOND);

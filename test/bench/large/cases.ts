@@ -8,6 +8,10 @@ import { type Sent, sendAll } from './send-all.ts';
 import { type StreamSeen, startSmallStream } from './small-stream.ts';
 
 export const SMALL_PER_SECOND = 500;
+/** The first seconds compile, and fetch again what has gone out of memory meanwhile. */
+export const WARM_UP_SECONDS = 3;
+/** As `topics apply` makes them by itself. */
+export const PARTITIONS = 6;
 
 export type Probe = { stall: { ms: number; cpuMs: number }; rss: number; heapUsed: number };
 

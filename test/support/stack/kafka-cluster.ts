@@ -16,7 +16,7 @@ export type KafkaOptions = {
   advertisedPorts?: readonly number[];
   /** An address of this machine that clients come in at, where not all of them are on it. JVM only. */
   host?: string;
-  /** The largest heap of each node in MiB. */
+  /** The heap of each node in MiB. */
   heapMb?: number;
 };
 
