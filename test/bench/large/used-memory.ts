@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 /** Longer than any machine's memory, and no byte of it on the disk. */
 const FILE_BYTES = 2 ** 42;
-/** Read from the end to the beginning, so that no page is read ahead, it takes pages one by one: as they're given up. */
+/** Read from the end to the beginning, so that nothing is read ahead: pages stand one by one, and are given up so. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
@@ -13,6 +13,7 @@ const PIECE_BYTES = 64 * 1024;
  */
 export class UsedMemory implements Disposable {
   readonly #path: string;
+  /** Without a name since it was opened: it's gone with this process, however that ends. */
   #file: number | undefined;
   #position = FILE_BYTES;
 
@@ -35,14 +36,13 @@ export class UsedMemory implements Disposable {
   #open(): number {
     mkdirSync(dirname(this.#path), { recursive: true });
     const file = openSync(this.#path, 'w+');
+    rmSync(this.#path);
     ftruncateSync(file, FILE_BYTES);
     return file;
   }
 
   [Symbol.dispose](): void {
-    if (this.#file === undefined) return;
-    closeSync(this.#file);
-    rmSync(this.#path);
+    if (this.#file !== undefined) closeSync(this.#file);
   }
 }
 

@@ -6,10 +6,7 @@ const CLUSTER_ID = 'aG9va2xpbmUtbG9jYWwtMQ';
 /** Only what is wrong is logged: the last lines of a node's log then say why it didn't start. */
 const SHARED = ['-Dlog4j2.level=WARN'];
 
-/**
- * As Kafka's own start script says, which also gives the whole heap from the start. A collector with longer pauses holds
- * everybody up behind a record of 50 MB.
- */
+/** As Kafka's own start script says. A collector with longer pauses holds everybody up behind a record of 50 MB. */
 const COLLECTOR = [
   '-XX:+UseG1GC',
   '-XX:MaxGCPauseMillis=20',
@@ -41,6 +38,7 @@ export const formatArgs = (
 export const serverArgs = (classpath: string, properties: string, heapMb = DEFAULT_HEAP_MB): string[] => [
   ...SHARED,
   ...COLLECTOR,
+  // All of it from the start, as Kafka's own start script says.
   ...[`-Xms${heapMb}m`, `-Xmx${heapMb}m`],
   '-XX:+ExitOnOutOfMemoryError',
   ...['-cp', classpath, 'kafka.Kafka', properties],
