@@ -47,6 +47,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
   let stopping = false;
   app.addHook('preClose', async () => {
     stopping = true;
+    parts.memory.pacer.hurry();
   });
   const send = (reply: FastifyReply, { status, body, retryAfter }: Answer) => {
     // The sender's next request then takes a new connection, to a process that stays; one that was left open would

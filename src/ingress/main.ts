@@ -129,9 +129,9 @@ await runProcess({
       limitOf: limits.of,
       observer: observeDelivery(metrics),
     };
-    const { publishDeadlineMs, memoryBudgetBytes, maxBodyBytes } = ingress;
-    const shares = memoryShares(memoryBudgetBytes, maxBodyBytes);
-    const memory = new BodyMemory(shares, ingress.admissionWaitMs);
+    const { publishDeadlineMs, admissionWaitMs, largeBodyBytesPerSecond: bytesPerSecond } = ingress;
+    const shares = memoryShares(ingress.memoryBudgetBytes, ingress.maxBodyBytes);
+    const memory = new BodyMemory({ ...shares, admissionWaitMs, bytesPerSecond });
     watchMemory(memory, metrics);
     const large = parts.add(
       'large bodies',

@@ -29,8 +29,14 @@ export const ingressSettings = {
   memoryBudgetBytes: integer('MEMORY_BUDGET_BYTES', {
     about:
       'memory for bodies on their way, all that becomes of them included; the process takes up to 320 MiB beside it',
-    fallback: String(640 * MIB),
+    fallback: String(896 * MIB),
     min: 1,
+  }),
+  largeBodyBytesPerSecond: integer('LARGE_BODY_BYTES_PER_SECOND', {
+    about:
+      'pace at which bodies over 1 MiB are read, all together: small ones have the rest of the processor',
+    fallback: String(44 * MIB),
+    min: MIB,
   }),
   admissionWaitMs: milliseconds('ADMISSION_WAIT_MS', {
     about: 'longest time that a body waits unread for its memory, before it is answered 503',

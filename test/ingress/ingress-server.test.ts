@@ -43,7 +43,7 @@ async function startServer(stopDelayMs: number) {
     observer: delivery.observer,
     store: (one: VerifiedDelivery) => storeDelivery(one, delivery),
   };
-  const memory = new BodyMemory({ small: 1e6, large: 1e6 }, 1_000);
+  const memory = new BodyMemory({ small: 1e6, large: 1e6, admissionWaitMs: 1_000, bytesPerSecond: 1e9 });
   return startIngressServer({
     settings,
     logger,

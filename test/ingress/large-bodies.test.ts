@@ -91,6 +91,15 @@ describe('a large body', () => {
     expect(ingress.seen.records).toEqual([]);
   });
 
+  it('is read at once where the process stops', async () => {
+    await using ingress = await start({ bytesPerSecond: 1 });
+    const sent = post(`${ingress.url}/webhooks/ledger-eu`, message(3 * MIB));
+    await until('it is let in', () => ingress.memory.large.taken > 0);
+    const stopped = ingress.app.close();
+    expect((await sent).status).toBe(200);
+    await stopped;
+  });
+
   it.each([
     ['an unknown ref', 'nobody', (body: string) => sign(body)],
     ['a malformed signature', 'ledger-eu', () => 'nonsense'],

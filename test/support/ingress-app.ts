@@ -24,6 +24,8 @@ type Options = {
   /** Bytes for large bodies. */
   largeRoom?: number;
   admissionWaitMs?: number;
+  /** At which large bodies are read. */
+  bytesPerSecond?: number;
   publish?: (record: OutgoingRecord, n: number) => void;
 };
 
@@ -44,10 +46,12 @@ export async function startIngressApp(options: Options = {}) {
   const receipts: Receipt[] = [];
   /** From the head of each webhook to its answer. */
   const seconds: (number | undefined)[] = [];
-  const memory = new BodyMemory(
-    { small: 16 * 1024 ** 2, large: options.largeRoom ?? 64 * 1024 ** 2 },
-    options.admissionWaitMs ?? 2_000,
-  );
+  const memory = new BodyMemory({
+    small: 16 * 1024 ** 2,
+    large: options.largeRoom ?? 64 * 1024 ** 2,
+    admissionWaitMs: options.admissionWaitMs ?? 2_000,
+    bytesPerSecond: options.bytesPerSecond ?? 1e9,
+  });
   const app = createIngressApp({
     delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },
     keyring,

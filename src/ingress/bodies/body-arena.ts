@@ -6,8 +6,8 @@ type Range = { start: number; end: number };
 /**
  * The memory that large bodies arrive in: one piece, cut into one for each of them, used again and again and never given
  * back. Memory of their own would cost more than the hashing does: the system hands each page out zeroed, and V8
- * collects a whole heap for every fifty megabytes that come to it from outside. It is shared, so that the threads for
- * large bodies read what arrived where it is; nobody writes to a piece that isn't theirs.
+ * collects a whole heap for every fifty megabytes that come to it from outside. It is shared, so that the thread for
+ * large bodies reads what arrived where it is; nobody writes to a piece that isn't theirs.
  */
 export class BodyArena {
   readonly #bytes: number;
@@ -15,7 +15,6 @@ export class BodyArena {
   #memory: SharedArrayBuffer | undefined;
   /** In the order of their places; none touches the next. */
   #free: Range[];
-  #taken = 0;
   readonly #line = new WaitingLine((bytes) => this.#take(bytes));
 
   constructor(bytes: number) {
@@ -23,28 +22,17 @@ export class BodyArena {
     this.#free = [{ start: 0, end: bytes }];
   }
 
-  /** Bytes that are taken. */
-  get taken(): number {
-    return this.#taken;
-  }
-
-  /** How many wait for some. */
-  get waiting(): number {
-    return this.#line.length;
-  }
-
   /**
    * A piece for a body, when there is one in which it fits, with whatever was in it before. `leave` gives it back.
    * @param gone ends the wait: nobody is there any more
-   * @throws HooklineError NO_ROOM after `waitMs`, BODY_INCOMPLETE where `gone`
+   * @throws HooklineError BODY_INCOMPLETE where `gone`
    */
-  enter(bytes: number, waitMs: number, gone?: AbortSignal): Promise<Buffer> {
-    return this.#line.enter(bytes, waitMs, gone);
+  enter(bytes: number, gone?: AbortSignal): Promise<Buffer> {
+    return this.#line.enter(bytes, Number.POSITIVE_INFINITY, gone);
   }
 
   /** Gives back what `enter` gave, when nobody reads it any more. */
   leave({ byteOffset: start, length }: Buffer): void {
-    this.#taken -= length;
     this.#free.push({ start, end: start + length });
     this.#free.sort((a, b) => a.start - b.start);
     this.#free = this.#free.reduce<Range[]>((joined, range) => {
@@ -63,7 +51,6 @@ export class BodyArena {
     const { start } = range;
     range.start += bytes;
     this.#free = this.#free.filter((one) => one.start < one.end);
-    this.#taken += bytes;
     this.#memory ??= new SharedArrayBuffer(this.#bytes);
     return Buffer.from(this.#memory, start, bytes);
   }

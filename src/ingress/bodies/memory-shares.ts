@@ -4,29 +4,26 @@
  */
 export const WORK_FACTOR = 4;
 
-/** Bodies of the largest size that are worked on at once: one is opened and encoded while another is produced. */
-const AT_ONCE = 2;
-
 /** Of the budget, for bodies that are not large: they never wait behind one that is. */
-const SMALL_SHARE = 1 / 8;
+const SMALL_SHARE = 1 / 12;
 
 /** How MEMORY_BUDGET_BYTES is shared out. */
 export type MemoryShares = {
   /** For small bodies. */
   readonly small: number;
-  /** For large bodies that arrive, or have arrived and wait for their turn. */
+  /** For large bodies that are let in: they wait to be read, arrive, or have arrived and wait for their turn. */
   readonly large: number;
-  /** Bytes of bodies that are worked on at once. Each costs WORK_FACTOR times as much beside itself. */
+  /** Bytes of bodies that are worked on at once: one of the largest. Each costs WORK_FACTOR times as much beside itself. */
   readonly atWork: number;
 };
 
 export function memoryShares(budgetBytes: number, maxBodyBytes: number): MemoryShares {
   const small = Math.floor(budgetBytes * SMALL_SHARE);
-  const atWork = AT_ONCE * maxBodyBytes;
+  const atWork = maxBodyBytes;
   return { small, large: budgetBytes - small - WORK_FACTOR * atWork, atWork };
 }
 
-/** The least budget: one body of the largest size can arrive while others are worked on. */
+/** The least budget: one body of the largest size can arrive while another is worked on. */
 export function leastBudget(maxBodyBytes: number): number {
-  return Math.ceil(((WORK_FACTOR * AT_ONCE + AT_ONCE + 1) * maxBodyBytes) / (1 - SMALL_SHARE));
+  return Math.ceil(((WORK_FACTOR + 2) * maxBodyBytes) / (1 - SMALL_SHARE));
 }

@@ -1,13 +1,9 @@
-/**
- * Bytes of large bodies that are read in a second, all together: a gigabit line's worth. To read, open and publish as
- * much takes half a core (one long text) to a whole one (lists). At full speed, with both cores of a machine taken, small
- * webhooks beside them took up to three times as long in the median (`make bench-large`).
- */
-const BYTES_PER_SECOND = 128 * 1024 * 1024;
-/** Of them, what is read in one turn: about half a millisecond's work. */
+import { HooklineError } from '../../core/errors.ts';
+
+/** What is read in one turn: about half a millisecond's work. */
 const TURN_BYTES = 256 * 1024;
 const TURN_MS = 1;
-/** What is made up for, of turns that came late: 16 ms. */
+/** What is made up for, of turns that came late. */
 const SAVED_BYTES = 2 * 1024 * 1024;
 /** What Node reads of a socket at once. */
 const PIECE_BYTES = 64 * 1024;
@@ -23,6 +19,7 @@ type Reader = { readonly place: number; readonly goOn: () => void };
  * side would all be whole five times as late, and nothing could be done with any of them before.
  */
 export class Pacer {
+  #bytesPerSecond: number;
   /** Of this turn; less than nothing where a piece was larger than the rest. */
   #left = TURN_BYTES;
   #saved = 0;
@@ -31,6 +28,10 @@ export class Pacer {
   readonly #queue: Reader[] = [];
   #turn: NodeJS.Timeout | undefined;
   #places = 0;
+
+  constructor(bytesPerSecond: number) {
+    this.#bytesPerSecond = bytesPerSecond;
+  }
 
   /** A place behind the bodies that are read already. */
   nextPlace(): number {
@@ -41,10 +42,32 @@ export class Pacer {
   take(bytes: number, place: number, goOn: () => void): boolean {
     this.#left -= bytes;
     if (this.#left > 0) return true;
-    const behind = this.#queue.findIndex((other) => other.place > place);
-    this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, { place, goOn });
-    this.#awaitTurn();
+    this.#standInLine({ place, goOn });
     return false;
+  }
+
+  /**
+   * Waits for the first turn of that place.
+   * @param gone ends the wait: nobody is there any more
+   * @throws HooklineError BODY_INCOMPLETE where `gone`
+   */
+  async firstTurn(place: number, gone: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gone.addEventListener('abort', () => resolve());
+    this.#standInLine({ place, goOn: resolve });
+    await promise;
+    if (gone.aborted) throw new HooklineError('BODY_INCOMPLETE');
+  }
+
+  /** From now on they are read as fast as turns come: the process stops, and small ones go elsewhere. */
+  hurry(): void {
+    this.#bytesPerSecond = Number.MAX_SAFE_INTEGER;
+  }
+
+  #standInLine(reader: Reader): void {
+    const behind = this.#queue.findIndex(({ place }) => place > reader.place);
+    this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, reader);
+    this.#awaitTurn();
   }
 
   #awaitTurn(): void {
@@ -57,7 +80,7 @@ export class Pacer {
   /** To one at a time: whoever can't read now, since nothing has come, leaves the rest to the next one a turn later. */
   #giveTurn(): void {
     const now = performance.now();
-    const earned = ((now - this.#countedAt) / 1_000) * BYTES_PER_SECOND;
+    const earned = ((now - this.#countedAt) / 1_000) * this.#bytesPerSecond;
     this.#countedAt = now;
     const all = Math.min(SAVED_BYTES, this.#saved + this.#left + earned);
     this.#left = Math.min(TURN_BYTES, all);

@@ -9,6 +9,8 @@ export type LargeReading = {
   /** What was read of it before. */
   readonly begun: readonly Buffer[];
   readonly pacer: Pacer;
+  /** Its place among those that the pacer gives turns to. */
+  readonly place: number;
   readonly onChunk: (chunk: Buffer) => void;
 };
 
@@ -18,11 +20,10 @@ export type LargeReading = {
  * @throws HooklineError BODY_INCOMPLETE where it is cut off, BODY_TOO_LARGE
  */
 export function readLargeBody(request: IncomingMessage, reading: LargeReading): Promise<Buffer> {
-  const { into, begun, pacer, onChunk } = reading;
+  const { into, begun, pacer, place, onChunk } = reading;
   return new Promise((resolve, reject) => {
     let length = 0;
     let ended = false;
-    const place = pacer.nextPlace();
     const goOn = () => void request.resume();
     const keep = (chunk: Buffer) => {
       if (length + chunk.length > into.length) return finish(new HooklineError('BODY_TOO_LARGE'));

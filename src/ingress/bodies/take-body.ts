@@ -71,13 +71,19 @@ async function takeLarge(
   if (!keyring.isPending(ref) && !SignatureCheck.canPass(keyring.signingKeysOf(ref), signature)) {
     throw new HooklineError('UNAUTHENTIC');
   }
-  const into = await waitFor(raw, (gone) => memory.enterLarge(capacity, gone));
-  const leave = () => memory.large.leave(into);
+  await waitFor(raw, (gone) => memory.enterLarge(capacity, gone));
+  let into: Buffer | undefined;
+  const leave = () => {
+    if (into) memory.giveBack(into);
+    memory.large.leave(capacity);
+  };
   try {
     request.wantBody();
+    const given = await waitFor(raw, (gone) => memory.placeFor(capacity, gone));
+    into = given.into;
     const check = SignatureCheck.withEach(keyring.signingKeysOf(ref));
     const onChunk = (chunk: Buffer) => check.update(chunk);
-    const body = await readLargeBody(raw, { into, begun, pacer: memory.pacer, onChunk });
+    const body = await readLargeBody(raw, { ...given, begun, pacer: memory.pacer, onChunk });
     return { body, check, leave };
   } catch (error) {
     leave();

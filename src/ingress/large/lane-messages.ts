@@ -47,15 +47,8 @@ export type Seen = {
   unclassified: number;
 };
 
-/** Of a job that asked: it may publish now. */
-export type Turn = { readonly kind: 'turn'; readonly n: number };
-
-export type ToThread = Job | Turn;
-
 export type FromThread =
   | JobEnd
-  /** Its record is made. It costs the producer twice its size, so that not all are published at once. */
-  | { readonly kind: 'made'; readonly n: number }
   | { readonly kind: 'attempt'; readonly outcome: AttemptOutcome | 'confirmed' }
   | { readonly kind: 'confirmed'; readonly seconds: number }
   | { readonly kind: 'session' };

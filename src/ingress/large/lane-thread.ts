@@ -20,7 +20,7 @@ import { openKafka } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/publisher.ts';
 import { createTopicLimits } from '../../kafka/topic-limits.ts';
 import { KeptMemory } from './kept-memory.ts';
-import type { FromThread, Job, JobEnd, LaneOptions, Seen, ToThread } from './lane-messages.ts';
+import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
 
 /** A hundred megabytes take their time on a slow way: an attempt is in doubt later than one with small records. */
 const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
@@ -68,12 +68,7 @@ const publisher = new Publisher({
 });
 
 const memory = new KeptMemory();
-const turns = new Map<number, () => void>();
-port.on('message', (message: ToThread) => {
-  if ('body' in message) return void work(message);
-  turns.get(message.n)?.();
-  turns.delete(message.n);
-});
+port.on('message', (job: Job) => void work(job));
 
 async function work(job: Job): Promise<void> {
   const seen: Seen = { matched: [], drift: new Map(), parked: [], unclassified: 0 };
@@ -100,7 +95,7 @@ async function carryOut(
   return { receipt: await storeDelivery(delivery, parts) };
 }
 
-function partsOf({ n, keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
+function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
   return {
     layout: options.layout,
     routes,
@@ -112,15 +107,9 @@ function partsOf({ n, keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
         const value = record.value && Buffer.from(record.value);
         return publisher.publish({ ...record, value }, deadlineMs);
       }
-      const made = performance.now();
-      await new Promise<void>((resolve) => {
-        turns.set(n, resolve);
-        tell({ kind: 'made', n });
-      });
-      const leftMs = Math.max(0, deadlineMs - (performance.now() - made));
       const before = failures;
       if (record.value) layInPlace(record.value, memory.room);
-      const position = await publisher.publish(record, leftMs);
+      const position = await publisher.publish(record, deadlineMs);
       // Only then: what was given up, or sent again, may still be under way over another connection.
       if (record.value && failures === before) memory.give(record.value);
       return position;

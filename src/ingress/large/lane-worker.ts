@@ -1,30 +1,25 @@
 import { Worker } from 'node:worker_threads';
 import { HooklineError } from '../../core/errors.ts';
 import type { PublisherObserver } from '../../kafka/publisher.ts';
-import type { Room } from '../bodies/room.ts';
-import type { FromThread, Job, JobEnd, LaneOptions, ToThread } from './lane-messages.ts';
+import type { FromThread, Job, JobEnd, LaneOptions } from './lane-messages.ts';
 
 export type LaneWorkerParts = {
   readonly options: LaneOptions;
   /** Megabytes of the thread's heap; one that needs more ends it. */
   readonly heapMb: number;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
-  /** Shared with the other threads: bytes of bodies whose records are published at once. */
-  readonly room: Room;
   /** It ended by itself, and is of no use any more. */
-  readonly onDeath: (worker: LaneWorker, error: unknown) => void;
+  readonly onDeath: (error: unknown) => void;
   /** Its program; a test may give another. */
   readonly program: URL | undefined;
 };
 
 type Waiting = {
-  readonly bytes: number;
-  publishes: boolean;
   resolve(end: JobEnd): void;
   reject(error: Error): void;
 };
 
-/** One thread for large bodies, and what it has been given. */
+/** A thread for large bodies, and what it has been given. */
 export class LaneWorker {
   readonly #parts: LaneWorkerParts;
   readonly #thread: Worker;
@@ -43,15 +38,10 @@ export class LaneWorker {
     this.#thread.on('exit', () => this.#die(new Error('the thread for large bodies ended')));
   }
 
-  /** How many jobs it has. */
-  get jobs(): number {
-    return this.#waiting.size;
-  }
-
   /** Shared memory is read where it is; other memory is copied. @throws HooklineError LARGE_BODY_FAILED: the thread ended */
   carry(job: Job): Promise<JobEnd> {
     const { promise, resolve, reject } = Promise.withResolvers<JobEnd>();
-    this.#waiting.set(job.n, { bytes: job.body.length, publishes: false, resolve, reject });
+    this.#waiting.set(job.n, { resolve, reject });
     this.#thread.postMessage(job);
     return promise;
   }
@@ -67,32 +57,19 @@ export class LaneWorker {
     if (message.kind === 'attempt') return publishing.attempt(message.outcome);
     if (message.kind === 'confirmed') return publishing.confirmed(message.seconds);
     if (message.kind === 'session') return publishing.sessionOpened();
-    if (message.kind === 'made') return void this.#giveTurn(message.n);
     this.#end(message.n)?.resolve(message);
-  }
-
-  async #giveTurn(n: number): Promise<void> {
-    const waiting = this.#waiting.get(n);
-    if (!waiting) return;
-    await this.#parts.room.enter(waiting.bytes, Number.POSITIVE_INFINITY);
-    // Its thread may have ended meanwhile.
-    if (!this.#waiting.has(n)) return this.#parts.room.leave(waiting.bytes);
-    waiting.publishes = true;
-    const turn: ToThread = { kind: 'turn', n };
-    this.#thread.postMessage(turn);
   }
 
   #end(n: number): Waiting | undefined {
     const waiting = this.#waiting.get(n);
     this.#waiting.delete(n);
-    if (waiting?.publishes) this.#parts.room.leave(waiting.bytes);
     return waiting;
   }
 
   #die(error: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#parts.onDeath(this, error);
+    this.#parts.onDeath(error);
     this.#failAll(new HooklineError('LARGE_BODY_FAILED', undefined, { cause: error }));
   }
 

@@ -12,37 +12,34 @@ export type LargeLaneParts = {
   readonly options: LaneOptions;
   /** Bytes of bodies that are worked on at once. */
   readonly atWork: number;
-  /** Megabytes of a thread's heap; one that needs more ends it. */
+  /** Megabytes of the thread's heap; a body that needs more ends it. */
   readonly heapMb: number;
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
   readonly observer: LaneObserver;
-  /** The threads' program; a test may give another. */
+  /** The thread's program; a test may give another. */
   readonly program?: URL;
 };
 
 export type LaneObserver = {
   readonly delivery: DeliveryObserver;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
-  /** A thread ended by itself; a new one takes its place with the next large body. */
+  /** The thread ended by itself; a new one takes its place with the next large body. */
   threadDied(error: unknown): void;
 };
 
-/** While one waits for the brokers, the other opens and encodes the next body. */
-const THREADS = 2;
-
-/** Carries large deliveries in threads of their own. */
+/**
+ * Carries large deliveries in a thread of its own. One is enough for what is read of them (LARGE_BODY_BYTES_PER_SECOND);
+ * a second one took small bodies' processor where there are two cores, and half of the memory that more of them wait in.
+ */
 export class LargeLane implements LargeCarrier {
   readonly #parts: LargeLaneParts;
   readonly #room: Room;
-  /** Half of them is published while the other half is made. */
-  readonly #publishing: Room;
-  readonly #workers = new Set<LaneWorker>();
+  #worker: LaneWorker | undefined;
   #n = 0;
 
   constructor(parts: LargeLaneParts) {
     this.#parts = parts;
     this.#room = new Room(parts.atWork);
-    this.#publishing = new Room(parts.atWork / 2);
   }
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
@@ -62,15 +59,15 @@ export class LargeLane implements LargeCarrier {
     });
   }
 
-  /** Starts one of the threads: the first large body need not wait for that. The other one comes with the second. */
+  /** Starts the thread: the first large body need not wait for that. */
   warm(): void {
-    if (this.#workers.size === 0) this.#start();
+    this.#worker ??= this.#start();
   }
 
   async stop(): Promise<void> {
-    const workers = [...this.#workers];
-    this.#workers.clear();
-    await Promise.all(workers.map((worker) => worker.stop()));
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.stop();
   }
 
   /** As many at once as have room; what each costs while it is worked on is a multiple of its length. */
@@ -87,26 +84,17 @@ export class LargeLane implements LargeCarrier {
   #carry(kind: Job['kind'], delivery: VerifiedDelivery, deadlineMs: number): Promise<JobEnd> {
     const { body, ...rest } = delivery;
     const keys = this.#parts.encryptionKeysOf(delivery.ref);
-    return this.#worker().carry({ n: ++this.#n, kind, delivery: rest, body, keys, deadlineMs });
-  }
-
-  /** The one with the least to do. */
-  #worker(): LaneWorker {
-    const [first] = [...this.#workers].sort((a, b) => a.jobs - b.jobs);
-    return first && (first.jobs === 0 || this.#workers.size === THREADS) ? first : this.#start();
+    this.#worker ??= this.#start();
+    return this.#worker.carry({ n: ++this.#n, kind, delivery: rest, body, keys, deadlineMs });
   }
 
   #start(): LaneWorker {
     const { options, heapMb, observer, program } = this.#parts;
-    const onDeath = (dead: LaneWorker, error: unknown) => {
-      this.#workers.delete(dead);
+    const onDeath = (error: unknown) => {
+      this.#worker = undefined;
       observer.threadDied(error);
     };
-    const { publishing } = observer;
-    const room = this.#publishing;
-    const worker = new LaneWorker({ options, heapMb, publishing, room, onDeath, program });
-    this.#workers.add(worker);
-    return worker;
+    return new LaneWorker({ options, heapMb, publishing: observer.publishing, onDeath, program });
   }
 
   #tell({ ref }: VerifiedDelivery, seen: Seen): void {

@@ -8,6 +8,9 @@ import { LargeLane, type LargeLaneParts } from './large-lane.ts';
 /** Below it the thread could not even start. */
 const LEAST_HEAP_MB = 128;
 
+/** Of what bodies at work cost, for the thread's heap: what is no longer used stands in it until it is collected. */
+const HEAP_FACTOR = 2 * WORK_FACTOR;
+
 /** The lane for large bodies. What happens in its thread is counted and logged as if it happened here. */
 export function startLargeLane({
   logger,
@@ -21,7 +24,7 @@ export function startLargeLane({
 }): LargeLane {
   return new LargeLane({
     ...parts,
-    heapMb: Math.max(LEAST_HEAP_MB, Math.ceil((WORK_FACTOR * parts.atWork) / MIB)),
+    heapMb: Math.max(LEAST_HEAP_MB, Math.ceil((HEAP_FACTOR * parts.atWork) / MIB)),
     observer: {
       delivery,
       publishing: watchPublishing({ logger, metrics }),

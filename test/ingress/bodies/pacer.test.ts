@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LAST_PLACE, Pacer } from '../../../src/ingress/bodies/pacer.ts';
 
 const PIECE = 64 * 1024;
+const PACE = 128 * 1024 ** 2;
 
 let read: Map<string, number>;
 let pacer: Pacer;
@@ -9,7 +10,7 @@ let pacer: Pacer;
 beforeEach(() => {
   vi.useFakeTimers();
   read = new Map();
-  pacer = new Pacer();
+  pacer = new Pacer(PACE);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -39,7 +40,7 @@ function createReader(name: string, place = pacer.nextPlace()) {
 const MANY = 100_000;
 const readOf = (name: string) => read.get(name) ?? 0;
 
-it('lets 128 MiB a second through, and not much of it at once', async () => {
+it('lets as much through in a second as it is told, and not much of it at once', async () => {
   createReader('one').send(MANY);
   expect(readOf('one')).toBe(4 * PIECE);
   await vi.advanceTimersByTimeAsync(1);
@@ -60,7 +61,7 @@ it('earns no more than a moment, however long nobody reads', async () => {
 it('makes up for turns that come late, and takes no more in any of them', async () => {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
-  pacer = new Pacer();
+  pacer = new Pacer(PACE);
   createReader('one').send(MANY);
   for (let n = 0; n < 500; n++) {
     // Every fifth turn waits for a loop that is busy.
@@ -103,4 +104,41 @@ it('reads what is thrown away behind all others', async () => {
   expect(readOf('wanted')).toBe(800 * PIECE);
   await vi.advanceTimersByTimeAsync(400);
   expect(readOf('refused')).toBeGreaterThan(700 * PIECE);
+});
+
+it('reads what is still there as fast as turns come, when the process stops', async () => {
+  createReader('one').send(MANY);
+  pacer.hurry();
+  await vi.advanceTimersByTimeAsync(500);
+  expect(readOf('one') / 1024 ** 2).toBeCloseTo(125, -1);
+});
+
+describe('the first turn of a body', () => {
+  const firstTurn = (name: string, gone = new AbortController().signal) => {
+    const place = pacer.nextPlace();
+    return pacer.firstTurn(place, gone).then(() => createReader(name, place).send(800));
+  };
+
+  it('comes when those before it leave something: they are begun one after the other', async () => {
+    for (const name of ['first', 'second', 'third']) void firstTurn(name);
+    await vi.advanceTimersByTimeAsync(350);
+    expect([readOf('first') > 650 * PIECE, readOf('second'), readOf('third')]).toEqual([true, 0, 0]);
+    await vi.advanceTimersByTimeAsync(400);
+    expect([readOf('first'), readOf('second') > 600 * PIECE, readOf('third')]).toEqual([
+      800 * PIECE,
+      true,
+      0,
+    ]);
+  });
+
+  it('is left to the next one by a body whose sender has gone', async () => {
+    createReader('first').send(800);
+    const gone = new AbortController();
+    const left = expect(firstTurn('gone', gone.signal)).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
+    void firstTurn('next');
+    gone.abort();
+    await left;
+    await vi.advanceTimersByTimeAsync(800);
+    expect([readOf('gone'), readOf('next') > 700 * PIECE]).toEqual([0, true]);
+  });
 });

@@ -1,11 +1,9 @@
 /**
  * In the place of the thread for large bodies: does what a body says. `die` ends the thread, `keep` answers not before
- * `go` comes, `away` fails, `mark` writes into its body; `made` asks for its turn, and publishes for a while; all else is stored.
+ * `go` comes, `away` fails, `mark` writes into its body; all else is stored.
  */
-
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
-import type { FromThread, Job, ToThread } from '../../../src/ingress/large/lane-messages.ts';
+import type { FromThread, Job } from '../../../src/ingress/large/lane-messages.ts';
 
 const port = parentPort;
 const kept: Job[] = [];
@@ -23,24 +21,11 @@ const end = (job: Job, away = false) => {
   port?.postMessage(message);
 };
 
-const tell = (message: FromThread) => port?.postMessage(message);
-
-port?.on('message', async (message: ToThread) => {
-  if (!('body' in message)) {
-    const made = kept.find(({ n }) => n === message.n);
-    tell({ kind: 'session' });
-    await sleep(50);
-    tell({ kind: 'confirmed', seconds: 0.05 });
-    if (made) end(made);
-    return;
-  }
-  const job = message;
+port?.on('message', (job: Job) => {
   const word = Buffer.from(job.body).toString('latin1', 0, 4);
   if (word === 'die!') process.exit(1);
   if (word === 'mark') job.body[0] = 'M'.charCodeAt(0);
-  if (word === 'keep' || word === 'made') kept.push(job);
-  if (word === 'made') tell({ kind: 'made', n: job.n });
-  if (word === 'keep' || word === 'made') return;
+  if (word === 'keep') return void kept.push(job);
   end(job, word === 'away');
   if (word === 'go!!') for (const one of kept.splice(0)) end(one);
 });
