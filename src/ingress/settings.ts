@@ -29,7 +29,7 @@ export const ingressSettings = {
   memoryBudgetBytes: integer('MEMORY_BUDGET_BYTES', {
     about:
       'memory for bodies on their way, all that becomes of them included; the process takes up to 320 MiB beside it',
-    fallback: String(896 * MIB),
+    fallback: String(864 * MIB),
     min: 1,
   }),
   largeBodyBytesPerSecond: integer('LARGE_BODY_BYTES_PER_SECOND', {

@@ -11,6 +11,6 @@ it('leaves room for one body to arrive while another is worked on, from the leas
   }
 });
 
-it('shares the default budget so that thirteen bodies of 50 MB are let in at once', () => {
-  expect(memoryShares(896 * MIB, 50 * MIB).large).toBeGreaterThan(13 * 50_000_000);
+it('shares the default budget so that twelve bodies of 50 MB are let in at once', () => {
+  expect(memoryShares(864 * MIB, 50 * MIB).large).toBeGreaterThan(12 * 50_000_000);
 });
