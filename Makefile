@@ -56,7 +56,7 @@ bench: setup ## CPU per event, throughput and latency beside a naive receiver an
 bench-pods: setup ## One ingress alone and two beside one another: CPU per event (wrk; 2 min)
 	@npm run -s bench-pods -- $(ARGS)
 
-bench-large: setup ## Bodies of 50 MB: memory, stalls, small webhooks beside them; a million small ones (wrk; 11 min)
+bench-large: setup ## Bodies of 50 MB: memory, stalls, small webhooks beside them; a million small ones (wrk; 18 min)
 	@npm run -s bench-large -- $(ARGS)
 
 check: setup ## Types, lint, format, the rules of the house, the README's tables
