@@ -1,7 +1,8 @@
 import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
 
 /**
- * Bodies over it are opened and encoded in a thread of their own: 50 MB of JSON hold a thread up for half a second. Up to it that costs a few milliseconds, less than what the crossing to another thread is worth.
+ * Bodies over it are opened and encoded in a thread of their own: 50 MB of JSON hold a thread up for half a second. Up to
+ * it that costs a few milliseconds, less than what the crossing to another thread is worth.
  */
 export const LARGE_BODY_BYTES = 1024 * 1024;
 

@@ -42,8 +42,8 @@ export class BodyMemory {
 
   /**
    * Its piece of memory, when it is its turn to be read: bodies that are read one after the other are written to the same
-   * few pages. Waits on where what is free is in pieces that are too small; the request's own time-out
-   * ends that. `giveBack` takes it.
+   * few pages. Waits on where what is free is in pieces that are too small; the request's own time-out ends that.
+   * `giveBack` takes it.
    * @throws HooklineError BODY_INCOMPLETE where it is `gone`
    */
   async placeFor(bytes: number, gone: AbortSignal): Promise<LargePlace> {
