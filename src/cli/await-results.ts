@@ -1,8 +1,7 @@
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
-import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
 import { watchReading } from './broken-off.ts';
-import { type CliConfig, ownGroup } from './connections.ts';
+import type { CliConfig, CliKafka } from './connections.ts';
 import { ownRecordReader } from './own-records.ts';
 import type { Shell } from './shell.ts';
 
@@ -18,16 +17,16 @@ export type AwaitedResults = {
 export async function awaitResults(
   shell: Shell,
   config: CliConfig,
-  kafka: KafkaAccess,
+  kafka: CliKafka,
 ): Promise<AwaitedResults> {
   const read = await ownRecordReader(config, 'result');
   const waiting = new Map<string, PromiseWithResolvers<Answer>>();
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
-  const reading = watchReading(shell, topic);
+  const reading = watchReading(shell, topic, kafka);
   const follower = await followTopic({
     kafka: kafka.client,
     topic,
-    newGroupId: ownGroup,
+    newGroupId: kafka.newGroupId,
     from: 'now',
     onBrokenOff: reading.onBrokenOff,
     // One that can't be read is the answer as well: handed back to the follower it would come again for ever.

@@ -1,3 +1,4 @@
+import type { CliKafka } from './connections.ts';
 import type { Shell } from './shell.ts';
 
 export type BrokenOff = {
@@ -6,11 +7,15 @@ export type BrokenOff = {
   readonly onBrokenOff: (error: Error) => void;
 };
 
-/** For a topic whose reading breaks off: the mend where it may not be read; else it is said, and tried again. */
-export function watchReading(shell: Shell, topic: string): BrokenOff {
+/** For a topic whose reading breaks off: names the missing right where it may not be read; else reports it, and it is retried. */
+export function watchReading(
+  shell: Shell,
+  topic: string,
+  { groupPrefix }: Pick<CliKafka, 'groupPrefix'>,
+): BrokenOff {
   const forbidden = Promise.withResolvers<never>();
   forbidden.promise.catch(() => {});
-  const question = `may this user read ${topic}, by groups whose names begin with hookline-cli-?`;
+  const question = `may this user read ${topic}, by groups whose names begin with ${groupPrefix}?`;
   return {
     forbidden: forbidden.promise,
     onBrokenOff({ message }) {

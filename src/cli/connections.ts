@@ -39,14 +39,23 @@ const UNTOLD = { renewed() {}, unusable() {} };
 
 export type CliConfig = ReturnType<typeof loadCliConfig>;
 
-export function connectKafka(config: Pick<CliConfig, 'kafka'>): KafkaAccess {
+/** The brokers, with consumer groups of this user's own: rights to these are no rights to the groups of other users. */
+export type CliKafka = KafkaAccess & {
+  readonly groupPrefix: string;
+  /** A consumer group that nobody else has. */
+  newGroupId(): string;
+};
+
+export function connectKafka(config: Pick<CliConfig, 'kafka'>): CliKafka {
   // The client's own words would stand between the lines of the answer; failures come as errors all the same.
   const log = () => {};
-  return openKafka({ settings: config.kafka, files: UNTOLD, certificateEnd, clientId: 'hookline-cli', log });
+  const clientId = 'hookline-cli';
+  const access = openKafka({ settings: config.kafka, files: UNTOLD, certificateEnd, clientId, log });
+  const { username } = config.kafka;
+  // The colon ends the name: rights of the user "ledger" do not reach the groups of "ledger-eu".
+  const groupPrefix = username === undefined ? `${clientId}-` : `${clientId}-${username}:`;
+  return { ...access, groupPrefix, newGroupId: () => `${groupPrefix}${newId()}` };
 }
 
 export const connectRegistry = (config: Pick<CliConfig, 'registry'>): Registry =>
   openRegistry(config.registry, UNTOLD);
-
-/** A consumer group that nobody else has. */
-export const ownGroup = (): string => `hookline-cli-${newId()}`;

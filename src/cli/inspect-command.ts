@@ -6,7 +6,7 @@ import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { openTopicReader } from '../kafka/topic-reader.ts';
 import { withAdmin } from '../kafka/with-admin.ts';
 import { commandTopicSettings } from './cli-settings.ts';
-import { connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
+import { type CliKafka, connectKafka, connectRegistry, loadCliConfig } from './connections.ts';
 import { type Describe, describers, type TopicKind } from './inspect/describe-found.ts';
 import { ifGiven, wholeNumber } from './option-values.ts';
 import { printRows } from './print-rows.ts';
@@ -69,11 +69,11 @@ async function topicsToLookAt(
 }
 
 async function lookThrough(
-  kafka: KafkaAccess,
+  kafka: CliKafka,
   topic: string,
   of: { wanted: string; describe: Describe; limit: number },
 ): Promise<{ latest: Found[]; earlier: number }> {
-  const reader = await openTopicReader({ kafka: kafka.client, topic, groupId: ownGroup() });
+  const reader = await openTopicReader({ kafka: kafka.client, topic, groupId: kafka.newGroupId() });
   const found: Promise<Found | null>[] = [];
   try {
     await reader.read(await reader.span(), (record) => {

@@ -7,13 +7,12 @@ import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import type { DeliveryParts } from '../delivery/delivery-parts.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { checkTopics } from '../kafka/check-topics.ts';
-import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/publisher.ts';
 import { createTopicLimits } from '../kafka/topic-limits.ts';
 import { readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { openKeyring } from '../subscriptions/open-keyring.ts';
 import { watchReading } from './broken-off.ts';
-import { connectRegistry, ownGroup } from './connections.ts';
+import { type CliKafka, connectRegistry } from './connections.ts';
 import type { DeliveryConfig } from './delivery-config.ts';
 import type { Shell } from './shell.ts';
 
@@ -32,7 +31,7 @@ const BACKLOG_BYTES = 1024 * 1024 * 1024;
 export async function openDelivery(
   shell: Shell,
   config: DeliveryConfig,
-  kafka: KafkaAccess,
+  kafka: CliKafka,
   publishDeadlineMs: number,
 ): Promise<DeliverySide> {
   const { prefix } = config.topics;
@@ -87,21 +86,21 @@ export async function openDelivery(
 async function openKeys(
   shell: Shell,
   { subscriptions: { secretsDir, sealingKeyFile } }: DeliveryConfig,
-  kafka: KafkaAccess,
+  kafka: CliKafka,
   topic: string,
   read: RecordReader,
 ) {
   if (secretsDir === undefined && sealingKeyFile === undefined) {
     shell.note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
   }
-  const reading = watchReading(shell, topic);
+  const reading = watchReading(shell, topic, kafka);
   const keys = await openKeyring({
     secretsDir,
     retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
     sealingKeys: sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile),
     kafka: kafka.client,
     topic,
-    newGroupId: ownGroup,
+    newGroupId: kafka.newGroupId,
     read,
     open: (attempt) => attempt(),
     stopping: shell.signal,

@@ -7,7 +7,7 @@ import { followTopic } from '../kafka/topic-follower.ts';
 import { missingTopics } from '../kafka/topics.ts';
 import { withAdmin } from '../kafka/with-admin.ts';
 import { watchReading } from './broken-off.ts';
-import { connectKafka, connectRegistry, loadCliConfig, ownGroup } from './connections.ts';
+import { connectKafka, connectRegistry, loadCliConfig } from './connections.ts';
 import { visible } from './fit-columns.ts';
 import { ifGiven, instant, wholeNumber } from './option-values.ts';
 import { jsonValue } from './print-rows.ts';
@@ -43,11 +43,11 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   shell.signal.addEventListener('abort', () => end.resolve());
   if (shell.signal.aborted) end.resolve();
   let shown = 0;
-  const reading = watchReading(shell, topic);
+  const reading = watchReading(shell, topic, kafka);
   const follower = await followTopic({
     kafka: kafka.client,
     topic,
-    newGroupId: ownGroup,
+    newGroupId: kafka.newGroupId,
     ...begin,
     onBrokenOff: reading.onBrokenOff,
     onRecord: async (record) => {

@@ -6,6 +6,7 @@ function watched() {
   const { forbidden, onBrokenOff } = watchReading(
     { note: (line: string) => notes.push(line) } as never,
     'payments.x',
+    { groupPrefix: 'hookline-cli-ledger:' },
   );
   return { notes, forbidden, onBrokenOff };
 }
@@ -19,7 +20,7 @@ describe('a reading that breaks off', () => {
   });
 
   it.each([
-    ['Failed to find group coordinator', /tried again: .*hookline-cli-/],
+    ['Failed to find group coordinator', /tried again: .*hookline-cli-ledger:/],
     ['Connection timeout', /tried again: Connection timeout$/],
   ])('is told and goes on where it may come right by itself: %s', async (message, told) => {
     const { notes, forbidden, onBrokenOff } = watched();

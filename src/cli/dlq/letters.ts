@@ -2,9 +2,8 @@ import { OWN_TOPICS, topicName } from '../../core/topics.ts';
 import { type DeadLetter, type LetterPlace, placeText } from '../../delivery/dead-letter.ts';
 import { DeadLetterIndex } from '../../delivery/dead-letter-index.ts';
 import { checkTopics } from '../../kafka/check-topics.ts';
-import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { openTopicReader, type TopicReader } from '../../kafka/topic-reader.ts';
-import { ownGroup } from '../connections.ts';
+import type { CliKafka } from '../connections.ts';
 import { rangesOf } from './ranges.ts';
 
 /** The dead-letter topic as an operator looks at it. */
@@ -18,10 +17,10 @@ export type Letters = {
   stop(): Promise<void>;
 };
 
-export async function openLetters(kafka: KafkaAccess, prefix: string): Promise<Letters> {
+export async function openLetters(kafka: CliKafka, prefix: string): Promise<Letters> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
   await checkTopics(kafka.client, [topic]);
-  const reader = await openTopicReader({ kafka: kafka.client, topic, groupId: ownGroup() });
+  const reader = await openTopicReader({ kafka: kafka.client, topic, groupId: kafka.newGroupId() });
   return {
     topic,
     all: () => readAll(reader),

@@ -1,6 +1,5 @@
-import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { type AwaitedResults, awaitResults } from '../await-results.ts';
-import { type CliConfig, connectKafka } from '../connections.ts';
+import { type CliConfig, type CliKafka, connectKafka } from '../connections.ts';
 import { publishOnce } from '../publish-once.ts';
 import type { Shell } from '../shell.ts';
 import type { PlannedCommand } from './plan-commands.ts';
@@ -12,7 +11,7 @@ type Sent = Pick<PlannedCommand, 'commandId' | 'type'> & Partial<PlannedCommand>
 /** The way of commands to control, and of their results back. */
 export type CommandLine = {
   readonly config: CliConfig;
-  readonly kafka: KafkaAccess;
+  readonly kafka: CliKafka;
   readonly results: Pick<AwaitedResults, 'of'>;
   /** Resolves when the brokers have all of them. What isn't taken up within `expiresInMs` is not carried out. */
   send(topic: string, commands: readonly Sent[], expiresInMs: number): Promise<void>;

@@ -4,7 +4,6 @@ import { newId } from '../../crypto/new-id.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { watchReading } from '../broken-off.ts';
-import { ownGroup } from '../connections.ts';
 import { inWords } from '../in-words.ts';
 import { ownRecordReader } from '../own-records.ts';
 import type { Shell } from '../shell.ts';
@@ -18,11 +17,11 @@ export async function readRecords(
   const note = (error: unknown, at: string) =>
     shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`);
   const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
-  const reading = watchReading(shell, topic);
+  const reading = watchReading(shell, topic, kafka);
   const table = await readSubscriptionTable({
     kafka: kafka.client,
     topic,
-    newGroupId: ownGroup,
+    newGroupId: kafka.newGroupId,
     read: await ownRecordReader(config, 'subscription'),
     onBrokenOff: reading.onBrokenOff,
     ...{ onUnreadable: note, onAwaited: note, onChange() {} },

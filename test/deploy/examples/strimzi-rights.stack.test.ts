@@ -148,10 +148,21 @@ describe('with the rights of the Strimzi example and no others', () => {
     ['ledger', 'write', 'payments.payment-status'],
     ['ledger', 'write', 'payments.subscriptions'],
   ])('%s may not %s %s', async (user, operation, topic) => {
-    const group = user === 'hookline-operator' ? 'hookline-cli-test' : `${user}-test`;
+    const group = user === 'hookline-operator' ? `hookline-cli-${user}:test` : `${user}-test`;
     await expect(operation === 'read' ? read(user, topic, group) : write(user, topic)).rejects.toThrow(
       /not authorized/i,
     );
+  });
+
+  it.each([
+    ['ledger', 'hookline-cli-hookline-operator:1'],
+    ['ledger', 'hookline-cli-1'],
+    ['ledger', 'payments.dead-letter.redrive'],
+    ['ledger', 'hookline-control'],
+    ['hookline-operator', 'hookline-cli-ledger:1'],
+  ])('%s may not join the group %s', async (user, group) => {
+    // What kafkajs says of a group that this user may not look up; 'ledger' below may join its own.
+    await expect(read(user, 'payments.payment-status', group)).rejects.toThrow(/group coordinator/i);
   });
 
   it('the tool tells who may not write why', async () => {
