@@ -15,10 +15,17 @@ import { verifyDelivery } from './verify-delivery.ts';
  */
 export async function acceptDelivery(
   delivery: Delivery,
-  signature: { readonly check: SignatureCheck; readonly header: string | undefined },
+  signature: {
+    readonly check: SignatureCheck;
+    readonly header: string | undefined;
+    /** Called when the signature is right, whatever becomes of the event then. */
+    readonly onMatch?: () => void;
+  },
   parts: AcceptParts,
 ): Promise<Receipt> {
-  return parts.store(verifyDelivery(delivery, signature, parts));
+  const verified = verifyDelivery(delivery, signature, parts);
+  signature.onMatch?.();
+  return parts.store(verified);
 }
 
 /** What a webhook needs on its way. */

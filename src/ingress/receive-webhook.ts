@@ -8,6 +8,7 @@ import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
 import type { BodyMemory } from './bodies/body-memory.ts';
 import { takeBody } from './bodies/take-body.ts';
+import { markProven } from './proven-connections.ts';
 
 export type WebhookRequest = {
   readonly ref: string;
@@ -44,7 +45,8 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
     const { traceparent } = request;
     const delivery: Delivery = { ref, mediaType, body, receivedAt: Date.now(), traceparent };
     const judging = isEarly ? await checkEarly(delivery, { check, header }, parts) : check;
-    return await acceptDelivery(delivery, { check: judging, header }, parts.delivery);
+    const onMatch = () => markProven(request.raw.socket);
+    return await acceptDelivery(delivery, { check: judging, header, onMatch }, parts.delivery);
   } finally {
     leave();
   }
