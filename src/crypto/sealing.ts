@@ -1,13 +1,19 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 /**
- * Sealing of what Hookline itself stores: the keys of a subscription in the `subscriptions` topic, under the key of
- * SEALING_KEY_FILE. Form: version 1, 12-byte iv, 16-byte tag, ciphertext; the ref is authenticated with it, so that a
- * record copied to another ref doesn't open.
+ * Sealing of what Hookline itself stores under the keys of SEALING_KEY_FILE, by AES-256-GCM. A sealed value is: one byte
+ * for its format, 12 bytes iv, 16 bytes tag, ciphertext.
  */
 export type SealingKeys = { readonly current: KeyObject; readonly all: readonly KeyObject[] };
 
-const VERSION = 1;
+/** How a value is sealed. A value that is moved to where other data are authenticated does not open. */
+export type SealedFormat = {
+  /** The first byte of the sealed value. */
+  readonly format: number;
+  /** Additional authenticated data: what the value belongs to. Two uses of one key must never have the same. */
+  readonly aad: Buffer;
+};
+
 const HEAD = 1 + 12 + 16;
 
 /** What SEALING_KEY_FILE may hold, for the message that says it doesn't. */
@@ -34,24 +40,25 @@ function parseKey(line: string): KeyObject | null {
   return bytes.length === 32 ? createSecretKey(bytes) : null;
 }
 
-export function seal(keys: SealingKeys, ref: string, plain: string): Buffer {
+/** Seals under the current key. */
+export function seal(keys: SealingKeys, { format, aad }: SealedFormat, plain: Buffer): Buffer {
   const iv = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', keys.current, iv, { authTagLength: 16 });
-  cipher.setAAD(Buffer.from(ref));
-  const ciphertext = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-  return Buffer.concat([Buffer.of(VERSION), iv, cipher.getAuthTag(), ciphertext]);
+  cipher.setAAD(aad);
+  const ciphertext = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return Buffer.concat([Buffer.of(format), iv, cipher.getAuthTag(), ciphertext]);
 }
 
-/** The sealed text, or null where no key opens it (a rotated key that is gone, or a changed record). */
-export function unseal(keys: SealingKeys, ref: string, sealed: Buffer): string | null {
-  if (sealed.length < HEAD || sealed[0] !== VERSION) return null;
+/** The plaintext, or null where no key opens it: another format, a key that is gone, a changed or moved value. */
+export function unseal(keys: SealingKeys, { format, aad }: SealedFormat, sealed: Buffer): Buffer | null {
+  if (sealed.length < HEAD || sealed[0] !== format) return null;
   for (const key of keys.all) {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, 13), { authTagLength: 16 });
-    decipher.setAAD(Buffer.from(ref));
+    decipher.setAAD(aad);
     decipher.setAuthTag(sealed.subarray(13, HEAD));
     const plain = decipher.update(sealed.subarray(HEAD));
     try {
-      return Buffer.concat([plain, decipher.final()]).toString('utf8');
+      return Buffer.concat([plain, decipher.final()]);
     } catch {
       // An older key may fit.
     }

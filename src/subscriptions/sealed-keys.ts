@@ -18,11 +18,13 @@ export type RetiredSecrets = {
 };
 
 export function sealSecrets(keys: SealingKeys, ref: string, secrets: SubscriptionSecrets): Buffer {
-  return seal(keys, ref, JSON.stringify(secrets));
+  return seal(keys, formatOf(ref), Buffer.from(JSON.stringify(secrets)));
 }
 
 /** The secrets, or null where no sealing key opens them. */
 export function openSecrets(keys: SealingKeys, ref: string, sealed: Buffer): SubscriptionSecrets | null {
-  const text = unseal(keys, ref, sealed);
-  return text === null ? null : JSON.parse(text);
+  const text = unseal(keys, formatOf(ref), sealed);
+  return text === null ? null : JSON.parse(text.toString('utf8'));
 }
+
+const formatOf = (ref: string) => ({ format: 1, aad: Buffer.from(ref) });

@@ -23,36 +23,40 @@ describe('SEALING_KEY_FILE', () => {
   });
 });
 
-describe('sealed secrets', () => {
-  it('open again, for the same ref alone', () => {
+const formOf = (aad: string, format = 2) => ({ format, aad: Buffer.from(aad) });
+const secret = Buffer.from('secret');
+
+describe('a sealed value', () => {
+  it('opens again, in its own format and with the data that were authenticated with it alone', () => {
     const keys = keysOf(hex);
-    const sealed = seal(keys, 'ledger-eu', 'secret');
-    expect(unseal(keys, 'ledger-eu', sealed)).toBe('secret');
-    expect(unseal(keys, 'ledger-us', sealed)).toBeNull();
+    const sealed = seal(keys, formOf('ledger-eu'), secret);
+    expect(unseal(keys, formOf('ledger-eu'), sealed)).toEqual(secret);
+    expect(unseal(keys, formOf('ledger-us'), sealed)).toBeNull();
+    expect(unseal(keys, formOf('ledger-eu', 1), sealed)).toBeNull();
   });
 
-  it('never show what is in them, and are never sealed twice alike', () => {
+  it('never shows what is in it, and is never sealed twice alike', () => {
     const keys = keysOf(hex);
-    expect(seal(keys, 'a', 'secret').includes('secret')).toBe(false);
-    expect(seal(keys, 'a', 'secret')).not.toEqual(seal(keys, 'a', 'secret'));
+    expect(seal(keys, formOf('a'), secret).includes('secret')).toBe(false);
+    expect(seal(keys, formOf('a'), secret)).not.toEqual(seal(keys, formOf('a'), secret));
   });
 
-  it('open with an older key after a rotation, and are sealed with the new one', () => {
+  it('opens with an older key after a rotation, and is sealed with the new one', () => {
     const old = keysOf(hex);
     const rotated = keysOf(`${'cd'.repeat(32)}\n${hex}`);
-    expect(unseal(rotated, 'a', seal(old, 'a', 'secret'))).toBe('secret');
-    expect(unseal(old, 'a', seal(rotated, 'a', 'secret'))).toBeNull();
+    expect(unseal(rotated, formOf('a'), seal(old, formOf('a'), secret))).toEqual(secret);
+    expect(unseal(old, formOf('a'), seal(rotated, formOf('a'), secret))).toBeNull();
   });
 
-  it('that were changed, cut or are none do not open', () => {
+  it('that was changed, cut or is none does not open', () => {
     const keys = keysOf(hex);
-    const sealed = seal(keys, 'a', 'secret');
+    const sealed = seal(keys, formOf('a'), secret);
     for (let at = 0; at < sealed.length; at++) {
       const changed = Buffer.from(sealed);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      expect(unseal(keys, 'a', changed), `byte ${at}`).toBeNull();
+      expect(unseal(keys, formOf('a'), changed), `byte ${at}`).toBeNull();
     }
-    expect(unseal(keys, 'a', sealed.subarray(0, 20))).toBeNull();
-    expect(unseal(keys, 'a', Buffer.alloc(0))).toBeNull();
+    expect(unseal(keys, formOf('a'), sealed.subarray(0, 20))).toBeNull();
+    expect(unseal(keys, formOf('a'), Buffer.alloc(0))).toBeNull();
   });
 });
