@@ -61,7 +61,21 @@ export function secretsOf(
   { sealingKeys }: Pick<ControlParts, 'sealingKeys'>,
   record: SubscriptionRecord,
 ): SubscriptionSecrets | undefined {
-  return (record.sealedKeys && openSecrets(sealingKeys, record.ref, record.sealedKeys)) ?? undefined;
+  return (record.sealedKeys && openSecrets(sealingKeys, record, record.sealedKeys)) ?? undefined;
+}
+
+/**
+ * The sealed keys of a record for what it becomes: they are tied to the state and the id, so a change of these seals
+ * them anew. What no sealing key opens stays as it is: under the same state and id a key that comes back opens it.
+ */
+export function resealed(
+  { sealingKeys }: Pick<ControlParts, 'sealingKeys'>,
+  before: SubscriptionRecord,
+  becomes: Pick<SubscriptionRecord, 'state' | 'subscriptionId'>,
+): Buffer | null {
+  const secrets = secretsOf({ sealingKeys }, before);
+  if (!secrets) return before.sealedKeys;
+  return sealSecrets(sealingKeys, { ...becomes, ref: before.ref }, secrets);
 }
 
 /** Keys of the ref's deleted subscriptions whose deliveries may still be under way: a new one must not shut them out. */
@@ -101,6 +115,7 @@ export function beforeIntent(
   if (!record || !latest) return null;
   const { subscriptionId, retiredAt, ...keys } = latest;
   const secrets = { ...keys, ...(earlier.length > 0 && { previous: earlier }) };
-  const sealedKeys = sealSecrets(context.sealingKeys, record.ref, secrets);
-  return { ...record, state: 'RETIRED', subscriptionId, sealedKeys, updatedAt: retiredAt };
+  const retired = { ...record, state: 'RETIRED', subscriptionId } as const;
+  const sealedKeys = sealSecrets(context.sealingKeys, retired, secrets);
+  return { ...retired, sealedKeys, updatedAt: retiredAt };
 }

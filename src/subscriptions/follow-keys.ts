@@ -25,7 +25,7 @@ export function followKeys(parts: {
   return (ref, record) => {
     let secrets: SubscriptionSecrets | null = null;
     if (record?.sealedKeys) {
-      secrets = parts.sealingKeys ? openSecrets(parts.sealingKeys, ref, record.sealedKeys) : null;
+      secrets = parts.sealingKeys ? openSecrets(parts.sealingKeys, record, record.sealedKeys) : null;
       if (!secrets) parts.onSealed(ref);
     }
     parts.keyring.setRecord(ref, record, secrets);

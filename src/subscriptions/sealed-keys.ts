@@ -1,4 +1,5 @@
 import { type SealingKeys, seal, unseal } from '../crypto/sealing.ts';
+import type { SubscriptionRecord } from './subscription-record.ts';
 
 /** The secrets of one subscription, as they are sealed into its record. */
 export type SubscriptionSecrets = {
@@ -17,14 +18,25 @@ export type RetiredSecrets = {
   readonly retiredAt: number;
 };
 
-export function sealSecrets(keys: SealingKeys, ref: string, secrets: SubscriptionSecrets): Buffer {
-  return seal(keys, formatOf(ref), Buffer.from(JSON.stringify(secrets)));
+/** What sealed secrets belong to, and are authenticated with. */
+export type SealedFor = Pick<SubscriptionRecord, 'ref' | 'subscriptionId' | 'state'>;
+
+/** Seals in format 2: under another ref, subscription id or state the value does not open. */
+export function sealSecrets(keys: SealingKeys, owner: SealedFor, secrets: SubscriptionSecrets): Buffer {
+  return seal(keys, formatTwo(owner), Buffer.from(JSON.stringify(secrets)));
 }
 
-/** The secrets, or null where no sealing key opens them. */
-export function openSecrets(keys: SealingKeys, ref: string, sealed: Buffer): SubscriptionSecrets | null {
-  const text = unseal(keys, formatOf(ref), sealed);
-  return text === null ? null : JSON.parse(text.toString('utf8'));
+/** The secrets, or null where no sealing key opens them as this owner's. */
+export function openSecrets(keys: SealingKeys, owner: SealedFor, sealed: Buffer): SubscriptionSecrets | null {
+  const plain = unseal(keys, formatTwo(owner), sealed) ?? unseal(keys, formatOne(owner), sealed);
+  return plain === null ? null : JSON.parse(plain.toString('utf8'));
 }
 
-const formatOf = (ref: string) => ({ format: 1, aad: Buffer.from(ref) });
+/** JSON sets the three apart, whatever they hold; the first word keeps them from other uses of the sealing key. */
+const formatTwo = ({ ref, subscriptionId, state }: SealedFor) => ({
+  format: 2,
+  aad: Buffer.from(JSON.stringify(['subscription-keys', ref, subscriptionId, state])),
+});
+
+/** As 0.1.0 sealed: tied to the ref alone. Only opened; the next change of the record seals in format 2. */
+const formatOne = ({ ref }: SealedFor) => ({ format: 1, aad: Buffer.from(ref) });

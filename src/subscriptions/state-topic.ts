@@ -31,7 +31,8 @@ export async function readSubscriptionTable(parts: SubscriptionTableParts): Prom
   const onRecord = takeRecords({
     ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
     onRecord(ref, fields) {
-      const record = fields as SubscriptionRecord | null;
+      // A record that was copied to another key is that key's, so that its sealed keys do not open.
+      const record = fields && ({ ...fields, ref } as SubscriptionRecord);
       if (record) table.set(ref, record);
       else table.delete(ref);
       parts.onChange(ref, record);

@@ -14,7 +14,7 @@ const recordOf = (sealedKeys: Buffer | null): SubscriptionRecord => ({
   ...{ ref: 'a', state: 'ACTIVE', subscriptionId: id, receiverUrl: '', events: [], owner: 'commands' },
   ...{ sealedKeys, commandId: null, updatedAt: 0 },
 });
-const sealed = sealSecrets(sealingKeys, 'a', { signingSecret: id });
+const sealed = sealSecrets(sealingKeys, recordOf(null), { signingSecret: id });
 
 function follow(keys: typeof sealingKeys | undefined) {
   const keyring = new LiveKeyring({ retiredKeysTtlMs: 1_000 });

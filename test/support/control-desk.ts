@@ -153,8 +153,8 @@ export async function openControlDesk(options: Options = {}) {
     },
     /** The secrets in the state of a ref. */
     secretsOf(ref: string): SubscriptionSecrets | null {
-      const sealed = state.get(ref)?.sealedKeys;
-      return sealed ? openSecrets(sealingKeys, ref, sealed) : null;
+      const record = state.get(ref);
+      return record?.sealedKeys ? openSecrets(sealingKeys, record, record.sealedKeys) : null;
     },
     /** What the payment service has, secrets included. */
     async subscriptions(): Promise<

@@ -7,7 +7,7 @@ import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, Settled } from '../control-parts.ts';
 import { eventsOf, receiverUrl, serviceEvents } from '../receiver.ts';
-import { carriedSecrets, secretsOf, storeState } from '../subscription-state.ts';
+import { carriedSecrets, resealed, secretsOf, storeState } from '../subscription-state.ts';
 import { listItems } from './clear-address.ts';
 
 /**
@@ -26,7 +26,8 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   const listed = (item.events ?? []).map((event) => eventNameOf(dialect, event) ?? event);
   const events = eventsOf(context) ?? listed;
   if (command.dryRun) return { message: `dry run: would adopt ${subscriptionId}`, subscriptionId };
-  const adopted = { state: 'ACTIVE', subscriptionId, sealedKeys: keptKeys(context, before, item) } as const;
+  const active = { state: 'ACTIVE', subscriptionId } as const;
+  const adopted = { ...active, sealedKeys: keptKeys(context, before, active) };
   // Before the call: with its effect deliveries come here, and are verified by the id that the state has.
   await storeState(context, { ...adopted, events: listed });
   if (isToBeChanged(context, item)) {
@@ -51,11 +52,14 @@ async function findItem(context: OperationContext, dir: DirSecrets): Promise<Lis
 function keptKeys(
   context: OperationContext,
   before: SubscriptionRecord | undefined,
-  item: ListedItem,
+  becomes: Pick<SubscriptionRecord, 'state' | 'subscriptionId'>,
 ): Buffer | null {
-  if (before?.state !== 'RETIRED' || before.subscriptionId === item.id) return before?.sealedKeys ?? null;
+  if (!before) return null;
+  if (before.state !== 'RETIRED' || before.subscriptionId === becomes.subscriptionId)
+    return resealed(context, before, becomes);
   const carried = carriedSecrets(context, before);
-  return carried.previous ? sealSecrets(context.sealingKeys, context.command.ref, carried) : null;
+  const owner = { ...becomes, ref: context.command.ref };
+  return carried.previous ? sealSecrets(context.sealingKeys, owner, carried) : null;
 }
 
 function isToBeChanged(context: OperationContext, item: ListedItem): boolean {

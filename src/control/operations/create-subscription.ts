@@ -34,16 +34,14 @@ export async function createSubscription(context: OperationContext): Promise<Set
   await clearAddress(context, isResumed);
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);
-  const sealed = (all: SubscriptionSecrets) => sealSecrets(context.sealingKeys, command.ref, all);
-  await storeState(context, {
-    state: 'REQUESTED',
-    subscriptionId: null,
-    events,
-    sealedKeys: sealed(secrets),
-  });
+  const store = (becomes: Pick<SubscriptionRecord, 'state' | 'subscriptionId'>, all: SubscriptionSecrets) => {
+    const sealedKeys = sealSecrets(context.sealingKeys, { ...becomes, ref: command.ref }, all);
+    return storeState(context, { ...becomes, events, sealedKeys });
+  };
+  await store({ state: 'REQUESTED', subscriptionId: null }, secrets);
   const { id, signingSecret } = await createOrWithdraw(context, { secrets, before, dir });
-  const sealedKeys = sealed({ ...secrets, ...(signingSecret !== undefined && { signingSecret }) });
-  await storeState(context, { state: 'ACTIVE', subscriptionId: id, events, sealedKeys });
+  const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
+  await store({ state: 'ACTIVE', subscriptionId: id }, complete);
   return { message: 'created', subscriptionId: id };
 }
 

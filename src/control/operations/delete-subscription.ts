@@ -1,5 +1,5 @@
 import type { OperationContext, Settled } from '../control-parts.ts';
-import { beforeIntent, isForgettable, noteBegin, storeState } from '../subscription-state.ts';
+import { beforeIntent, isForgettable, noteBegin, resealed, storeState } from '../subscription-state.ts';
 import { clearAddress } from './clear-address.ts';
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
@@ -24,8 +24,9 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   }
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));
   // The keys stay with it: deliveries that are under way are still verified by them.
-  const { events, sealedKeys } = before;
-  await storeState(context, { state: 'RETIRED', subscriptionId, events, sealedKeys });
+  const retired = { state: 'RETIRED', subscriptionId } as const;
+  const sealedKeys = resealed(context, before, retired);
+  await storeState(context, { ...retired, events: before.events, sealedKeys });
   const isGone = outcome.judgement === 'gone';
   return { message: isGone ? 'deleted: the payment service no longer had it' : 'deleted', subscriptionId };
 }

@@ -1,8 +1,7 @@
 import { HooklineError } from '../../core/errors.ts';
-import { sealSecrets } from '../../subscriptions/sealed-keys.ts';
 import type { OperationContext, Settled } from '../control-parts.ts';
 import { eventsOf, receiverUrl, serviceEvents } from '../receiver.ts';
-import { noteBegin, secretsOf, storeState } from '../subscription-state.ts';
+import { noteBegin, resealed, secretsOf, storeState } from '../subscription-state.ts';
 
 /** Changes the events of a ref's subscription; without events it tells the payment service again what it should have. */
 export async function updateSubscription(context: OperationContext): Promise<Settled> {
@@ -29,12 +28,8 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   const outcome = await session.untilDone(() => session.api.update(subscriptionId, values, command.extra));
   if (outcome.judgement === 'gone')
     throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: delete and create it`);
-  await storeState(context, {
-    state: 'ACTIVE',
-    subscriptionId,
-    events: events ?? [],
-    // Anew, so that an old sealing key is needed no longer; what no key opens stays as it is.
-    sealedKeys: secrets ? sealSecrets(context.sealingKeys, command.ref, secrets) : before.sealedKeys,
-  });
+  const updated = { state: 'ACTIVE', subscriptionId, events: events ?? [] } as const;
+  // Anew, so that an old sealing key is needed no longer.
+  await storeState(context, { ...updated, sealedKeys: resealed(context, before, updated) });
   return { message: 'updated', subscriptionId };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type ControlDesk, create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
+import { type ControlDesk, create, killed, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
 
 const url = `${PUBLIC_URL}/webhooks/a`;
 const adopt = (more: object = {}) => ({ type: 'subscription.adopt', ref: 'a', ...more });
@@ -119,6 +119,20 @@ describe('an adoption', () => {
     await seedKnown(desk, { id, signingSecret });
     expect(await desk.run(adopt())).toMatchObject({ status: 'SUCCEEDED', subscriptionId: id });
     expect(desk.secretsOf('a')).toEqual(secrets);
+  });
+
+  it('over a creation that came to no end seals its encryption key for the adopted one', async () => {
+    await using desk = await openControlDesk();
+    const record = desk.recordOf({ commandId: 'c-1', ...create('a') });
+    desk.hooks.onWrite = () => {
+      if (desk.state.get('a')?.state === 'REQUESTED') throw killed();
+    };
+    await expect(desk.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    delete desk.hooks.onWrite;
+    const intended = desk.secretsOf('a');
+    await seedKnown(desk);
+    expect(await desk.run(adopt())).toMatchObject({ status: 'SUCCEEDED' });
+    expect([desk.state.get('a')?.state, desk.secretsOf('a')]).toEqual(['ACTIVE', intended]);
   });
 
   it('as a dry run, or of what is not there, changes nothing', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../src/control/run-command.ts';
-import { parseSealingKeys } from '../../../src/crypto/sealing.ts';
+import { parseSealingKeys, seal } from '../../../src/crypto/sealing.ts';
 import { openSecrets } from '../../../src/subscriptions/sealed-keys.ts';
 import { create, openControlDesk } from '../../support/control-desk.ts';
 
@@ -34,7 +34,19 @@ describe('an update', () => {
     const record = desk.recordOf({ commandId: 'c-2', ...update({ events: EVENTS }) });
     await runCommand(record, { ...desk.parts, sealingKeys: rotated }, desk.tenure);
     expect(desk.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
-    expect(openSecrets(next, 'a', desk.state.get('a')?.sealedKeys ?? Buffer.of())).toEqual(secrets);
+    const after = desk.state.get('a') ?? expect.fail('no record');
+    expect(openSecrets(next, after, after.sealedKeys ?? Buffer.of())).toEqual(secrets);
+  });
+
+  it('seals keys of format 1 anew in format 2', async () => {
+    await using desk = await openControlDesk();
+    await desk.run(create('a'));
+    const [record, secrets] = [desk.state.get('a') ?? expect.fail('no record'), desk.secretsOf('a')];
+    const old = { format: 1, aad: Buffer.from('a') };
+    const sealedKeys = seal(desk.parts.sealingKeys, old, Buffer.from(JSON.stringify(secrets)));
+    desk.state.set('a', { ...record, sealedKeys });
+    expect(await desk.run(update())).toMatchObject({ status: 'SUCCEEDED' });
+    expect([desk.state.get('a')?.sealedKeys?.[0], desk.secretsOf('a')]).toEqual([2, secrets]);
   });
 
   it('keeps what no sealing key opens', async () => {
