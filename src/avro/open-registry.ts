@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import type { EnvReader, ValuesOf } from '../core/env.ts';
+import { checkPlaintextUrl } from '../core/plaintext-credentials.ts';
 import {
   certificatesIn,
   type NamedFile,
@@ -57,14 +58,16 @@ const named = (variable: string, path: string | undefined): NamedFile[] =>
   path === undefined ? [] : [{ variable, path }];
 
 /** What only several variables together show. */
-export function checkRegistrySettings(
-  { url, username, passwordFile, caFile }: RegistrySettings,
-  reader: EnvReader,
-): void {
+export function checkRegistrySettings(settings: RegistrySettings, reader: EnvReader): void {
+  const { url, username, passwordFile, caFile } = settings;
   if ((username === undefined) !== (passwordFile === undefined)) {
     reader.fault('SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together: set both or none.');
   }
   if (caFile !== undefined && url?.startsWith('http:')) {
     reader.fault('SCHEMA_REGISTRY_CA_FILE needs an https address in SCHEMA_REGISTRY_URL.');
+  }
+  if (username !== undefined) {
+    const credential = 'the password of SCHEMA_REGISTRY_USERNAME';
+    checkPlaintextUrl(settings, { variable: 'SCHEMA_REGISTRY_URL', url, credential }, reader);
   }
 }

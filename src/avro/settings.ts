@@ -1,4 +1,5 @@
 import { optional, path, text, url } from '../core/env-settings.ts';
+import { plaintextSettings } from '../core/plaintext-credentials.ts';
 
 /** Where the schemas are: files here, ids and the schemas of others at the registry. */
 export const schemaSettings = {
@@ -18,4 +19,5 @@ export const registrySettings = {
   caFile: optional(
     path('SCHEMA_REGISTRY_CA_FILE', { about: "PEM file with the registry's certificate authority" }),
   ),
+  ...plaintextSettings,
 };

@@ -9,6 +9,11 @@ export const ERRORS = {
   // The way to the brokers
   KAFKA_UNAVAILABLE: { status: null, retryable: true, text: 'the brokers can not be reached' },
   KAFKA_REFUSED: { status: null, retryable: false, text: "the brokers refuse Hookline's credentials" },
+  PLAINTEXT_CREDENTIALS: {
+    status: null,
+    retryable: false,
+    text: 'a password or token would be sent without TLS',
+  },
   CREDENTIALS_INVALID: { status: null, retryable: false, text: 'a credentials file can not be used' },
   // Start-up
   SCHEMA_INVALID: { status: null, retryable: false, text: 'a schema file is at fault' },

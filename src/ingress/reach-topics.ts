@@ -2,11 +2,18 @@ import { hasCode } from '../core/errors.ts';
 import { checkTopics } from '../kafka/check-topics.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 
+/** What an operator has to repair: waiting in the spool would hide it. */
+const NEEDS_OPERATOR = [
+  'TOPICS_MISSING',
+  'KAFKA_REFUSED',
+  'CREDENTIALS_INVALID',
+  'PLAINTEXT_CREDENTIALS',
+] as const;
+
 /**
  * Whether Kafka is there, with all these topics. With a spool an ingress begins while it is not: a pod that is moved
  * during an outage must take webhooks like those that were not.
- * @throws HooklineError TOPICS_MISSING, KAFKA_REFUSED: somebody has to mend that, waiting in the spool would hide it;
- *   without a spool also what tells that no broker answers
+ * @throws HooklineError of NEEDS_OPERATOR; without a spool also what tells that no broker answers
  */
 export async function reachTopics(
   kafka: KafkaClient,
@@ -17,7 +24,7 @@ export async function reachTopics(
     await checkTopics(kafka, topics);
     return true;
   } catch (error) {
-    if (!hasSpool || hasCode(error, 'TOPICS_MISSING', 'KAFKA_REFUSED', 'CREDENTIALS_INVALID')) throw error;
+    if (!hasSpool || hasCode(error, ...NEEDS_OPERATOR)) throw error;
     return false;
   }
 }

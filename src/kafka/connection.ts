@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { isLoopback } from '../core/plaintext-credentials.ts';
 import {
   certificatesIn,
   credentialsFault,
@@ -21,7 +22,18 @@ export type KafkaConnection = {
         readonly password: () => string;
       }
     | undefined;
+  /** The password would travel without TLS, and nobody has allowed that: only brokers on this machine may get it. */
+  readonly loopbackOnly: boolean;
 };
+
+/**
+ * Why no connection may be made to a broker. The addresses in KAFKA_BROKERS are checked at the start; which ones the
+ * brokers advertise is known only when they are connected to.
+ */
+export function refusalOf({ loopbackOnly }: KafkaConnection, host: string): Error | undefined {
+  if (!loopbackOnly || isLoopback(host)) return undefined;
+  return new Error(`the brokers advertise ${host}, and the password would go there without TLS`);
+}
 
 export type TlsMaterial = {
   readonly context: SecureContext;
@@ -39,6 +51,7 @@ export type ConnectionParts = {
 /** @throws HooklineError CREDENTIALS_INVALID where a file can't be used */
 export function openConnection(parts: ConnectionParts): KafkaConnection {
   const { brokers, ssl, saslMechanism: mechanism, username, passwordFile } = parts.settings;
+  const { allowPlaintextCredentials } = parts.settings;
   const { files: observer } = parts;
   const read = (path: string) => readFileSync(path);
   const password = (path: string) => {
@@ -57,6 +70,7 @@ export function openConnection(parts: ConnectionParts): KafkaConnection {
       mechanism && username !== undefined && passwordFile !== undefined
         ? { mechanism, username, password: password(passwordFile) }
         : undefined,
+    loopbackOnly: mechanism !== undefined && !ssl && !allowPlaintextCredentials,
   };
 }
 

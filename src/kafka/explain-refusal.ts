@@ -32,6 +32,8 @@ export function explainRefusal(
   if (error instanceof HooklineError) return error;
   const refused = explainSasl(error, connection);
   if (refused) return explained('KAFKA_REFUSED', refused, connection, error);
+  const plaintext = explainPlaintext(error);
+  if (plaintext) return explained('PLAINTEXT_CREDENTIALS', plaintext, connection, error);
   const fault = connectionFaultOf(error);
   const unreached = fault
     ? explainFault(fault, BROKERS, connection.tls?.().certificateEnds)
@@ -39,8 +41,20 @@ export function explainRefusal(
   return unreached ? explained('KAFKA_UNAVAILABLE', unreached, connection, error) : error;
 }
 
+/** An advertised address that the password must not be sent to. The clients hand on the code, the message, or both. */
+function explainPlaintext(error: unknown): Explanation | undefined {
+  for (const { message } of eachError(error)) {
+    const [finding] = /the brokers advertise .* without TLS/.exec(message) ?? [];
+    if (finding === undefined) continue;
+    const mend =
+      'set KAFKA_SSL to true, or ALLOW_PLAINTEXT_CREDENTIALS where nobody else can read that network';
+    return { finding, mend };
+  }
+  return undefined;
+}
+
 function explained(
-  code: 'KAFKA_REFUSED' | 'KAFKA_UNAVAILABLE',
+  code: 'KAFKA_REFUSED' | 'KAFKA_UNAVAILABLE' | 'PLAINTEXT_CREDENTIALS',
   { finding, mend }: Explanation,
   { brokers }: KafkaConnection,
   cause: unknown,

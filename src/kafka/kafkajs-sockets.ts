@@ -1,7 +1,7 @@
-import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type kafkajs from 'kafkajs';
-import type { KafkaConnection } from './connection.ts';
+import { type KafkaConnection, refusalOf } from './connection.ts';
 
 const KEEP_ALIVE_MS = 60_000;
 
@@ -9,8 +9,12 @@ const KEEP_ALIVE_MS = 60_000;
  * How kafkajs comes by its connections: with certificates as their files are at that moment. Without TLS it is told
  * what a TLS alert is: it would take it for the length of an answer, and say no more than that the connection is closed.
  */
-export function createSockets({ tls }: Pick<KafkaConnection, 'tls'>): kafkajs.ISocketFactory {
+export function createSockets(connection: KafkaConnection): kafkajs.ISocketFactory {
+  const { tls } = connection;
   return ({ host, port, onConnect }) => {
+    const refusal = refusalOf(connection, host);
+    // The client listens for errors of the socket once it has it: this one comes a tick later.
+    if (refusal) return new Socket().destroy(refusal);
     const socket = tls
       ? connectTls(
           { host, port, secureContext: tls().context, ...(isIP(host) === 0 && { servername: host }) },

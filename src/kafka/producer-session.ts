@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type Broker, Producer } from '@platformatic/kafka';
 import { HooklineError } from '../core/errors.ts';
 import { AttemptError, toAttemptError } from './attempt-error.ts';
-import type { KafkaConnection } from './connection.ts';
+import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import './join-pieces.ts';
 
@@ -67,7 +67,7 @@ export function openProducerSession(
     repeatOnStaleMetadata: false,
     maxInflights: 100,
   });
-  const lastFault = watchConnections(producer);
+  const lastFault = watchConnections(producer, connection);
   let neverAnswered = true;
   // Set when a broker's answer shows that the metadata is old. Not cleared there and then: a send of another lane
   // would fetch it between its check and its write.
@@ -166,12 +166,15 @@ const canNameServers = (brokers: readonly string[]) =>
  * Gives what befell a connection last. A refusal of our certificate comes after the connection is made, and a request
  * then hears no more than that it was closed. An error that nobody listens for would end the process.
  */
-function watchConnections(producer: Producer): () => unknown {
+function watchConnections(producer: Producer, to: KafkaConnection): () => unknown {
   let last: unknown;
-  producer.connections.on('connecting', ({ connection }) => {
+  producer.connections.on('connecting', ({ broker, connection }) => {
     connection.on('error', (error) => {
       last = error;
     });
+    const refusal = refusalOf(to, broker.host);
+    // The socket is there when this event is over, and connected later than that: nothing is sent on it.
+    if (refusal) process.nextTick(() => connection.socket?.destroy(refusal));
   });
   return () => last;
 }

@@ -1,5 +1,6 @@
 import { type EnvReader, Fault, type ValuesOf } from '../core/env.ts';
 import { flag, list, oneOf, optional, path, text } from '../core/env-settings.ts';
+import { checkPlaintextCredentials, plaintextSettings } from '../core/plaintext-credentials.ts';
 
 export const kafkaSettings = {
   brokers: list(
@@ -19,6 +20,7 @@ export const kafkaSettings = {
   ),
   username: optional(text('KAFKA_USERNAME', { about: 'user for SASL' })),
   passwordFile: optional(path('KAFKA_PASSWORD_FILE', { about: "file with that user's password" })),
+  ...plaintextSettings,
 };
 
 export const topicSettings = {
@@ -44,7 +46,19 @@ export function checkKafkaSettings(settings: KafkaSettings, reader: EnvReader): 
   if (!settings.ssl && (settings.caFile ?? settings.certFile) !== undefined) {
     reader.fault('KAFKA_CA_FILE and KAFKA_CERT_FILE need TLS: set KAFKA_SSL to true.');
   }
+  if (settings.ssl === false && settings.saslMechanism !== undefined) {
+    const use = {
+      variable: 'KAFKA_BROKERS',
+      hosts: (settings.brokers ?? []).map(hostOf),
+      credential: 'the password of KAFKA_USERNAME',
+      remedy: 'Set KAFKA_SSL to true',
+    };
+    checkPlaintextCredentials(settings, use, reader);
+  }
 }
+
+/** The host of `host:port`. */
+export const hostOf = (broker: string): string => broker.slice(0, broker.lastIndexOf(':'));
 
 function parseBroker(broker: string): string {
   // kafkajs cuts at the first colon: an IPv6 literal can't be reached through it.

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type EnvReader, Fault, type ValuesOf } from '../core/env.ts';
 import { oneOf, optional, path, setting, text, url } from '../core/env-settings.ts';
+import { checkPlaintextUrl, plaintextSettings } from '../core/plaintext-credentials.ts';
 import { DEFAULT_DIALECT, parseDialect } from './dialect.ts';
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA'] as const;
@@ -60,6 +61,7 @@ export const providerSettings = {
     path('PROVIDER_CA_FILE', { about: "PEM file with the payment service's certificate authority" }),
   ),
   ...dialectSettings,
+  ...plaintextSettings,
 };
 
 export type ProviderSettings = ValuesOf<typeof providerSettings>;
@@ -74,4 +76,10 @@ export function checkProviderSettings(settings: ProviderSettings, reader: EnvRea
   if (settings.jwtKeyFile !== undefined && settings.jwtIssuer === undefined) {
     reader.fault('PROVIDER_JWT_KEY_FILE needs PROVIDER_JWT_ISSUER: whose JWT is it?');
   }
+  const { authUrl, baseUrl } = settings;
+  const urls = [
+    { variable: 'PROVIDER_AUTH_URL', url: authUrl, credential: 'the JWT' },
+    { variable: 'PROVIDER_BASE_URL', url: baseUrl, credential: 'access tokens' },
+  ];
+  for (const one of urls) checkPlaintextUrl(settings, one, reader);
 }

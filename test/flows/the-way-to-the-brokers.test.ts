@@ -8,7 +8,7 @@ import { nodeSource } from '../../src/runtime/node-source.ts';
 import { cli } from '../support/cli.ts';
 import type { Identity } from '../support/secure/certificates.ts';
 import { changePassword } from '../support/secure/change-password.ts';
-import { CHANGING_USER, MECHANISMS, PASSWORD } from '../support/secure/secure-kafka.ts';
+import { CHANGING_USER, FAR_HOST, MECHANISMS, PASSWORD } from '../support/secure/secure-kafka.ts';
 import { findings, readiness, SecureWorld } from '../support/secure/secure-world.ts';
 import { until } from '../support/until.ts';
 
@@ -67,6 +67,12 @@ const FAULTS: Fault[] = [
     () => ({ ...secure.env('SASLTLS', secure.sasl('PLAIN')), KAFKA_BROKERS: secure.kafka.broker('SASL') }),
     /no TLS is spoken there/,
     ['KAFKA_SSL to false'],
+  ],
+  [
+    'a password, without TLS, to a broker that advertises another host',
+    () => secure.env('FARAWAY', secure.sasl('PLAIN')),
+    new RegExp(`advertise ${FAR_HOST}, and the password would go there without TLS`),
+    ['KAFKA_SSL to true', 'ALLOW_PLAINTEXT_CREDENTIALS'],
   ],
 ];
 
@@ -183,6 +189,27 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       expect(await partitions()).toBe(6);
       expect(await topics()).toContain(world.topic('payment-status'));
       session.cut();
+      await admin.disconnect();
+    });
+
+    it('go to no broker that advertises another host, without TLS: neither client connects to it', async () => {
+      const env = secure.env('FARAWAY', secure.sasl('PLAIN'));
+      const { client, openSession } = openKafka({
+        settings: loadCliConfig({ source: nodeSource(env) }).kafka,
+        files: { renewed() {}, unusable() {} },
+        certificateEnd,
+        ...{ clientId: 'test', log: () => {} },
+      });
+      const refusal = `advertise ${FAR_HOST}, and the password would go there without TLS`;
+      const session = openSession(0);
+      await expect(session.connect([secure.world.topic('payment-status')])).rejects.toThrow(refusal);
+      session.cut();
+      const admin = client.admin({ retry: { retries: 0 } });
+      const topics = admin.connect().then(() => admin.listTopics());
+      await expect(topics).rejects.toMatchObject({
+        code: 'PLAINTEXT_CREDENTIALS',
+        message: expect.stringContaining(refusal),
+      });
       await admin.disconnect();
     });
 

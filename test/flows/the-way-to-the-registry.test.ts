@@ -111,7 +111,7 @@ describe('the registry behind TLS and a password', () => {
     copyFileSync(authority.caFile, caFile);
     const told: string[] = [];
     const { subjects } = openRegistry(
-      { url: registry.url, username: 'ann', passwordFile, caFile },
+      { url: registry.url, username: 'ann', passwordFile, caFile, allowPlaintextCredentials: false },
       { renewed: () => told.push('renewed'), unusable: ({ message }) => told.push(message) },
     );
     expect(await subjects()).toEqual(expect.any(Array));

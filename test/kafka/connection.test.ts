@@ -25,6 +25,7 @@ const NONE = {
   saslMechanism: undefined,
   username: undefined,
   passwordFile: undefined,
+  allowPlaintextCredentials: false,
 };
 
 function open(settings: Partial<KafkaSettings>) {

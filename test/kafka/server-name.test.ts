@@ -42,6 +42,7 @@ const kafkaAt = (broker: string) =>
       saslMechanism: undefined,
       username: undefined,
       passwordFile: undefined,
+      allowPlaintextCredentials: false,
     },
     files: { renewed() {}, unusable() {} },
     certificateEnd,

@@ -23,7 +23,12 @@ const PATIENCE_MS = 30_000;
  * by one, and nothing else. No connector that writes such a record can spare others of its partition that wait.
  */
 export async function measureBareWaits({ env, topic }: World): Promise<BareWaits> {
-  const connection = { brokers: String(env.KAFKA_BROKERS).split(','), tls: undefined, sasl: undefined };
+  const connection = {
+    brokers: String(env.KAFKA_BROKERS).split(','),
+    tls: undefined,
+    sasl: undefined,
+    loopbackOnly: false,
+  };
   const open = () => openProducerSession(connection, 'bench', 0, PATIENCE_MS);
   const sessions = [open(), open(), open()] as const;
   const [large, same, other] = sessions;

@@ -24,11 +24,16 @@ const LISTENERS = {
   SASL: 'SASL_PLAINTEXT',
   /** Connections that have to prove themselves anew from time to time. */
   SESSIONS: 'SASL_PLAINTEXT',
+  /** Advertises a host that is not this one. */
+  FARAWAY: 'SASL_PLAINTEXT',
   /** Its certificate has expired. */
   EXPIRED: 'SSL',
   /** Its certificate is for another host. */
   ELSEWHERE: 'SSL',
 } as const satisfies Record<string, Listener['protocol']>;
+
+/** Where no test connects to. */
+export const FAR_HOST = 'kafka.example.org';
 
 export type ListenerName = keyof typeof LISTENERS;
 
@@ -61,7 +66,10 @@ export async function startSecureKafka(): Promise<SecureKafka> {
   };
   const names = Object.keys(LISTENERS) as ListenerName[];
   const ports = await freePorts(names.length);
-  const listeners = names.map((name, n) => ({ name, port: ports[n] ?? 0, protocol: LISTENERS[name] }));
+  const listeners = names.map((name, n) => ({
+    ...{ name, port: ports[n] ?? 0, protocol: LISTENERS[name] },
+    ...(name === 'FARAWAY' && { advertisedHost: FAR_HOST }),
+  }));
   const properties = {
     'ssl.truststore.type': 'PEM',
     'ssl.truststore.location': authority.caFile,

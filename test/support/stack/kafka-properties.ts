@@ -24,6 +24,8 @@ export type Listener = {
   name: string;
   port: number;
   protocol: 'SSL' | 'SASL_SSL' | 'SASL_PLAINTEXT';
+  /** What clients are told instead of 127.0.0.1. */
+  advertisedHost?: string;
 };
 
 export type PropertiesInput = {
@@ -45,7 +47,8 @@ const LARGEST_BATCH = 84 * MIB;
 export function kafkaProperties({ node, nodes, ...input }: PropertiesInput): string {
   const copies = Math.min(3, nodes.length);
   const { listeners = [] } = input;
-  const further = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
+  const further = (hostOf: (one: Listener) => string) =>
+    listeners.map((one) => `${one.name}://${hostOf(one)}:${one.port}`);
   const properties = {
     'process.roles': 'broker,controller',
     'node.id': node.id,
@@ -61,12 +64,12 @@ export function kafkaProperties({ node, nodes, ...input }: PropertiesInput): str
       `CLIENT://${input.listenHost}:${node.port}`,
       `INTERNAL://127.0.0.1:${node.internalPort}`,
       `CONTROLLER://127.0.0.1:${node.controllerPort}`,
-      ...further,
+      ...further(() => '127.0.0.1'),
     ].join(','),
     'advertised.listeners': [
       `CLIENT://${input.advertisedHost}:${node.advertisedPort}`,
       `INTERNAL://127.0.0.1:${node.internalPort}`,
-      ...further,
+      ...further(({ advertisedHost = '127.0.0.1' }) => advertisedHost),
     ].join(','),
     'log.dirs': input.logDir,
     'auto.create.topics.enable': false,
