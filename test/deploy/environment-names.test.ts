@@ -62,7 +62,7 @@ describe('the variables of compose.yaml', () => {
     readFile('deploy/compose.yaml'),
     { merge: true },
   );
-  const ofCli = ['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'SANDBOX_URL'];
+  const ofCli = ['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'SANDBOX_URL', 'ALLOW_PLAINTEXT_CREDENTIALS'];
 
   it.each([
     ['ingress', ingress, ingressConfig],

@@ -22,6 +22,7 @@ SCHEMA_REGISTRY_URL: {{ $values.schemaRegistry.url | quote }}
 SCHEMA_REGISTRY_USERNAME: {{ . | quote }}
 {{- end }}
 TOPIC_PREFIX: {{ $values.topicPrefix | quote }}
+ALLOW_PLAINTEXT_CREDENTIALS: {{ $values.allowPlaintextCredentials | quote }}
 {{- end -}}
 
 {{- define "hookline.ingress.plain" -}}
