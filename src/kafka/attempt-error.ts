@@ -3,10 +3,11 @@
  * - `doubt`: nobody knows whether it was written: send the identical batch again, over a fresh client
  * - `retry`: the broker said that it was not written, and will take it later: send it again over the same client
  * - `replan`: the topic has another number of partitions than the lanes: nothing was sent
+ * - `late`: a record of the batch has passed its deadline or was given up: nothing was sent
  * - `split`: the batch is larger than the topic takes: halve it, or give the record up if it is alone
  * - `refused`: the brokers won't take it, however often it is sent
  */
-export type AttemptOutcome = 'doubt' | 'retry' | 'replan' | 'split' | 'refused';
+export type AttemptOutcome = 'doubt' | 'retry' | 'replan' | 'late' | 'split' | 'refused';
 
 export class AttemptError extends Error {
   readonly outcome: AttemptOutcome;

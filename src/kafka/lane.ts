@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError } from '../core/errors.ts';
 import { type AttemptError, type AttemptOutcome, toAttemptError } from './attempt-error.ts';
-import type { ProducerSession, WireRecord } from './producer-session.ts';
+import type { WireRecord } from './produce-batch.ts';
+import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { TopicLimits } from './topic-limits.ts';
 
@@ -101,11 +102,16 @@ export class Lane {
     return this.#queue.splice(0, count);
   }
 
-  /** Sends one batch until it is confirmed, refused, or every record in it has passed its deadline. */
-  async #deliver(batch: Pending[]): Promise<void> {
-    if (await this.#exceedsLimit(batch)) return this.#giveUp(batch);
+  /**
+   * Sends one batch until it is confirmed or refused. A record that was given up meanwhile is sent no more: an earlier
+   * attempt may have written it, and its PUBLISH_DEADLINE says so. The others go on, in their order.
+   */
+  async #deliver(records: Pending[]): Promise<void> {
+    if (await this.#exceedsLimit(records)) return this.#giveUp(records);
     const sessions = this.#parts.sessionsForBatch();
-    for (let attempt = 1; isWanted(batch); attempt++) {
+    for (let attempt = 1; ; attempt++) {
+      const batch = stillWanted(records);
+      if (batch.length === 0) return;
       const failure = await this.#attempt(batch, sessions, attempt);
       if (failure === null) return;
       if (failure instanceof HooklineError) return rejectAll(batch, failure);
@@ -119,7 +125,7 @@ export class Lane {
           refusal,
         );
       }
-      await sleep(backoff(attempt));
+      if (failure.outcome !== 'late') await sleep(backoff(attempt));
     }
   }
 
@@ -130,11 +136,11 @@ export class Lane {
   ): Promise<AttemptError | HooklineError | null> {
     const { topic, partition, partitions, onAttempt } = this.#parts;
     try {
-      // Until a fresh session is open all may have been given up: what nobody waits for is not sent again.
-      const send = async (session: ProducerSession) =>
-        isWanted(batch) ? session.send(topic, partition, partitions, batch) : null;
+      // Asked again right before the write: opening a session and looking up the leader may take longer than a deadline.
+      const mayBegin = () => isWhole(batch, performance.now());
+      const send = (session: ProducerSession) =>
+        session.send({ topic, partition, records: batch, mayBegin }, partitions);
       const offset = await sessions.attempt(send, attempt % SAME_CLIENT_RETRIES === 0);
-      if (offset === null) return null;
       onAttempt('confirmed', '');
       for (const [n, record] of batch.entries()) {
         if (!record.settled) record.confirm(partition, offset + BigInt(n));
@@ -143,7 +149,8 @@ export class Lane {
     } catch (error) {
       if (error instanceof HooklineError) return error;
       const failure = toAttemptError(error);
-      onAttempt(failure.outcome, failure.message);
+      if (failure.outcome === 'late') this.expire(performance.now());
+      else onAttempt(failure.outcome, failure.message);
       return failure;
     }
   }
@@ -181,7 +188,12 @@ export class Lane {
   }
 }
 
-const isWanted = (batch: readonly Pending[]) => batch.some((record) => !record.settled);
+/** The same array where nobody was given up: then the identical batch is sent again. */
+const stillWanted = (batch: Pending[]): Pending[] =>
+  batch.some(({ settled }) => settled) ? batch.filter(({ settled }) => !settled) : batch;
+
+const isWhole = (batch: readonly Pending[], now: number) =>
+  batch.every(({ settled, deadline }) => !settled && deadline > now);
 
 const sum = (batch: readonly Pending[]) => batch.reduce((bytes, record) => bytes + record.bytes, 0);
 

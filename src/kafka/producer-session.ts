@@ -5,16 +5,7 @@ import { AttemptError, toAttemptError } from './attempt-error.ts';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import './join-pieces.ts';
-
-/** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
-export type WireRecord = {
-  readonly key: Buffer;
-  /** null is a tombstone: it forgets the key in a compacted topic. */
-  readonly value: Buffer | null;
-  readonly headers: ReadonlyMap<Buffer, Buffer>;
-  /** Milliseconds since 1970, as Kafka's record timestamp. */
-  readonly timestamp: bigint;
-};
+import { type Batch, createProduceBatch } from './produce-batch.ts';
 
 /** One client of the cluster. It believes nothing but the broker's answer for the partition that was asked for. */
 export type ProducerSession = {
@@ -23,7 +14,7 @@ export type ProducerSession = {
    * @returns the offset of the first record, when all in-sync replicas have the batch
    * @throws AttemptError
    */
-  send(topic: string, partition: number, partitions: number, records: readonly WireRecord[]): Promise<bigint>;
+  send(batch: Batch, partitions: number): Promise<bigint>;
   /** How many partitions the topic has, each with a leader. Throws AttemptError. */
   partitionsOf(topic: string): Promise<number>;
   /** Connects to the leaders of the topics' partitions, as the first send to each would. Throws AttemptError. */
@@ -32,9 +23,7 @@ export type ProducerSession = {
   cut(): void;
 };
 
-/** The client's own refresh of the metadata (3 s) comes after ours (2 s), so that it never slips between check and send. */
-const METADATA_MAX_AGE_MS = 3_000;
-const METADATA_CHECK_AGE_MS = 2_000;
+const METADATA_MAX_AGE_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 3_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 /** With the rounds of TLS and SASL, and the arithmetic that both cost. */
@@ -62,15 +51,15 @@ export function openProducerSession(
     requestTimeout: requestTimeoutMs,
     connectTimeout: tls || sasl ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     retries: 0,
-    metadataMaxAge: METADATA_MAX_AGE_MS,
     autocreateTopics: false,
     repeatOnStaleMetadata: false,
-    maxInflights: 100,
+    // A lane has one batch in flight. A request that waits for others here could be written after its deadline.
+    maxInflights: Number.MAX_SAFE_INTEGER,
   });
+  const produce = createProduceBatch(requestTimeoutMs);
   const lastFault = watchConnections(producer, connection);
   let neverAnswered = true;
-  // Set when a broker's answer shows that the metadata is old. Not cleared there and then: a send of another lane
-  // would fetch it between its check and its write.
+  // Set when a broker's answer shows that the metadata is old: the next look-up asks afresh.
   let stale = false;
   const refresh = async (topics: readonly string[]) => {
     const forceUpdate = stale;
@@ -78,7 +67,7 @@ export function openProducerSession(
     const metadata = await producer.metadata({
       topics: [...topics],
       forceUpdate,
-      metadataMaxAge: METADATA_CHECK_AGE_MS,
+      metadataMaxAge: METADATA_MAX_AGE_MS,
     });
     neverAnswered = false;
     return metadata;
@@ -89,29 +78,16 @@ export function openProducerSession(
     if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
     return { ...found, brokers: metadata.brokers };
   };
-  const send = async (
-    topic: string,
-    partition: number,
-    partitions: number,
-    records: readonly WireRecord[],
-  ) => {
-    const now = (await lookUp(topic)).partitionsCount;
-    // The client would wrap the number round: the record would land in a partition that nobody asked for (P3).
+  const send = async (batch: Batch, partitions: number) => {
+    const { topic, partition } = batch;
+    const found = await lookUp(topic);
+    const now = found.partitionsCount;
+    // In another partition a key's records would no longer be in order (P3).
     if (now !== partitions)
       throw new AttemptError('replan', `${topic} has ${now} partitions, not ${partitions}`);
-    const messages = records.map((record) => toMessage(topic, partition, record));
-    const { offsets } = await producer.send({ acks: -1, messages });
-    const [ack] = offsets ?? [];
-    if (
-      !ack ||
-      offsets?.length !== 1 ||
-      ack.topic !== topic ||
-      ack.partition !== partition ||
-      ack.offset < 0n
-    ) {
-      throw new AttemptError('doubt', `the answer does not confirm ${topic}[${partition}]`);
-    }
-    return ack.offset;
+    const leader = found.brokers.get(found.partitions[partition]?.leader ?? -1);
+    if (!leader) throw new AttemptError('retry', `${topic}[${partition}] has no leader`);
+    return produce.send(await producer.connections.get(leader), batch);
   };
   const lookUpLed = async (topic: string) => {
     const found = await lookUp(topic);
@@ -126,7 +102,9 @@ export function openProducerSession(
     const leaders = new Set(
       led.flatMap(({ partitions, brokers }) => partitions.map(({ leader }) => brokers.get(leader) as Broker)),
     );
-    await Promise.all([...leaders].map((leader) => producer.connections.get(leader)));
+    await Promise.all(
+      [...leaders].map(async (leader) => produce.prepare(await producer.connections.get(leader))),
+    );
   };
   const explained = (failure: AttemptError): AttemptError => {
     if (failure.outcome !== 'doubt') return failure;
@@ -146,7 +124,7 @@ export function openProducerSession(
   return {
     partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
     connect: (topics) => judged(connect(topics)),
-    send: (topic, partition, partitions, records) => judged(send(topic, partition, partitions, records)),
+    send: (batch, partitions) => judged(send(batch, partitions)),
     cut: () => cutProducer(producer),
   };
 }
@@ -177,17 +155,6 @@ function watchConnections(producer: Producer, to: KafkaConnection): () => unknow
     if (refusal) process.nextTick(() => connection.socket?.destroy(refusal));
   });
   return () => last;
-}
-
-function toMessage(topic: string, partition: number, { key, value, headers, timestamp }: WireRecord) {
-  return {
-    topic,
-    partition,
-    key,
-    value: value as Buffer,
-    headers: headers as Map<Buffer, Buffer>,
-    timestamp,
-  };
 }
 
 /** `close` waits for requests under way; the sockets are destroyed under it. */

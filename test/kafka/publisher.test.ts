@@ -119,6 +119,51 @@ describe('a publisher', () => {
     expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['first', 'third']);
   });
 
+  it('never writes a record that was given up while its leader was looked up', async () => {
+    const lookedUp = Promise.withResolvers<void>();
+    cluster.lookingUp = lookedUp.promise;
+    const given = publisher.publish(outgoing('k', 'given up'), 1_000);
+    expect(await refused(given)).toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    lookedUp.resolve();
+    await confirmed(publisher.publish(outgoing('k', 'later'), 5_000));
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['later']);
+  });
+
+  it('writes no record after its deadline though no timer has run since, as in a process that was frozen', async () => {
+    const lookedUp = Promise.withResolvers<void>();
+    cluster.lookingUp = lookedUp.promise;
+    const given = publisher.publish(outgoing('k', 'given up'), 1_000);
+    for (let n = 0; n < 20; n++) await new Promise(setImmediate);
+    const frozen = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 3_600_000);
+    lookedUp.resolve();
+    await expect(given).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    frozen.mockRestore();
+    await confirmed(publisher.publish(outgoing('k', 'later'), 5_000));
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['later']);
+  });
+
+  it('takes a late record out of its batch and writes the others, in their order', async () => {
+    const lookedUp = Promise.withResolvers<void>();
+    cluster.lookingUp = lookedUp.promise;
+    const [first, late, last] = [60_000, 1_000, 60_000].map((deadlineMs, n) =>
+      publisher.publish(outgoing('k', String(n)), deadlineMs),
+    );
+    expect(await refused(late as Promise<unknown>)).toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    lookedUp.resolve();
+    const partition = partitionOf(Buffer.from('k'), 4);
+    expect(await confirmed(Promise.all([first, last]))).toMatchObject([{ offset: 0n }, { offset: 1n }]);
+    expect(cluster.values('t', partition)).toEqual(['0', '2']);
+  });
+
+  it('does not send a late record again though nobody knows whether it was written; the others are confirmed', async () => {
+    cluster.fateOf = (_, n) => (n === 1 ? 'swallow' : undefined);
+    const late = publisher.publish(outgoing('k', 'late'), 1_000);
+    const other = publisher.publish(outgoing('k', 'other'), 60_000);
+    expect(await refused(late)).toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    expect(await confirmed(other)).toMatchObject({ offset: 2n });
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['late', 'other', 'other']);
+  });
+
   it('gives up a record that is alone too large, and delivers those around and behind it in order', async () => {
     const gate = Promise.withResolvers<undefined>();
     cluster.fateOf = async (send) => {

@@ -1,5 +1,6 @@
 import { AttemptError } from '../../src/kafka/attempt-error.ts';
-import type { ProducerSession, WireRecord } from '../../src/kafka/producer-session.ts';
+import type { Batch, WireRecord } from '../../src/kafka/produce-batch.ts';
+import type { ProducerSession } from '../../src/kafka/producer-session.ts';
 import { Publisher } from '../../src/kafka/publisher.ts';
 import type { TopicLimits } from '../../src/kafka/topic-limits.ts';
 
@@ -25,6 +26,8 @@ export class ScriptedCluster {
   isCutOff: (session: number) => boolean = () => false;
   /** Connecting takes until this is resolved. */
   connecting: Promise<void> = Promise.resolve();
+  /** Looking up a partition's leader takes until this is resolved. */
+  lookingUp: Promise<void> | undefined;
   /** Asking for the partitions takes until this is resolved. */
   counting: Promise<void> = Promise.resolve();
 
@@ -42,8 +45,7 @@ export class ScriptedCluster {
         await this.connecting;
         this.connected.push(session);
       },
-      send: (topic, partition, partitions, records) =>
-        this.#send(session, topic, partition, partitions, records),
+      send: (batch, partitions) => this.#send(session, batch, partitions),
       cut: () => void this.cut.push(session),
     };
   };
@@ -57,13 +59,9 @@ export class ScriptedCluster {
   /** Everything that a partition holds, in order. */
   values = (topic: string, partition: number) => this.log.get(`${topic}-${partition}`) ?? [];
 
-  async #send(
-    session: number,
-    topic: string,
-    partition: number,
-    partitions: number,
-    records: readonly WireRecord[],
-  ) {
+  async #send(session: number, { topic, partition, records, mayBegin }: Batch, partitions: number) {
+    if (this.lookingUp) await this.lookingUp;
+    if (!mayBegin()) throw new AttemptError('late', 'late');
     if (partitions !== this.partitions) throw new AttemptError('replan', `${this.partitions}`);
     const values = records.map((record) => String(record.value));
     const send = { session, topic, partition, values };

@@ -1,6 +1,7 @@
 import { KeptMemory } from '../../../src/ingress/large/kept-memory.ts';
 import { layInPlace } from '../../../src/kafka/join-pieces.ts';
-import { openProducerSession, type WireRecord } from '../../../src/kafka/producer-session.ts';
+import type { WireRecord } from '../../../src/kafka/produce-batch.ts';
+import { openProducerSession } from '../../../src/kafka/producer-session.ts';
 import type { World } from '../../support/world.ts';
 import { type Spread, spreadOf } from '../report.ts';
 import { BODY_BYTES } from './bodies.ts';
@@ -39,7 +40,10 @@ export async function measureBareWaits({ env, topic }: World): Promise<BareWaits
     .fill('x')
     .subarray(room, room + BODY_BYTES);
   const send = (session: typeof large, partition: number, record: WireRecord) =>
-    session.send(topic('payment-status'), partition, PARTITIONS, [record]);
+    session.send(
+      { topic: topic('payment-status'), partition, records: [record], mayBegin: () => true },
+      PARTITIONS,
+    );
   const waits: { same: number; other: number }[] = [];
   try {
     for (let n = 0; n < WARM_UP_ROUNDS + ROUNDS; n++) {

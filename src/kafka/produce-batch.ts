@@ -1,0 +1,125 @@
+import {
+  apiVersionsV1,
+  type Connection,
+  produceV3,
+  produceV4,
+  produceV5,
+  produceV6,
+  produceV7,
+  produceV8,
+  produceV9,
+  produceV10,
+  produceV11,
+} from '@platformatic/kafka';
+import { AttemptError } from './attempt-error.ts';
+
+/** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
+export type WireRecord = {
+  readonly key: Buffer;
+  /** null is a tombstone: it forgets the key in a compacted topic. */
+  readonly value: Buffer | null;
+  readonly headers: ReadonlyMap<Buffer, Buffer>;
+  /** Milliseconds since 1970, as Kafka's record timestamp. */
+  readonly timestamp: bigint;
+};
+
+/** A batch for one partition. */
+export type Batch = {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: readonly WireRecord[];
+  /** Asked right before the write: whether every record of the batch may still be written. */
+  readonly mayBegin: () => boolean;
+};
+
+export type ProduceBatch = {
+  /** Learns how the broker wants its requests, as the first batch over this connection would. */
+  prepare(connection: Connection): Promise<void>;
+  /**
+   * Has the connection's broker write a batch.
+   * @returns the offset of the first record, when all in-sync replicas have the batch
+   * @throws AttemptError `late` where `mayBegin` said no: then nothing was sent
+   */
+  send(connection: Connection, batch: Batch): Promise<bigint>;
+};
+
+/** Newest first. They differ in what a broker adds to its answer. */
+const VERSIONS = [
+  produceV11,
+  produceV10,
+  produceV9,
+  produceV8,
+  produceV7,
+  produceV6,
+  produceV5,
+  produceV4,
+  produceV3,
+].map(({ api }) => api);
+type ProduceApi = (typeof VERSIONS)[number];
+const ALL_REPLICAS = -1;
+
+/**
+ * Produces over the client's connections without its producer, which looks up the metadata and the connection once more
+ * before it writes: a record could be written long after its deadline. From `mayBegin` to the socket all happens
+ * in one turn of the event loop, as long as the connection has no limit of requests in flight.
+ */
+export function createProduceBatch(timeoutMs: number): ProduceBatch {
+  const known = new WeakMap<Connection, ProduceApi>();
+  const apiOf = async (connection: Connection): Promise<ProduceApi> => {
+    const { apiKeys } = await apiVersionsV1.api.async(connection, '', '');
+    const range = apiKeys.find(({ apiKey }) => apiKey === VERSIONS[0]?.key);
+    const api = VERSIONS.find(
+      ({ version }) => range && version >= range.minVersion && version <= range.maxVersion,
+    );
+    if (!api)
+      throw new AttemptError('doubt', 'the broker and this client have no version of Produce in common');
+    known.set(connection, api);
+    return api;
+  };
+  return {
+    async prepare(connection) {
+      if (!known.has(connection)) await apiOf(connection);
+    },
+    async send(connection, { topic, partition, records, mayBegin }) {
+      const api = known.get(connection) ?? (await apiOf(connection));
+      if (!mayBegin()) throw late();
+      const messages = records.map((record) => toMessage(topic, partition, record));
+      const answer = await api.async(checked(connection, mayBegin), ALL_REPLICAS, timeoutMs, messages, {});
+      const [ack, ...others] = typeof answer === 'boolean' ? [] : answer.responses;
+      const [place, ...otherPlaces] = ack?.partitionResponses ?? [];
+      const isOther = others.length > 0 || otherPlaces.length > 0 || ack?.name !== topic;
+      if (!place || isOther || place.index !== partition || place.baseOffset < 0n)
+        throw new AttemptError('doubt', `the answer does not confirm ${topic}[${partition}]`);
+      return place.baseOffset;
+    },
+  };
+}
+
+const late = () => new AttemptError('late', 'not sent: a record has passed its deadline');
+
+/** The connection, with one more look once the batch is bytes: of 50 MB that takes a while, and a process may be frozen. */
+function checked(connection: Connection, mayBegin: () => boolean): Connection {
+  const send: Connection['send'] = (key, version, createPayload, ...rest) =>
+    connection.send(
+      key,
+      version,
+      () => {
+        const payload = createPayload();
+        if (!mayBegin()) throw late();
+        return payload;
+      },
+      ...rest,
+    );
+  return { send } as Connection;
+}
+
+function toMessage(topic: string, partition: number, { key, value, headers, timestamp }: WireRecord) {
+  return {
+    topic,
+    partition,
+    key,
+    value: value as Buffer,
+    headers: headers as Map<Buffer, Buffer>,
+    timestamp,
+  };
+}
