@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { readEventSchemas } from '../avro/event-schema-set.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
 import { envReader } from '../core/env.ts';
+import { durabilitySettings } from '../kafka/settings.ts';
 import { topicSpecs } from '../kafka/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../kafka/topics.ts';
 import { withAdmin } from '../kafka/with-admin.ts';
-import { commandTopicSettings, maxBodySettings } from './cli-settings.ts';
+import { commandTopicSettings, recordSizeSettings } from './cli-settings.ts';
 import { connectKafka, loadCliConfig } from './connections.ts';
 import { wholeNumber } from './option-values.ts';
 import { printRows } from './print-rows.ts';
@@ -16,7 +17,7 @@ const MOST_PARTITIONS = 10_000;
 /** What Kafka's protocol can say. */
 const MOST_REPLICAS = 32_767;
 
-type Options = { partitions: string; replicationFactor: string; json?: boolean };
+type Options = { partitions: string; replicationFactor: string; allowDataLoss?: boolean; json?: boolean };
 
 export function addTopicsCommand(program: Command, shell: Shell, run: Run): void {
   const topics = program.command('topics').description('the topics that Hookline needs');
@@ -34,6 +35,10 @@ export function addTopicsCommand(program: Command, shell: Shell, run: Run): void
         'replicas of a new topic; fewer where the cluster has fewer brokers',
         '3',
       )
+      .option(
+        '--allow-data-loss',
+        'shorten retention and change the cleanup policy too where they differ: the brokers then delete records',
+      )
       .option('--json', 'print JSON')
       .action(run((options: Options) => planOrApply(shell, verb === 'apply', options)));
   }
@@ -48,7 +53,8 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const reader = envReader(shell.source);
   const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
-  const { maxBodyBytes } = reader.read(maxBodySettings);
+  const { maxRecordBytes } = reader.read(recordSizeSettings);
+  const { minInsyncReplicas } = reader.read(durabilitySettings);
   reader.done({});
   return withAdmin(connectKafka(config).client, async (admin) => {
     const brokers = await countBrokers(admin);
@@ -56,6 +62,11 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
     if (replicationFactor < wanted.replicas) {
       shell.note(
         `The cluster has ${brokers} broker(s): replication factor ${replicationFactor} instead of ${wanted.replicas}.`,
+      );
+    }
+    if (replicationFactor < minInsyncReplicas) {
+      shell.note(
+        `Ingress and control do not start on new topics with ${replicationFactor} replica(s) (TOPICS_UNSAFE): MIN_INSYNC_REPLICAS is ${minInsyncReplicas}. Set it to 1 where one broker is meant to hold everything.`,
       );
     }
     const plans = await planTopics(
@@ -66,8 +77,9 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
         commandTopics,
         partitions: wanted.partitions,
         replicationFactor,
-        maxBodyBytes,
+        ...{ maxRecordBytes, minInsyncReplicas },
       }),
+      { allowDataLoss: options.allowDataLoss === true, minInsyncReplicas },
     );
     if (apply) await applyTopics(admin, plans);
     printRows(
@@ -82,7 +94,7 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
 const DONE = { create: 'created', change: 'changed', none: 'as it should be' };
 const TO_DO = { create: 'would be created', change: 'would be changed', none: 'as it should be' };
 
-function row({ spec, action, changes, notes }: TopicPlan, applied: boolean) {
+function row({ spec, action, changes, notes, kept }: TopicPlan, applied: boolean) {
   return {
     topic: spec.name,
     state: (applied ? DONE : TO_DO)[action],
@@ -91,8 +103,10 @@ function row({ spec, action, changes, notes }: TopicPlan, applied: boolean) {
     settings: Object.entries(spec.config)
       .map(([name, value]) => `${name}=${value}`)
       .join(' '),
-    remarks: [...changes.map(({ setting, is, wanted }) => `${setting}: ${is} -> ${wanted}`), ...notes].join(
-      '; ',
-    ),
+    remarks: [
+      ...changes.map(({ setting, is, wanted }) => `${setting}: ${is} -> ${wanted}`),
+      ...notes,
+      ...kept,
+    ].join('; '),
   };
 }

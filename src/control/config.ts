@@ -2,7 +2,7 @@ import { checkRegistrySettings } from '../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { type EnvSource, envReader } from '../core/env.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
-import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
+import { checkKafkaSettings, durabilitySettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
 import { checkProviderSettings, providerSettings } from '../provider/settings.ts';
 import { runtimeSettings } from '../runtime/settings.ts';
 import { subscriptionSettings } from '../subscriptions/settings.ts';
@@ -13,6 +13,7 @@ const { secretsDir, retiredKeysTtlMs } = subscriptionSettings;
 /** Every group of settings that control reads; the README's table is made of it. */
 export const controlConfig = {
   kafka: kafkaSettings,
+  durability: durabilitySettings,
   topics: topicSettings,
   registry: registrySettings,
   schemas: schemaSettings,
@@ -29,6 +30,7 @@ export function loadControlConfig(source: EnvSource) {
   const reader = envReader(source);
   const config = {
     kafka: reader.read(controlConfig.kafka),
+    durability: reader.read(controlConfig.durability),
     topics: reader.read(controlConfig.topics),
     registry: reader.read(controlConfig.registry),
     schemas: reader.read(controlConfig.schemas),

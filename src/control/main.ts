@@ -12,12 +12,14 @@ import { watchLag } from '../kafka/consumer-lag.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/publisher.ts';
 import { subscribe } from '../kafka/subscriber.ts';
+import { TopicSafety } from '../kafka/watch-safety.ts';
 import { openProvider } from '../provider/open-provider.ts';
 import { startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { nodeSource } from '../runtime/node-source.ts';
 import { observeProcess } from '../runtime/observe-process.ts';
+import { observeTopicSafety } from '../runtime/observe-topic-safety.ts';
 import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
@@ -69,7 +71,16 @@ await runProcess({
       resolveSchemaIds(registry, prefix, Object.values(schemas)),
     );
     const own = [OWN_TOPICS.results, OWN_TOPICS.subscriptions, OWN_TOPICS.deadLetter].map(named);
-    await gate.pass('topics', () => checkTopics(kafka.client, [...config.commandTopics, ...own]));
+    const safety = parts.add(
+      'topic safety',
+      new TopicSafety({
+        ...{ kafka: kafka.client, topics: own, least: config.durability.minInsyncReplicas },
+        observer: observeTopicSafety({ logger, metrics }),
+      }),
+    );
+    await gate.pass('topics', () => checkTopics(kafka.client, [...config.commandTopics, ...own], safety));
+    safety.watch();
+    probes.readyWhen('topics', () => safety.trouble());
 
     const publisher = parts.add(
       'publisher',

@@ -37,6 +37,7 @@ export const ERRORS = {
     text: 'another process owns the spool: a folder has one owner',
   },
   SPOOL_INVALID: { status: null, retryable: false, text: 'the spool holds no file that can be read' },
+  TOPICS_UNSAFE: { status: null, retryable: true, text: 'topics can lose what was acknowledged' },
   TOPICS_MISSING: { status: null, retryable: true, text: 'topics do not exist: run hookline topics apply' },
 } as const satisfies Record<string, ErrorRow>;
 

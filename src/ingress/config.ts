@@ -1,7 +1,7 @@
 import { checkRegistrySettings } from '../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { type EnvSource, envReader } from '../core/env.ts';
-import { checkKafkaSettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
+import { checkKafkaSettings, durabilitySettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
 import { runtimeSettings } from '../runtime/settings.ts';
 import { tracingSettings } from '../runtime/tracing-settings.ts';
 import { spoolSettings } from '../spool/settings.ts';
@@ -12,6 +12,7 @@ import { ingressSettings } from './settings.ts';
 /** Every group of settings that ingress reads; the README's table is made of it. */
 export const ingressConfig = {
   kafka: kafkaSettings,
+  durability: durabilitySettings,
   topics: topicSettings,
   registry: registrySettings,
   schemas: schemaSettings,
@@ -29,6 +30,7 @@ export function loadIngressConfig(source: EnvSource) {
   const reader = envReader(source);
   const config = {
     kafka: reader.read(ingressConfig.kafka),
+    durability: reader.read(ingressConfig.durability),
     topics: reader.read(ingressConfig.topics),
     registry: reader.read(ingressConfig.registry),
     schemas: reader.read(ingressConfig.schemas),

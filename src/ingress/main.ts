@@ -11,11 +11,13 @@ import { createEventRoutes } from '../delivery/event-routes.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/publisher.ts';
 import { createTopicLimits } from '../kafka/topic-limits.ts';
+import { TopicSafety } from '../kafka/watch-safety.ts';
 import { startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { nodeSource } from '../runtime/node-source.ts';
 import { observeProcess } from '../runtime/observe-process.ts';
+import { observeTopicSafety } from '../runtime/observe-topic-safety.ts';
 import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
@@ -82,9 +84,19 @@ await runProcess({
     );
     const routes = createEventRoutes(events, topics.prefix, ids);
     const eventTopics = [...routes.all.map((route) => route.topic), named(OWN_TOPICS.deadLetter)];
-    const isKafkaThere = await gate.pass('topics', () =>
-      reachTopics(kafka.client, [...eventTopics, named(OWN_TOPICS.subscriptions)], spool !== undefined),
+    const safety = parts.add(
+      'topic safety',
+      new TopicSafety({
+        ...{ kafka: kafka.client, topics: eventTopics, least: config.durability.minInsyncReplicas },
+        observer: observeTopicSafety({ logger, metrics }),
+      }),
     );
+    const allTopics = [...eventTopics, named(OWN_TOPICS.subscriptions)];
+    const isKafkaThere = await gate.pass('topics', () =>
+      reachTopics(kafka.client, allTopics, safety, spool !== undefined),
+    );
+    safety.watch();
+    probes.readyWhen('topics', () => safety.trouble());
     // What is done about Kafka while events are already spooled is none of readiness's business.
     const kafkaGate = isKafkaThere
       ? gate

@@ -1,10 +1,21 @@
 import { HooklineError } from '../core/errors.ts';
 import type { KafkaClient } from './kafkajs-client.ts';
 import { missingTopics } from './topics.ts';
+import type { TopicSafety } from './watch-safety.ts';
 import { withAdmin } from './with-admin.ts';
 
-/** @throws HooklineError TOPICS_MISSING naming them; the client's own error where no broker answers */
-export async function checkTopics(kafka: KafkaClient, names: readonly string[]): Promise<void> {
-  const missing = await withAdmin(kafka, (admin) => missingTopics(admin, names));
-  if (missing.length > 0) throw new HooklineError('TOPICS_MISSING', missing.join(', '));
+/**
+ * @throws HooklineError TOPICS_MISSING, TOPICS_UNSAFE naming them; the client's own error where no broker answers
+ * @param safety also judges how safe those are that are written to
+ */
+export async function checkTopics(
+  kafka: KafkaClient,
+  names: readonly string[],
+  safety?: TopicSafety,
+): Promise<void> {
+  await withAdmin(kafka, async (admin) => {
+    const missing = await missingTopics(admin, names);
+    if (missing.length > 0) throw new HooklineError('TOPICS_MISSING', missing.join(', '));
+    await safety?.check(admin);
+  });
 }

@@ -1,5 +1,5 @@
 import { type EnvReader, Fault, type ValuesOf } from '../core/env.ts';
-import { flag, list, oneOf, optional, path, text } from '../core/env-settings.ts';
+import { flag, integer, list, oneOf, optional, path, text } from '../core/env-settings.ts';
 import { checkPlaintextCredentials, plaintextSettings } from '../core/plaintext-credentials.ts';
 
 export const kafkaSettings = {
@@ -27,6 +27,17 @@ export const topicSettings = {
   prefix: text('TOPIC_PREFIX', {
     about: 'what every topic name begins with, before a dot',
     fallback: 'payments',
+  }),
+};
+
+/** How safely the topics must keep what is written to them. */
+export const durabilitySettings = {
+  minInsyncReplicas: integer('MIN_INSYNC_REPLICAS', {
+    about:
+      'least min.insync.replicas, and least replication factor, of the topics that Hookline writes to; 1 where one broker holds everything',
+    fallback: '2',
+    min: 1,
+    max: 32_767,
   }),
 };
 

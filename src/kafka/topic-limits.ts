@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { describeConfigs } from './describe-configs.ts';
 import type { KafkaClient } from './kafkajs-client.ts';
 import { MOST_MESSAGE_BYTES } from './topic-specs.ts';
-import { describeConfigs } from './topics.ts';
 import { withAdmin } from './with-admin.ts';
 
 /** How large a record each topic takes, as far as it is known here. */

@@ -16,34 +16,51 @@ export type TopicPlanOptions = {
   readonly commandTopics: readonly string[];
   readonly partitions: number;
   readonly replicationFactor: number;
-  readonly maxBodyBytes: number;
+  /** MAX_RECORD_BYTES */
+  readonly maxRecordBytes: number;
+  /** MIN_INSYNC_REPLICAS */
+  readonly minInsyncReplicas: number;
 };
 
 /** A broker refuses requests above 100 MiB (socket.request.max.bytes) by cutting the connection. */
 export const MOST_MESSAGE_BYTES = 96 * 1024 * 1024;
 
+/** From this replication factor on a broker can be down while two others confirm. */
+const LEAST_FOR_TWO_IN_SYNC = 3;
+
+const DAY_MS = 86_400_000;
+
 /** Every topic that Hookline needs. */
 export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
   const { partitions, replicationFactor } = options;
   const named = (topic: string) => topicName(options.prefix, topic);
-  const safety = replicationFactor >= 3 ? { 'min.insync.replicas': '2' } : {};
+  const insync = minInsyncFor(replicationFactor, options.minInsyncReplicas);
+  const safety = {
+    ...(insync !== undefined && { 'min.insync.replicas': insync }),
+    // A replica that was not in sync lacks records that were acknowledged.
+    'unclean.leader.election.enable': 'false',
+  };
   const spec = (name: string, config: Record<string, string>): TopicSpec => ({
     name,
     partitions,
     replicationFactor,
     config: { ...safety, ...config },
   });
-  // An event holds its message twice at most: as source, and typed.
-  const mostBytes = Math.min(2 * options.maxBodyBytes + 1024 * 1024, MOST_MESSAGE_BYTES);
-  const bodies = { 'cleanup.policy': 'delete', 'max.message.bytes': String(mostBytes) };
+  const bodies = { 'cleanup.policy': 'delete', 'max.message.bytes': String(options.maxRecordBytes) };
   return [
     ...options.eventTopics.map((topic) => spec(named(topic), bodies)),
-    spec(named(OWN_TOPICS.deadLetter), bodies),
+    spec(named(OWN_TOPICS.deadLetter), { ...bodies, ...keptFor(30) }),
     // Stored uncompressed, whatever codec a team's producer has: control reads it then in any case.
     ...options.commandTopics.map((topic) =>
-      spec(topic, { 'cleanup.policy': 'delete', 'compression.type': 'uncompressed' }),
+      spec(topic, { 'cleanup.policy': 'delete', ...keptFor(7), 'compression.type': 'uncompressed' }),
     ),
-    spec(named(OWN_TOPICS.results), { 'cleanup.policy': 'delete' }),
+    spec(named(OWN_TOPICS.results), { 'cleanup.policy': 'delete', ...keptFor(30) }),
     spec(named(OWN_TOPICS.subscriptions), { 'cleanup.policy': 'compact' }),
   ];
 }
+
+/** What min.insync.replicas should be for a topic with so many replicas; undefined leaves it to the cluster. */
+export const minInsyncFor = (replicas: number, least: number): string | undefined =>
+  replicas >= LEAST_FOR_TWO_IN_SYNC ? String(Math.min(Math.max(2, least), replicas)) : undefined;
+
+const keptFor = (days: number) => ({ 'retention.ms': String(days * DAY_MS) });

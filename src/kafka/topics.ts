@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
+import { describeConfigs } from './describe-configs.ts';
+import { allowedRecordBytes } from './record-limit.ts';
+import { type ChangeOptions, changesTo, type TopicChanges } from './topic-changes.ts';
 import type { TopicSpec } from './topic-specs.ts';
 
 /** Until new topics have leaders. */
 const LEADERS_MS = 30_000;
 
+const RECORD_LIMIT = 'max.message.bytes';
+
 /** What stands between a topic and its specification. */
-export type TopicPlan = {
+export type TopicPlan = TopicChanges & {
   readonly spec: TopicSpec;
   readonly action: 'create' | 'change' | 'none';
-  /** Settings that `apply` changes: what is, what should be. */
-  readonly changes: readonly { readonly setting: string; readonly is: string; readonly wanted: string }[];
-  /** What `apply` leaves as it is, in words. */
-  readonly notes: readonly string[];
 };
 
 /** What the cluster's answer to a plan rests on. */
@@ -26,8 +27,58 @@ export async function missingTopics(admin: kafkajs.Admin, names: readonly string
   return names.filter((name) => !existing.has(name));
 }
 
-/** Compares the cluster with the specifications. */
-export async function planTopics(admin: kafkajs.Admin, specs: readonly TopicSpec[]): Promise<TopicPlan[]> {
+/**
+ * Compares the cluster with the specifications. Where the cluster does not allow records as large as specified, the
+ * plans have what it allows, and a note.
+ */
+export async function planTopics(
+  admin: kafkajs.Admin,
+  specs: readonly TopicSpec[],
+  options: ChangeOptions,
+): Promise<TopicPlan[]> {
+  const plans = await compareTopics(admin, specs, options);
+  const first = plans.find(({ action, changes, spec }) =>
+    action === 'create'
+      ? RECORD_LIMIT in spec.config
+      : changes.some(({ setting }) => setting === RECORD_LIMIT),
+  );
+  if (!first) return plans;
+  const wanted = Number(first.spec.config[RECORD_LIMIT]);
+  const { bytes, why } = await allowedRecordBytes(admin, wanted, (tried) =>
+    carryOut(admin, withRecordLimit(first, tried), { validateOnly: true }),
+  );
+  if (why === undefined) return plans;
+  const lowered = await compareTopics(
+    admin,
+    specs.map((spec) => withRecordLimit({ spec }, bytes).spec),
+    options,
+  );
+  const note = `${RECORD_LIMIT} is ${bytes ?? "the cluster's default"} instead of ${wanted}: ${why}`;
+  return lowered.map((plan, n) =>
+    specs[n] && RECORD_LIMIT in specs[n].config ? { ...plan, kept: [...plan.kept, note] } : plan,
+  );
+}
+
+/** A plan, or what has a specification, with another limit of its records, if it has one. */
+function withRecordLimit<T extends Pick<TopicPlan, 'spec'> & Partial<Pick<TopicPlan, 'changes'>>>(
+  plan: T,
+  bytes: number | undefined,
+): T {
+  const { [RECORD_LIMIT]: limit, ...rest } = plan.spec.config;
+  if (limit === undefined) return plan;
+  const config = bytes === undefined ? rest : { ...rest, [RECORD_LIMIT]: String(bytes) };
+  const changes = plan.changes?.flatMap((change) => {
+    if (change.setting !== RECORD_LIMIT) return [change];
+    return bytes === undefined ? [] : [{ ...change, wanted: String(bytes) }];
+  });
+  return { ...plan, spec: { ...plan.spec, config }, ...(changes && { changes }) };
+}
+
+async function compareTopics(
+  admin: kafkajs.Admin,
+  specs: readonly TopicSpec[],
+  options: ChangeOptions,
+): Promise<TopicPlan[]> {
   const missing = new Set(
     await missingTopics(
       admin,
@@ -38,29 +89,25 @@ export async function planTopics(admin: kafkajs.Admin, specs: readonly TopicSpec
   const configs = existing.length > 0 ? await describeConfigs(admin, existing) : new Map();
   const metadata = existing.length > 0 ? (await admin.fetchTopicMetadata({ topics: existing })).topics : [];
   return specs.map((spec) => {
-    if (missing.has(spec.name)) return { spec, action: 'create' as const, changes: [], notes: [] };
-    const config: Map<string, string> = configs.get(spec.name) ?? new Map();
-    const changes = Object.entries(spec.config)
-      .map(([setting, wanted]) => ({ setting, is: config.get(setting) ?? '', wanted }))
-      .filter(({ is, wanted }) => is !== wanted);
+    if (missing.has(spec.name)) return { spec, action: 'create' as const, changes: [], notes: [], kept: [] };
     const partitions = metadata.find((topic) => topic.name === spec.name)?.partitions ?? [];
+    const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
+    const { changes, notes, kept } = changesTo(spec, replicas, configs.get(spec.name) ?? new Map(), options);
     return {
-      spec,
+      ...{ spec, changes, kept },
       action: changes.length > 0 ? 'change' : 'none',
-      changes,
-      notes: notesOn(spec, partitions),
+      notes: [...notesOn(spec, partitions.length, replicas), ...notes],
     };
   });
 }
 
-function notesOn(spec: TopicSpec, partitions: readonly kafkajs.PartitionMetadata[]): string[] {
+function notesOn(spec: TopicSpec, partitions: number, replicas: number): string[] {
   const notes: string[] = [];
-  if (partitions.length !== spec.partitions) {
+  if (partitions !== spec.partitions) {
     notes.push(
-      `has ${partitions.length} partitions, not ${spec.partitions}: changing it would move keys, so it stays`,
+      `has ${partitions} partitions, not ${spec.partitions}: changing it would move keys, so it stays`,
     );
   }
-  const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
   if (replicas < spec.replicationFactor) {
     notes.push(
       `has ${replicas} replicas, not ${spec.replicationFactor}: reassign its partitions with Kafka's tools`,
@@ -71,22 +118,22 @@ function notesOn(spec: TopicSpec, partitions: readonly kafkajs.PartitionMetadata
 
 /** Creates what is missing and changes the settings that differ. Doing it twice changes nothing. */
 export async function applyTopics(admin: kafkajs.Admin, plans: readonly TopicPlan[]): Promise<void> {
-  const toCreate = plans
-    .filter((plan) => plan.action === 'create')
-    .map(({ spec }) => ({
-      topic: spec.name,
-      numPartitions: spec.partitions,
-      replicationFactor: spec.replicationFactor,
-      configEntries: Object.entries(spec.config).map(([name, value]) => ({ name, value })),
-    }));
-  if (toCreate.length > 0) {
-    await admin.createTopics({ topics: toCreate, waitForLeaders: false, timeout: LEADERS_MS });
-    await waitForLeaders(
-      admin,
-      toCreate.map(({ topic }) => topic),
-    );
-  }
-  for (const plan of plans.filter((one) => one.action === 'change')) await changeSettings(admin, plan);
+  for (const plan of plans) await carryOut(admin, plan, { validateOnly: false });
+  const created = plans.filter(({ action }) => action === 'create').map(({ spec }) => spec.name);
+  if (created.length > 0) await waitForLeaders(admin, created);
+}
+
+/** @param validateOnly whether the cluster only says if it would do it */
+async function carryOut(
+  admin: kafkajs.Admin,
+  plan: TopicPlan,
+  { validateOnly }: { validateOnly: boolean },
+): Promise<void> {
+  if (plan.action === 'none') return;
+  if (plan.action === 'change') return changeSettings(admin, plan, validateOnly);
+  const { name: topic, partitions: numPartitions, replicationFactor, config } = plan.spec;
+  const one = { topic, numPartitions, replicationFactor, configEntries: toEntries(config) };
+  await admin.createTopics({ topics: [one], validateOnly, waitForLeaders: false, timeout: LEADERS_MS });
 }
 
 /** The client's own waiting fails where a broker has not heard of the topic yet, which is what it should wait for. */
@@ -100,31 +147,19 @@ async function waitForLeaders(admin: kafkajs.Admin, topics: string[]): Promise<v
   }
 }
 
-/** Kafka replaces all of a topic's own settings at once: those that we don't know are sent along unchanged. */
-async function changeSettings(admin: kafkajs.Admin, { spec }: TopicPlan): Promise<void> {
-  const own = await describeConfigs(admin, [spec.name], (entry) => entry.configSource === TOPIC_CONFIG);
-  const entries = { ...Object.fromEntries(own.get(spec.name) ?? []), ...spec.config };
-  const configEntries = Object.entries(entries).map(([name, value]) => ({ name, value }));
-  const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: spec.name, configEntries }];
-  await admin.alterConfigs({ validateOnly: false, resources });
-}
-
-const TOPIC_CONFIG = kafkajs.ConfigSource.TOPIC_CONFIG;
-
-/** Settings of these topics as they are in force, by topic and name. */
-export async function describeConfigs(
+/** Kafka replaces all of a topic's own settings at once: those that we don't change are sent along as they are. */
+async function changeSettings(
   admin: kafkajs.Admin,
-  topics: readonly string[],
-  only: (entry: kafkajs.ConfigEntries) => boolean = () => true,
-): Promise<Map<string, Map<string, string>>> {
-  const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
-  const answer = await admin.describeConfigs({ includeSynonyms: false, resources });
-  return new Map(
-    answer.resources.map(({ resourceName, configEntries }) => {
-      const entries = configEntries
-        .filter(only)
-        .map((entry) => [entry.configName, entry.configValue] as const);
-      return [resourceName, new Map(entries)];
-    }),
-  );
+  { spec, changes }: TopicPlan,
+  validateOnly: boolean,
+): Promise<void> {
+  const only = (entry: kafkajs.ConfigEntries) => entry.configSource === kafkajs.ConfigSource.TOPIC_CONFIG;
+  const own = await describeConfigs(admin, [spec.name], undefined, { only });
+  const wanted = Object.fromEntries(changes.map(({ setting, wanted }) => [setting, wanted]));
+  const configEntries = toEntries({ ...Object.fromEntries(own.get(spec.name) ?? []), ...wanted });
+  const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: spec.name, configEntries }];
+  await admin.alterConfigs({ validateOnly, resources });
 }
+
+const toEntries = (config: Readonly<Record<string, string>>) =>
+  Object.entries(config).map(([name, value]) => ({ name, value }));

@@ -66,6 +66,12 @@ export function createMetrics() {
       labelNames: ['ref', 'use', 'key'] as const,
       registers,
     }),
+    topicUnsafe: new Gauge({
+      name: 'hookline_topic_unsafe',
+      help: '1 where a topic that is written to can lose what was acknowledged (TOPICS_UNSAFE), else 0',
+      labelNames: ['topic'] as const,
+      registers,
+    }),
     publishSeconds: new Histogram({
       name: 'hookline_publish_seconds',
       help: 'From handing a record to the publisher until the brokers confirmed it',

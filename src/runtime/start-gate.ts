@@ -1,3 +1,4 @@
+import { HooklineError } from '../core/errors.ts';
 import type { Logger } from './logger.ts';
 import type { Probes } from './probes.ts';
 import { type Backoff, retry, STARTUP_BACKOFF } from './retry.ts';
@@ -33,7 +34,7 @@ export function createStartGate(parts: {
       // All that were said, not only the last one: brokers that are away fail in turn, each with its address.
       const said = new Set<string>();
       const onFailure = (error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = inWords(error);
         reason = `${waiting}: ${message}`;
         if (!said.has(message)) logger.warn({ err: error }, reason);
         said.add(message);
@@ -49,4 +50,10 @@ export function createStartGate(parts: {
       takeBack();
     },
   };
+}
+
+/** An error that has a row in the table begins with its code: runbooks go by it. */
+function inWords(error: unknown): string {
+  if (error instanceof HooklineError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
 }

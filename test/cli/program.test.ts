@@ -92,7 +92,7 @@ describe('hookline, where nobody answers,', () => {
   it('doctor names every bad setting that it can know of, the schema files, and a password is not told', async () => {
     const env = {
       ...ENV,
-      MAX_BODY_BYTES: '50 MiB',
+      MAX_RECORD_BYTES: '50 MiB',
       COMMAND_TOPICS: ',',
       LOG_LEVEL: 'loud',
       KAFKA_SSL: 'yes',
@@ -106,7 +106,7 @@ describe('hookline, where nobody answers,', () => {
     const names = named.map(({ finding }) => finding.split(' ')[0]);
     expect(exitCode).toBe(1);
     expect(names.toSorted()).toEqual(
-      ['MAX_BODY_BYTES', 'COMMAND_TOPICS', 'LOG_LEVEL', 'KAFKA_SSL', 'KAFKA_PASSWORD', 'SECRETS_DIR']
+      ['MAX_RECORD_BYTES', 'COMMAND_TOPICS', 'LOG_LEVEL', 'KAFKA_SSL', 'KAFKA_PASSWORD', 'SECRETS_DIR']
         .concat('SCHEMA_REGISTRY_USERNAME')
         .toSorted(),
     );
@@ -124,9 +124,9 @@ describe('hookline, where nobody answers,', () => {
   });
 
   it.each([80, 120])('doctor fits into %i columns', async (columns) => {
-    const { out } = await cliOn(columns, { ...ENV, MAX_BODY_BYTES: 'x' }, 'doctor');
+    const { out } = await cliOn(columns, { ...ENV, MAX_RECORD_BYTES: 'x' }, 'doctor');
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
-    expect(out).toContain('MAX_BODY_BYTES');
+    expect(out).toContain('MAX_RECORD_BYTES');
   });
 });
 

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { recordSizeSettings } from '../../src/cli/cli-settings.ts';
 import { controlConfig } from '../../src/control/config.ts';
 import { ingressConfig } from '../../src/ingress/config.ts';
 import { sandboxSettings } from '../../src/sandbox/sandbox-settings.ts';
@@ -13,7 +14,8 @@ import { ROOT } from '../support/source-tree.ts';
 const namesOf = (config: object) => settingsOf(config).map(({ name }) => name);
 const ingress = namesOf(ingressConfig);
 const control = namesOf(controlConfig);
-const known = new Set([...ingress, ...control]);
+const ofTopicsJob = namesOf({ recordSizeSettings });
+const known = new Set([...ingress, ...control, ...ofTopicsJob]);
 
 /** Names in a chart's environment template: the keys of ConfigMaps, `env:` of the files, and `name:` of variables. */
 function namesInChart(): Set<string> {
@@ -33,7 +35,7 @@ describe('the variables of the chart', () => {
   });
 
   it('are those that it says it sets itself', () => {
-    expect([...namesInChart()].sort()).toEqual([...SET_BY_CHART, 'MAX_BODY_BYTES'].sort());
+    expect([...namesInChart()].sort()).toEqual([...SET_BY_CHART, ...ofTopicsJob].sort());
   });
 
   it.each([
@@ -62,7 +64,10 @@ describe('the variables of compose.yaml', () => {
     readFile('deploy/compose.yaml'),
     { merge: true },
   );
-  const ofCli = ['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'SANDBOX_URL', 'ALLOW_PLAINTEXT_CREDENTIALS'];
+  const ofCli = [
+    ...['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'SANDBOX_URL'],
+    ...['ALLOW_PLAINTEXT_CREDENTIALS', 'MIN_INSYNC_REPLICAS'],
+  ];
 
   it.each([
     ['ingress', ingress, ingressConfig],

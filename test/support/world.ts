@@ -26,6 +26,7 @@ export class World implements AsyncDisposable {
     this.env = {
       KAFKA_BROKERS: stack.brokers.join(','),
       SCHEMA_REGISTRY_URL: stack.registryUrl,
+      MIN_INSYNC_REPLICAS: stack.brokers.length > 1 ? '2' : '1',
       TOPIC_PREFIX: this.prefix,
       SECRETS_DIR: join(this.dir, 'secrets'),
       SEALING_KEY_FILE: this.file('sealing-key', randomBytes(32).toString('hex')),

@@ -2,8 +2,9 @@ import { readCommandSchemas } from '../../avro/command-schemas.ts';
 import { readEventSchemas } from '../../avro/event-schema-set.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { envReader } from '../../core/env.ts';
+import { durabilitySettings } from '../../kafka/settings.ts';
 import { runtimeSettings } from '../../runtime/settings.ts';
-import { commandTopicSettings, maxBodySettings } from '../cli-settings.ts';
+import { commandTopicSettings, recordSizeSettings } from '../cli-settings.ts';
 import { loadCliConfig } from '../connections.ts';
 import { type Examination, ok } from './finding.ts';
 
@@ -14,7 +15,8 @@ import { type Examination, ok } from './finding.ts';
 export const examineConfiguration: Examination = async (shell) => {
   const reader = envReader(shell.source);
   reader.read(runtimeSettings);
-  reader.read(maxBodySettings);
+  reader.read(recordSizeSettings);
+  reader.read(durabilitySettings);
   reader.read(commandTopicSettings('any'));
   reader.done({});
   const { dir } = loadCliConfig(shell).schemas;

@@ -116,14 +116,14 @@ describe('the chart', () => {
     for (const kind of ['Ingress', 'HTTPRoute', 'NetworkPolicy', 'ServiceMonitor']) find(manifests, kind);
   });
 
-  it("tells the topics' job, and control for the tool in its pod, how large bodies may be", async () => {
+  it("tells the topics' job, and control for the tool in its pod, how large records may be", async () => {
     const manifests = await render(helm, 'full');
-    const MAX_BODY_BYTES = '10485760';
-    expect(find(manifests, 'ConfigMap', 'pay-hookline-control').data).toMatchObject({ MAX_BODY_BYTES });
+    const MAX_RECORD_BYTES = '95000000';
+    expect(find(manifests, 'ConfigMap', 'pay-hookline-control').data).toMatchObject({ MAX_RECORD_BYTES });
     const { spec } = find(manifests, 'Job', 'pay-hookline-topics');
     expect(spec.template.spec.containers[0].env).toContainEqual({
-      name: 'MAX_BODY_BYTES',
-      value: MAX_BODY_BYTES,
+      name: 'MAX_RECORD_BYTES',
+      value: MAX_RECORD_BYTES,
     });
   });
 

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { loadCliConfig } from '../../../src/cli/connections.ts';
+import { openKafka } from '../../../src/kafka/open-kafka.ts';
+import { TopicSafety } from '../../../src/kafka/watch-safety.ts';
+import { nodeSource } from '../../../src/runtime/node-source.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { cli } from '../../support/cli.ts';
 import { postSigned } from '../../support/sign.ts';
 import { freePorts } from '../../support/stack/plan-ports.ts';
 import type { Stack } from '../../support/stack/stack.ts';
 import { startStack } from '../../support/stack/start-stack.ts';
+import { setTopicConfig } from '../../support/topic-config.ts';
 import { until } from '../../support/until.ts';
 import { World } from '../../support/world.ts';
-import { rights, USERS } from './strimzi-rights.ts';
+import { denied, rights, USERS } from './strimzi-rights.ts';
 
 const PASSWORD = 'correct-horse-battery';
 const COMMAND_TOPICS = 'payments.commands,payments.commands-ledger';
@@ -69,6 +74,13 @@ const as = (user: string) => ({
   KAFKA_PASSWORD_FILE: world.file(`password-${user}`, PASSWORD),
 });
 const cliAs = (user: string, ...args: string[]) => cli({ ...world.env, ...as(user) }, ...args);
+
+const clientAs = (user: string) =>
+  openKafka({
+    settings: loadCliConfig({ source: nodeSource({ ...world.env, ...as(user) }) }).kafka,
+    files: { renewed() {}, unusable() {} },
+    ...{ certificateEnd: () => new Date(), clientId: 'test', log: () => {} },
+  }).client;
 
 describe('with the rights of the Strimzi example and no others', () => {
   it('a command creates a subscription, its webhooks come in, and an operator sees and redrives', async () => {
@@ -174,6 +186,33 @@ describe('with the rights of the Strimzi example and no others', () => {
     await read('ledger', 'payments.payment-status', 'ledger');
     await write('ledger', 'payments.commands-ledger');
   });
+
+  it('less the right to see how a topic is set: ingress starts with a warning, and a verdict stays', async () => {
+    const topic = 'payments.payment-status';
+    const admin = new kafkajs.Kafka({ brokers: stack.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+    await admin.connect();
+    const safety = new TopicSafety({
+      ...{ kafka: clientAs('hookline-ingress'), topics: [topic], least: 1, intervalMs: 100 },
+      observer: { verdict() {}, changed() {}, warning: (text) => void warnings.push(text) },
+    });
+    const warnings: string[] = [];
+    safety.watch();
+    await setTopicConfig(world.env, topic, { 'unclean.leader.election.enable': 'true' });
+    const trouble = await until('it is unsafe', () => safety.trouble());
+    await admin.createAcls({ acl: [denied('hookline-ingress', topic)] });
+    await until('the right is missing', () => warnings.some((one) => one.includes('is not known')));
+    await setTopicConfig(world.env, topic, { 'unclean.leader.election.enable': 'false' });
+    const ingress = await world.ingress(as('hookline-ingress'));
+    const { about } = await ingress.process.logged('topic settings need a look');
+    expect(about).toMatch(
+      /^payments.payment-status: whether it can lose records is not known: .*authorized/i,
+    );
+    expect(await ingress.process.stop()).toBe(0);
+    expect(safety.trouble()).toBe(trouble);
+    await admin.deleteAcls({ filters: [denied('hookline-ingress', topic)] });
+    await until('it is safe again', () => safety.trouble() === null);
+    await Promise.all([safety.stop(), admin.disconnect()]);
+  }, 120_000);
 });
 
 const clientOf = (user: string) =>

@@ -40,3 +40,11 @@ export const rights = (): kafkajs.AclEntry[] =>
       })),
     ),
   );
+
+/** Takes from a user the right to see how a topic is set. */
+export const denied = (user: string, topic: string): kafkajs.AclEntry => ({
+  ...{ principal: `User:${user}`, host: '*', resourceType: RESOURCES.topic, resourceName: topic },
+  resourcePatternType: PATTERNS.literal,
+  operation: AclOperationTypes.DESCRIBE_CONFIGS,
+  permissionType: AclPermissionTypes.DENY,
+});

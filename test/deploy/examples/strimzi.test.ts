@@ -30,7 +30,8 @@ describe('the Strimzi examples', () => {
       commandTopics: values.commandTopics,
       partitions: 6,
       replicationFactor: 3,
-      maxBodyBytes: 50 * 1024 * 1024,
+      maxRecordBytes: 95_000_000,
+      minInsyncReplicas: 2,
     });
     const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name);
     expect(topics.toSorted(byName)).toEqual(specs.toSorted(byName));

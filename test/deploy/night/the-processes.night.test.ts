@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { setTopicConfig } from '../../support/topic-config.ts';
 import { until } from '../../support/until.ts';
 import { World } from '../../support/world.ts';
 import { Night } from './night.ts';
@@ -39,6 +40,20 @@ describe('at night, processes', () => {
     await night.resolves('HooklineIngressNotReady', { namespace });
     bySection('HooklineControlNotReady', '**Do** what it says, as under [HooklineIngressNotReady]');
     await night.resolves('HooklineControlNotReady', { namespace });
+  });
+
+  it('are not ready while a topic can lose records, and are when it is repaired', async () => {
+    const { process: ingress } = await world.ingress();
+    await night.watch(namespace, 'ingress', ingress);
+    const topic = world.topic('payment-status');
+    await setTopicConfig(world.env, topic, { 'unclean.leader.election.enable': 'true' });
+    await night.fires('HooklineTopicsUnsafe', { namespace, process: 'ingress', topic });
+    bySection('HooklineTopicsUnsafe', 'both say `TOPICS_UNSAFE` with the topic');
+    const readiness = await (await fetch(`${await ingress.adminUrl()}/readyz`)).text();
+    expect(readiness).toMatch(/TOPICS_UNSAFE.*payment-status: unclean.leader.election.enable is true/);
+    await night.run('HooklineTopicsUnsafe', 'hookline topics apply', world.env);
+    await night.resolves('HooklineTopicsUnsafe', { namespace, process: 'ingress', topic });
+    await ingress.stop();
   });
 
   it('that get too little processor are held up, and go on when they get it', async () => {

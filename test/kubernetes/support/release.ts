@@ -82,7 +82,8 @@ export class Release implements AsyncDisposable {
     const own = {
       image: { repository, tag },
       publicUrl: `http://${this.name}-hookline-ingress.${this.namespace}`,
-      // The sandbox speaks no TLS.
+      // One broker, and a sandbox that speaks no TLS.
+      minInsyncReplicas: 1,
       allowPlaintextCredentials: true,
       kafka: { brokers: this.stack.brokers },
       schemaRegistry: { url: this.registryUrl },

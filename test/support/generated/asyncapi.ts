@@ -128,7 +128,8 @@ function topicConfigs(events: readonly Schema[]): Map<string, object> {
     commandTopics: [`${PREFIX}.${OWN_TOPICS.commands}`],
     partitions: 6,
     replicationFactor: 3,
-    maxBodyBytes: 50 * 1024 * 1024,
+    maxRecordBytes: 95_000_000,
+    minInsyncReplicas: 2,
   });
   return new Map(
     specs.map(({ name, config }) => [

@@ -1,12 +1,12 @@
 import { registrySettings, schemaSettings } from '../../../src/avro/settings.ts';
-import { commandTopicSettings, maxBodySettings } from '../../../src/cli/cli-settings.ts';
+import { commandTopicSettings, recordSizeSettings } from '../../../src/cli/cli-settings.ts';
 import { sandboxUrlSettings } from '../../../src/cli/trigger-command.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
 import type { Setting } from '../../../src/core/env.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
-import { kafkaSettings, topicSettings } from '../../../src/kafka/settings.ts';
+import { durabilitySettings, kafkaSettings, topicSettings } from '../../../src/kafka/settings.ts';
 import { dialectSettings } from '../../../src/provider/settings.ts';
 import { sandboxSettings } from '../../../src/sandbox/sandbox-settings.ts';
 
@@ -36,8 +36,13 @@ function configurationTable(): string {
   };
   note('ingress', ingressConfig);
   note('control', controlConfig);
-  note('CLI', [kafkaSettings, topicSettings, registrySettings, schemaSettings]);
-  note('CLI', [commandTopicSettings('{TOPIC_PREFIX}'), maxBodySettings, dialectSettings, sandboxUrlSettings]);
+  note('CLI', [kafkaSettings, durabilitySettings, topicSettings, registrySettings, schemaSettings]);
+  note('CLI', [
+    commandTopicSettings('{TOPIC_PREFIX}'),
+    recordSizeSettings,
+    dialectSettings,
+    sandboxUrlSettings,
+  ]);
   const rows = [...uses.values()].map(({ setting, by, neededBy }) => [
     code(setting.name),
     [...by].join(', '),

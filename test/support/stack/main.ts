@@ -51,5 +51,7 @@ async function showStatus(dir: string): Promise<number> {
 }
 
 function exportsOf({ brokers, registryUrl }: RunningState): string {
-  return `export KAFKA_BROKERS=${brokers.join(',')} SCHEMA_REGISTRY_URL=${registryUrl}`;
+  // One broker is meant to hold everything here.
+  const single = brokers.length === 1 ? ' MIN_INSYNC_REPLICAS=1' : '';
+  return `export KAFKA_BROKERS=${brokers.join(',')} SCHEMA_REGISTRY_URL=${registryUrl}${single}`;
 }

@@ -22,7 +22,7 @@ it('stays until it is taken down, and is one even when it is asked for twice at 
 }, async () => {
   const [first, second] = await Promise.all([stack('up'), stack('up')]);
   const [, broker = '', registryUrl = ''] =
-    /^export KAFKA_BROKERS=(\S+) SCHEMA_REGISTRY_URL=(\S+)$/m.exec(first.stdout) ?? [];
+    /^export KAFKA_BROKERS=(\S+) SCHEMA_REGISTRY_URL=(\S+) MIN_INSYNC_REPLICAS=1$/m.exec(first.stdout) ?? [];
   expect(await kafkaAnswers(broker, 1)).toBe(true);
   expect(await registryAnswers(registryUrl)).toBe(true);
   const config = await fetch(`${registryUrl}/config`);

@@ -22,6 +22,7 @@ SCHEMA_REGISTRY_URL: {{ $values.schemaRegistry.url | quote }}
 SCHEMA_REGISTRY_USERNAME: {{ . | quote }}
 {{- end }}
 TOPIC_PREFIX: {{ $values.topicPrefix | quote }}
+MIN_INSYNC_REPLICAS: {{ $values.minInsyncReplicas | quote }}
 ALLOW_PLAINTEXT_CREDENTIALS: {{ $values.allowPlaintextCredentials | quote }}
 {{- end -}}
 
@@ -46,10 +47,8 @@ PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" 
 {{- end -}}
 
 {{/* How large topics' records may be, for `hookline topics`: in the job, and by hand in a pod of control. */}}
-{{- define "hookline.topicLimit" -}}
-{{- with index .Values.ingress.settings "MAX_BODY_BYTES" }}
-MAX_BODY_BYTES: {{ include "hookline.value" . }}
-{{- end }}
+{{- define "hookline.topicLimit" }}
+MAX_RECORD_BYTES: {{ .Values.setup.topics.maxRecordBytes | int64 | quote }}
 {{- end -}}
 
 {{- define "hookline.setup.plain" -}}

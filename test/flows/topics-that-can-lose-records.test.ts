@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { loadCliConfig } from '../../src/cli/connections.ts';
+import { openKafka } from '../../src/kafka/open-kafka.ts';
+import { TopicSafety } from '../../src/kafka/watch-safety.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { nodeSource } from '../../src/runtime/node-source.ts';
+import { observeTopicSafety } from '../../src/runtime/observe-topic-safety.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { cli } from '../support/cli.ts';
+import { findings, readiness } from '../support/secure/secure-world.ts';
+import { postSigned } from '../support/sign.ts';
+import type { Stack } from '../support/stack/stack.ts';
+import { startStack } from '../support/stack/start-stack.ts';
+import { setTopicConfig, topicConfig } from '../support/topic-config.ts';
+import { until } from '../support/until.ts';
+import { World } from '../support/world.ts';
+
+const DAY = 86_400_000;
+const REQUEST_BYTES = 60 * 1024 * 1024;
+const UNSAFE = { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' };
+
+let stack: Stack;
+let world: World;
+
+beforeAll(async () => {
+  stack = await startStack({
+    env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
+    ...{ way: 'jvm', nodes: 3, withRegistry: false },
+    kafka: {
+      heapMb: 512,
+      properties: {
+        'socket.request.max.bytes': REQUEST_BYTES,
+      },
+    },
+  });
+  world = await World.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
+});
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await stack?.stop();
+});
+
+const apply = async (...options: string[]) => {
+  const { exitCode, out, notes } = await cli(world.env, 'topics', 'apply', '--json', ...options);
+  expect([exitCode, notes]).toEqual([0, '']);
+  return new Map<string, string>(
+    JSON.parse(out).map(({ topic, remarks }: { topic: string; remarks: string }) => [topic, remarks]),
+  );
+};
+
+describe('hookline topics apply on three brokers', () => {
+  it('sets in-sync replicas, no unclean election, retention, and records as large as the brokers take', async () => {
+    const safe = { 'min.insync.replicas': '2', 'unclean.leader.election.enable': 'false' };
+    const bytes = String(REQUEST_BYTES - 65_536);
+    for (const [name, config] of Object.entries({
+      'payment-status': { ...safe, 'max.message.bytes': bytes, 'retention.ms': String(7 * DAY) },
+      'dead-letter': { ...safe, 'max.message.bytes': bytes, 'retention.ms': String(30 * DAY) },
+      commands: { ...safe, 'retention.ms': String(7 * DAY) },
+      'command-results': { ...safe, 'retention.ms': String(30 * DAY) },
+      subscriptions: { ...safe, 'cleanup.policy': 'compact' },
+    }))
+      expect(await topicConfig(world.env, world.topic(name))).toMatchObject(config);
+    const plan = await cli(world.env, 'topics', 'plan');
+    expect(plan.exitCode).toBe(0);
+    expect(
+      (await findings(world.env)).filter(({ check, state }) => check.startsWith('topic') && state !== 'ok'),
+    ).toEqual([]);
+  });
+
+  it('never shortens a retention by itself, and does it when it is told to', async () => {
+    const topic = world.topic('dead-letter');
+    await setTopicConfig(world.env, topic, { 'retention.ms': '-1', 'cleanup.policy': 'compact' });
+    const remarks = (await apply()).get(topic);
+    expect(remarks).toContain('retention.ms stays unlimited');
+    expect(remarks).toContain('cleanup.policy stays compact');
+    const kept = {
+      'retention.ms': '-1',
+      'cleanup.policy': 'compact',
+      'unclean.leader.election.enable': 'false',
+    };
+    expect(await topicConfig(world.env, topic)).toMatchObject(kept);
+    await apply('--allow-data-loss');
+    const changed = { 'retention.ms': String(30 * DAY), 'cleanup.policy': 'delete' };
+    await until('it is changed', async () =>
+      Object.entries(changed).every(
+        async ([name, value]) => (await topicConfig(world.env, topic))[name] === value,
+      ),
+    );
+    expect((await apply()).get(topic)).not.toContain('stays');
+  });
+});
+
+describe('a topic that can lose records', () => {
+  it('keeps ingress and control from starting until it is repaired; they say why and go on by themselves', async () => {
+    const topic = world.topic('dead-letter');
+    await setTopicConfig(world.env, topic, UNSAFE);
+    const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
+    world.secrets('ledger', { 'subscription-id': keys.subscriptionId, 'signing-secret': keys.signingSecret });
+    const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
+    const ingress = world.start('src/ingress/main.ts');
+    const control = world.start('src/control/main.ts', world.controlEnv(urls));
+    for (const one of [ingress, control]) {
+      const admin = await one.adminUrl();
+      await until(
+        'it says why',
+        async () => (await readiness(admin)).reasons.includes('TOPICS_UNSAFE'),
+        30_000,
+      );
+      const { status, reasons } = await readiness(admin);
+      expect(status).toBe(503);
+      expect(reasons).toContain(`${topic}: min.insync.replicas is 1, must be at least 2`);
+      expect(reasons).toContain('unclean.leader.election.enable is true, must be false');
+      expect(reasons).toContain('run hookline topics apply');
+      expect(await one.metrics()).toContain(`hookline_topic_unsafe{topic="${topic}"} 1`);
+      expect(one.exitCode).toBeNull();
+    }
+    const found = (await findings(world.env)).find(({ check }) => check === `topic ${topic}`);
+    expect(found).toMatchObject({
+      state: 'FAULT',
+      finding: expect.stringContaining('TOPICS_UNSAFE: min.insync.replicas is 1'),
+      mend: 'run hookline topics apply',
+    });
+    await apply();
+    const { url } = await ingress.logged('listening');
+    await control.logged('reading commands');
+    expect(
+      (await postSigned(`${url}/webhooks/ledger`, keys, '{"type":"payment-status","entityId":"e"}')).status,
+    ).toBe(200);
+    expect(await ingress.metrics()).toContain(`hookline_topic_unsafe{topic="${topic}"} 0`);
+    expect(await Promise.all([ingress.stop(), control.stop()])).toEqual([0, 0]);
+  });
+
+  it('because its replication factor is too low is a finding of the doctor, which apply cannot change', async () => {
+    await using two = new World({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
+    await cli(two.env, 'topics', 'apply', '--replication-factor', '1');
+    const named = ({ check }: { check: string }) => check === `topic ${two.topic('payment-status')}`;
+    expect((await findings(two.env)).find(named)).toMatchObject({
+      state: 'FAULT',
+      finding: 'TOPICS_UNSAFE: its replication factor is 1, must be at least 2',
+      mend: expect.stringContaining('kafka-reassign-partitions'),
+    });
+    const single = await findings({ ...two.env, MIN_INSYNC_REPLICAS: '1' });
+    expect(single.find(named)).toMatchObject({ state: 'warning' });
+  });
+});
+
+describe('while a process runs', () => {
+  it('a topic that is made unsafe is told of, and again when it is repaired', async () => {
+    const topic = world.topic('unclassified');
+    const { kafka } = loadCliConfig({ source: nodeSource(world.env) });
+    const files = { renewed() {}, unusable() {} };
+    const client = { certificateEnd: () => new Date(), clientId: 'test', log: () => {} };
+    const log = capturedLog();
+    const metrics = createMetrics();
+    const safety = new TopicSafety({
+      kafka: openKafka({ settings: kafka, files, ...client }).client,
+      ...{ topics: [topic, world.topic('dead-letter')], least: 2, intervalMs: 100 },
+      observer: observeTopicSafety({ logger: log.logger, metrics }),
+    });
+    safety.watch();
+    await setTopicConfig(world.env, topic, UNSAFE);
+    const trouble = await until('it is unsafe', () => safety.trouble());
+    expect(trouble).toContain(
+      `TOPICS_UNSAFE: topics can lose what was acknowledged (${topic}: min.insync.replicas is 1`,
+    );
+    expect(await metrics.registry.metrics()).toContain(`hookline_topic_unsafe{topic="${topic}"} 1`);
+    await apply();
+    await until('it is safe again', () => safety.trouble() === null);
+    await safety.stop();
+    expect(log.lines().map(({ msg }) => msg)).toEqual([
+      'topic can lose what was acknowledged',
+      'topic is safe again',
+    ]);
+  });
+});
