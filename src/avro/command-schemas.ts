@@ -1,5 +1,9 @@
+import type { DecodeLimits } from './bounded-decode.ts';
 import { type SchemaFile, schemaInvalid } from './event-schema.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
+
+/** Commands are small, and some dozens of them are in work at the same time. Results may list many subscriptions. */
+const LIMITS: Readonly<Record<string, DecodeLimits>> = { commands: { mostValues: 10_000 } };
 
 /** The records of Hookline's own topics. */
 export type CommandSchemas = {
@@ -38,7 +42,7 @@ function readCommandSchema(file: SchemaFile): CommandSchema {
   try {
     const json: { topic?: unknown } = JSON.parse(file.text);
     if (typeof json.topic !== 'string') throw new Error('names no topic');
-    return { file: file.name, topic: json.topic, codec: compileCodec(json) };
+    return { file: file.name, topic: json.topic, codec: compileCodec(json, LIMITS[json.topic]) };
   } catch (error) {
     throw schemaInvalid(file.name, error);
   }

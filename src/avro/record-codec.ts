@@ -1,4 +1,5 @@
 import avro, { type Type } from 'avsc';
+import { boundedDecoder, type DecodeLimits } from './bounded-decode.ts';
 import { HEADER_LENGTH, writeHeader } from './wire-format.ts';
 
 /** Avro binary of one record type, with and without the wire format's header. */
@@ -10,7 +11,7 @@ export type RecordCodec = {
    * small the record is written twice. Throws where a value doesn't fit its field.
    */
   encode(record: object, schemaId: number, sizeHint: number): Buffer;
-  /** The record in Avro binary without a header. Throws where the binary doesn't fit the schema. */
+  /** The record in Avro binary without a header. Throws Undecodable where the binary doesn't fit the schema. */
   decode(binary: Buffer): AvroRecord;
   /** Reads what was written with another version of the schema. Throws where the two can't be reconciled. */
   resolve(writer: Type): (binary: Buffer) => AvroRecord;
@@ -21,9 +22,10 @@ export type AvroRecord = Record<string, unknown>;
 /**
  * Compiles an Avro schema. Unions are `["null", T]` only, so that a value stands for itself; timestamps are
  * milliseconds as numbers.
+ * @param limits of the records that are read
  * @throws Error in avsc's words where the schema is none
  */
-export function compileCodec(schema: unknown): RecordCodec {
+export function compileCodec(schema: unknown, limits?: DecodeLimits): RecordCodec {
   const type = avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never', omitRecordMethods: true });
   return {
     schema: JSON.stringify(schema),
@@ -37,10 +39,7 @@ export function compileCodec(schema: unknown): RecordCodec {
       writeHeader(buffer, schemaId);
       return buffer.subarray(0, end);
     },
-    decode: (binary) => type.fromBuffer(binary),
-    resolve(writer) {
-      const resolver = type.createResolver(writer);
-      return (binary) => type.fromBuffer(binary, resolver);
-    },
+    decode: boundedDecoder(type, type, limits),
+    resolve: (writer) => boundedDecoder(writer, type, limits),
   };
 }

@@ -1,5 +1,6 @@
 import type { Type } from 'avsc';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import { boundedDecoder, Undecodable } from './bounded-decode.ts';
 import type { AvroRecord, RecordCodec } from './record-codec.ts';
 import type { Registry } from './registry.ts';
 import { HEADER_LENGTH, schemaIdOf } from './wire-format.ts';
@@ -16,6 +17,8 @@ export const isRegistryAway = (error: unknown): boolean =>
 
 /** How long an unknown id is not asked for again: the client would ask each time. */
 const FORGET_FAILURE_MS = 30_000;
+/** Writers' schemas that are kept compiled: more than a cluster's teams have, fewer than fill the memory. */
+const MOST_DECODERS = 1_000;
 /** Ids that are known to be unknown: who sends more of them is answered by the registry again. */
 const MOST_FAILURES = 1_000;
 
@@ -30,7 +33,7 @@ export function createRecordReader(codec: RecordCodec, ownId: number, registry: 
 
 /** Reads each record into the fields that its writer gave it. */
 export function createWriterReader(registry: Registry): RecordReader {
-  return createReader(registry, new Map(), (writer) => (binary) => writer.fromBuffer(binary));
+  return createReader(registry, new Map(), (writer) => boundedDecoder(writer));
 }
 
 type Decode = (binary: Buffer) => AvroRecord;
@@ -48,6 +51,8 @@ function createReader(
     if (failure && performance.now() - failure.at < FORGET_FAILURE_MS) throw failure.error;
     try {
       const decode = make(await registry.writerType(id));
+      const [, ...others] = decoders.size >= MOST_DECODERS ? decoders.keys() : [];
+      if (others[0] !== undefined) decoders.delete(others[0]);
       decoders.set(id, decode);
       return decode;
     } catch (error) {
@@ -65,7 +70,15 @@ function createReader(
     try {
       return decode(value.subarray(HEADER_LENGTH));
     } catch (error) {
-      throw new HooklineError('RECORD_UNREADABLE', `schema ${id}`, { cause: error });
+      throw new HooklineError('RECORD_UNREADABLE', `schema ${id}: ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   };
+}
+
+/** The fields before the fault of a record that could not be read; none where it is not known of which type it is. */
+export function leadingFieldsOf(error: unknown): Readonly<Record<string, unknown>> {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof Undecodable ? cause.leading : {};
 }

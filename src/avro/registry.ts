@@ -6,6 +6,7 @@ import registryApi, {
 import type { Type } from 'avsc';
 import { connectionFaultOf, explainFault, type OtherSide } from '../core/connection-fault.ts';
 import { HooklineError } from '../core/errors.ts';
+import { type FoundSchema, writerTypeOf } from './writer-type.ts';
 
 export type RegistryOptions = {
   readonly url: string;
@@ -33,7 +34,6 @@ export type Registry = {
 };
 
 type RegistryFailure = { readonly status?: number; readonly name?: string; readonly message?: string };
-type FoundSchema = { readonly schema?: unknown; readonly schemaType?: string };
 type ApiResponse = { data<T>(): T };
 type Middleware = NonNullable<SchemaRegistryAPIClientArgs['middlewares']>[number];
 
@@ -55,15 +55,11 @@ export function createRegistry(options: RegistryOptions): Registry {
       ask(async () => checked(await registry.getRegistryIdBySchema(subject, avro(schema)), Number.isInteger)),
     writerType: (id) =>
       ask(async () => {
-        const found = ((await Schema.find({ id })) as ApiResponse).data<FoundSchema | null>();
-        checked(found, (answer) => typeof answer?.schema === 'string');
-        const { schemaType = 'AVRO' } = found ?? {};
-        if (schemaType !== 'AVRO') throw new HooklineError('SCHEMA_INVALID', `it is ${schemaType}`);
-        // What the registry has is no Avro, or none that can be compiled: waiting for the registry mends nothing.
-        return registry.getSchema(id).catch((error: RegistryFailure) => {
-          if (error.status !== undefined) throw error;
-          throw new HooklineError('SCHEMA_INVALID', error.message, { cause: error });
-        }) as Promise<unknown> as Promise<Type>;
+        const found = ((await Schema.find({ id })) as ApiResponse).data<FoundSchema>();
+        return writerTypeOf(checked(found, isSchema), async ({ subject, version }) => {
+          const response: ApiResponse = await Subject.version({ subject, version });
+          return checked(response.data<FoundSchema>(), isSchema);
+        });
       }),
     isCompatible: (subject, schema) =>
       ask(async () => {
@@ -90,6 +86,9 @@ function checked<T>(answer: T, isOne: (answer: T) => boolean): T {
   if (!isOne(answer)) throw new Error('what answers is no schema registry');
   return answer;
 }
+
+const isSchema = (answer: FoundSchema | null): boolean =>
+  typeof answer?.schema === 'string' && (answer.references === undefined || Array.isArray(answer.references));
 
 function timeoutMiddleware(timeoutMs: number): Middleware {
   return () => ({ prepareRequest: async (next) => (await next()).enhance({ timeout: timeoutMs }) });

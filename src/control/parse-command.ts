@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../core/bounded-json.ts';
 import { COMMAND_TYPES, type Command, type CommandType } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
@@ -20,6 +21,8 @@ const KNOWN = new Set([
 ]);
 /** Levels of `extra`. It is written as JSON again, which overflows the stack where it is nested by the thousands. */
 const MOST_DEPTH = 64;
+/** What a command, or its `extra`, is in JSON at most. Some dozens of commands are in work at the same time. */
+export const COMMAND_JSON = { mostValues: 10_000, mostDepth: 10_000 };
 const COMMAND_ID = /^[\x21-\x7e]{1,200}$/;
 
 /** The id that a result can be given under, whatever else is wrong with the command. */
@@ -99,7 +102,7 @@ function asObject(value: unknown): Fields | undefined {
   if (isAbsent(value) || value === '') return {};
   if (typeof value === 'string') {
     try {
-      return asObject(JSON.parse(value));
+      return asObject(parseBoundedJson(value, COMMAND_JSON));
     } catch {
       return undefined;
     }

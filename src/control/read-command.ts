@@ -1,8 +1,11 @@
-import { isRegistryAway, type RecordReader } from '../avro/record-reader.ts';
+import { isRegistryAway, leadingFieldsOf, type RecordReader } from '../avro/record-reader.ts';
+import { isJson } from '../avro/transcode/json-scanner.ts';
+import { JsonTooLarge, parseBoundedJson } from '../core/bounded-json.ts';
 import type { Command } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import { memberSpan } from '../core/json-member.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
-import { commandIdOf, parseCommand } from './parse-command.ts';
+import { COMMAND_JSON, commandIdOf, parseCommand } from './parse-command.ts';
 
 /** A record of a command topic, read as far as it can be. */
 export type ReadCommand =
@@ -29,10 +32,19 @@ export async function readCommand(record: IncomingRecord, readAvro: RecordReader
     fields = await readFields(record.value, readAvro);
     return { ok: true, command: parseCommand(fields) };
   } catch (error) {
-    if (!(error instanceof HooklineError) || isRegistryAway(error)) throw error;
+    if (isRegistryAway(error)) throw error;
+    if (error instanceof CommandTooLarge) fields = error.fields;
+    else if (hasCode(error, 'RECORD_UNREADABLE')) fields = leadingFieldsOf(error);
+    // Whatever it is, it would be the same the next time: thrown, it would stop the partition for ever.
     const reason = hasCode(error, 'COMMAND_INVALID')
       ? error
-      : new HooklineError('COMMAND_INVALID', error.message, { cause: error });
+      : new HooklineError(
+          'COMMAND_INVALID',
+          error instanceof HooklineError ? error.message : 'it can not be read',
+          {
+            cause: error,
+          },
+        );
     return { ok: false, reason, commandId: commandIdOf(fields), fields };
   }
 }
@@ -45,8 +57,28 @@ async function readFields(value: Buffer | null, readAvro: RecordReader): Promise
 
 function parseJson(value: Buffer): Fields {
   try {
-    return JSON.parse(UTF8.decode(value));
-  } catch {
-    throw new HooklineError('COMMAND_INVALID', 'it begins like JSON and is none');
+    return parseBoundedJson(UTF8.decode(value), COMMAND_JSON) as Fields;
+  } catch (error) {
+    if (!(error instanceof JsonTooLarge) || !isJson(value))
+      throw new HooklineError('COMMAND_INVALID', 'it begins like JSON and is none');
+    throw new CommandTooLarge(error.message, identifyingFields(value.toString()));
   }
+}
+
+/** More JSON than a command is: what identifies it is read all the same, so that its sender gets a result. */
+class CommandTooLarge extends HooklineError {
+  readonly fields: Fields;
+  constructor(detail: string, fields: Fields) {
+    super('COMMAND_INVALID', detail);
+    this.fields = fields;
+  }
+}
+
+function identifyingFields(text: string): Fields {
+  const found: Record<string, string> = {};
+  for (const name of ['commandId', 'type', 'ref', 'issuedBy']) {
+    const span = memberSpan(text, name);
+    if (span && text[span.start] === '"') found[name] = JSON.parse(text.slice(span.start, span.end));
+  }
+  return found;
 }

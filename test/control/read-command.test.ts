@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileCodec } from '../../src/avro/record-codec.ts';
+import { readCommandSchemas } from '../../src/avro/command-schemas.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
@@ -9,8 +9,7 @@ import { HooklineError } from '../../src/core/errors.ts';
 import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
 import { serve } from '../support/serve.ts';
 
-const [file] = readSchemaFiles(undefined, 'commands').filter(({ name }) => name.endsWith('command.avsc'));
-const codec = compileCodec(JSON.parse(file?.text ?? expect.fail('no schema')));
+const { codec } = readCommandSchemas(readSchemaFiles(undefined, 'commands')).command;
 const OWN = 258;
 
 const incoming = (value: Buffer | string | null): IncomingRecord => ({
@@ -60,7 +59,7 @@ describe('a record of a command topic', () => {
     ['JSON that is not UTF-8', Buffer.from('7b22636f6d6d616e644964223a22632d31222c2278223a22ff227d', 'hex')],
     ['a byte of zero and no more', Buffer.from([0])],
     ['an unknown schema', Buffer.from('000000000700', 'hex')],
-    ['Avro that ends too soon', avro({}).subarray(0, 9)],
+    ['Avro that ends within its id', avro({}).subarray(0, 8)],
   ])('of %s is no command, and nobody can be answered', async (_, value) => {
     expect(await read(value)).toMatchObject({
       ok: false,
@@ -73,8 +72,32 @@ describe('a record of a command topic', () => {
   it.each([
     ['JSON', JSON.stringify({ commandId: 'c-1', type: 'x' })],
     ['Avro', avro({ type: 'x' })],
+    ['Avro that ends too soon', Buffer.concat([avro({ type: 'x' }).subarray(0, 11), Buffer.from([2])])],
+    [
+      'Avro that claims 2^30 events',
+      Buffer.concat([avro({ type: 'x' }).subarray(0, 11), Buffer.from('000280808080080a', 'hex')]),
+    ],
+    ['JSON of too many values', `{"commandId":"c-1","events":[${'1,'.repeat(20_000)}1],"type":"x"}`],
+    [
+      'JSON that is too deep',
+      `{"type":"x","extra":${'['.repeat(500_000)}${']'.repeat(500_000)},"commandId":"c-1"}`,
+    ],
   ])('in %s that can be read so far as its id is answered under it', async (_, value) => {
     expect(await read(value)).toMatchObject({ ok: false, commandId: 'c-1', fields: { type: 'x' } });
+  });
+
+  it('of too many values is one whose id can be found only where it is JSON', async () => {
+    expect(await read(`{"commandId":"c-1","events":[${'1,'.repeat(20_000)}1]`)).toMatchObject({
+      commandId: null,
+    });
+    expect(await read(avro({ events: Array(10_000).fill('e') }))).toMatchObject({
+      ok: false,
+      commandId: 'c-1',
+    });
+    expect(await read(avro({ extra: `{"a":[${'1,'.repeat(20_000)}1]}` }))).toMatchObject({
+      ok: false,
+      commandId: 'c-1',
+    });
   });
 
   it.each([

@@ -1,0 +1,220 @@
+import type { types as AvroTypes, Type } from 'avsc';
+
+/** What a record may hold, beyond what its bytes bound. */
+export type DecodeLimits = {
+  /** Strings, numbers, lists and so on; without it as many as there are bytes. */
+  readonly mostValues?: number;
+};
+
+/** Values without a byte of their own (null, an empty record, fixed 0): bytes do not bound how many there are. */
+const MOST_EMPTY_VALUES = 1_000;
+/** Levels of records, arrays and maps. avsc recurses as deep as the data does. */
+const MOST_DEPTH = 64;
+/** A long has 64 bits, seven in each byte. */
+const LONG_BYTES = 10;
+
+/** The bytes are not one value of the writer's type and nothing more. `leading` are the fields before the fault. */
+export class Undecodable extends Error {
+  readonly leading: Readonly<Record<string, unknown>>;
+  constructor(cause: unknown, leading: Readonly<Record<string, unknown>>) {
+    super((cause as Error).message, { cause });
+    this.leading = leading;
+  }
+}
+
+/**
+ * Reads what `writer` wrote, into the fields of `reader` where it is given. avsc believes each count and each length:
+ * it allocates and skips by them before it looks whether the bytes are there. So the whole binary is walked first,
+ * without any allocation, and what is decoded afterwards is known to be there. The function throws {@link Undecodable}.
+ */
+export function boundedDecoder(
+  writer: Type,
+  reader: Type = writer,
+  limits: DecodeLimits = {},
+): (binary: Buffer) => Record<string, unknown> {
+  const walk = compileWalk(writer);
+  const resolver = reader === writer ? undefined : reader.createResolver(writer);
+  return (binary) => {
+    try {
+      const cursor = new Cursor(binary, limits);
+      walk(cursor);
+      if (cursor.remaining > 0) throw new Error('there are bytes behind the value');
+      return reader.fromBuffer(binary, resolver);
+    } catch (error) {
+      throw new Undecodable(error, leadingFields(writer, binary, limits));
+    }
+  };
+}
+
+/** A command that can't be read whole still has its id, where it stands before the fault. */
+function leadingFields(writer: Type, binary: Buffer, limits: DecodeLimits): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  if (writer.typeName !== 'record') return found;
+  const cursor = new Cursor(binary, limits);
+  try {
+    for (const { name, type } of (writer as AvroTypes.RecordType).fields) {
+      const from = cursor.at;
+      compileWalk(type)(cursor);
+      found[name] = type.decode(binary, from).value;
+    }
+  } catch {
+    // The field at which it ends is why the record could not be read.
+  }
+  return found;
+}
+
+/** A position in a record's bytes that can't leave them. */
+class Cursor {
+  at = 0;
+  depth = 0;
+  readonly #bytes: Buffer;
+  /** Behind the last value: what is counted at the same place has no byte of its own. */
+  #countedAt = 0;
+  #emptyLeft = MOST_EMPTY_VALUES;
+  #valuesLeft: number;
+
+  constructor(bytes: Buffer, { mostValues = Number.POSITIVE_INFINITY }: DecodeLimits) {
+    this.#bytes = bytes;
+    this.#valuesLeft = mostValues;
+  }
+
+  get remaining(): number {
+    return this.#bytes.length - this.at;
+  }
+
+  skip(length: number): void {
+    if (length < 0 || length > this.remaining)
+      throw new Error(`${length} bytes are announced, ${this.remaining} are there`);
+    this.at += length;
+  }
+
+  long(): number {
+    let value = 0;
+    let factor = 1;
+    for (let n = 0; n < LONG_BYTES; n++) {
+      const byte = this.#bytes[this.at];
+      if (byte === undefined) throw new Error('it ends within a number');
+      this.at++;
+      value += (byte & 0x7f) * factor;
+      factor *= 128;
+      if (byte < 0x80) return (value % 2 === 0 ? value : -(value + 1)) / 2;
+    }
+    throw new Error(`a number of more than ${LONG_BYTES} bytes`);
+  }
+
+  /** A value ends here. */
+  count(): void {
+    if (this.at === this.#countedAt && --this.#emptyLeft < 0)
+      throw new Error(`more than ${MOST_EMPTY_VALUES} values without a byte`);
+    this.#countedAt = this.at;
+    if (--this.#valuesLeft < 0) throw new Error('too many values');
+  }
+
+  /** @throws where not even the shortest of so many items fit into what is left */
+  admit(items: number): void {
+    if (items > this.remaining + this.#emptyLeft)
+      throw new Error(`${items} items are announced, ${this.remaining} bytes are there`);
+  }
+}
+
+type Walk = (cursor: Cursor) => void;
+
+function compileWalk(type: Type, known = new Map<Type, Walk>()): Walk {
+  const compiled = known.get(type);
+  if (compiled) return compiled;
+  let walk: Walk | undefined;
+  // A recursive type refers to itself before it is compiled.
+  known.set(type, (cursor) => walk?.(cursor));
+  walk = walkOf(type, known);
+  known.set(type, walk);
+  return walk;
+}
+
+function walkOf(type: Type, known: Map<Type, Walk>): Walk {
+  const { typeName } = type;
+  const inner = (one: Type) => compileWalk(one, known);
+  if (typeName.startsWith('logical:')) return inner((type as AvroTypes.LogicalType).underlyingType);
+  if (typeName.startsWith('union:')) return branches((type as AvroTypes.UnwrappedUnionType).types.map(inner));
+  switch (typeName) {
+    case 'null':
+      return leaf(() => {});
+    case 'boolean':
+      return leaf((cursor) => cursor.skip(1));
+    case 'float':
+      return leaf((cursor) => cursor.skip(4));
+    case 'double':
+      return leaf((cursor) => cursor.skip(8));
+    case 'int':
+    case 'long':
+      return leaf((cursor) => cursor.long());
+    case 'enum':
+      return leaf((cursor) => choose((type as AvroTypes.EnumType).symbols, cursor.long()));
+    case 'bytes':
+    case 'string':
+      return leaf((cursor) => cursor.skip(cursor.long()));
+    case 'fixed':
+      return leaf((cursor) => cursor.skip((type as AvroTypes.FixedType).size));
+    case 'array':
+      return blocks(inner((type as AvroTypes.ArrayType).itemsType));
+    case 'map':
+      return blocks(entry(inner((type as AvroTypes.MapType).valuesType)));
+    case 'record':
+    case 'error':
+      return record((type as AvroTypes.RecordType).fields.map((field) => inner(field.type)));
+    default:
+      throw new Error(`no record is read by the type ${typeName}`);
+  }
+}
+
+const leaf =
+  (read: Walk): Walk =>
+  (cursor) => {
+    read(cursor);
+    cursor.count();
+  };
+
+function choose<T>(among: readonly T[], index: number): T {
+  const one = among[index];
+  if (one === undefined) throw new Error(`${index} is chosen among ${among.length}`);
+  return one;
+}
+
+const branches =
+  (walks: readonly Walk[]): Walk =>
+  (cursor) =>
+    choose(walks, cursor.long())(cursor);
+
+const entry =
+  (value: Walk): Walk =>
+  (cursor) => {
+    cursor.skip(cursor.long());
+    value(cursor);
+  };
+
+const record = (fields: readonly Walk[]): Walk =>
+  nested((cursor) => {
+    if (fields.length === 0) cursor.count();
+    for (const field of fields) field(cursor);
+  });
+
+/** Items come in blocks. One of a negative count says its length too: avsc skips by it and does not read by it. */
+const blocks = (item: Walk): Walk =>
+  nested((cursor) => {
+    for (let count = cursor.long(); count !== 0; count = cursor.long()) {
+      const length = count < 0 ? cursor.long() : null;
+      const from = cursor.at;
+      cursor.admit(Math.abs(count));
+      for (let n = Math.abs(count); n > 0; n--) item(cursor);
+      if (length !== null && cursor.at - from !== length)
+        throw new Error(`a block of ${cursor.at - from} bytes says that it has ${length}`);
+    }
+    cursor.count();
+  });
+
+const nested =
+  (walk: Walk): Walk =>
+  (cursor) => {
+    if (++cursor.depth > MOST_DEPTH) throw new Error(`more than ${MOST_DEPTH} levels`);
+    walk(cursor);
+    cursor.depth--;
+  };

@@ -1,0 +1,40 @@
+export type JsonLimits = {
+  /** Members, elements and containers: what JSON.parse allocates for, tens of bytes for each. */
+  readonly mostValues: number;
+  /** Levels of objects and arrays. */
+  readonly mostDepth: number;
+};
+
+/** It is JSON perhaps, and more of it than is read. */
+export class JsonTooLarge extends Error {}
+
+/**
+ * `JSON.parse`, bounded: a megabyte of `[{},{},…` becomes twenty megabytes of objects, and deep JSON overflows the
+ * stack of whatever walks it afterwards.
+ * @throws JsonTooLarge before anything is allocated; SyntaxError
+ */
+export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
+  let values = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text.charCodeAt(at);
+    if (sign === 0x22) at = stringEnd(text, at);
+    else if (sign === 0x7b || sign === 0x5b) {
+      values++;
+      if (++depth > limits.mostDepth) throw new JsonTooLarge(`more than ${limits.mostDepth} levels`);
+    } else if (sign === 0x7d || sign === 0x5d) depth--;
+    else if (sign === 0x2c) values++;
+    if (values > limits.mostValues) throw new JsonTooLarge(`more than ${limits.mostValues} values`);
+  }
+  return JSON.parse(text);
+}
+
+/** At the string's closing quote, or the text's end where it has none. */
+function stringEnd(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
