@@ -1,5 +1,5 @@
 import { Argument, type Command as Program } from 'commander';
-import { COMMAND_TYPES, type CommandType } from '../core/command.ts';
+import { COMMAND_TYPES, type CommandType, MOST_EXECUTION_IDS } from '../core/command.ts';
 import { isRef } from '../core/ref.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { newId } from '../crypto/new-id.ts';
@@ -95,6 +95,10 @@ function commandOf(type: CommandType, options: Options) {
   }
   if (type === 'webhook.replay' && !executionIds?.length)
     throw new UsageError(`${type} needs --execution-ids.`);
+  if ((executionIds?.length ?? 0) > MOST_EXECUTION_IDS)
+    throw new UsageError(
+      `--execution-ids has ${executionIds?.length} entries, at most ${MOST_EXECUTION_IDS} are taken: send several commands.`,
+    );
   const now = Date.now();
   const expiresInMs = ifGiven(options.expiresIn, (text) => secondsAsMs('--expires-in', text));
   return {

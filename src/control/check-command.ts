@@ -1,16 +1,8 @@
 import { HooklineError } from '../core/errors.ts';
 import { eventNameOf } from '../provider/event-names.ts';
-import { fieldsClosedToExtra } from '../provider/extra-fields.ts';
+import { extraConflict } from '../provider/extra-fields.ts';
 import type { OperationContext } from './control-parts.ts';
 import { hasBegun, isForgettable } from './subscription-state.ts';
-
-/** Whose body a command's `extra` joins, by its type. */
-const BODIES = {
-  'subscription.create': 'create',
-  'subscription.update': 'update',
-  'subscription.adopt': 'update',
-  'webhook.replay': 'replay',
-} as const;
 
 /**
  * What must hold before a command is carried out, whatever its type.
@@ -29,10 +21,17 @@ export function checkCommand(context: OperationContext): void {
     const known = Object.keys(dialect.eventNames).join(', ');
     throw new HooklineError('UNKNOWN_EVENT', `${JSON.stringify(event)}; known are ${known}`);
   }
-  const body = command.type in BODIES ? BODIES[command.type as keyof typeof BODIES] : null;
-  const closed = body === null ? new Set<string>() : fieldsClosedToExtra(dialect, body);
-  const taken = Object.keys(command.extra).filter((field) => closed.has(field));
-  if (taken.length > 0) throw new HooklineError('EXTRA_CONFLICT', taken.join(', '));
+  checkExtra(context);
+}
+
+/** Of every type: what joins no request is not to be passed over in silence. */
+function checkExtra({ command, dialect, subscriptions }: OperationContext): void {
+  const accepted = subscriptions.get(command.ref)?.extra;
+  const before = accepted ? (JSON.parse(accepted) as Readonly<Record<string, unknown>>) : {};
+  const conflict = extraConflict(dialect, command.extra, before);
+  if (conflict === null) return;
+  const mend = "leave it out, or have the operator name the field in the dialect's extra.allow";
+  throw new HooklineError('EXTRA_CONFLICT', conflict, { mend });
 }
 
 /** As HTTP's If-Match: whoever decides by what he has seen is not to undo what came since. What is gone is deleted. */

@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../core/bounded-json.ts';
-import { COMMAND_TYPES, type Command, type CommandType } from '../core/command.ts';
+import { COMMAND_TYPES, type Command, type CommandType, MOST_EXECUTION_IDS } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
 import { isRef } from '../core/ref.ts';
@@ -62,6 +62,10 @@ export function parseCommand(fields: Fields): Command {
     unknownFields: Object.keys(fields).filter((name) => !KNOWN.has(name)),
   };
   check(asTime(fields.issuedAt), 'issuedAt must be ISO 8601 with an offset, or epoch milliseconds');
+  if ((command.executionIds?.length ?? 0) > MOST_EXECUTION_IDS)
+    faults.push(
+      `executionIds has ${command.executionIds?.length} entries, at most ${MOST_EXECUTION_IDS} are taken: send several commands`,
+    );
   if (type === 'webhook.replay' && command.executionIds !== undefined && !command.executionIds?.length)
     faults.push('webhook.replay needs executionIds');
   if (faults.length > 0) throw new HooklineError('COMMAND_INVALID', faults.join('; '));

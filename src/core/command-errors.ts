@@ -62,7 +62,7 @@ export const COMMAND_ERRORS = {
     status: null,
     retryable: false,
     result: 'REJECTED',
-    text: 'extra may not set the address, the events, the key, or what the dialect sets',
+    text: "extra may only add fields that the dialect's extra.allow names, and nothing in it may set the address, the events or the key",
   },
   KEYS_MISSING: {
     status: null,

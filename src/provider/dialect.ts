@@ -1,4 +1,5 @@
 import { parsePointer } from '../core/json-pointer.ts';
+import { faultsOfAllow } from './extra-fields.ts';
 import { placeholdersIn } from './template.ts';
 
 /** A JSON pointer into an answer, read into its steps. */
@@ -24,8 +25,8 @@ export type Dialect = {
     readonly active: Pointer;
   };
   readonly replay: { readonly body: Template };
-  /** Fields that a command's `extra` may set all the same: see extra-fields.ts. */
-  readonly extra: { readonly mayReplace: readonly string[] };
+  /** Fields that a command's `extra` may add, and no others: see extra-fields.ts. */
+  readonly extra: { readonly allow: readonly string[] };
   /** Our name of an event, and the service's. */
   readonly eventNames: Readonly<Record<string, string>>;
 };
@@ -38,7 +39,7 @@ const DEFAULTS = {
   update: { body: { url: '{url}', events: '{events}' } },
   list: { items: '', id: '/id', url: '/url', events: '/events', active: '/active' },
   replay: { body: { executionId: '{executionId}' } },
-  extra: { mayReplace: [] as string[] },
+  extra: { allow: [] as string[] },
   eventNames: {
     'payment-status': 'payment_status',
     'accounts-entries': 'accounts-entries',
@@ -73,6 +74,12 @@ export function parseDialect(text: string): Dialect {
 
 type Raw = typeof DEFAULTS;
 
+/** What the first edition knew, and what there is instead. */
+const REPLACED: Readonly<Record<string, string>> = {
+  'extra.mayReplace':
+    "extra.mayReplace is no longer known: name in extra.allow the fields that a command's extra may add; the address, the events and the key can not be among them",
+};
+
 function override<T extends object>(base: T, given: unknown, path: string, faults: string[]): T {
   if (given === undefined) return base;
   if (!isObject(given)) {
@@ -82,7 +89,9 @@ function override<T extends object>(base: T, given: unknown, path: string, fault
   const open = path === 'eventNames';
   for (const key of Object.keys(given)) {
     if (!open && !Object.hasOwn(base, key))
-      faults.push(`${join(path, key)} is unknown: use ${Object.keys(base).join(', ')}`);
+      faults.push(
+        REPLACED[join(path, key)] ?? `${join(path, key)} is unknown: use ${Object.keys(base).join(', ')}`,
+      );
   }
   const merged = { ...base } as Record<string, unknown>;
   for (const [key, value] of Object.entries(given)) {
@@ -111,10 +120,10 @@ function build(raw: Raw, faults: string[]): Dialect {
     if (typeof spelling !== 'string' || spelling === '')
       faults.push(`eventNames.${name} must be a non-empty string`);
   }
-  const { mayReplace } = raw.extra;
-  if (!Array.isArray(mayReplace) || mayReplace.some((field) => typeof field !== 'string'))
-    faults.push("extra.mayReplace must be a list of a body's fields");
-  return {
+  const { allow } = raw.extra;
+  const isList = Array.isArray(allow) && allow.every((field) => typeof field === 'string' && field !== '');
+  if (!isList) faults.push('extra.allow must be a list of names of fields, such as ["description"]');
+  const dialect: Dialect = {
     create: {
       body: template('create', raw.create.body),
       response: {
@@ -131,9 +140,11 @@ function build(raw: Raw, faults: string[]): Dialect {
       active: pointer('list.active', raw.list.active),
     },
     replay: { body: template('replay', raw.replay.body) },
-    extra: { mayReplace },
+    extra: { allow: isList ? allow : [] },
     eventNames: raw.eventNames,
   };
+  faults.push(...faultsOfAllow(dialect));
+  return dialect;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

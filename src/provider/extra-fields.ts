@@ -1,26 +1,128 @@
-import type { Dialect } from './dialect.ts';
 import { placeholdersIn } from './template.ts';
 
-type Bodies = Pick<Dialect, 'create' | 'update' | 'replay' | 'extra'>;
+type Pointer = readonly string[];
 
-/** What a command's sender must not decide: where events go, which they are, and under which key. */
-const GUARDED = ['url', 'events', 'encryptionKey'];
+/** What of a dialect decides about a command's `extra`. */
+type Shapes = {
+  readonly create: { readonly body: object; readonly response: { readonly signingSecret: Pointer } };
+  readonly update: { readonly body: object };
+  readonly list: { readonly url: Pointer; readonly events: Pointer };
+  readonly replay: { readonly body: object };
+  readonly extra: { readonly allow: readonly string[] };
+};
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What the sender of a command must not decide, by placeholder. */
+const PURPOSES: Readonly<Record<string, string>> = {
+  url: 'the address',
+  events: 'the events',
+  encryptionKey: 'the key',
+};
+const MOST_TOLD = 5;
+const MOST_NAME = 60;
 
 /**
- * Fields of an operation's body that a command's `extra` may not set: what the body's own template sets, and whatever
- * carries the address, the events or the key in any other body. A field that an update leaves out is as good a way to
- * redirect events as one that it has.
+ * Why a command's `extra` is refused; null where it may be sent. A field is allowed where the dialect's `extra.allow`
+ * names it, or where it was `accepted` for the subscription before: a repair sends that again. No member, at any depth,
+ * may spell what sets the address, the events or a key.
  */
-export function fieldsClosedToExtra(
-  dialect: Bodies,
-  operation: 'create' | 'update' | 'replay',
-): ReadonlySet<string> {
-  const guarded = [dialect.create.body, dialect.update.body].flatMap((body) =>
-    Object.entries(body)
-      .filter(([, inner]) => placeholdersIn(inner).some((name) => GUARDED.includes(name)))
-      .map(([field]) => field),
-  );
-  const closed = new Set([...Object.keys(dialect[operation].body), ...guarded, ...GUARDED]);
-  for (const field of dialect.extra.mayReplace) closed.delete(field);
-  return closed;
+export function extraConflict(dialect: Shapes, extra: Fields, accepted: Fields = {}): string | null {
+  const { allow } = dialect.extra;
+  const guarded = guardedNames(dialect);
+  const set = fieldsOfBodies(dialect);
+  const conflicts = Object.entries(extra).flatMap(([field, value]) => {
+    const inside = guardedMembers({ [field]: value }, guarded, 'extra');
+    if (inside.length > 0) return inside;
+    if (set.has(fold(field))) return [`${pathOf('extra', field)} is set by the dialect itself`];
+    if (allow.includes(field) || isSame(accepted, field, value)) return [];
+    const which = allow.length === 0 ? 'which is empty' : `which names ${allow.join(', ')}`;
+    return [`${pathOf('extra', field)} is not in the dialect's extra.allow, ${which}`];
+  });
+  if (conflicts.length === 0) return null;
+  const more = conflicts.length > MOST_TOLD ? [`${conflicts.length - MOST_TOLD} more`] : [];
+  return [...conflicts.slice(0, MOST_TOLD), ...more].join('; ');
 }
+
+/** Of what was accepted before, by whatever rule, the fields that may be sent again. */
+export function sendableAgain(dialect: Shapes, accepted: Fields): Fields {
+  const isSendable = ([field, value]: [string, unknown]) =>
+    extraConflict(dialect, { [field]: value }, accepted) === null;
+  return Object.fromEntries(Object.entries(accepted).filter(isSendable));
+}
+
+/** What is wrong with an `extra.allow`: it may name neither what is guarded nor what a body sets itself. */
+export function faultsOfAllow(dialect: Shapes): string[] {
+  const guarded = guardedNames(dialect);
+  const set = fieldsOfBodies(dialect);
+  return dialect.extra.allow.flatMap((field) => {
+    const named = `extra.allow names ${JSON.stringify(field)}`;
+    const purpose = purposeOf(field, guarded);
+    if (purpose !== undefined) return [`${named}, which sets ${purpose}: take it out`];
+    return set.has(fold(field)) ? [`${named}, which a body of the dialect sets itself: take it out`] : [];
+  });
+}
+
+/**
+ * A member's name as the loosest reader compares it: without case, accents, width, `_`, `-` and what isn't seen. Go's
+ * encoding/json takes the Kelvin sign for a k and the long s for an s; Java's equalsIgnoreCase the dotless i for an i.
+ */
+export function fold(name: string): string {
+  return name
+    .normalize('NFKD')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** By folded name, what it sets: every name on the way to such a placeholder, and where answers show the same. */
+function guardedNames({ create, update, list }: Shapes): ReadonlyMap<string, string> {
+  const names = new Map<string, string>([['signingsecret', PURPOSES.encryptionKey ?? '']]);
+  const add = (name: string, purpose: string | undefined) => {
+    if (purpose !== undefined && fold(name) !== '' && !/^\d+$/.test(name)) names.set(fold(name), purpose);
+  };
+  const walk = (template: unknown) => {
+    if (typeof template !== 'object' || template === null) return;
+    for (const [name, inner] of Object.entries(template)) {
+      for (const placeholder of placeholdersIn(inner)) add(name, PURPOSES[placeholder]);
+      walk(inner);
+    }
+  };
+  walk(create.body);
+  walk(update.body);
+  add(list.url.at(-1) ?? '', PURPOSES.url);
+  add(list.events.at(-1) ?? '', PURPOSES.events);
+  add(create.response.signingSecret.at(-1) ?? '', PURPOSES.encryptionKey);
+  for (const [name, purpose] of Object.entries(PURPOSES)) add(name, purpose);
+  return names;
+}
+
+const fieldsOfBodies = ({ create, update, replay }: Shapes): ReadonlySet<string> =>
+  new Set([create, update, replay].flatMap(({ body }) => Object.keys(body).map(fold)));
+
+/** Where in a value a member spells what is guarded. */
+function guardedMembers(value: unknown, guarded: ReadonlyMap<string, string>, path: string): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const here = Array.isArray(value) ? `${path}[${name}]` : pathOf(path, name);
+    const purpose = Array.isArray(value) ? undefined : purposeOf(name, guarded);
+    if (purpose !== undefined) return [`${here} would set ${purpose}`];
+    return guardedMembers(inner, guarded, here);
+  });
+}
+
+/** A name such as `hook.url` or `hook[url]` is a path to readers of forms: each step of it counts. */
+function purposeOf(name: string, guarded: ReadonlyMap<string, string>): string | undefined {
+  if (name === '__proto__') return 'the prototype of a JavaScript reader';
+  const steps = name.split(/[^\p{L}\p{N}\p{M}\p{Cf}\s_-]+/u);
+  return [name, ...steps].map((step) => guarded.get(fold(step))).find((purpose) => purpose !== undefined);
+}
+
+/** A name comes from the sender: it may be anything, and of any length. */
+function pathOf(path: string, name: string): string {
+  const short = name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name;
+  return /^[\w-]+$/.test(short) ? `${path}.${short}` : `${path}[${JSON.stringify(short)}]`;
+}
+
+const isSame = (accepted: Fields, field: string, value: unknown) =>
+  Object.hasOwn(accepted, field) && JSON.stringify(accepted[field]) === JSON.stringify(value);

@@ -36,6 +36,10 @@ describe('hookline, called wrongly,', () => {
     [['command', 'subscription.create'], 'subscription.create needs --ref'],
     [['command', 'subscription.create', '--ref', 'Ledger'], '--ref is "Ledger"'],
     [['command', 'webhook.replay', '--ref', 'x', '--execution-ids', ','], 'needs --execution-ids'],
+    [
+      ['command', 'webhook.replay', '--ref', 'x', '--execution-ids', 'y,'.repeat(1_001)],
+      '--execution-ids has 1001 entries, at most 1000 are taken: send several commands',
+    ],
     [['trigger', 'payment-status', '--count', '0'], '--count is "0": give a whole number from 1'],
     [['trigger', 'payment-status', '--rate', '0.5'], '--rate is "0.5"'],
     [['trigger', 'payment-status', '--size', '-1'], '--size is "-1"'],

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DEFAULT_DIALECT } from '../../src/provider/dialect.ts';
 import { create, openControlDesk } from '../support/control-desk.ts';
 
 const OTHER = 'payments.commands-analytics';
@@ -49,15 +50,42 @@ describe('before a command is carried out', () => {
   );
 
   it.each([
-    ['subscription.create', { encryptionKey: 'mine' }, 'encryptionKey'],
-    ['subscription.update', { url: 'https://evil.example', note: 1 }, 'url'],
-    ['subscription.update', { encryptionKey: 'mine' }, 'encryptionKey'],
-    ['subscription.adopt', { url: 'https://evil.example' }, 'url'],
-    ['webhook.replay', { executionId: 'x' }, 'executionId'],
-  ])('extra of %s may not replace what the dialect sets', async (type, extra, named) => {
-    await using desk = await openControlDesk();
+    ['subscription.create', { encryptionKey: 'mine' }, 'extra.encryptionKey would set the key'],
+    ['subscription.update', { URL: 'https://evil.example', note: 1 }, 'extra.URL would set the address'],
+    ['subscription.update', { note: { Encryption_Key: 'x' } }, 'extra.note.Encryption_Key would set the key'],
+    ['subscription.adopt', { url: 'https://evil.example' }, 'extra.url would set the address'],
+    [
+      'subscription.delete',
+      { other: 1 },
+      "extra.other is not in the dialect's extra.allow, which names note",
+    ],
+    ['subscription.list', { other: 1 }, "extra.other is not in the dialect's extra.allow, which names note"],
+    ['webhook.replay', { executionId: 'x' }, 'extra.executionId is set by the dialect itself'],
+  ])('extra of %s adds what the dialect allows, and nothing else: %j', async (type, extra, told) => {
+    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
     const result = await desk.run({ type, ref: 'a', executionIds: ['x'], extra });
     expect(result).toMatchObject({ status: 'REJECTED', errorCode: 'EXTRA_CONFLICT', attempts: 0 });
-    expect(result.message).toMatch(new RegExp(` \\(${named}\\)$`));
+    expect(result.message).toContain(`(${told}`);
+    expect(result.message).toMatch(/: leave it out, or have the operator name the field in .*extra\.allow$/);
+  });
+
+  it('extra is sent as it was checked, whichever member of a name that stands twice another reader takes', async () => {
+    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
+    const bodies: unknown[] = [];
+    desk.hooks.onCall = ({ method, body }) => void (method === 'POST' && bodies.push(JSON.stringify(body)));
+    const twice = '{"note":{"url":"https://evil.example"},"note":"second"}';
+    const command = `{"commandId":"c","type":"subscription.create","ref":"a","events":["payment_status"],"extra":${twice}}`;
+    await desk.take(desk.recordOf(Buffer.from(command)));
+    expect(desk.results).toMatchObject([{ status: 'SUCCEEDED' }]);
+    expect(bodies).toEqual([expect.stringMatching(/"note":"second"\}$/)]);
+    expect(bodies[0]).not.toContain('evil');
+  });
+
+  it('extra that was accepted is sent again where the dialect allows it no longer: a repair rests on it', async () => {
+    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
+    await desk.run(create('a', { extra: { note: 1 } }));
+    Object.assign(desk.parts, { dialect: DEFAULT_DIALECT });
+    expect(await desk.run({ ...update, extra: { note: 1 } })).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await desk.run({ ...update, extra: { note: 2 } })).toMatchObject({ errorCode: 'EXTRA_CONFLICT' });
   });
 });

@@ -89,6 +89,13 @@ describe('a command', () => {
       { commandId: 'c', type: 'webhook.replay', ref: 'a', executionIds: 5 },
       ['executionIds must be a list of texts'],
     ],
+    [
+      {
+        ...{ commandId: 'c', type: 'webhook.replay', ref: 'a' },
+        executionIds: Array.from({ length: 1_001 }, String),
+      },
+      ['executionIds has 1001 entries, at most 1000 are taken: send several commands'],
+    ],
     [{ commandId: 'c', type: 'subscription.pause' }, ['type must be one of']],
     [{}, ['type must be', 'commandId must be']],
   ])('%j has each of its faults said once', (fields, said) => {

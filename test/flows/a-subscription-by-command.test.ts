@@ -8,7 +8,10 @@ import { ControlWorld, type Result } from '../support/control-world.ts';
 let the: ControlWorld;
 
 beforeAll(async () => {
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlWorld.make(
+    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
+    { PROVIDER_DIALECT_FILE: 'test/support/dialect-with-description.json' },
+  );
 });
 
 afterAll(() => the[Symbol.asyncDispose]());

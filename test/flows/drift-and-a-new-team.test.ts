@@ -9,7 +9,10 @@ let the: ControlWorld;
 beforeAll(async () => {
   the = await ControlWorld.make(
     { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    { RECONCILE_INTERVAL_MS: '1000' },
+    {
+      RECONCILE_INTERVAL_MS: '1000',
+      PROVIDER_DIALECT_FILE: 'test/support/dialect-with-description.json',
+    },
   );
 });
 

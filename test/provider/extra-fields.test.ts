@@ -1,35 +1,114 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_DIALECT, parseDialect } from '../../src/provider/dialect.ts';
-import { fieldsClosedToExtra } from '../../src/provider/extra-fields.ts';
+import { parseDialect } from '../../src/provider/dialect.ts';
+import { extraConflict, fold, sendableAgain } from '../../src/provider/extra-fields.ts';
 
-const closed = (dialect: object, operation: 'create' | 'update' | 'replay') =>
-  [...fieldsClosedToExtra(parseDialect(JSON.stringify(dialect)), operation)].sort();
+const dialectOf = (dialect: object) => parseDialect(JSON.stringify(dialect));
+const ALLOWING = dialectOf({ extra: { allow: ['metadata', 'note'] } });
 
 describe("a command's extra", () => {
-  it('may not set the address, the events or the key, in whichever body', () => {
-    for (const operation of ['create', 'update'] as const) {
-      expect([...fieldsClosedToExtra(DEFAULT_DIALECT, operation)].sort()).toEqual([
-        ...['encryptionKey', 'events', 'url'],
-      ]);
-    }
-    expect(closed({}, 'replay')).toContain('executionId');
+  it('adds nothing by default, and says where to allow it', () => {
+    expect(extraConflict(dialectOf({}), {})).toBeNull();
+    expect(extraConflict(dialectOf({}), { note: 1 })).toBe(
+      "extra.note is not in the dialect's extra.allow, which is empty",
+    );
   });
 
-  it('may not set what carries them in another body, under the names of the dialect', () => {
-    const dialect = {
+  it('adds what extra.allow names, by exactly that name', () => {
+    expect(extraConflict(ALLOWING, { note: 'x', metadata: { team: ['ledger', { lead: 1 }] } })).toBeNull();
+    for (const name of ['Note', 'no-te', 'other', 'constructor', 'toString'])
+      expect(extraConflict(ALLOWING, { [name]: 1 }), name).toContain('which names metadata, note');
+  });
+
+  it.each([
+    ...[
+      'url',
+      'URL',
+      'Url',
+      'u-r-l',
+      'U_R_L',
+      'ürl',
+      'ｕｒｌ',
+      'u\u200brl',
+      'url ',
+      '$.url',
+      'hook.url',
+      'hook[url]',
+    ],
+    ...['events', 'EVENTS', 'event\u017f', 'Events_', 'eventS', 'ⓔvents'],
+    ...['encryptionKey', 'encryption_key', 'ENCRYPTION-KEY', 'encryption\u212aey', 'encrypt\u0131onkey'],
+    ...['encrypt\u0130onKey', 'signing-secret', '__proto__'],
+  ])('holds %j at no depth', (name) => {
+    const shapes = [
+      `{${JSON.stringify(name)}:1}`,
+      `{"metadata":{${JSON.stringify(name)}:1}}`,
+      `{"metadata":[1,[{"a":{${JSON.stringify(name)}:[]}}]]}`,
+      `{"note":1,"metadata":{"b":2,${JSON.stringify(name)}:null}}`,
+    ];
+    for (const shape of shapes)
+      expect(extraConflict(ALLOWING, JSON.parse(shape)), shape).toContain('would set');
+  });
+
+  it('names where it is refused, however its sender calls it, and how many more there are', () => {
+    expect(extraConflict(ALLOWING, { metadata: [{ 'the URL:url': 1 }] })).toBe(
+      'extra.metadata[0]["the URL:url"] would set the address',
+    );
+    const many = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${n}${'x'.repeat(1e6)}`, 1]));
+    expect(extraConflict(ALLOWING, many)).toMatch(/; 4 more$/);
+    expect(extraConflict(ALLOWING, many)?.length).toBeLessThan(1_000);
+  });
+
+  it('sets nothing that carries address, events or key under the names of the dialect, in whichever body', () => {
+    const dialect = dialectOf({
       create: {
-        body: { target: { address: '{url}' }, topics: ['{events}'], label: 'x', secret: '{encryptionKey}' },
+        body: {
+          target: { address: 'to {url}' },
+          topics: ['{events}'],
+          label: 'x',
+          secret: '{encryptionKey}',
+        },
+        response: { signingSecret: '/data/hmac' },
       },
-      update: { body: { note: 'y' } },
-    };
-    expect(closed(dialect, 'update')).toEqual([
-      ...['encryptionKey', 'events', 'note', 'secret', 'target', 'topics', 'url'],
-    ]);
-    expect(closed(dialect, 'create')).toContain('label');
-    expect(closed(dialect, 'create')).not.toContain('note');
+      update: { body: { kind: 'y' } },
+      list: { url: '/callback/0', events: '/kinds' },
+      extra: { allow: ['metadata'] },
+    });
+    for (const name of ['target', 'Address', 'to-pics', 'secret', 'hmac', 'kinds', 'url'])
+      expect(extraConflict(dialect, { metadata: { [name]: 1 } }), name).toContain('would set');
+    for (const name of ['label', 'KIND', 'executionId'])
+      expect(extraConflict(dialect, { [name]: 1 }), name).toContain('is set by the dialect itself');
+    expect(extraConflict(dialect, { metadata: { label: 1, kind: 2 } })).toBeNull();
   });
 
-  it('may set what the dialect lets it', () => {
-    expect(closed({ extra: { mayReplace: ['encryptionKey', 'url'] } }, 'create')).toEqual(['events']);
+  it('that was accepted before may come again as it was, but for what is guarded', () => {
+    const accepted = { note: { a: 1 }, old: 1, URL: 'https://evil.example', url: 'https://evil.example' };
+    expect(extraConflict(dialectOf({}), { note: { a: 1 }, old: 1 }, accepted)).toBeNull();
+    expect(extraConflict(dialectOf({}), { note: { a: 2 } }, accepted)).toContain('extra.note is not in');
+    expect(extraConflict(dialectOf({}), { URL: accepted.URL }, accepted)).toContain('would set the address');
+    expect(sendableAgain(dialectOf({}), accepted)).toEqual({ note: { a: 1 }, old: 1 });
+  });
+
+  it('of any JSON holds nothing guarded where it is let through, at no depth', () => {
+    const name = fc.oneof(
+      fc.constantFrom('url', 'URL', 'events', 'encryptionKey', 'metadata', 'note', '__proto__', 'a'),
+      fc.string({ unit: 'grapheme' }),
+    );
+    const json = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 5 }, fc.jsonValue({ maxDepth: 0 }), fc.array(tie('value')), tie('object')),
+      object: fc.dictionary(name, tie('value')),
+    })).object;
+    const names = (value: unknown): string[] =>
+      typeof value !== 'object' || value === null
+        ? []
+        : Object.entries(value).flatMap(([key, inner]) => [key, ...names(inner)]);
+    fc.assert(
+      fc.property(json, (given) => {
+        const extra = JSON.parse(JSON.stringify({ metadata: given }));
+        if (extraConflict(ALLOWING, extra) !== null) return;
+        const guarded = ['url', 'events', 'encryptionkey', 'signingsecret'];
+        expect(names(extra).filter((one) => guarded.includes(fold(one)) || one === '__proto__')).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

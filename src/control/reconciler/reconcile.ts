@@ -107,7 +107,7 @@ async function repair(parts: ReconcileParts, drifts: readonly Drift[], tries: Tr
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
   for (const drift of drifts) {
-    const commands = repairCommands(drift, parts.newId);
+    const commands = repairCommands(drift, parts.newId, parts.dialect);
     if (drift.record && isDue(tries, subjectOfDrift(drift))) await sendAll(parts, drift.record, commands);
   }
 }

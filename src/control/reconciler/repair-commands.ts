@@ -1,3 +1,5 @@
+import type { Dialect } from '../../provider/dialect.ts';
+import { sendableAgain } from '../../provider/extra-fields.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { RECONCILER } from './drift-result.ts';
 import type { Drift } from './find-drift.ts';
@@ -18,11 +20,12 @@ export type OwnCommand = {
  * those that are there already, and bear what the state was when the drift was seen: what a team has asked for in the
  * meantime is not undone. A foreign subscription has none.
  */
-export function repairCommands({ kind, record }: Drift, newId: () => string): OwnCommand[] {
+export function repairCommands({ kind, record }: Drift, newId: () => string, dialect: Dialect): OwnCommand[] {
   if (!record?.commandId) return [];
   const { ref, events } = record;
   const common = { ref, issuedBy: RECONCILER };
-  const extra = record.extra ? { extra: JSON.parse(record.extra) as object } : {};
+  // By an older rule more may have been accepted: what would be REJECTED now is left out, so that the rest is repaired.
+  const extra = record.extra ? { extra: sendableAgain(dialect, JSON.parse(record.extra)) } : {};
   const ifMatch = record.commandId;
   // Without events of its own an update tells again what should be there.
   if (kind !== 'missing')

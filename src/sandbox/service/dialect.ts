@@ -23,6 +23,11 @@ export type Dialect = {
     readonly active: string;
   };
   readonly replay: { readonly body: Json };
+  /**
+   * The connector's alone: which fields its commands may add to a body. Here further fields are kept in any case, as the
+   * interface doesn't rule them out.
+   */
+  readonly extra: { readonly allow: readonly string[] };
   /** How the list of subscriptions spells the events. In requests the interface's own spellings are taken too. */
   readonly eventNames: EventSpelling;
   /** The sandbox's alone: the status of each success, which the interface doesn't show either. */
@@ -42,6 +47,7 @@ export const DEFAULT_DIALECT: Dialect = {
   update: { body: { url: '{url}', events: '{events}', encryptionKey: '{encryptionKey}' } },
   list: { items: '', id: '/id', url: '/url', events: '/events', active: '/active' },
   replay: { body: { executionId: '{executionId}' } },
+  extra: { allow: [] },
   eventNames: {
     'payment-status': 'payment_status',
     'accounts-entries': 'accounts-entries',

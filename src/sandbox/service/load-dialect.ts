@@ -30,7 +30,7 @@ function parse(text: string): unknown {
 
 function overlay(base: JsonObject, over: JsonObject, place: string, faults: string[]): JsonObject {
   const unknown = Object.keys(over).filter((name) => !Object.hasOwn(base, name));
-  faults.push(...unknown.map((name) => `${place}/${name} is not known: ${Object.keys(base).join(', ')} are`));
+  faults.push(...unknown.map((name) => unknownAt(`${place}/${name}`, base)));
   const entries = Object.entries(base).map(([name, value]): [string, Json] => {
     const given = Object.hasOwn(over, name) ? over[name] : undefined;
     if (given === undefined) return [name, value];
@@ -48,7 +48,17 @@ function overlay(base: JsonObject, over: JsonObject, place: string, faults: stri
   return Object.fromEntries(entries);
 }
 
+function unknownAt(place: string, base: JsonObject): string {
+  if (place === '/extra/mayReplace')
+    return `${place} is no longer known: /extra/allow names the fields that a command's extra may add`;
+  return `${place} is not known: ${Object.keys(base).join(', ')} are`;
+}
+
 function faultOf(place: string, value: Json): string | null {
+  if (place === '/extra/allow') {
+    const ok = Array.isArray(value) && value.every((field) => typeof field === 'string' && field !== '');
+    return ok ? null : 'must be a list of names of fields';
+  }
   if (place.startsWith('/status/')) {
     const ok = Number.isInteger(value) && (value as number) >= 200 && (value as number) <= 299;
     return ok ? null : 'must be a status from 200 to 299';

@@ -192,7 +192,7 @@ describe('under RECONCILE=repair', () => {
   });
 
   it('what a team has sent beside the events is sent again', async () => {
-    await using desk = await openControlDesk();
+    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
     const note = { note: { team: 'ledger' } };
     await desk.run(create('a', { extra: note }));
     await desk.run({ type: 'subscription.update', ref: 'a', events: ['accounts-entries'] });
@@ -207,6 +207,18 @@ describe('under RECONCILE=repair', () => {
     await the.look();
     await the.look();
     expect(bodies).toMatchObject([{ events: ['accounts-entries'], ...note }]);
+  });
+
+  it('of what was accepted by an older rule, what sets the address is left out, and the rest is sent again', async () => {
+    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
+    await desk.run(create('a', { extra: { note: 1 } }));
+    const before = desk.state.get('a') ?? expect.fail('no record');
+    desk.state.set('a', { ...before, extra: '{"URL":"https://evil.example","note":1}' });
+    const the = reconcilerOf(desk, 'repair');
+    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
+    await the.look();
+    expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await desk.subscriptions()).toMatchObject([{ url: before.receiverUrl, extra: { note: 1 } }]);
   });
 
   it('what was changed is told again what it should be; what is foreign is not touched', async () => {

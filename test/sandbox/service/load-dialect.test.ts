@@ -11,13 +11,17 @@ const faultsOf = (file: unknown): string[] => {
 describe('a dialect file', () => {
   it('is laid over the default key by key, a body as a whole', () => {
     const read = loadDialect(
-      JSON.stringify({ list: { items: '/data' }, update: { body: { target: '{url}' } } }),
+      JSON.stringify({
+        ...{ list: { items: '/data' }, update: { body: { target: '{url}' } } },
+        extra: { allow: ['note'] },
+      }),
     );
     expect(read).toEqual({
       dialect: {
         ...DEFAULT_DIALECT,
         list: { ...DEFAULT_DIALECT.list, items: '/data' },
         update: { body: { target: '{url}' } },
+        extra: { allow: ['note'] },
       },
     });
   });
@@ -32,6 +36,8 @@ describe('a dialect file', () => {
     ['a status of a failure', { status: { create: 500 } }, '/status/create must be a status'],
     ['a body without what is needed', { create: { body: { url: '{url}' } } }, 'has no place for {events}'],
     ['a mixed placeholder', { replay: { body: { id: 'run-{executionId}' } } }, 'mixes a placeholder'],
+    ['what the first edition knew', { extra: { mayReplace: [] } }, '/extra/allow names the fields'],
+    ['names that are none', { extra: { allow: 'note' } }, '/extra/allow must be a list'],
     [
       'pointers that cross',
       { create: { response: { id: '/a', signingSecret: '/a/b' } } },
