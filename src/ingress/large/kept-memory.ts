@@ -15,14 +15,19 @@ export class KeptMemory implements WorkMemory {
   readonly room = ROOM;
   /** The smallest first. */
   #kept: Buffer[] = [];
+  /** Nothing else is taken back: a small message is cut from the runtime's pool, where others' bytes stand beside it. */
+  readonly #handedOut = new WeakSet<ArrayBufferLike>();
 
   take(bytes: number): Buffer {
     const fitting = this.#kept.findIndex(({ length }) => length >= bytes);
     const [kept] = fitting < 0 ? [] : this.#kept.splice(fitting, 1);
-    return kept ?? Buffer.allocUnsafeSlow(bytes);
+    const taken = kept ?? Buffer.allocUnsafeSlow(bytes);
+    this.#handedOut.add(taken.buffer);
+    return taken;
   }
 
   give({ buffer }: Buffer): void {
+    if (!this.#handedOut.delete(buffer)) return;
     this.#kept.push(Buffer.from(buffer));
     this.#kept.sort((a, b) => a.length - b.length);
     if (this.#kept.length > KEPT) releaseBytes(this.#kept.shift() as Buffer);

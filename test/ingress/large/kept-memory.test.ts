@@ -20,3 +20,21 @@ it('keeps the two largest, and gives the memory of others back at once', () => {
   for (const one of taken) memory.give(one);
   expect(taken.map(({ length }) => length / LARGE)).toEqual([3, 0, 2]);
 });
+
+it('keeps nothing that it did not hand out: a pooled buffer has neighbours', () => {
+  const memory = new KeptMemory();
+  const neighbour = Buffer.from('somebody else’s');
+  const pooled = Buffer.concat([Buffer.from('a small message')]);
+  expect(pooled.buffer).toBe(neighbour.buffer);
+  memory.give(pooled);
+  memory.take(Buffer.poolSize).fill(0);
+  expect(neighbour.toString()).toBe('somebody else’s');
+});
+
+it('keeps no piece twice, though it is given back twice', () => {
+  const memory = new KeptMemory();
+  const piece = memory.take(LARGE);
+  memory.give(piece);
+  memory.give(piece);
+  expect(memory.take(LARGE).buffer).not.toBe(memory.take(LARGE).buffer);
+});
