@@ -7,7 +7,11 @@ export const WEBHOOK_ERRORS = {
   SOURCE_NOT_ALLOWED: { status: 403, retryable: false, text: 'the source address is not in ALLOWED_SOURCES' },
   NOT_FOUND: { status: 404, retryable: false, text: 'webhooks are received by POST at /webhooks/{ref}' },
   BODY_INCOMPLETE: { status: 400, retryable: true, text: 'the body ended before its declared length' },
-  BODY_TOO_SLOW: { status: 408, retryable: true, text: 'the body did not arrive within REQUEST_TIMEOUT_MS' },
+  BODY_TOO_SLOW: {
+    status: 408,
+    retryable: true,
+    text: 'the body came at less than 240 bytes a second, or not within REQUEST_TIMEOUT_MS',
+  },
   BODY_TOO_LARGE: { status: 413, retryable: false, text: 'the body is larger than MAX_BODY_BYTES' },
   MEDIA_TYPE_UNSUPPORTED: {
     status: 415,
@@ -23,7 +27,7 @@ export const WEBHOOK_ERRORS = {
   NO_ROOM: {
     status: 503,
     retryable: true,
-    text: 'no memory for the body within ADMISSION_WAIT_MS',
+    text: 'no memory for the body within ADMISSION_WAIT_MS, or it came so slowly that others were given its memory',
   },
   LARGE_BODY_FAILED: {
     status: 503,

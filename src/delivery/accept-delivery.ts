@@ -15,17 +15,10 @@ import { verifyDelivery } from './verify-delivery.ts';
  */
 export async function acceptDelivery(
   delivery: Delivery,
-  signature: {
-    readonly check: SignatureCheck;
-    readonly header: string | undefined;
-    /** Called when the signature is right, whatever becomes of the event then. */
-    readonly onMatch?: () => void;
-  },
+  signature: { readonly check: SignatureCheck; readonly header: string | undefined },
   parts: AcceptParts,
 ): Promise<Receipt> {
-  const verified = verifyDelivery(delivery, signature, parts);
-  signature.onMatch?.();
-  return parts.store(verified);
+  return parts.store(verifyDelivery(delivery, signature, parts));
 }
 
 /** What a webhook needs on its way. */

@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Delivery, Receipt } from '../core/delivery.ts';
+import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
+import { isLarge } from '../delivery/large-delivery.ts';
 import { readTraceparent } from '../runtime/tracer.ts';
 import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
 import type { BodyMemory } from './bodies/body-memory.ts';
-import { takeBody } from './bodies/take-body.ts';
+import { type TakenBody, takeBody } from './bodies/take-body.ts';
 import { markProven } from './proven-connections.ts';
 
 export type WebhookRequest = {
@@ -40,30 +41,47 @@ export async function receiveWebhook(request: WebhookRequest, parts: WebhookPart
   const mediaType = admitRequest(headers, parts.maxBodyBytes);
   const isEarly = parts.keyring.isPending(ref);
   const header = headerOf(headers, 'x-signature-sha256');
-  const { body, check, leave } = await takeBody({ ...request, signature: header }, parts);
+  const taken = await takeBody({ ...request, signature: header }, parts);
+  const { body, check } = taken;
+  let kept = 0;
+  const store = async (verified: VerifiedDelivery): Promise<Receipt> => {
+    markProven(request.raw.socket);
+    // A large one has its memory already.
+    const bytes = isLarge(verified) ? 0 : body.length;
+    if (bytes > 0) {
+      if (!parts.memory.stored.tryEnter(bytes)) await parts.memory.enterStored(bytes);
+      kept = bytes;
+      taken.leave();
+    }
+    return parts.delivery.store(verified);
+  };
   try {
     const { traceparent } = request;
     const delivery: Delivery = { ref, mediaType, body, receivedAt: Date.now(), traceparent };
-    const judging = isEarly ? await checkEarly(delivery, { check, header }, parts) : check;
-    const onMatch = () => markProven(request.raw.socket);
-    return await acceptDelivery(delivery, { check: judging, header, onMatch }, parts.delivery);
+    const judging = isEarly ? await checkEarly(delivery, { ...taken, request, header }, parts) : check;
+    const { observer } = parts.delivery;
+    return await acceptDelivery(delivery, { check: judging, header }, { observer, store });
   } finally {
-    leave();
+    taken.leave();
+    parts.memory.stored.leave(kept);
   }
 }
+
+type Early = TakenBody & { readonly request: WebhookRequest; readonly header: string | undefined };
 
 /**
  * The check of a delivery whose body began while its ref was being created: at once by a key of a subscription that the
  * ref had before, else by the new one's, which may have come while the body did.
- * @throws HooklineError KEY_PENDING
+ * @throws HooklineError KEY_PENDING, NO_ROOM
  */
 async function checkEarly(
   { ref, body }: Delivery,
-  early: { readonly check: SignatureCheck; readonly header: string | undefined },
-  { keyring }: WebhookParts,
+  early: Early,
+  parts: WebhookParts,
 ): Promise<SignatureCheck> {
+  const { keyring } = parts;
   if (!early.check.finish(early.header, body)) {
-    await keyring.whilePending(ref, KEY_WAIT_MS);
+    await whilePending(early, parts);
     if (keyring.isPending(ref)) throw new HooklineError('KEY_PENDING');
   }
   const check = SignatureCheck.withEach(keyring.signingKeysOf(ref));
@@ -72,6 +90,27 @@ async function checkEarly(
     check.update(body.subarray(at, at + STEP_BYTES));
   }
   return check;
+}
+
+/** Nobody has proved anything yet: meanwhile the body is charged, and gives way as one that does not come. */
+async function whilePending({ open, body, request, leave }: Early, parts: WebhookParts): Promise<void> {
+  const { memory, keyring } = parts;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const { socket } = request.raw;
+  open.isWhole = true;
+  open.resume(memory.now());
+  if (open.charged + open.large === 0 && !memory.charge(open, body.length))
+    throw new HooklineError('NO_ROOM');
+  open.end = (error) => {
+    if (open.large === 0) leave();
+    reject(error);
+  };
+  memory.open.add(socket, open);
+  try {
+    await Promise.race([keyring.whilePending(request.ref, KEY_WAIT_MS), promise]);
+  } finally {
+    memory.open.remove(socket);
+  }
 }
 
 /** A large body is hashed once more in steps, so that others get their turns between. */

@@ -106,6 +106,12 @@ export function createMetrics() {
       labelNames: ['bodies'] as const,
       registers,
     }),
+    bodiesEvicted: new Counter({
+      name: 'hookline_bodies_evicted_total',
+      help: 'Webhooks whose body came so slowly that others were given its memory; answered 503. By whether the connection had delivered a verified webhook before',
+      labelNames: ['class'] as const,
+      registers,
+    }),
     largeBodyThreadDeaths: new Counter({
       name: 'hookline_large_body_thread_deaths_total',
       help: 'How often the thread for large bodies ended by itself; what it had was answered 503',

@@ -52,7 +52,7 @@ describe('a large body', () => {
 
   it('waits unread while there is no room, and small ones pass it', async () => {
     await using ingress = await start();
-    const holding = await begin(ingress, message(3 * MIB), 'x');
+    const holding = await begin(ingress, message(3 * MIB), message(MIB));
     await until('the first has its room', () => ingress.memory.large.taken > 0);
     const body = message(2 * MIB);
     const waiting = await begin(ingress, body, '');
@@ -69,7 +69,7 @@ describe('a large body', () => {
 
   it('is answered 503 with Retry-After when there is no room in time', async () => {
     await using ingress = await start({ admissionWaitMs: 50 });
-    const holding = await begin(ingress, message(3 * MIB), 'x');
+    const holding = await begin(ingress, message(3 * MIB), message(MIB));
     await until('the first has its room', () => ingress.memory.large.taken > 0);
     const response = await post(`${ingress.url}/webhooks/ledger-eu`, message(2 * MIB));
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
@@ -82,7 +82,7 @@ describe('a large body', () => {
     await using ingress = await start({ admissionWaitMs: 60_000 });
     const holding = await begin(ingress, message(3 * MIB), message(MIB));
     await until('the first has its room', () => ingress.memory.large.taken > 0);
-    const waiting = await begin(ingress, message(2 * MIB), 'x');
+    const waiting = await begin(ingress, message(2 * MIB), message(MIB));
     await until('the second waits', () => ingress.memory.large.waiting === 1);
     waiting.destroy();
     await until('it waits no more', () => ingress.memory.large.waiting === 0);

@@ -21,11 +21,15 @@ type Options = {
   tls?: TlsFiles;
   leaving?: AbortSignal;
   layout?: string;
+  /** Bytes for small bodies. */
+  smallRoom?: number;
   /** Bytes for large bodies. */
   largeRoom?: number;
   admissionWaitMs?: number;
   /** At which large bodies are read. */
   bytesPerSecond?: number;
+  /** The clock of bodies that arrive. */
+  now?: () => number;
   publish?: (record: OutgoingRecord, n: number) => void;
 };
 
@@ -47,10 +51,11 @@ export async function startIngressApp(options: Options = {}) {
   /** From the head of each webhook to its answer. */
   const seconds: (number | undefined)[] = [];
   const memory = new BodyMemory({
-    small: 16 * 1024 ** 2,
+    small: options.smallRoom ?? 16 * 1024 ** 2,
     large: options.largeRoom ?? 64 * 1024 ** 2,
     admissionWaitMs: options.admissionWaitMs ?? 2_000,
     bytesPerSecond: options.bytesPerSecond ?? 1e9,
+    ...(options.now && { now: options.now }),
   });
   const app = createIngressApp({
     delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },

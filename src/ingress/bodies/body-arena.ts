@@ -1,4 +1,4 @@
-import { WaitingLine } from './waiting-line.ts';
+import { type Waiter, WaitingLine } from './waiting-line.ts';
 
 /** Bytes from `start` to before `end`. */
 type Range = { start: number; end: number };
@@ -24,11 +24,16 @@ export class BodyArena {
 
   /**
    * A piece for a body, when there is one in which it fits, with whatever was in it before. `leave` gives it back.
-   * @param gone ends the wait: nobody is there any more
+   * @param gone ends the wait with its reason, or because nobody is there any more
    * @throws HooklineError BODY_INCOMPLETE where `gone`
    */
-  enter(bytes: number, gone?: AbortSignal): Promise<Buffer> {
-    return this.#line.enter(bytes, Number.POSITIVE_INFINITY, gone);
+  enter(bytes: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
+    return this.#line.enter(bytes, Number.POSITIVE_INFINITY, gone, by);
+  }
+
+  /** The next one to have a piece. */
+  get first(): Waiter | undefined {
+    return this.#line.first;
   }
 
   /** Gives back what `enter` gave, when nobody reads it any more. */

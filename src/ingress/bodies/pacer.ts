@@ -1,4 +1,5 @@
-import { HooklineError } from '../../core/errors.ts';
+import { type BodyClass, PROVEN, UNPROVED } from './open-body.ts';
+import { isBefore, type Place, reasonOf } from './waiting-line.ts';
 
 /** What is read in one turn: about half a millisecond's work. */
 const TURN_BYTES = 256 * 1024;
@@ -9,14 +10,19 @@ const SAVED_BYTES = 2 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
 /** The place of what is only read to be thrown away: behind all others. */
-export const LAST_PLACE = Number.POSITIVE_INFINITY;
+export const LAST_PLACE: Place = { tag: Number.POSITIVE_INFINITY, n: 0 };
+/** A body on a proven connection has as large a share as so many others: it goes first, and they are still read. */
+const PROVEN_WEIGHT = 16;
 
-type Reader = { readonly place: number; readonly goOn: () => void };
+type Reader = { readonly place: Place; readonly goOn: () => void };
 
 /**
  * Lets large bodies share time and processor with everybody else. Node would read two megabytes of each socket before
- * it looks at the next, and hash them on the way. The body that came first is read first: five that were read side by
- * side would all be whole five times as late, and nothing could be done with any of them before.
+ * it looks at the next, and hash them on the way. Of bodies of one size the one that came first is read first: five that
+ * were read side by side would all be whole five times as late, and nothing could be done with any of them before.
+ *
+ * The order is that of weighted fair queueing: a body is read before those that would still have bytes to come if all
+ * were read side by side when it has none. So a small one does not wait behind all of a flood of the largest.
  */
 export class Pacer {
   #bytesPerSecond: number;
@@ -28,18 +34,28 @@ export class Pacer {
   readonly #queue: Reader[] = [];
   #turn: NodeJS.Timeout | undefined;
   #places = 0;
+  /** How many bytes each body would have by now if all were read side by side. */
+  #fair = 0;
+  /** Bodies that have a place. */
+  #open = 0;
 
   constructor(bytesPerSecond: number) {
     this.#bytesPerSecond = bytesPerSecond;
   }
 
-  /** A place behind the bodies that are read already. */
-  nextPlace(): number {
-    return this.#places++;
+  /** The place of a body that may have so many bytes. `endPlace` is to be called when it is read no more. */
+  nextPlace(bytes: number, of: BodyClass = UNPROVED): Place {
+    this.#open++;
+    return { tag: this.#fair + bytes / (of === PROVEN ? PROVEN_WEIGHT : 1), n: this.#places++ };
+  }
+
+  endPlace(): void {
+    this.#open--;
   }
 
   /** Counts what was read. False means: no more now, and `goOn` is called when it is that place's turn again. */
-  take(bytes: number, place: number, goOn: () => void): boolean {
+  take(bytes: number, place: Place, goOn: () => void): boolean {
+    if (place !== LAST_PLACE) this.#fair += bytes / Math.max(1, this.#open);
     this.#left -= bytes;
     if (this.#left > 0) return true;
     this.#standInLine({ place, goOn });
@@ -48,15 +64,16 @@ export class Pacer {
 
   /**
    * Waits for the first turn of that place.
-   * @param gone ends the wait: nobody is there any more
+   * @param gone ends the wait with its reason, or because nobody is there any more
    * @throws HooklineError BODY_INCOMPLETE where `gone`
    */
-  async firstTurn(place: number, gone: AbortSignal): Promise<void> {
+  async firstTurn(place: Place, gone: AbortSignal): Promise<void> {
+    if (gone.aborted) throw reasonOf(gone);
     const { promise, resolve } = Promise.withResolvers<void>();
     gone.addEventListener('abort', () => resolve());
     this.#standInLine({ place, goOn: resolve });
     await promise;
-    if (gone.aborted) throw new HooklineError('BODY_INCOMPLETE');
+    if (gone.aborted) throw reasonOf(gone);
   }
 
   /** From now on they are read as fast as turns come: the process stops, and small ones go elsewhere. */
@@ -65,7 +82,7 @@ export class Pacer {
   }
 
   #standInLine(reader: Reader): void {
-    const behind = this.#queue.findIndex(({ place }) => place > reader.place);
+    const behind = this.#queue.findIndex(({ place }) => isBefore(reader.place, place));
     this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, reader);
     this.#awaitTurn();
   }

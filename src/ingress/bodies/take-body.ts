@@ -3,7 +3,10 @@ import { HooklineError } from '../../core/errors.ts';
 import { SignatureCheck } from '../../crypto/signature.ts';
 import { LARGE_BODY_BYTES } from '../../delivery/large-delivery.ts';
 import type { LiveKeyring } from '../../subscriptions/live-keyring.ts';
+import { isProven } from '../proven-connections.ts';
 import type { BodyMemory } from './body-memory.ts';
+import { HOPELESS, OpenBody, PROVEN, UNPROVED } from './open-body.ts';
+import type { Pieces } from './pieces.ts';
 import { readBody } from './read-body.ts';
 import { readLargeBody } from './read-large-body.ts';
 
@@ -20,7 +23,9 @@ export type TakenBody = {
   readonly body: Buffer;
   /** Has seen all of the body. */
   readonly check: SignatureCheck;
-  /** Gives its room back. To be called when nothing of the body is held any more. */
+  /** What the body holds; nobody ends it any more, where nothing else is said. */
+  readonly open: OpenBody;
+  /** Gives its memory back. To be called when nothing of the body is held any more. */
   readonly leave: () => void;
 };
 
@@ -30,78 +35,112 @@ type Parts = {
   readonly maxBodyBytes: number;
 };
 
+/** So much of a large body must have come before it stands in line for its memory: who only announces it has none. */
+const LARGE_BEGINNING_BYTES = 16 * 1024;
+
 /**
- * Takes a body in, hashed as it arrives, when there is room for it. A large one is not begun to be read before, and not
- * at all where its ref or its signature can't be right.
- * @throws HooklineError NO_ROOM, UNAUTHENTIC, BODY_INCOMPLETE, BODY_TOO_LARGE
+ * Takes a body in, hashed as it arrives. Memory is charged for what has arrived; a large one waits unread, but for its
+ * beginning, until there is memory for all of it. It is refused at once where its ref or its signature can't be right.
+ * @throws HooklineError NO_ROOM, UNAUTHENTIC, BODY_INCOMPLETE, BODY_TOO_LARGE, BODY_TOO_SLOW
  */
 export async function takeBody(request: BodyRequest, parts: Parts): Promise<TakenBody> {
-  const { raw, ref } = request;
+  const { raw, ref, signature } = request;
   const { memory, keyring, maxBodyBytes } = parts;
   const declared = Number(raw.headers['content-length'] ?? Number.NaN);
-  if (declared > LARGE_BODY_BYTES) return takeLarge(request, parts, declared, []);
-  const bytes = Number.isNaN(declared) ? LARGE_BODY_BYTES : declared;
-  if (!memory.small.tryEnter(bytes)) await waitFor(raw, (gone) => memory.enterSmall(bytes, gone));
-  try {
-    request.wantBody();
-    const check = new SignatureCheck(keyring.signingKeysOf(ref));
-    const limit = Math.min(LARGE_BODY_BYTES, maxBodyBytes);
-    const read = await readBody(raw, limit, (chunk) => check.update(chunk));
-    if ('whole' in read) return { body: read.whole, check, leave: () => memory.small.leave(bytes) };
-    if (maxBodyBytes <= LARGE_BODY_BYTES) throw new HooklineError('BODY_TOO_LARGE');
-    // Of unknown length, and large as it turns out: all that it may come to must have room.
-    const taken = await takeLarge(request, parts, maxBodyBytes, read.begun);
-    memory.small.leave(bytes);
-    return taken;
-  } catch (error) {
-    memory.small.leave(bytes);
-    throw error;
-  }
-}
-
-/** @param capacity its length, or the most that it may be */
-async function takeLarge(
-  request: BodyRequest,
-  { keyring, memory }: Parts,
-  capacity: number,
-  begun: readonly Buffer[],
-): Promise<TakenBody> {
-  const { raw, ref, signature } = request;
+  const isLarge = declared > LARGE_BODY_BYTES;
+  const keys = keyring.signingKeysOf(ref);
+  const isHopeless = () => !keyring.isPending(ref) && !SignatureCheck.canPass(keys, signature);
   // Fifty megabytes are not read for the sake of an answer that takes as long as others.
-  if (!keyring.isPending(ref) && !SignatureCheck.canPass(keyring.signingKeysOf(ref), signature)) {
-    throw new HooklineError('UNAUTHENTIC');
-  }
-  await waitFor(raw, (gone) => memory.enterLarge(capacity, gone));
-  let into: Buffer | undefined;
-  const leave = () => {
-    if (into) memory.giveBack(into);
-    memory.large.leave(capacity);
+  if (isLarge && isHopeless()) throw new HooklineError('UNAUTHENTIC');
+  const { socket } = raw;
+  const open = new OpenBody();
+  memory.open.add(socket, open);
+  let check: SignatureCheck | undefined;
+  const onChunk = (chunk: Buffer) => {
+    check ??= checkOf(keys, { isLarge, isWhole: chunk.length === declared });
+    check.update(chunk);
   };
+  const classify = () => (isHopeless() ? HOPELESS : isProven(socket) ? PROVEN : UNPROVED);
+  const most = Math.min(LARGE_BODY_BYTES, maxBodyBytes);
+  const limit = isLarge ? LARGE_BEGINNING_BYTES : most;
+  const leave = () => memory.arriving.leave(open);
   try {
     request.wantBody();
-    const given = await waitFor(raw, (gone) => memory.placeFor(capacity, gone));
-    into = given.into;
-    const check = SignatureCheck.withEach(keyring.signingKeysOf(ref));
-    const onChunk = (chunk: Buffer) => check.update(chunk);
-    const body = await readLargeBody(raw, { ...given, begun, pacer: memory.pacer, onChunk });
-    return { body, check, leave };
+    const reading = { declared, limit, most: declared <= most ? declared : limit, memory, open };
+    const read = await readBody(raw, { ...reading, classify, onChunk });
+    if ('whole' in read) return { body: read.whole, check: check ?? new SignatureCheck(keys), open, leave };
+    if (maxBodyBytes <= LARGE_BODY_BYTES) throw new HooklineError('BODY_TOO_LARGE');
+    if (isHopeless()) throw new HooklineError('UNAUTHENTIC');
+    // Its beginning is small, and there are only so many that wait.
+    if (isLarge) memory.arriving.leave(open);
+    // Of unknown length, and large as it turns out: all that it may come to must have room.
+    const capacity = isLarge ? declared : maxBodyBytes;
+    return await takeLarge(raw, {
+      memory,
+      open,
+      capacity,
+      begun: read.begun,
+      check: check as SignatureCheck,
+    });
   } catch (error) {
     leave();
     throw error;
+  } finally {
+    memory.open.remove(socket);
   }
 }
 
 /**
- * Waits, as long as the sender does. That it has gone is seen only while its socket is read, and so not behind megabytes
- * that it has sent: then it is found when its turn comes, and its room is free again at once.
+ * The key that is tried over a whole body when the others don't match costs a large one too long, and has nothing to be
+ * tried over where nothing is kept: only for a body that is there at once it is left for then.
  */
-async function waitFor<T>(raw: IncomingMessage, wait: (gone: AbortSignal) => Promise<T>): Promise<T> {
+function checkOf(
+  keys: ConstructorParameters<typeof SignatureCheck>[0],
+  body: { readonly isLarge: boolean; readonly isWhole: boolean },
+): SignatureCheck {
+  if (body.isLarge) return SignatureCheck.withEach(keys);
+  return body.isWhole ? new SignatureCheck(keys) : new SignatureCheck(keys, keys);
+}
+
+type LargeBody = {
+  readonly memory: BodyMemory;
+  readonly open: OpenBody;
+  /** Its length, or the most that it may be. */
+  readonly capacity: number;
+  readonly begun: Pieces;
+  readonly check: SignatureCheck;
+};
+
+/**
+ * Waits for its memory and its turn, as long as the sender does. That it has gone is seen only while its socket is read,
+ * and so not behind megabytes that it has sent: then it is found when its turn comes, and its room is free again at once.
+ */
+async function takeLarge(
+  raw: IncomingMessage,
+  { memory, open, capacity, begun, check }: LargeBody,
+): Promise<TakenBody> {
   const gone = new AbortController();
-  const leave = () => gone.abort();
-  raw.socket.once('close', leave);
+  const cutOff = () => gone.abort();
+  raw.socket.once('close', cutOff);
+  open.end = (error) => gone.abort(error);
+  const place = memory.pacer.nextPlace(capacity, open.class);
+  let into: Buffer | undefined;
+  const leave = () => {
+    if (into) memory.giveBack(into);
+    memory.leaveLarge(open);
+  };
   try {
-    return await wait(gone.signal);
+    await memory.enterLarge(open, capacity, place, gone.signal);
+    into = await memory.pieceFor(open, place, gone.signal);
+    const onChunk = (chunk: Buffer) => check.update(chunk);
+    const reading = { into, begun, memory, open, place, gone: gone.signal, onChunk };
+    return { body: await readLargeBody(raw, reading), check, open, leave };
+  } catch (error) {
+    begun.release();
+    leave();
+    throw error;
   } finally {
-    raw.socket.off('close', leave);
+    memory.pacer.endPlace();
+    raw.socket.off('close', cutOff);
   }
 }

@@ -3,6 +3,7 @@ import { LAST_PLACE, Pacer } from '../../../src/ingress/bodies/pacer.ts';
 
 const PIECE = 64 * 1024;
 const PACE = 128 * 1024 ** 2;
+const MANY = 100_000;
 
 let read: Map<string, number>;
 let pacer: Pacer;
@@ -18,7 +19,7 @@ afterEach(() => {
 });
 
 /** A sender that has all its pieces ready, or none until `pieces` are given. */
-function createReader(name: string, place = pacer.nextPlace()) {
+function createReader(name: string, place = pacer.nextPlace(MANY * PIECE)) {
   let ready = 0;
   let paused = false;
   const flow = () => {
@@ -37,7 +38,6 @@ function createReader(name: string, place = pacer.nextPlace()) {
   };
 }
 
-const MANY = 100_000;
 const readOf = (name: string) => read.get(name) ?? 0;
 
 it('lets as much through in a second as it is told, and not much of it at once', async () => {
@@ -115,7 +115,7 @@ it('reads what is still there as fast as turns come, when the process stops', as
 
 describe('the first turn of a body', () => {
   const firstTurn = (name: string, gone = new AbortController().signal) => {
-    const place = pacer.nextPlace();
+    const place = pacer.nextPlace(800 * PIECE);
     return pacer.firstTurn(place, gone).then(() => createReader(name, place).send(800));
   };
 

@@ -1,0 +1,100 @@
+import type { Socket } from 'node:net';
+import { HooklineError } from '../../core/errors.ts';
+import type { BodyClass, OpenBody } from './open-body.ts';
+
+const BODY = Symbol('the body that is arriving');
+
+type Connection = Socket & { [BODY]?: OpenBody | null };
+
+const SWEEP_MS = 1_000;
+/** The least average, once we have been ready to read for so long. It bounds how long a body may take, not the memory. */
+const LEAST_BYTES_PER_SECOND = 240;
+const GRACE_MS = 5_000;
+
+/**
+ * The bodies that are arriving, one a connection. A connection is entered once, not for each of its requests; a body that
+ * is there at once is a property that is set and cleared.
+ */
+export class OpenBodies {
+  readonly #connections = new Set<Connection>();
+  readonly #now: () => number;
+  #sweeping: NodeJS.Timeout | undefined;
+
+  constructor(now = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Begins to watch the body of this connection's request. */
+  add(socket: Socket, body: OpenBody): void {
+    const connection: Connection = socket;
+    if (connection[BODY] === undefined) this.#enter(connection);
+    connection[BODY] = body;
+  }
+
+  /** The body of this connection's request arrives no more. */
+  remove(socket: Socket): void {
+    (socket as Connection)[BODY] = null;
+  }
+
+  *[Symbol.iterator](): Iterator<OpenBody> {
+    for (const connection of this.#connections) if (connection[BODY]) yield connection[BODY];
+  }
+
+  /** Ends the bodies that come too slowly: BODY_TOO_SLOW. */
+  sweep(): void {
+    const now = this.#now();
+    for (const body of this) {
+      body.look(now);
+      if (body.isWhole || body.readyMs(now) < GRACE_MS) continue;
+      if (body.averageSpeed(now) < LEAST_BYTES_PER_SECOND) body.end(new HooklineError('BODY_TOO_SLOW'));
+    }
+  }
+
+  #enter(connection: Connection): void {
+    if (connection.destroyed) return;
+    this.#connections.add(connection);
+    this.#sweeping ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
+    connection.once('close', () => {
+      this.#connections.delete(connection);
+      if (this.#connections.size > 0) return;
+      clearInterval(this.#sweeping);
+      this.#sweeping = undefined;
+    });
+  }
+}
+
+/** What somebody waits for, and which bodies may be ended for it. */
+export type Shortage = {
+  readonly bytes: number;
+  /** Of the body that waits: nothing is taken from a better class. */
+  readonly class: BodyClass;
+  /** What ending a body would give. */
+  readonly heldBy: (body: OpenBody) => number;
+  /** Bytes per second below which a body is slow. */
+  readonly slow: number;
+  /** Nobody got anything for so long that fast ones give way too: those of worse classes, or of the same one as well. */
+  readonly fastToo: 'none' | 'worse' | 'same';
+  readonly now: number;
+};
+
+/** The bodies to end so that one that waits has its memory: the worst class first, in it the slowest first. */
+export function chooseVictims(bodies: Iterable<OpenBody>, shortage: Shortage): OpenBody[] {
+  const { bytes, heldBy, slow, fastToo, now } = shortage;
+  const mayEnd = (body: OpenBody) => {
+    if (heldBy(body) === 0 || body.class > shortage.class) return false;
+    if (fastToo === 'same' || (fastToo === 'worse' && body.class < shortage.class)) return true;
+    return !body.isPaused && body.speed(now) < slow;
+  };
+  const candidates = [...bodies]
+    .filter(mayEnd)
+    .map((body) => ({ body, speed: body.speed(now) }))
+    .sort((a, b) => a.body.class - b.body.class || (a.speed < b.speed ? -1 : a.speed > b.speed ? 1 : 0));
+  const victims: OpenBody[] = [];
+  let given = 0;
+  for (const { body } of candidates) {
+    if (given >= bytes) break;
+    victims.push(body);
+    given += heldBy(body);
+  }
+  return victims;
+}
