@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../core/bounded-json.ts';
 import type { Tenure } from '../core/tenure.ts';
 import type { Http, HttpAnswer, HttpRequest, OnRequest } from './http.ts';
 import { type Judgement, judgeStatus, retryAfterMs } from './judge-answer.ts';
@@ -29,6 +30,11 @@ export type ProviderRequest = Pick<HttpRequest, 'method'> & {
 export type ProviderCall = (request: ProviderRequest) => Promise<Outcome>;
 
 const READ_TIMEOUT_MS = 10_000;
+/** The list of all subscriptions; what changes one answers with that one. */
+const MOST_LIST_BYTES = 8 * 1024 * 1024;
+const MOST_CHANGE_BYTES = 256 * 1024;
+/** Ten for each of twenty thousand subscriptions. Each value takes tens of bytes, whatever it has in the answer. */
+const ANSWER_JSON = { mostValues: 200_000, mostDepth: 1_000 };
 /**
  * What changes something is waited for longer: an answer that is given up on may stand for an effect that is still to
  * come, behind everything that is done instead.
@@ -58,6 +64,7 @@ export function createProviderCall(parts: {
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
       timeoutMs: timeoutOf(method, patience?.leftMs),
+      mostAnswerBytes: method === 'GET' ? MOST_LIST_BYTES : MOST_CHANGE_BYTES,
     };
     // Behind the waits: for the breaker, a token, and whatever the process was frozen for.
     patience?.tenure.check();
@@ -96,7 +103,7 @@ function judge(answer: HttpAnswer): Outcome {
 /** The bodies of errors aren't shown by the interface, and quoted nowhere: who knows what stands in them. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseBoundedJson(text, ANSWER_JSON);
   } catch {
     return undefined;
   }

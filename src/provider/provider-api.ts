@@ -45,7 +45,8 @@ export function createProviderApi(call: ProviderCall, dialect: Dialect): Provide
     remove: (id) => call({ method: 'DELETE', path: item(id) }),
     async list() {
       const outcome = await call({ method: 'GET', path: '/subscriptions' });
-      return { ...outcome, items: readItems(outcome, dialect) };
+      // What the answer holds besides is let go: it may be megabytes.
+      return { ...outcome, body: undefined, items: readItems(outcome, dialect) };
     },
     replay: (values, extra) =>
       call({
@@ -59,25 +60,35 @@ export function createProviderApi(call: ProviderCall, dialect: Dialect): Provide
 function readCreated({ body }: Outcome, { create }: Dialect): CreatedItem | null {
   const id = resolvePointer(body, create.response.id);
   const signingSecret = resolvePointer(body, create.response.signingSecret);
-  if (typeof id !== 'string') return null;
+  if (!isId(id)) return null;
   return { id, signingSecret: typeof signingSecret === 'string' ? signingSecret : undefined };
 }
 
+/** It goes into a path, where dots alone would lead elsewhere, and into records. */
+const ID = /^(?!\.{1,2}$)[\x21-\x7e]{1,200}$/;
+
+const isId = (id: unknown): id is string => typeof id === 'string' && ID.test(id);
+
+/** An id that comes twice with two addresses contradicts itself: nobody could say which of the two is changed by it. */
 function readItems({ body }: Outcome, { list }: Dialect): readonly ListedItem[] | null {
   const items = resolvePointer(body, list.items);
   if (!Array.isArray(items)) return null;
-  const read: ListedItem[] = [];
+  const read = new Map<string, ListedItem>();
   for (const item of items as unknown[]) {
     const id = resolvePointer(item, list.id);
-    const url = resolvePointer(item, list.url);
+    const address = resolvePointer(item, list.url);
     const events = resolvePointer(item, list.events);
-    if (typeof id !== 'string') return null;
-    read.push({
+    if (!isId(id)) return null;
+    const url = typeof address === 'string' ? address : null;
+    const same = read.get(id);
+    if (same && same.url !== url) return null;
+    if (same) continue;
+    read.set(id, {
       id,
-      url: typeof url === 'string' ? url : null,
+      url,
       events: Array.isArray(events) ? events.filter((event) => typeof event === 'string') : null,
       isActive: resolvePointer(item, list.active) !== false,
     });
   }
-  return read;
+  return [...read.values()];
 }

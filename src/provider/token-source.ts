@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../core/bounded-json.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { Assertion } from './assertion.ts';
 import type { Http, HttpAnswer, OnRequest } from './http.ts';
@@ -27,6 +28,8 @@ const RENEW_BEFORE_S = 60;
 const DEFAULT_LIFETIME_S = 300;
 
 const TOKEN_TIMEOUT_MS = 10_000;
+const MOST_ANSWER_BYTES = 64 * 1024;
+const ANSWER_JSON = { mostValues: 1_000, mostDepth: 100 };
 
 /** Statuses below 500 that say nothing about the request itself. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -102,6 +105,7 @@ async function requestToken({
     const answer = await http.send({
       ...{ method: 'POST', url, headers, body: body.toString() },
       timeoutMs: TOKEN_TIMEOUT_MS,
+      mostAnswerBytes: MOST_ANSWER_BYTES,
     });
     told(judgeStatus(answer.status));
     return answer;
@@ -116,8 +120,8 @@ function readTokenAnswer({ status, body }: HttpAnswer) {
   if (PASSING.has(status) || status >= 500) throw new HooklineError('TOKEN_UNAVAILABLE', `status ${status}`);
   if (status !== 200) throw new HooklineError('TOKEN_REFUSED', `status ${status}`);
   const { access_token: token, token_type: type, expires_in: expiresIn, scope } = parseObject(body) ?? {};
-  // It goes into a header: what can't stand there is as good as none.
-  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
+  // It goes into a header: what can't stand there, or is larger than servers take, is as good as none.
+  if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token))
     throw new HooklineError('TOKEN_UNAVAILABLE', 'the answer has no access_token');
   // RFC 6749, 7.1: a token of a type that isn't understood must not be used. It would be shown to the service as a bearer's.
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
@@ -138,7 +142,7 @@ function lifetimeOf(expiresIn: unknown): number {
 
 function parseObject(text: string): Record<string, unknown> | null {
   try {
-    const json: unknown = JSON.parse(text);
+    const json: unknown = parseBoundedJson(text, ANSWER_JSON);
     return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : null;
   } catch {
     return null;

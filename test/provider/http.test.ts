@@ -1,8 +1,14 @@
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createHttp } from '../../src/provider/http.ts';
 import { serve } from '../support/serve.ts';
+import { until } from '../support/until.ts';
 
-const get = (url: string) => ({ method: 'GET', url, headers: {}, timeoutMs: 10_000 }) as const;
+const MEGABYTE = 1024 * 1024;
+
+const get = (url: string) =>
+  ({ method: 'GET', url, headers: {}, timeoutMs: 10_000, mostAnswerBytes: MEGABYTE }) as const;
 
 describe('the HTTP client', () => {
   it('gives status, Retry-After and body of any answer', async () => {
@@ -15,9 +21,65 @@ describe('the HTTP client', () => {
   });
 
   it('rejects an answer that is larger than anyone should hold', async () => {
-    await using server = await serve((_, response) => response.end(Buffer.alloc(9 * 1024 * 1024, 0x20)));
+    let sent = 0;
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    await using server = await serve((_, response) => {
+      const send = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384, 0x20))) sent += 16_384;
+      };
+      response.on('drain', send).on('close', resolve);
+      send();
+    });
     const http = createHttp({ caFile: undefined });
-    await expect(http.send(get(server.url))).rejects.toMatchObject({ code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' });
+    await expect(http.send(get(server.url))).rejects.toThrow(`larger than ${MEGABYTE} bytes`);
+    await closed;
+    expect(sent).toBeLessThan(16 * MEGABYTE);
+    await http.stop();
+  });
+
+  it('does not unpack what was not asked for', async () => {
+    const packed = gzipSync(Buffer.alloc(64 * MEGABYTE, 0x20));
+    await using server = await serve((_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
+    );
+    const http = createHttp({ caFile: undefined });
+    expect((await http.send(get(server.url))).body.length).toBeLessThanOrEqual(packed.length);
+    await http.stop();
+  });
+
+  it('does not follow a redirect', async () => {
+    const asked: (string | undefined)[] = [];
+    await using server = await serve((request, response) => {
+      asked.push(request.url);
+      response.writeHead(307, { location: '/elsewhere' }).end();
+    });
+    const http = createHttp({ caFile: undefined });
+    expect((await http.send(get(`${server.url}/here`))).status).toBe(307);
+    expect(asked).toEqual(['/here']);
+    await http.stop();
+  });
+
+  it('reads on only one large answer at a time, and goes on when that one is given up', async () => {
+    const answers: ServerResponse[] = [];
+    await using server = await serve((_, response) => {
+      answers.push(response.writeHead(200));
+      response.write(Buffer.alloc(512 * 1024, 0x20));
+    });
+    const http = createHttp({ caFile: undefined });
+    const ends: string[] = [];
+    const ask = (name: string, timeoutMs: number) =>
+      http.send({ ...get(server.url), timeoutMs }).then(
+        () => ends.push(name),
+        () => ends.push(`${name} is given up`),
+      );
+    const hanging = ask('a', 3_000);
+    await until('it is answered', () => answers.length === 1);
+    const second = ask('b', 20_000);
+    await until('it is answered', () => answers.length === 2);
+    answers[1]?.end();
+    await hanging;
+    await second;
+    expect(ends).toEqual(['a is given up', 'b']);
     await http.stop();
   });
 

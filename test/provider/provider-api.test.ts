@@ -55,8 +55,23 @@ describe('the operations of the payment service', () => {
     ['an item without an id', [{ url: 'https://x' }]],
     ['an id that is a number', [{ id: 5 }]],
     ['an item that is null', [null]],
+    ['an id that leads to another path', [{ id: '..' }]],
+    ['an id that is no Unicode', [{ id: '\ud800' }]],
+    ['an id of a megabyte', [{ id: 'x'.repeat(1_000_000) }]],
+    [
+      'one id with two addresses',
+      [
+        { id: 'a', url: 'https://x' },
+        { id: 'a', url: 'https://y' },
+      ],
+    ],
   ])('do not take %s for a list', async (_, body) => {
     expect((await answering(body).api.list()).items).toBeNull();
+  });
+
+  it('take an item that is listed twice once', async () => {
+    const item = { id: 'a', url: 'https://x', events: ['x'] };
+    expect((await answering([item, item]).api.list()).items).toEqual([{ ...item, isActive: true }]);
   });
 
   it('read a list where the dialect says, and what it does not show is null', async () => {
@@ -79,6 +94,7 @@ describe('the operations of the payment service', () => {
     ['no body', undefined, null],
     ['no id', { signingSecret: 's' }, null],
     ['an id that is a number', { id: 7, signingSecret: 's' }, null],
+    ['an id that leads to another path', { id: '..', signingSecret: 's' }, null],
     ['no secret', { id: 'i' }, { id: 'i', signingSecret: undefined }],
     ['a secret that is a number', { id: 'i', signingSecret: 7 }, { id: 'i', signingSecret: undefined }],
   ])('read of a creation with %s what is there', async (_, body, created) => {

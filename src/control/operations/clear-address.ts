@@ -3,15 +3,24 @@ import type { ListedItem } from '../../provider/provider-api.ts';
 import type { OperationContext } from '../control-parts.ts';
 import { receiverUrl } from '../receiver.ts';
 
+/** Calls whose answers were lost leave some; a list that shows more of them would be removed from for ever. */
+const MOST_LEFT_BEHIND = 100;
+
 /**
  * Sees to it that the payment service has no subscription for the ref's address. What stands there is removed where it
  * is ours, left by a call whose answer was lost.
- * @throws HooklineError URL_IN_USE where it isn't ours
+ * @throws HooklineError URL_IN_USE where it isn't ours; PROVIDER_ANSWER_INVALID
  */
 export async function clearAddress(context: OperationContext, isOurs: boolean): Promise<void> {
   const { session, command } = context;
   const url = receiverUrl(context, command.ref);
-  for (const item of (await listItems(context)).filter((one) => one.url === url)) {
+  const found = (await listItems(context)).filter((one) => one.url === url);
+  if (found.length > MOST_LEFT_BEHIND)
+    throw new HooklineError(
+      'PROVIDER_ANSWER_INVALID',
+      `the list has ${found.length} subscriptions for ${url}`,
+    );
+  for (const item of found) {
     if (!isOurs) throw new HooklineError('URL_IN_USE', item.id);
     await session.untilDone(() => session.api.remove(item.id));
   }
