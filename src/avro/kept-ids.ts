@@ -27,17 +27,25 @@ export async function resolveOrKeptIds(
     parts.kept.write(kept);
     return ids;
   } catch (error) {
-    const kept = isRegistryAway(error) ? parts.kept.read() : undefined;
-    if (!Array.isArray(kept)) throw error;
+    const kept = isRegistryAway(error) ? parts.kept.read(idsIn) : undefined;
+    if (!kept) throw error;
     const found = new Map<string, number>();
     for (const schema of schemas) {
-      const same = (kept as (KeptId | null)[]).find(
-        (one) => one?.subject === subject(schema) && one.schema === schema.codec.schema,
-      );
-      if (!Number.isInteger(same?.id)) throw error;
-      found.set(schema.file, Number(same?.id));
+      const same = kept.find((one) => one.subject === subject(schema) && one.schema === schema.codec.schema);
+      if (!same) throw error;
+      found.set(schema.file, same.id);
     }
     parts.onKept(error);
     return { of: ({ file }) => found.get(file) ?? Number.NaN };
   }
+}
+
+function idsIn(content: unknown): readonly KeptId[] {
+  if (!Array.isArray(content)) throw new Error('it is no list');
+  return content.map((kept: Partial<KeptId> | null, n) => {
+    const { subject, schema, id } = kept ?? {};
+    if (typeof subject !== 'string' || typeof schema !== 'string' || !Number.isSafeInteger(id))
+      throw new Error(`item ${n} is no schema's id`);
+    return { subject, schema, id: Number(id) };
+  });
 }

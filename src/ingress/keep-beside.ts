@@ -2,7 +2,7 @@ import { resolveOrKeptIds } from '../avro/kept-ids.ts';
 import type { Registry } from '../avro/registry.ts';
 import { type RegisteredSchema, resolveSchemaIds, type SchemaIds } from '../avro/resolve-ids.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { keptBeside } from '../spool/kept-beside.ts';
+import { type KeptFileObserver, keptBeside } from '../spool/kept-beside.ts';
 import { type KeptRecords, keptRecords } from '../subscriptions/kept-records.ts';
 
 /** What a start needs of others, and with a spool can take from what the last process kept beside it. */
@@ -10,6 +10,9 @@ export type Beside = {
   schemaIds(schemas: readonly RegisteredSchema[]): Promise<SchemaIds>;
   readonly subscriptions: { readonly kept?: KeptRecords };
 };
+
+const DAMAGED =
+  'this startup cache file is damaged and is ignored: it is written anew once Kafka and the schema registry answer; if it comes back, check the disk';
 
 /** @param parts.dir SPOOL_DIR; undefined where there is no spool: then nothing is kept */
 export function keepBeside(parts: {
@@ -22,8 +25,15 @@ export function keepBeside(parts: {
   if (dir === undefined) {
     return { schemaIds: (schemas) => resolveSchemaIds(registry, prefix, schemas), subscriptions: {} };
   }
-  const file = (name: string) =>
-    keptBeside(dir, name, (err) => logger.warn({ err, name }, 'a later start would find this out of date'));
+  const observer: KeptFileObserver = {
+    notWritten: (path, err) =>
+      logger.warn(
+        { err, path },
+        'the startup cache can not be written: a later start would find it out of date',
+      ),
+    damaged: (path, err) => logger.warn({ err, path }, DAMAGED),
+  };
+  const file = (name: string) => keptBeside(dir, name, observer);
   const onKept = (err: unknown) =>
     logger.warn({ err }, 'the schema registry is away: starting with the ids of the last start');
   return {

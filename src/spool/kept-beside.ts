@@ -1,20 +1,33 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeptFile } from '../core/kept-file.ts';
+
+/** What goes wrong with a file beside the spool. The process goes on without it. */
+export type KeptFileObserver = {
+  /** It can't be written: a later start knows less. */
+  notWritten(path: string, error: unknown): void;
+  /** It is there and can't be used: it is ignored, and written anew. */
+  damaged(path: string, error: unknown): void;
+};
+
+/** It holds what one process knows, some bytes for each subscription: what is larger is something else. */
+const MOST_BYTES = 256 * 1024 * 1024;
 
 /**
  * A file beside the spool, for its owner's eyes alone. It is written in one stroke: a reader finds the old content or the
  * new one.
- * @param onFault told when it can't be written: a later start then knows less
  */
-export function keptBeside(dir: string, name: string, onFault: (error: unknown) => void): KeptFile {
+export function keptBeside(dir: string, name: string, observer: KeptFileObserver): KeptFile {
   const path = join(dir, name);
   return {
-    read() {
+    read(check) {
       try {
-        return JSON.parse(readFileSync(path, 'utf8'));
-      } catch {
-        // Absent at the first start, or not what it should be.
+        const { size } = statSync(path);
+        if (size > MOST_BYTES) throw new Error(`it has ${size} bytes`);
+        return check(parse(readFileSync(path, 'utf8')));
+      } catch (error) {
+        // Absent at the first start.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') observer.damaged(path, error);
         return undefined;
       }
     },
@@ -23,10 +36,19 @@ export function keptBeside(dir: string, name: string, onFault: (error: unknown) 
         writeSynced(`${path}.next`, `${JSON.stringify(content)}\n`);
         renameSync(`${path}.next`, path);
       } catch (error) {
-        onFault(error);
+        observer.notWritten(path, error);
       }
     },
   };
+}
+
+/** The parser's own message quotes what it has read. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('it is no JSON');
+  }
 }
 
 function writeSynced(path: string, text: string): void {

@@ -2,16 +2,23 @@ import { describe, expect, it } from 'vitest';
 import { resolveOrKeptIds } from '../../src/avro/kept-ids.ts';
 import type { Registry } from '../../src/avro/registry.ts';
 import { type ErrorCode, HooklineError } from '../../src/core/errors.ts';
+import type { KeptFile } from '../../src/core/kept-file.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
 
 const schemas = ownEventSchemas().all;
 const [first = expect.fail('no schema'), ...others] = schemas;
 
 /** A file in memory: what is kept is JSON all the same. */
-function memory(text = '') {
+function memory(text = ''): KeptFile & { text: string } {
   const file = {
     text,
-    read: () => (file.text === '' ? undefined : JSON.parse(file.text)),
+    read<T>(check: (content: unknown) => T): T | undefined {
+      try {
+        return check(JSON.parse(file.text));
+      } catch {
+        return undefined;
+      }
+    },
     write: (content: unknown) => {
       file.text = JSON.stringify(content);
     },
@@ -69,9 +76,12 @@ describe('schema ids that are kept', () => {
     });
   });
 
-  it.each(['', '{}', '[1,null,{"id":"x"}]'])('do not serve out of a file that holds %j', async (text) => {
-    await expect(resolve(memory(text), 'REGISTRY_UNAVAILABLE')).rejects.toMatchObject({
-      code: 'REGISTRY_UNAVAILABLE',
-    });
-  });
+  it.each(['', '{}', '[null]', '[1,null,{"id":"x"}]', '[{"subject":"s","schema":"{}","id":1.5}]'])(
+    'do not serve out of a file that holds %j',
+    async (text) => {
+      await expect(resolve(memory(text), 'REGISTRY_UNAVAILABLE')).rejects.toMatchObject({
+        code: 'REGISTRY_UNAVAILABLE',
+      });
+    },
+  );
 });
