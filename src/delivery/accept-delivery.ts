@@ -46,10 +46,9 @@ function recordOf(
   known: { eventId?: string },
   parts: DeliveryParts,
 ): OutgoingRecord {
-  const opened = openMessage(delivery, parts);
-  const { eventId, encode } = readEvent(opened, parts);
+  const { message, eventId, encode } = openMessage(delivery, parts, (opened) => readEvent(opened, parts));
   known.eventId = eventId;
   const record = encode();
-  if (opened.message.buffer !== delivery.body.buffer) parts.memory?.give(opened.message);
+  if (message.buffer !== delivery.body.buffer) parts.memory?.give(message);
   return record;
 }

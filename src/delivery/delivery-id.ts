@@ -17,8 +17,7 @@ export function deliveryIdOf(
   { layout, encryptionKeysOf }: Pick<DeliveryParts, 'layout' | 'encryptionKeysOf'>,
 ): string {
   try {
-    const opened = openMessage(delivery, { layout, encryptionKeysOf, observer: UNSEEN });
-    return readEventId(opened);
+    return openMessage(delivery, { layout, encryptionKeysOf, observer: UNSEEN }, readEventId);
   } catch (error) {
     if (!(error instanceof HooklineError && error.deadLetter)) throw error;
     return eventIdOf(delivery.subscriptionId, delivery.body);

@@ -1,5 +1,5 @@
 import type { OpenedMessage, VerifiedDelivery } from '../core/delivery.ts';
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { memberSpan } from '../core/json-member.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
 import {
@@ -16,35 +16,73 @@ type Object = Readonly<Record<string, unknown>>;
 type Parts = Pick<DeliveryParts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
 
 /**
- * The plain message of a delivery. A JSON body is plain unless the layout is a JSON one; an octet-stream is sealed
- * unless it is itself a JSON object. It is signed either way.
- * @throws HooklineError UNDECRYPTABLE
+ * Opens a delivery and reads its message. The signed bytes alone decide whether they are sealed: never the media type,
+ * which nobody signs. A body that is a JSON object is plain; in a layout that seals the whole body all other bytes are
+ * sealed. `read` is what finds out whether bytes are JSON, so that a plain body is scanned once.
+ * @param read must throw UNPARSABLE where the message is not JSON; it may be called twice
+ * @throws HooklineError UNDECRYPTABLE, and what `read` throws
  */
-export function openMessage(delivery: VerifiedDelivery, parts: Parts): OpenedMessage {
-  return { ...delivery, message: plainMessage(delivery, parts), opened: true };
+export function openMessage<T>(
+  delivery: VerifiedDelivery,
+  parts: Parts,
+  read: (opened: OpenedMessage) => T,
+): T {
+  const { form, place } = parts.layout;
+  const readAs = (message: Buffer): T => read({ ...delivery, message, opened: true });
+  if (form === 'envelope' || place === 'payload') return readAs(openMember(delivery, parts));
+  const first = firstByte(delivery.body);
+  if (first !== OPEN_OBJECT) return readAs(openWhole(delivery, form, first === OPEN_ARRAY, parts));
+  try {
+    return readAs(delivery.body);
+  } catch (error) {
+    if (!hasCode(error, 'UNPARSABLE')) throw error;
+    // One in 256 sealed bodies begins with a brace.
+    return readAs(openWhole(delivery, form, true, parts));
+  }
 }
 
-function plainMessage(
-  delivery: VerifiedDelivery,
-  { layout, encryptionKeysOf, observer, memory }: Parts,
+/** @param looksPlain it begins like JSON: where no key opens it, it is taken for malformed JSON */
+function openWhole(
+  { body, ref }: VerifiedDelivery,
+  form: 'bytes' | 'base64' | 'hex',
+  looksPlain: boolean,
+  parts: Parts,
 ): Buffer {
-  const { body, ref } = delivery;
-  const open = (pieces: SealedPieces | null): Buffer => {
-    const opened = pieces && openSealed(pieces, encryptionKeysOf(ref), memory);
-    if (!opened) throw new HooklineError('UNDECRYPTABLE');
-    observer.keyMatched(ref, 'encryption', opened.key.place);
-    return opened.plain;
-  };
-  if (layout.form !== 'envelope' && layout.place === 'body') {
-    if (delivery.mediaType === 'json' || asObject(body)) return body;
-    return open(cutSealed(layout, decodeSealed(layout.form, body)));
-  }
+  if (parts.encryptionKeysOf(ref).length === 0)
+    throw new HooklineError(
+      'UNPARSABLE',
+      looksPlain ? undefined : 'and its subscription has no encryption key',
+    );
+  const plain = openPieces(cutSealed(parts.layout, decodeSealed(form, body)), ref, parts);
+  if (!plain) throw new HooklineError(looksPlain ? 'UNPARSABLE' : 'UNDECRYPTABLE');
+  return plain;
+}
+
+/** The message where a member of a JSON object is sealed, or all of it in an envelope. */
+function openMember({ body, ref }: VerifiedDelivery, parts: Parts): Buffer {
+  const { layout } = parts;
   const message = asObject(body);
   if (!message) return body;
+  const open = (pieces: SealedPieces | null): Buffer => {
+    const plain = openPieces(pieces, ref, parts);
+    if (!plain) throw new HooklineError('UNDECRYPTABLE');
+    return plain;
+  };
   if (layout.place === 'body')
     return isEnvelope(layout, message) ? open(readEnvelope(layout, message)) : body;
   const pieces = sealedPayload(layout, message.payload);
   return pieces === 'plain' ? body : replacePayload(body, open(pieces));
+}
+
+function openPieces(
+  pieces: SealedPieces | null,
+  ref: string,
+  { encryptionKeysOf, observer, memory }: Parts,
+): Buffer | null {
+  const opened = pieces && openSealed(pieces, encryptionKeysOf(ref), memory);
+  if (!opened) return null;
+  observer.keyMatched(ref, 'encryption', opened.key.place);
+  return opened.plain;
 }
 
 /** The pieces of a sealed `payload`; 'plain' where it is no sealed one, null where it only looks like one. */
@@ -68,9 +106,19 @@ function replacePayload(body: Buffer, payload: Buffer): Buffer {
 const isObject = (value: unknown): value is Object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The JSON object that a body is, or null. One in 256 sealed bodies begins like one: only parsing tells. */
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
+
+/** The first byte behind the white space that JSON allows. */
+function firstByte(body: Buffer): number | undefined {
+  let at = 0;
+  while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at++;
+  return body[at];
+}
+
+/** The JSON object that a body is, or null. */
 function asObject(body: Buffer): Object | null {
-  if (!/^\s*\{/.test(body.toString('latin1', 0, 64))) return null;
+  if (firstByte(body) !== OPEN_OBJECT) return null;
   try {
     const json: unknown = JSON.parse(body.toString('utf8'));
     return isObject(json) ? json : null;

@@ -10,6 +10,7 @@ import type { EventRoute, EventRoutes } from './event-routes.ts';
 
 /** A message that is JSON: its event has an id, and can be encoded. */
 export type ReadEvent = {
+  readonly message: Buffer;
   readonly eventId: string;
   /**
    * The record: Avro in the wire format, keyed by the entity, with CloudEvents headers. To be called before the next
@@ -34,7 +35,7 @@ export function readEvent(
     if (!route.classified) parts.observer.unclassified();
     return recordOf(opened, { eventId, route, found }, parts);
   };
-  return { eventId, encode };
+  return { message, eventId, encode };
 }
 
 /** The id of the event that the message becomes. @throws HooklineError UNPARSABLE */

@@ -45,17 +45,15 @@ export async function redriveDelivery(
 /** The delivery as it was when it had been verified: its signature was checked before it was parked. */
 function parkedDelivery({ headers }: DeadLetter, body: Buffer): VerifiedDelivery | null {
   const ref = headers[NAMES.ref];
-  const mediaType = headers[NAMES.mediaType];
+  // It decides nothing: a record without it, or with another, is redriven all the same.
+  const mediaType: Delivery['mediaType'] = headers[NAMES.mediaType] === 'json' ? 'json' : 'octet-stream';
   const subscriptionId = headers[NAMES.subscriptionId];
   const receivedAt = Number(headers[NAMES.receivedAt]);
-  if (!isRef(ref) || !isMediaType(mediaType)) return null;
+  if (!isRef(ref)) return null;
   if (subscriptionId === undefined || !Number.isSafeInteger(receivedAt)) return null;
   const delivery = { ref, mediaType, body, receivedAt, traceparent: headers[NAMES.traceparent] };
   return markVerified(delivery, subscriptionId);
 }
-
-const isMediaType = (text: string | undefined): text is Delivery['mediaType'] =>
-  text === 'json' || text === 'octet-stream';
 
 /** What a redriven record bears beside its own headers. */
 export function redriveMarks(letter: DeadLetter, deadLetterTopic: string): ReadonlyMap<Buffer, Buffer> {

@@ -30,8 +30,9 @@ function made(source: string) {
 }
 
 function openedAs(source: string) {
-  const own = deliveryParts();
-  return { own, opened: openMessage(verified(source), own) };
+  // In this layout what is not an object is a message too.
+  const own = deliveryParts({ layout: 'json' });
+  return { own, opened: openMessage(verified(source), own, (opened) => opened) };
 }
 
 const large = (text: string) => verified(text + ' '.repeat(LARGE_BODY_BYTES));

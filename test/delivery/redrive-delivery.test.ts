@@ -67,6 +67,20 @@ describe('a redriven delivery', () => {
     expect(letterOf(next.seen.records).headers).toMatchObject({ 'hookline.redrive-count': '2' });
   });
 
+  it.each(['octet-stream', 'text/plain', undefined])(
+    'does not depend on its media type (%s)',
+    async (type) => {
+      const { letter, eventId } = await park();
+      const { 'hookline.media-type': _, ...rest } = letter.headers;
+      const headers = type === undefined ? rest : { ...rest, 'hookline.media-type': type };
+      expect(
+        await redriveDelivery({ ...letter, headers }, Buffer.from(source), deliveryParts()),
+      ).toMatchObject({
+        ...{ eventId, code: null },
+      });
+    },
+  );
+
   it('that nobody confirms is an error, and the letter what it was', async () => {
     const { letter } = await park();
     const parts = deliveryParts({
@@ -81,7 +95,6 @@ describe('a redriven delivery', () => {
 
   it.each([
     ['hookline.ref', '../etc'],
-    ['hookline.media-type', 'text/plain'],
     ['hookline.received-at', 'yesterday'],
     ['hookline.subscription-id', undefined],
   ])('whose %s says nothing of use is not stored under a guess', async (name, value) => {

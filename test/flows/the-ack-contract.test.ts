@@ -76,6 +76,20 @@ describe('the acknowledgement contract', () => {
     });
   });
 
+  it('a sealed body that is sent again under another Content-Type: 200, the same event', async () => {
+    const execution = await receiver.trigger1({ event: 'payment-status', sealed: true });
+    const { bodyBase64 } = (await receiver.call('GET', `/_sandbox/executions/${execution.id}`)) as {
+      bodyBase64: string;
+    };
+    const { eventId } = receiptOf(execution);
+    for (const type of ['application/json', 'application/octet-stream']) {
+      const answer = await post(Buffer.from(bodyBase64, 'base64'), { 'content-type': type });
+      expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { eventId, stored: 'kafka' }]);
+    }
+    const records = await receiver.world.read('payment-status', 0);
+    expect(records.filter(({ record }) => record?.eventId === eventId)).toHaveLength(3);
+  });
+
   it('valid, but larger than its topic takes: 200, in dead-letter in parts that fit', async () => {
     const admin = testKafka(receiver.world.env).admin();
     await admin.connect();

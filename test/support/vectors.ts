@@ -19,6 +19,8 @@ export type SealedVectors = {
   encryptionKey: string;
   message: string;
   cases: { layout: string; body: string; message?: string }[];
+  /** Sealed in the default layout, and they begin like JSON. */
+  lookalikes: string[];
 };
 
 export type AvroVectors = { schemaId: number; value: string; record: Record<string, unknown> };

@@ -82,7 +82,14 @@ def sealed():
     inner = json.dumps({"iv": b64(iv), "tag": b64(tag), "data": b64(ciphertext)}).encode()
     for layout, value in (("payload/iv12.ciphertext.tag16:base64", text), ("payload/json", inner)):
         cases.append({"layout": layout, "body": b64(plain.replace(payload, value)), "message": b64(plain)})
-    write("sealed.json", {"encryptionKey": ENCRYPTION_KEY, "message": b64(MESSAGE), "cases": cases})
+    # Sealed bodies in the default layout that begin like JSON.
+    lookalikes = []
+    for start in (b"{", b"[", b" {", b'{"a":1}     ', b'"x"', b"\n\t[1]"):
+        iv = start + bytes(range(200, 212 - len(start)))
+        ciphertext, tag = gcm(iv, MESSAGE)
+        lookalikes.append(b64(iv + ciphertext + tag))
+    write("sealed.json", {"encryptionKey": ENCRYPTION_KEY, "message": b64(MESSAGE), "cases": cases,
+                          "lookalikes": lookalikes})
 
 
 def avro():

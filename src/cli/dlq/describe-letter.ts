@@ -63,7 +63,7 @@ function mendOf(letter: DeadLetter): string {
     case 'DECRYPT':
       return `add the key to SECRETS_DIR/${headers[NAMES.ref]}/encryption-key, or correct ENCRYPTION_LAYOUT; then redrive it`;
     case 'PARSE':
-      return 'the body is no JSON: unless ENCRYPTION_LAYOUT was wrong a redrive ends the same way; ask the payment service';
+      return 'the body is not JSON: where it is sealed, add its encryption key or correct ENCRYPTION_LAYOUT, then redrive it; otherwise ask the payment provider';
     case 'ENCODE':
       return 'correct the schema file of its type and push it (hookline schemas push), then redrive it';
     case 'PRODUCE':
