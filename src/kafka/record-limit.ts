@@ -38,12 +38,13 @@ export async function allowedRecordBytes(
   for (const bytes of tries) {
     if (await isRefused(tryOut(bytes))) continue;
     if (bytes === wanted) return { bytes, why: undefined };
-    const why = bytes === first ? `its brokers' ${REQUEST_LIMIT} allows no more` : 'its policy refuses more';
+    const why =
+      bytes === first ? `the brokers' ${REQUEST_LIMIT} allows no more` : "the cluster's policy refuses more";
     return { bytes, why };
   }
   // Refused without it too: then it is about something else, which `apply` will say.
   if (await isRefused(tryOut(undefined))) return { bytes: first, why: undefined };
-  return { bytes: undefined, why: 'its policy refuses every value that was tried' };
+  return { bytes: undefined, why: "the cluster's policy refuses every value that was tried" };
 }
 
 /** The smallest of what the brokers report; nothing where they do not, or where we may not ask. */
