@@ -21,6 +21,8 @@ export type ControlParts = {
   readonly sealingKeys: SealingKeys;
   readonly finished: FinishedCommands;
   readonly subscriptions: SubscriptionView;
+  /** Gives the right to write the state, for as long as no other process has claimed it. */
+  readonly holdState: (tenure: Tenure) => Promise<StateTenure>;
   readonly records: ControlRecords;
   /** What SECRETS_DIR holds of a ref now; empty where it isn't set. */
   readonly dirSecrets: (ref: string) => Promise<DirSecrets>;
@@ -36,11 +38,22 @@ export type SubscriptionView = {
   caughtUp(signal: AbortSignal): Promise<void>;
 };
 
+/** A tenure that also holds the state's newest epoch: see claim-state.ts. */
+export type StateTenure = Tenure & { readonly epoch: number };
+
 /** What control writes, as long as it may. Each resolves when all in-sync replicas have it. */
 export type ControlRecords = {
   storeResult(result: CommandResult, tenure: Tenure): Promise<void>;
   /** null forgets the ref. */
-  storeSubscription(ref: string, record: SubscriptionRecord | null, tenure: Tenure): Promise<void>;
+  storeSubscription(ref: string, record: SubscriptionRecord | null, tenure: StateTenure): Promise<void>;
+  /** Stores what `read` gives, unless that is undefined. No other write of the ref comes between the two. */
+  restoreSubscription(
+    ref: string,
+    read: () => Promise<SubscriptionRecord | null | undefined>,
+    tenure: StateTenure,
+  ): Promise<void>;
+  /** Claims an epoch in one partition of the state. */
+  storeClaim(partition: number, by: { epoch: number; claim: string }, tenure: Tenure): Promise<void>;
   storeDeadLetter(
     record: IncomingRecord,
     /** `commandId` where it could be read that far: it gets its result under it. */
@@ -55,7 +68,7 @@ export type OperationContext = ControlParts & {
   /** The topic the command came from: the owner of what it creates. */
   readonly topic: string;
   readonly session: CommandSession;
-  readonly tenure: Tenure;
+  readonly tenure: StateTenure;
 };
 
 /** How an operation ended well. */

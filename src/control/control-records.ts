@@ -7,7 +7,10 @@ import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter-headers.ts';
 import type { OutgoingRecord, Publisher } from '../kafka/publisher.ts';
 import { type Backoff, retry } from '../runtime/retry.ts';
-import type { ControlRecords } from './control-parts.ts';
+import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY } from '../subscriptions/state-fence.ts';
+import type { SubscriptionRecord } from '../subscriptions/subscription-record.ts';
+import type { ControlRecords, StateTenure } from './control-parts.ts';
+import { createTurns } from './turns.ts';
 
 const PUBLISH_DEADLINE_MS = 15_000;
 const SIZE_HINT = 1_024;
@@ -45,16 +48,31 @@ export function createControlRecords(parts: {
   const encode = (schema: { file: string; codec: RecordCodec }, value: object) =>
     schema.codec.encode(value, ids.of(schema), SIZE_HINT);
   const headers = toHeaders({ 'content-type': 'application/avro' });
+  const inTurn = createTurns();
+  const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
+  const storeState = (ref: string, record: SubscriptionRecord | null, tenure: StateTenure) => {
+    const value = record && encode(schemas.subscription, record);
+    const fenced = toHeaders({ 'content-type': 'application/avro', [EPOCH_HEADER]: String(tenure.epoch) });
+    return store({ topic: stateTopic, key: Buffer.from(ref), value, headers: fenced }, tenure);
+  };
   return {
     storeResult: (result, tenure) => {
       const topic = topicName(prefix, OWN_TOPICS.results);
       const value = encode(schemas.result, result);
       return store({ topic, key: Buffer.from(result.commandId), value, headers }, tenure);
     },
-    storeSubscription: (ref, record, tenure) => {
-      const topic = topicName(prefix, OWN_TOPICS.subscriptions);
-      const value = record && encode(schemas.subscription, record);
-      return store({ topic, key: Buffer.from(ref), value, headers }, tenure);
+    storeSubscription: (ref, record, tenure) => inTurn(ref, () => storeState(ref, record, tenure)),
+    restoreSubscription: (ref, read, tenure) =>
+      inTurn(ref, async () => {
+        const record = await read();
+        if (record !== undefined) await storeState(ref, record, tenure);
+      }),
+    storeClaim: (partition, { epoch, claim }, tenure) => {
+      const by = toHeaders({ [EPOCH_HEADER]: String(epoch), [CLAIM_HEADER]: claim });
+      // Decimal digits: no reader takes them for a record in the wire format, which begins with byte 0.
+      const value = Buffer.from(String(epoch));
+      const key = Buffer.from(EPOCH_KEY);
+      return store({ topic: stateTopic, partition, key, value, headers: by }, tenure);
     },
     storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, tenure) => {
       const why = toHeaders({

@@ -26,6 +26,7 @@ import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { createStartGate } from '../runtime/start-gate.ts';
 import { readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { readDirSecrets } from '../subscriptions/secrets-dir.ts';
+import { claimState } from './claim-state.ts';
 import { loadControlConfig } from './config.ts';
 import type { ControlParts } from './control-parts.ts';
 import { createControlRecords } from './control-records.ts';
@@ -121,20 +122,24 @@ await runProcess({
     const { secretsDir, retiredKeysTtlMs } = config.subscriptions;
     const { dialect } = config.provider;
     const { publicUrl, commandDeadlineMs, groupId, sessionTimeoutMs } = config.control;
+    const records = createControlRecords({
+      ...{ publisher, prefix, schemas, ids, sessionTimeoutMs },
+      ...{ onDelay: observe.delayed, onParked: observe.parked },
+    });
+    const claim = parts.add(
+      'claim',
+      claimState({
+        ...{ table: state.subscriptions, records, newId },
+        ...{ onClaimed: observe.claimed, onFenced: observe.fenced, onFailure: observe.notClaimed },
+      }),
+    );
     const control: ControlParts = {
       ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
       subscriptions: state.subscriptions,
       finished: state.finished,
       readAvro: readerOf(schemas.command),
-      records: createControlRecords({
-        publisher,
-        prefix,
-        schemas,
-        ids,
-        sessionTimeoutMs,
-        onDelay: observe.delayed,
-        onParked: observe.parked,
-      }),
+      records,
+      holdState: claim.hold,
       dirSecrets: async (ref: string) =>
         secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref),
       observe: observe.finished,
@@ -148,7 +153,10 @@ await runProcess({
         lanesOf: (record) => lanesOf(record, control.readAvro),
         handle: (record, tenure) => runCommand(record, control, tenure),
         onError: observe.failed,
-        onWorking: observe.working,
+        onWorking: (isWorking) => {
+          observe.working(isWorking);
+          claim.working(isWorking);
+        },
         onRefused: observe.refused,
         onFatal: parts.fail,
       }),

@@ -61,6 +61,14 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       metrics.controlWorking.set(isWorking ? 1 : 0);
       logger.info(isWorking ? 'this process carries the commands out' : 'another process carries them out');
     },
+    claimed: (epoch: number) => logger.info({ epoch }, 'the state is claimed'),
+    fenced: (ref: string) =>
+      logger.warn(
+        { ref },
+        'a late record of an earlier control process does not count: the state is written again',
+      ),
+    notClaimed: (err: unknown) =>
+      logger.warn({ err }, 'the state can not be claimed now: it is tried again with the next command'),
     refused(err: Error | null) {
       if (err)
         logger.warn({ err }, 'commands are not read: the brokers refuse the credentials, trying again');

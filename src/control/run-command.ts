@@ -55,7 +55,8 @@ async function carryOut(
 ): Promise<Settled | HooklineError> {
   try {
     if (isDuplicate) throw new HooklineError('COMMAND_DUPLICATE');
-    const context = { ...parts, command, topic: place.topic, session, tenure };
+    const held = await parts.holdState(tenure);
+    const context = { ...parts, command, topic: place.topic, session, tenure: held };
     checkCommand(context);
     return await OPERATIONS[command.type](context);
   } catch (error) {

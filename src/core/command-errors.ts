@@ -64,6 +64,11 @@ export const COMMAND_ERRORS = {
     result: 'REJECTED',
     text: "extra may only add fields that the dialect's extra.allow names, and nothing in it may set the address, the events or the key",
   },
+  STATE_FENCED: {
+    status: null,
+    retryable: true,
+    text: 'another control process has claimed the state since: the command begins anew, here or there',
+  },
   KEYS_MISSING: {
     status: null,
     retryable: false,

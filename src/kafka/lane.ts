@@ -10,6 +10,8 @@ import type { TopicLimits } from './topic-limits.ts';
 export type Pending = WireRecord & {
   /** On the wire, or a few less: never more. */
   readonly bytes: number;
+  /** The partition that it was published to, where its key doesn't say that. */
+  readonly partition: number | undefined;
   /** On the clock of `performance.now()`. After it the record is rejected, and no longer sent. */
   readonly deadline: number;
   /** Confirmed or rejected. */

@@ -12,6 +12,8 @@ import { type TopicLimits, UNKNOWN_LIMITS } from './topic-limits.ts';
 /** A record to publish. Without `timestamp` it bears the time of its publishing. */
 export type OutgoingRecord = Omit<WireRecord, 'timestamp'> & {
   readonly topic: string;
+  /** Where it belongs, whatever its key; unset, the key says where. */
+  readonly partition?: number;
   readonly timestamp?: bigint;
 };
 
@@ -106,6 +108,7 @@ export class Publisher {
         value: record.value,
         headers: record.headers,
         timestamp: record.timestamp ?? BigInt(Date.now()),
+        partition: record.partition,
         bytes,
         deadline: start + deadlineMs,
         settled: false,

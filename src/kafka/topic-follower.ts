@@ -74,6 +74,10 @@ export class TopicFollower {
     while (isBehind()) await sleep(CAUGHT_UP_POLL_MS, undefined, { signal });
   }
 
+  async partitions(signal: AbortSignal): Promise<number[]> {
+    return (await this.#fetchEnds(signal)).map(({ partition }) => partition);
+  }
+
   /** Leaves and deletes the group. */
   async stop(): Promise<void> {
     this.#stopping.abort();

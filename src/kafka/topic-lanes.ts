@@ -21,7 +21,8 @@ export class TopicLanes {
   }
 
   push(record: Pending): void {
-    const lane = this.#planning ? undefined : this.#lanes[partitionOf(record.key, this.#lanes.length)];
+    const partition = record.partition ?? partitionOf(record.key, this.#lanes.length);
+    const lane = this.#planning ? undefined : this.#lanes[partition];
     if (lane) lane.push(record);
     else this.#waiting.push(record);
   }

@@ -1,6 +1,8 @@
 import type { RecordReader } from '../avro/record-reader.ts';
+import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import { followTopic } from '../kafka/topic-follower.ts';
+import { StateFence } from './state-fence.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';
 import { type RecordTakerParts, takeRecords } from './take-records.ts';
 
@@ -10,6 +12,12 @@ export type SubscriptionTable = {
   all(): readonly SubscriptionRecord[];
   /** Resolves when everything that was written before the call is in the table. */
   caughtUp(signal: AbortSignal): Promise<void>;
+  /** The topic's partitions, by number. */
+  partitions(signal: AbortSignal): Promise<readonly number[]>;
+  /** What counts and what does not, as far as the topic has been read. */
+  readonly fence: Pick<StateFence, 'highest' | 'isHeld' | 'overwritten' | 'isOverwritten'>;
+  /** Sets who is told of each record that does not count, by its ref. */
+  onFenced(listener: (ref: string) => void): void;
   stop(): Promise<void>;
 };
 
@@ -28,7 +36,9 @@ export async function readSubscriptionTable(parts: SubscriptionTableParts): Prom
   const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff } = parts;
   const table = new Map<string, SubscriptionRecord>();
   const stopping = new AbortController();
-  const onRecord = takeRecords({
+  const fence = new StateFence();
+  let tellFenced = (_ref: string) => {};
+  const take = takeRecords({
     ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
     onRecord(ref, fields) {
       // A record that was copied to another key is that key's, so that its sealed keys do not open.
@@ -38,11 +48,21 @@ export async function readSubscriptionTable(parts: SubscriptionTableParts): Prom
       parts.onChange(ref, record);
     },
   });
+  const onRecord = async (record: IncomingRecord) => {
+    const verdict = fence.judge(record);
+    if (verdict === 'counts') await take(record);
+    if (verdict === 'fenced') tellFenced(record.key?.toString() ?? '');
+  };
   const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],
     caughtUp: (signal) => follower.caughtUp(signal),
+    partitions: (signal) => follower.partitions(signal),
+    fence,
+    onFenced(listener) {
+      tellFenced = listener;
+    },
     async stop() {
       stopping.abort();
       await follower.stop();

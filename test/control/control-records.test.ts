@@ -32,14 +32,14 @@ function open(...ends: Error[]) {
 
 it('what could not be stored is tried again', async () => {
   const { records, published, delays } = open(new HooklineError('PUBLISH_DEADLINE'));
-  await records.storeSubscription('a', null, tenureOf(new AbortController().signal));
+  await records.storeSubscription('a', null, { ...tenureOf(new AbortController().signal), epoch: 3 });
   expect(published).toEqual(['payments.subscriptions', 'payments.subscriptions']);
   expect(delays).toEqual(['payments.subscriptions']);
 });
 
 it('what was under way is given up when another may have taken the place of this process', async () => {
   const { records, deadlines } = open();
-  await records.storeSubscription('a', null, tenureOf(new AbortController().signal));
+  await records.storeSubscription('a', null, { ...tenureOf(new AbortController().signal), epoch: 3 });
   expect(deadlines).toEqual([10_000]);
 });
 
@@ -48,6 +48,7 @@ it('what is another’s by now is not stored, nor tried again', async () => {
   const over = new AbortController();
   let looks = 0;
   const tenure = {
+    epoch: 3,
     signal: over.signal,
     check() {
       if (++looks === 2) over.abort();

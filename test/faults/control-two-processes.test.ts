@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compactTopic } from '../support/compact-topic.ts';
 import type { RunningProcess } from '../support/running-process.ts';
 import { until } from '../support/until.ts';
 import { judgeMix, mixCommands, outOfOrder } from './control/command-mix.ts';
 import { type ControlKit, openControlKit, PUBLIC_URL } from './control/control-kit.ts';
 import { createRandom, type Random } from './random.ts';
+
+const FENCED = 'a late record of an earlier control process does not count: the state is written again';
 
 let kit: ControlKit;
 
@@ -163,6 +166,37 @@ describe('two control processes', () => {
     expect(kit.results('frozen')).toMatchObject([{ status: 'SUCCEEDED', subscriptionId: there[0]?.id }]);
     expect(kit.state('frozen')).toMatchObject({ state: 'ACTIVE', subscriptionId: there[0]?.id });
     await frozen.stop();
+  });
+
+  it('one of which is frozen while what it has sent is under way: it lands late, and the state is the other’s', async () => {
+    const frozen = await running();
+    await frozen.logged('the state is claimed');
+    await kit.send(create('earlier', 'earlier'));
+    await kit.settled(['earlier']);
+    const earlier = kit.state('earlier');
+    // The intent is stored; what is kept back says that the subscription is there.
+    await new Promise<void>((reached) => {
+      kit.gate.keepAt({ name: 'Produce subscriptions', nth: 2 }, () => {
+        frozen.kill('SIGSTOP');
+        reached();
+      });
+      void kit.send(create('overtaken', 'overtaken'));
+    });
+    const other = await running();
+    await kit.settled(['overtaken']);
+    const [mine] = await at('overtaken');
+    await kit.land();
+    await other.logged(FENCED);
+    frozen.kill('SIGCONT');
+    await kit.send(create('after', 'after'));
+    await kit.settled(['after']);
+    const records = await compactTopic(kit.direct, kit.stateTopic);
+    const left = (ref: string) => records.find(({ key }) => key === ref)?.record;
+    expect(left('overtaken')).toMatchObject({ state: 'ACTIVE', subscriptionId: mine?.id });
+    expect(left('earlier')).toMatchObject({ subscriptionId: earlier?.subscriptionId });
+    expect(kit.state('overtaken')).toMatchObject({ subscriptionId: mine?.id });
+    expect(await at('overtaken')).toHaveLength(1);
+    await Promise.all([frozen, other].map((control) => control.stop()));
   });
 
   it('one of which joins while a call takes 40 s: the command is carried out once', async () => {

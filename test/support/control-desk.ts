@@ -100,7 +100,10 @@ export async function openControlDesk(options: Options = {}) {
       all: () => [...state.values()],
       caughtUp: async () => {},
     },
+    holdState: async (of) => ({ ...of, epoch: 1 }),
     records: {
+      restoreSubscription: async () => {},
+      storeClaim: async () => {},
       async storeResult(result, of) {
         write('result', of);
         results.push(result);

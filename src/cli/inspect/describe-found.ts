@@ -1,6 +1,7 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
 import type { IncomingRecord } from '../../kafka/incoming-record.ts';
+import { StateFence } from '../../subscriptions/state-fence.ts';
 
 /** What kind of topic a record stands in. */
 export type TopicKind = 'command' | 'result' | 'state' | 'dead letter' | 'event';
@@ -21,6 +22,7 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
       return null;
     }
   };
+  const fence = new StateFence();
   const isAbout = (fields: Fields | null, wanted: string): fields is Fields =>
     fields !== null && [fields.commandId, fields.ref, fields.subscriptionId].includes(wanted);
   return {
@@ -47,11 +49,17 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
       const of = commandTopic && `of ${commandTopic}[${commandPartition}]@${commandOffset}`;
       return inWords([status, errorCode, `${message}`, `${attempts} request(s)`, of, id(commandId)]);
     },
-    async state({ key, value }, wanted) {
+    async state(record, wanted) {
+      // At once, while the records come in their order.
+      const verdict = fence.judge(record);
+      if (verdict === 'own') return null;
+      const { key, value } = record;
+      const late = verdict === 'fenced' && 'does not count: a process wrote it whose place another had taken';
       const fields = await fieldsOf(value, wanted);
-      if (value === null) return key?.toString() === wanted ? 'forgotten' : null;
+      if (value === null) return key?.toString() === wanted ? inWords(['forgotten', late]) : null;
       if (!isAbout(fields, wanted)) return null;
-      return inWords([fields.state, fields.subscriptionId, `written by command ${fields.commandId}`]);
+      const by = `written by command ${fields.commandId}`;
+      return inWords([fields.state, fields.subscriptionId, by, late]);
     },
     async event({ key, headers }, wanted) {
       const { ce_id: eventId, ce_type: type, ce_source: source } = headers;
@@ -84,4 +92,4 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
 const by = (issuer: unknown) => issuer && `by ${issuer}`;
 const id = (value: unknown) => value && `id ${value}`;
 const inWords = (parts: readonly unknown[]) =>
-  parts.filter((part) => part !== null && part !== undefined && part !== '').join(', ');
+  parts.filter((part) => part !== null && part !== undefined && part !== '' && part !== false).join(', ');

@@ -39,13 +39,16 @@ export async function openControlKit(
   let listening = 0;
   let topics: string[] = [];
   let mark = '';
-  closing.use(
+  const kafkaGate = closing.use(
     await openKafkaGate({ port, target: () => listening, gate, topics: () => topics, mark: () => mark }),
   );
   const stack = await startStack({
     env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
     ...{ way: 'jvm', nodes: 1, withRegistry: options.registryUrl === undefined },
-    kafka: { advertisedPorts: [port], properties: { 'group.min.session.timeout.ms': 500 } },
+    kafka: {
+      advertisedPorts: [port],
+      properties: { 'group.min.session.timeout.ms': 500, 'log.cleaner.backoff.ms': 500 },
+    },
   });
   closing.defer(() => stack.stop());
   listening = stack.kafka?.nodes[0]?.port ?? 0;
@@ -82,6 +85,10 @@ export async function openControlKit(
   };
   return {
     ...{ gate, sandbox, provider, world, registryUrl },
+    land: () => kafkaGate.land(),
+    /** Where the broker is, not through the gate. */
+    direct: { KAFKA_BROKERS: brokers.join(','), SCHEMA_REGISTRY_URL: registryUrl },
+    stateTopic: state,
     /** Starts a control process, and doesn't wait for it. */
     start: (more: Record<string, string> = {}): RunningProcess =>
       world.start('src/control/main.ts', { ...env, ...more }, []),

@@ -85,6 +85,7 @@ export class CrashPoints implements AsyncDisposable {
   /** The token is not taken any more: fetching one is a part of every flow. */
   async #begin(one: Case, { command }: Prepared, ready: () => void): Promise<void> {
     await this.#control.logged('reading commands');
+    await this.#control.logged('the state is claimed');
     await this.#kit.sandbox.call('POST', '/_sandbox/tokens/revoke');
     await this.#kit.sandbox.fail(...(one.faults ?? []));
     this.#kit.watch(command.commandId);

@@ -11,6 +11,9 @@ export class Gate {
   #seen: Point[] = [];
   #armed: { readonly point: Point; readonly act: () => void; readonly shuts: boolean } | undefined;
   #isShut = false;
+  #keepsAt: Point | undefined;
+  /** Requests that were kept back, as they came. */
+  readonly kept: Buffer[] = [];
 
   /** Counts begin anew; what passes from now on is told by `seen`. */
   open(): void {
@@ -30,6 +33,19 @@ export class Gate {
   at(point: Point, act: () => void): void {
     this.open();
     this.#armed = { point, act, shuts: false };
+  }
+
+  /** Keeps the request of this point back, as a network may, and does something at once. */
+  keepAt(point: Omit<Point, 'side'>, act: () => void): void {
+    this.at({ ...point, side: 'before' }, act);
+    this.#keepsAt = { ...point, side: 'before' };
+  }
+
+  keeps(name: string, nth: number, request: Buffer): boolean {
+    if (this.#keepsAt?.name !== name || this.#keepsAt.nth !== nth) return false;
+    this.#keepsAt = undefined;
+    this.kept.push(request);
+    return true;
   }
 
   get isShut(): boolean {

@@ -35,6 +35,15 @@ export async function openKafkaGate(parts: {
   server.listen(parts.port, '127.0.0.1');
   await once(server, 'listening');
   return {
+    /** Brings the broker what was kept back, whatever has become of its sender, and waits until it has answered. */
+    async land(): Promise<void> {
+      for (const frame of parts.gate.kept.splice(0)) {
+        const broker = connect({ port: parts.target(), host: '127.0.0.1' });
+        broker.write(frame);
+        await once(broker, 'data');
+        broker.destroy();
+      }
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -53,6 +62,7 @@ function passFrames({ client, broker, gate, topics, mark }: Passing): void {
       const name = nameOf(frame, topics());
       const nth = name === null ? null : gate.before(name);
       if (gate.isShut) return void client.destroy();
+      if (name !== null && nth !== null && gate.keeps(name, nth, frame)) continue;
       if (name !== null && nth !== null) open.set(frame.readInt32BE(8), { name, nth });
       if (frame.readInt16BE(4) === FETCH) open.set(frame.readInt32BE(8), { name: 'Fetch', nth: 0 });
       broker.write(frame);
@@ -79,6 +89,7 @@ function nameOf(frame: Buffer, topics: readonly string[]): string | null {
   const api = APIS[frame.readInt16BE(4)];
   if (api === undefined) return null;
   const topic = topics.find((one) => frame.includes(one));
+  if (api === 'Produce' && frame.includes('#epoch')) return 'Produce claim';
   const name = `${api} ${topic?.slice(topic.indexOf('.') + 1)}`;
   // How far commands are behind is asked for by the metric alone, whenever it pleases.
   return topic === undefined || name === 'ListOffsets commands' ? null : name;

@@ -1,0 +1,113 @@
+import { HooklineError } from '../core/errors.ts';
+import { type Tenure, tenureOf } from '../core/tenure.ts';
+import type { SubscriptionTable } from '../subscriptions/state-topic.ts';
+import type { ControlRecords, StateTenure } from './control-parts.ts';
+
+/**
+ * This process's right to write the state: an epoch that it claims when it starts to work, and anew when another process
+ * has claimed a higher one since. Why it fences earlier processes: subscriptions/state-fence.ts.
+ */
+export type StateClaim = {
+  /**
+   * The tenure to write the state under, once an epoch is held. Its `check` fails with STATE_FENCED as soon as another epoch
+   * has been claimed, by whichever process: what was read before may be out of date, and the command begins anew.
+   */
+  hold(tenure: Tenure): Promise<StateTenure>;
+  /** The process starts to work, or stands by from now on. */
+  working(isWorking: boolean): void;
+  stop(): Promise<void>;
+};
+
+export type StateClaimParts = {
+  readonly table: Pick<SubscriptionTable, 'get' | 'caughtUp' | 'partitions' | 'fence' | 'onFenced'>;
+  readonly records: Pick<ControlRecords, 'storeClaim' | 'restoreSubscription'>;
+  readonly newId: () => string;
+  readonly onClaimed: (epoch: number) => void;
+  /** A record of an earlier process came late; what it has hidden is written again. */
+  readonly onFenced: (ref: string) => void;
+  readonly onFailure: (error: unknown) => void;
+};
+
+export function claimState(parts: StateClaimParts): StateClaim {
+  const { table, records } = parts;
+  const { fence } = table;
+  let held: number | undefined;
+  let claiming: { readonly by: Tenure; readonly done: Promise<void> } | undefined;
+  let working = new AbortController();
+
+  const isHeld = () => held !== undefined && fence.highest() <= held;
+  const under = (tenure: Tenure, epoch: number): StateTenure => ({
+    epoch,
+    signal: tenure.signal,
+    check() {
+      tenure.check();
+      if (held !== epoch || !isHeld()) throw new HooklineError('STATE_FENCED', `epoch ${epoch}`);
+    },
+  });
+
+  const restore = (ref: string, tenure: StateTenure) =>
+    records.restoreSubscription(
+      ref,
+      async () => {
+        await table.caughtUp(tenure.signal);
+        return fence.isOverwritten(ref) ? (table.get(ref) ?? null) : undefined;
+      },
+      tenure,
+    );
+
+  const claim = async (tenure: Tenure) => {
+    while (!isHeld()) {
+      await table.caughtUp(tenure.signal);
+      const partitions = await table.partitions(tenure.signal);
+      const mine = { epoch: fence.highest() + 1, claim: parts.newId() };
+      await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, tenure)));
+      await table.caughtUp(tenure.signal);
+      tenure.check();
+      if (fence.isHeld(partitions, mine)) held = mine.epoch;
+    }
+    const fenced = under(tenure, held as number);
+    parts.onClaimed(fenced.epoch);
+    await Promise.all(fence.overwritten().map((ref) => restore(ref, fenced)));
+  };
+
+  const hold = async (tenure: Tenure): Promise<StateTenure> => {
+    while (!isHeld()) {
+      tenure.check();
+      const running = claiming ?? { by: tenure, done: claim(tenure) };
+      claiming = running;
+      try {
+        await running.done;
+      } catch (error) {
+        // What ended with another tenure is tried again under this one.
+        if (running.by === tenure) throw error;
+      } finally {
+        if (claiming === running) claiming = undefined;
+      }
+    }
+    return under(tenure, held as number);
+  };
+
+  table.onFenced((ref) => {
+    const { signal } = working;
+    if (held === undefined || !isHeld() || signal.aborted) return;
+    parts.onFenced(ref);
+    // Should this process be another's predecessor by now, its epoch says so of what it writes here.
+    restore(ref, under(tenureOf(signal), held)).catch((error) => {
+      if (!signal.aborted) parts.onFailure(error);
+    });
+  });
+
+  return {
+    hold,
+    working(isWorking) {
+      working.abort();
+      if (!isWorking) return;
+      working = new AbortController();
+      const { signal } = working;
+      hold(tenureOf(signal)).catch((error) => {
+        if (!signal.aborted) parts.onFailure(error);
+      });
+    },
+    stop: async () => working.abort(),
+  };
+}
