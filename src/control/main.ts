@@ -31,7 +31,7 @@ import { loadControlConfig } from './config.ts';
 import type { ControlParts } from './control-parts.ts';
 import { createControlRecords } from './control-records.ts';
 import { followState } from './follow-state.ts';
-import { lanesOf } from './lanes-of.ts';
+import { keysOf } from './keys-of.ts';
 import { observeControl } from './observe-control.ts';
 import { openReconciler } from './reconciler/open-reconciler.ts';
 import { runCommand } from './run-command.ts';
@@ -150,7 +150,7 @@ await runProcess({
       await subscribe({
         kafka: kafka.client,
         ...{ groupId, topics: config.commandTopics, sessionTimeoutMs },
-        lanesOf: (record) => lanesOf(record, control.readAvro),
+        keysOf: (record) => keysOf(record, control.readAvro),
         handle: (record, tenure) => runCommand(record, control, tenure),
         onError: observe.failed,
         onWorking: (isWorking) => {

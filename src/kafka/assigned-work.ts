@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type kafkajs from 'kafkajs';
 import type { Tenure } from '../core/tenure.ts';
+import type { FairQueue } from './fair-queue.ts';
 import { GroupLease } from './group-lease.ts';
 import type { IncomingRecord } from './incoming-record.ts';
 import { PartitionWork } from './partition-work.ts';
-import type { WorkLanes } from './work-lanes.ts';
 
 export type AssignedWorkParts = {
   readonly consumer: kafkajs.Consumer;
   readonly sessionTimeoutMs: number;
   /** The process's own, whatever becomes of a consumer: what was in work by the one before may be so still. */
-  readonly lanes: WorkLanes;
+  readonly queue: FairQueue;
+  readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   readonly onWorking: (isWorking: boolean) => void;
@@ -20,7 +20,6 @@ type Place = { readonly topic: string; readonly partition: number };
 type Held = Place & { readonly work: PartitionWork };
 
 const LEASE_LOOK_MS = 500;
-const PUT_OFF_MS = 500;
 
 /** What is in work of the partitions that the group has given to this consumer, for as long as they are its own. */
 export class AssignedWork {
@@ -44,26 +43,15 @@ export class AssignedWork {
   }
 
   /** @returns false where there is no room now: it isn't taken, and comes again when there is */
-  take(record: IncomingRecord, lanes: readonly string[]): boolean {
+  take(record: IncomingRecord): boolean {
     const { topic, partition } = record;
     const { work } = this.#hold({ topic, partition });
     if (work.isFull) {
       this.#parts.consumer.pause([{ topic, partitions: [partition] }]);
       return false;
     }
-    work.take(record, lanes);
+    work.take(record);
     return true;
-  }
-
-  /** What comes next from there is not taken now, and comes again soon. */
-  putOff({ topic, partition }: Place): void {
-    const { consumer } = this.#parts;
-    const place = [{ topic, partitions: [partition] }];
-    consumer.pause(place);
-    // A consumer that is gone by then resumes nothing.
-    void sleep(PUT_OFF_MS, undefined, { ref: false })
-      .then(() => consumer.resume(place))
-      .catch(() => {});
   }
 
   /** The consumer is gone: nothing more is begun, and nothing committed. */
@@ -88,9 +76,9 @@ export class AssignedWork {
   }
 
   #createWork({ topic, partition }: Place): PartitionWork {
-    const { consumer, lanes, handle, onError } = this.#parts;
+    const { consumer, queue, keysOf, handle, onError } = this.#parts;
     return new PartitionWork({
-      ...{ lanes, handle, onError, look: () => this.#look() },
+      ...{ queue, keysOf, handle, onError, look: () => this.#look() },
       commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
       onRoom: () => consumer.resume([{ topic, partitions: [partition] }]),
     });

@@ -1,12 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Tenure } from '../core/tenure.ts';
+import type { FairQueue } from './fair-queue.ts';
 import type { IncomingRecord } from './incoming-record.ts';
-import type { WorkLanes } from './work-lanes.ts';
 
 export type PartitionWorkParts = {
-  readonly lanes: WorkLanes;
+  readonly queue: FairQueue;
+  /** What the record must not run beside. Where it rejects it is asked again, and the records behind it wait. */
+  readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
-  /** A record's handler failed, or its commit: either is tried again. */
+  /** A record's keys could not be told, its handler failed, or its commit: each is tried again. */
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** Ends this work at once where the partition may be another's. */
   readonly look: () => void;
@@ -17,8 +19,8 @@ export type PartitionWorkParts = {
 };
 
 /**
- * Records of a partition that are in work or wait for their lane, and the bytes of their values; more are not taken.
- * They are many, so that a lane whose first work hangs doesn't soon fill its partition with what waits behind it.
+ * Records of a partition that are in work or wait for their turn, and the bytes of their values; more are not taken.
+ * They are many, so that a key whose first work hangs doesn't soon fill its partition with what waits behind it.
  */
 const MOST_OPEN = 1_000;
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -36,6 +38,8 @@ export class PartitionWork {
   readonly #open = new Map<bigint, number>();
   #bytes = 0;
   readonly #running = new Set<Promise<void>>();
+  /** Settled when every record that was taken is in the queue: in the order in which they came. */
+  #queued: Promise<void> = Promise.resolve();
   /** Behind the last record that was taken. */
   #next = -1n;
   #last: IncomingRecord | undefined;
@@ -60,7 +64,7 @@ export class PartitionWork {
   }
 
   /** A record that was taken before, as it comes after each rebalance, is passed over. */
-  take(record: IncomingRecord, lanes: readonly string[]): void {
+  take(record: IncomingRecord): void {
     if (record.offset < this.#next || this.#ending.signal.aborted) return;
     if (this.#next < 0n) this.#committed = record.offset;
     this.#next = record.offset + 1n;
@@ -69,9 +73,7 @@ export class PartitionWork {
     this.#open.set(record.offset, bytes);
     this.#bytes += bytes;
     if (this.isFull) this.#wasFull = true;
-    const run = this.#parts.lanes.run(lanes, () => this.#untilHandled(record));
-    this.#running.add(run);
-    void run.then(() => this.#running.delete(run));
+    this.#queued = this.#queued.then(() => this.#enqueue(record));
   }
 
   /** Another process may have the partition now: nothing more is begun, and nothing committed. */
@@ -82,10 +84,30 @@ export class PartitionWork {
   /** Ends, waits for the handlers under way, and commits what they brought to their end. */
   async finish(): Promise<void> {
     this.end();
+    await this.#queued;
     await Promise.all(this.#running);
     await this.#committing;
     const { mark } = this;
     if (mark !== null && mark > this.#committed) await this.#parts.commit(mark).catch(() => {});
+  }
+
+  /** Here, not where records are fetched: what one partition's records wait for holds up no other's. */
+  async #enqueue(record: IncomingRecord): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      try {
+        // Reading a large record takes its time: other partitions' records are read in between.
+        await turnOfLoop();
+        const keys = await this.#parts.keysOf(record);
+        const run = this.#parts.queue.run({ topic: record.topic, keys }, () => this.#untilHandled(record));
+        this.#running.add(run);
+        void run.then(() => this.#running.delete(run));
+        return;
+      } catch (error) {
+        if (this.#ending.signal.aborted) return;
+        this.#parts.onError(error, record);
+        await this.#pause();
+      }
+    }
   }
 
   async #untilHandled(record: IncomingRecord): Promise<void> {

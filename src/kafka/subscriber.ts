@@ -3,10 +3,10 @@ import kafkajs from 'kafkajs';
 import type { Tenure } from '../core/tenure.ts';
 import { AssignedWork } from './assigned-work.ts';
 import { isRefusal } from './explain-refusal.ts';
+import { FairQueue } from './fair-queue.ts';
 import { type IncomingRecord, toIncomingRecord } from './incoming-record.ts';
 import type { KafkaClient } from './kafkajs-client.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
-import { WorkLanes } from './work-lanes.ts';
 
 /**
  * Reads topics in a group, of which one process works at a time, and commits a record when it and all before it in its
@@ -26,11 +26,11 @@ export type SubscriberParts = {
   /** Unheard for so long, a process loses its partitions to the others. */
   readonly sessionTimeoutMs: number;
   /**
-   * Records that share a lane are handled one after the other, in the order in which they came; all others beside one
-   * another. So a record that takes long holds up none but its own lane. Where it rejects it is asked again, and the
-   * record's partition waits: nobody knows yet what may run beside the record.
+   * Records that share a key of these are handled one after the other, in the order in which they came; all others
+   * beside one another. So a record that takes long holds up none but those of its keys. Where it rejects it is asked
+   * again, and the record's partition waits: nobody knows yet what may run beside the record.
    */
-  readonly lanesOf: (record: IncomingRecord) => Promise<readonly string[]>;
+  readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   /**
    * When it resolves the record is done; when it rejects, it is called again. What it does must be safe to be done
    * twice: after a crash records come again. `tenure` ends when the process stops or the partition is another's.
@@ -46,7 +46,7 @@ export type SubscriberParts = {
 };
 
 const PARTITIONS_AT_ONCE = 16;
-/** Records that are handled at the same time, over all partitions. */
+/** Records that are handled at the same time, over all partitions; the topics share them. */
 const MOST_AT_ONCE = 32;
 /** Before credentials that were refused are tried again. */
 const REJOIN_AFTER_MS = 2_000;
@@ -57,7 +57,7 @@ const DISCONNECT_MS = 5_000;
 export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const lanes = new WorkLanes(MOST_AT_ONCE);
+  const queue = new FairQueue(MOST_AT_ONCE, parts.topics);
   let heardAt = performance.now();
   const heard = () => {
     heardAt = performance.now();
@@ -81,10 +81,10 @@ export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
     }
   };
   const join = async () => {
-    open = await openConsumer(parts, { heard, onEnd, signal, lanes });
+    open = await openConsumer(parts, { heard, onEnd, signal, queue });
     if (signal.aborted) await open.consumer.disconnect();
   };
-  let open = await openConsumer(parts, { heard, onEnd, signal, lanes });
+  let open = await openConsumer(parts, { heard, onEnd, signal, queue });
   return {
     silentFor: () => performance.now() - heardAt,
     async stop() {
@@ -100,12 +100,12 @@ type Life = {
   readonly heard: () => void;
   readonly onEnd: (error: Error) => Promise<void>;
   readonly signal: AbortSignal;
-  readonly lanes: WorkLanes;
+  readonly queue: FairQueue;
 };
 
 async function openConsumer(
   parts: SubscriberParts,
-  { heard, onEnd, signal, lanes }: Life,
+  { heard, onEnd, signal, queue }: Life,
 ): Promise<{ consumer: kafkajs.Consumer; work: AssignedWork }> {
   const consumer = parts.kafka.consumer({
     groupId: parts.groupId,
@@ -119,7 +119,7 @@ async function openConsumer(
     partitionAssigners: [singleWorkerAssigner(() => work.count()), kafkajs.PartitionAssigners.roundRobin],
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => true },
   });
-  const work = new AssignedWork({ ...parts, consumer, lanes });
+  const work = new AssignedWork({ ...parts, consumer, queue });
   for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const)
     consumer.on(consumer.events[event], heard);
   let hasEnded = false;
@@ -136,7 +136,7 @@ async function openConsumer(
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-      eachBatch: (payload) => takeBatch(payload, { parts, work, signal }),
+      eachBatch: async (payload) => takeBatch(payload, { work, signal }),
     });
   } catch (error) {
     work.end();
@@ -151,20 +151,15 @@ async function openConsumer(
  * fetches nothing more from the same broker, whatever the partition. Nothing may escape from here: a RangeError would
  * end the consumer for good, the process staying alive and green.
  */
-async function takeBatch(
+function takeBatch(
   { batch, isRunning, isStale, resolveOffset }: kafkajs.EachBatchPayload,
-  { parts, work, signal }: { parts: SubscriberParts; work: AssignedWork; signal: AbortSignal },
-): Promise<void> {
+  { work, signal }: { work: AssignedWork; signal: AbortSignal },
+): void {
   const { topic, partition } = batch;
   for (const message of batch.messages) {
     if (!isRunning() || isStale() || signal.aborted) return;
     const record = toIncomingRecord(topic, partition, message);
-    const lanes = await parts.lanesOf(record).catch((error) => {
-      parts.onError(error, record);
-      return null;
-    });
-    if (lanes === null) return work.putOff({ topic, partition });
-    if (!work.take(record, lanes)) return;
+    if (!work.take(record)) return;
     resolveOffset(message.offset);
   }
 }

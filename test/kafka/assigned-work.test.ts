@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Tenure } from '../../src/core/tenure.ts';
 import { AssignedWork } from '../../src/kafka/assigned-work.ts';
+import { FairQueue } from '../../src/kafka/fair-queue.ts';
 import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
-import { WorkLanes } from '../../src/kafka/work-lanes.ts';
 import { until } from '../support/until.ts';
 
 const SESSION_MS = 10_000;
@@ -29,7 +29,8 @@ function open() {
   const begun = new Map<string, Tenure>();
   const working: boolean[] = [];
   const work = new AssignedWork({
-    ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, lanes: new WorkLanes(32) },
+    ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new FairQueue(32, ['t']) },
+    keysOf: async () => [],
     handle({ partition, offset }, tenure) {
       begun.set(`${partition}@${offset}`, tenure);
       return new Promise(() => {});
@@ -49,7 +50,7 @@ function open() {
     tell('join', { memberAssignment: partitions.length > 0 ? { t: partitions } : {} });
   };
   const begin = async (partition: number, offset: number) => {
-    work.take(recordAt(partition, offset), []);
+    work.take(recordAt(partition, offset));
     return until('it has begun', () => begun.get(`${partition}@${offset}`));
   };
   return { work, join, begin, told, working, pass: (ms: number) => vi.advanceTimersByTime(ms) };
@@ -87,13 +88,5 @@ describe('the work of a consumer', () => {
     join(0);
     work.end();
     expect(working).toEqual([true, false, true, false]);
-  });
-
-  it('takes what was put off when it comes again', async () => {
-    const { work, join, told } = open();
-    join(0, 1);
-    work.putOff({ topic: 't', partition: 1 });
-    await until('it may come again', () => told.length >= 3);
-    expect(told).toEqual(['resume 0,1', 'pause 1', 'resume 1']);
   });
 });

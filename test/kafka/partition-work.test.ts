@@ -1,25 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import type { Tenure } from '../../src/core/tenure.ts';
+import { FairQueue } from '../../src/kafka/fair-queue.ts';
 import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
 import { PartitionWork } from '../../src/kafka/partition-work.ts';
-import { WorkLanes } from '../../src/kafka/work-lanes.ts';
 import { until } from '../support/until.ts';
 
 const recordAt = (offset: number): IncomingRecord => ({
   ...{ topic: 't', partition: 0, offset: BigInt(offset), key: null, value: null, headers: {}, timestamp: 0 },
 });
 
-/** The work of a partition, each record in a lane of its own and ended when told. */
+/** The work of a partition, each record under a key of its own and ended when told. */
 function open() {
   const committed: bigint[] = [];
   const errors: unknown[] = [];
   const begun: number[] = [];
   const running = new Map<number, { end: () => void; fail: (error: Error) => void; tenure: Tenure }>();
-  const faults: { commit?: Error | undefined; isOver?: boolean } = {};
+  const faults: { commit?: Error | undefined; keys?: Error | undefined; isOver?: boolean } = {};
   let rooms = 0;
 
   const work = new PartitionWork({
-    lanes: new WorkLanes(1_000),
+    queue: new FairQueue(1_000, ['t']),
+    async keysOf({ offset }) {
+      if (faults.keys) throw faults.keys;
+      return [`key ${offset}`];
+    },
     handle: ({ offset }, tenure) => {
       const { signal } = tenure;
       begun.push(Number(offset));
@@ -38,8 +42,7 @@ function open() {
     },
     onRoom: () => rooms++,
   });
-  const put = (offset: number, bytes = 0) =>
-    work.take({ ...recordAt(offset), value: Buffer.alloc(bytes) }, [`lane ${offset}`]);
+  const put = (offset: number, bytes = 0) => work.take({ ...recordAt(offset), value: Buffer.alloc(bytes) });
   const take = (...offsets: number[]) => {
     for (const offset of offsets) put(offset);
   };
@@ -87,6 +90,18 @@ describe('the work of a partition', () => {
     await end(1);
     await until('it is committed', () => committed.at(-1) === 2n);
     expect(errors).toMatchObject([{ message: 'away' }]);
+  });
+
+  it('asks again for the keys of a record while they can not be told, and begins nothing behind it', async () => {
+    const { committed, errors, begun, faults, take, end } = open();
+    faults.keys = new Error('no registry');
+    take(1, 2);
+    await until('it was told', () => errors.length > 0);
+    expect(begun).toEqual([]);
+    faults.keys = undefined;
+    await end(1, 2);
+    await until('it is committed', () => committed.at(-1) === 3n);
+    expect(begun).toEqual([1, 2]);
   });
 
   it('commits again where a commit failed', async () => {

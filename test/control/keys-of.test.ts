@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { lanesOf } from '../../src/control/lanes-of.ts';
+import { keysOf } from '../../src/control/keys-of.ts';
 import { HooklineError } from '../../src/core/errors.ts';
+import { FairQueue } from '../../src/kafka/fair-queue.ts';
 import { PartitionWork } from '../../src/kafka/partition-work.ts';
-import { WorkLanes } from '../../src/kafka/work-lanes.ts';
 import { create, openControlDesk } from '../support/control-desk.ts';
 import { until } from '../support/until.ts';
 
 const noAvro = () => Promise.reject(new HooklineError('REGISTRY_UNAVAILABLE'));
-const lanes = (key: string | null, value: object | string | Buffer) =>
-  lanesOf(
+const keys = (key: string | null, value: object | string | Buffer) =>
+  keysOf(
     {
       ...{ topic: 't', partition: 0, offset: 0n, headers: {}, timestamp: 0 },
       key: key === null ? null : Buffer.from(key),
@@ -24,23 +24,23 @@ it.each([
     'of a ref under another key',
     'x',
     { commandId: 'c', type: 'subscription.delete', ref: 'a' },
-    ['ref a', 'id c'],
+    ['ref a', 'key t a', 'id c'],
   ],
   [
     'of a ref under no key',
     null,
     { commandId: 'c', type: 'subscription.delete', ref: 'a' },
-    ['ref a', 'id c'],
+    ['ref a', 'key t a', 'id c'],
   ],
-  ['without a ref', 'a', { commandId: 'c', type: 'subscription.list' }, ['ref a', 'id c']],
-  ['that is none', 'a', '{', ['ref a']],
+  ['without a ref', 'a', { commandId: 'c', type: 'subscription.list' }, ['key t a', 'id c']],
+  ['that is none', 'a', '{', ['key t a']],
   ['without a key, a ref or an id', null, 'text', []],
 ])('a command %s', async (_, key, value, expected) => {
-  expect(await lanes(key, value)).toEqual(expected);
+  expect(await keys(key, value)).toEqual(expected);
 });
 
 it('a command whose schema can not be asked for now has none that could be told', async () => {
-  const unread = lanes('a', Buffer.from('0000000001', 'hex'));
+  const unread = keys('a', Buffer.from('0000000001', 'hex'));
   await expect(unread).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
 });
 
@@ -60,14 +60,15 @@ describe('two commands in two partitions that come at once are carried out one a
     ['another one of another ref', { ...CREATE, commandId: 'd', ref: 'b' }, 'SUCCEEDED', 'SUCCEEDED', 2],
   ])('%s', async (_, second, ...expected) => {
     await using desk = await openControlDesk();
-    const lanes = new WorkLanes(32);
+    const queue = new FairQueue(32, []);
     for (const [partition, command] of [CREATE, second].entries()) {
       const work = new PartitionWork({
-        ...{ lanes, handle: desk.take, look: () => {}, onError: expect.fail, onRoom: () => {} },
+        ...{ queue, handle: desk.take, look: () => {}, onError: expect.fail, onRoom: () => {} },
+        keysOf: (one) => keysOf(one, noAvro),
         commit: async () => {},
       });
       const record = { ...desk.recordOf(command), partition, key: Buffer.from(`key ${partition}`) };
-      work.take(record, await lanesOf(record, noAvro));
+      work.take(record);
     }
     await until('both have their result', () => desk.results.length === 2);
     const ended = desk.results.map(({ status, errorCode }) => [status, errorCode].filter(Boolean).join(' '));
