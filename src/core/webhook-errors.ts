@@ -6,6 +6,12 @@ export const WEBHOOK_ERRORS = {
   UNAUTHENTIC: { status: 401, retryable: false, text: 'the signature does not match' },
   SOURCE_NOT_ALLOWED: { status: 403, retryable: false, text: 'the source address is not in ALLOWED_SOURCES' },
   NOT_FOUND: { status: 404, retryable: false, text: 'webhooks are received by POST at /webhooks/{ref}' },
+  REQUEST_MALFORMED: { status: 400, retryable: false, text: 'the request is not well-formed HTTP/1.1' },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    retryable: false,
+    text: 'the head of the request has more than 16 KiB or more than 100 headers',
+  },
   BODY_INCOMPLETE: { status: 400, retryable: true, text: 'the body ended before its declared length' },
   BODY_TOO_SLOW: {
     status: 408,
@@ -28,6 +34,11 @@ export const WEBHOOK_ERRORS = {
     status: 503,
     retryable: true,
     text: 'no memory for the body within ADMISSION_WAIT_MS, or it came so slowly that others were given its memory',
+  },
+  SOURCE_BUSY: {
+    status: 503,
+    retryable: true,
+    text: 'MAX_CONNECTIONS_PER_SOURCE requests of this source address are in progress',
   },
   LARGE_BODY_FAILED: {
     status: 503,

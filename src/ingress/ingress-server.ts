@@ -3,20 +3,26 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { ValuesOf } from '../core/env.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type AppParts, createIngressApp } from './app.ts';
+import { ConnectionLimits } from './connection-limits.ts';
 import { createSourceFilter, type ingressSettings } from './settings.ts';
 import { createTlsFiles } from './tls-files.ts';
 
 /** One for connections that wait to be accepted, one for what came on them, and one to spare. */
 const TURNS_TO_READ = 3;
 
-export type IngressServer = { readonly url: string; stop(): Promise<void> };
+export type IngressServer = {
+  readonly url: string;
+  /** How many connections are open. */
+  connections(): number;
+  stop(): Promise<void>;
+};
 
 /**
  * Listens. `stop` goes on for STOP_DELAY_MS, so that balancers find out and connections are let go; then it takes no new
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  parts: Pick<AppParts, 'delivery' | 'keyring' | 'memory' | 'observer' | 'tracer'> & {
+  parts: Pick<AppParts, 'delivery' | 'keyring' | 'memory' | 'observer'> & {
     readonly settings: ValuesOf<typeof ingressSettings>;
     readonly logger: Logger;
   },
@@ -30,24 +36,36 @@ export async function startIngressServer(
         )
       : undefined;
   const leaving = new AbortController();
+  const { allowedSources, trustedProxies } = settings;
+  const isBehindProxies = trustedProxies.length > 0;
+  const limits = new ConnectionLimits({
+    maxConnections: settings.maxConnections,
+    maxPerSource: settings.maxConnectionsPerSource,
+    isAllowedPeer:
+      allowedSources.length > 0 ? createSourceFilter([...allowedSources, ...trustedProxies]) : undefined,
+    isBehindProxies,
+    onClosed: (reason) => observer.closed(reason),
+  });
   const app = createIngressApp({
     delivery,
     keyring,
     observer,
     tls,
     leaving: leaving.signal,
-    tracer: parts.tracer,
+    limits,
     memory: parts.memory,
     maxBodyBytes: settings.maxBodyBytes,
     requestTimeoutMs: settings.requestTimeoutMs,
-    trustedProxies: settings.trustedProxies,
-    isAllowedSource: createSourceFilter(settings.allowedSources),
+    trustedProxies,
+    // Without proxies the address of the connection decides, once for all of its requests.
+    isAllowedSource: isBehindProxies ? createSourceFilter(allowedSources) : () => true,
   });
   await app.listen({ host: settings.host, port: settings.port });
   const { address, port, family } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
   return {
     url: `${tls ? 'https' : 'http'}://${host}:${port}`,
+    connections: () => limits.open,
     async stop() {
       leaving.abort();
       await sleep(settings.stopDelayMs);

@@ -37,6 +37,7 @@ import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
 import { openSpool, storeInKafka, storeWithSpool } from './start-store.ts';
 import { startTracing, traced } from './start-tracing.ts';
+import { traceStore } from './trace-webhook.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
@@ -169,10 +170,10 @@ await runProcess({
       observer,
       keyring,
       memory,
-      tracer,
-      delivery: { observer: delivery.observer, store: store.store },
+      delivery: { observer: delivery.observer, store: traceStore(store.store, tracer) },
     });
     parts.add('http', server);
+    metrics.samplers.add(() => metrics.connectionsOpen.set(server.connections()));
     logger.info({ url: server.url }, 'listening');
     gate.open();
     large.warm();

@@ -62,6 +62,19 @@ export const ingressSettings = {
     { about: 'CIDRs of proxies whose X-Forwarded-For is believed; empty means none', fallback: '' },
     parseCidr,
   ),
+  maxConnections: integer('MAX_CONNECTIONS', {
+    about:
+      'most connections at once; at this number a new one closes the longest open one that never delivered a verified webhook',
+    fallback: '10000',
+    min: 1,
+  }),
+  maxConnectionsPerSource: optional(
+    integer('MAX_CONNECTIONS_PER_SOURCE', {
+      about:
+        'most connections at once from one address; with TRUSTED_PROXIES most requests in progress per forwarded address; unset means no such limit',
+      min: 1,
+    }),
+  ),
   layout: layoutSetting,
   publishDeadlineMs: optional(
     milliseconds('PUBLISH_DEADLINE_MS', {
@@ -86,8 +99,10 @@ function parseCidr(cidr: string): string {
   return `${address}/${length}`;
 }
 
+export type SourceFilter = (address: string) => boolean;
+
 /** Whether an address is in one of these networks; an IPv4 address written as IPv6 counts as the IPv4 one. */
-export function createSourceFilter(cidrs: readonly string[]): (address: string) => boolean {
+export function createSourceFilter(cidrs: readonly string[]): SourceFilter {
   if (cidrs.length === 0) return () => true;
   const networks = new BlockList();
   for (const cidr of cidrs) {

@@ -31,6 +31,17 @@ export function createMetrics() {
       labelNames: ['code'] as const,
       registers,
     }),
+    connectionsOpen: new Gauge({
+      name: 'hookline_connections_open',
+      help: 'Connections of webhook senders that are open; at most MAX_CONNECTIONS',
+      registers,
+    }),
+    connectionsClosed: new Counter({
+      name: 'hookline_connections_closed_total',
+      help: 'Connections closed by ingress without an answer, by reason',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
     deadLetters: new Counter({
       name: 'hookline_dead_letters_total',
       help: 'Records sent to the dead-letter topic, by stage',

@@ -145,25 +145,35 @@ describe('the acknowledgement contract', () => {
     expect(await countRecords()).toBe(before);
   });
 
-  it('body cut off: 400, too slow: 408, nowhere', async () => {
+  it('malformed request or body cut off: 400, too slow: 408, nowhere', async () => {
     const before = await countRecords();
     const head = `POST /webhooks/ledger-eu HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n`;
     const port = Number(new URL(url).port);
-    const [cut, slow] = await Promise.all([
+    const [malformed, cut, slow] = await Promise.all([
+      exchange(port, [head.replace('Host: x', 'Host : x')]),
       exchange(port, [head, '{"a"'], { end: true }),
       exchange(port, [head, '{"a"']),
     ]);
+    expect(malformed).toMatch(/^HTTP\/1\.1 400 /);
     expect(cut).toMatch(/^HTTP\/1\.1 400 /);
     expect(slow).toMatch(/^HTTP\/1\.1 408 /);
     expect(await countRecords()).toBe(before);
   });
 
-  it('source address not in ALLOWED_SOURCES: 403, nowhere', async () => {
-    const { process, url: closed } = await receiver.world.ingress({ ALLOWED_SOURCES: '203.0.113.0/24' });
+  it('source address not in ALLOWED_SOURCES: 403 behind a proxy, else the connection is closed; nowhere', async () => {
     const before = await countRecords();
-    expect(await postSigned(`${closed}/webhooks/ledger-eu`, receiver, '{}')).toMatchObject({ status: 403 });
+    const closed = await receiver.world.ingress({ ALLOWED_SOURCES: '203.0.113.0/24' });
+    await expect(postSigned(`${closed.url}/webhooks/ledger-eu`, receiver, '{}')).rejects.toThrow();
+    await closed.process.stop();
+    const proxied = await receiver.world.ingress({
+      ALLOWED_SOURCES: '203.0.113.0/24',
+      TRUSTED_PROXIES: '127.0.0.1',
+    });
+    const headers = { 'x-forwarded-for': '198.51.100.1' };
+    const answer = await postSigned(`${proxied.url}/webhooks/ledger-eu`, receiver, '{}', headers);
+    expect(answer).toMatchObject({ status: 403 });
+    await proxied.process.stop();
     expect(await countRecords()).toBe(before);
-    await process.stop();
   });
 
   it('stopping: requests in flight are finished, then 503 with Retry-After; exit code 0', async () => {

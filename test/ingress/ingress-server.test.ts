@@ -37,7 +37,7 @@ async function startServer(stopDelayMs: number) {
   const env = { INGRESS_HOST: '127.0.0.1', INGRESS_PORT: '0', STOP_DELAY_MS: String(stopDelayMs) };
   const settings = envReader(nodeSource(env)).read(ingressSettings);
   const { delivery, keyring } = await startIngressApp();
-  const observer = { accepted: () => {}, refused: () => {}, stop: async () => {} };
+  const observer = { accepted: () => {}, refused: () => {}, closed: () => {}, stop: async () => {} };
   const logger = createLogger({ name: 'test', level: 'silent' });
   const accept = {
     observer: delivery.observer,
@@ -51,7 +51,6 @@ async function startServer(stopDelayMs: number) {
     keyring,
     memory,
     observer,
-    tracer: undefined,
   });
 }
 

@@ -20,14 +20,31 @@ describe('ALLOWED_SOURCES', () => {
     expect(createSourceFilter(cidrs)(address)).toBe(allowed);
   });
 
-  it('refuses others with 403, before anything is read or looked up', async () => {
+  it('closes connections from other addresses before they cost a request', async () => {
     await using ingress = await startIngressApp({ allowedSources: ['203.0.113.0/24'] });
-    const response = await post(`${ingress.url}/webhooks/ledger-eu`, body);
+    await expect(post(`${ingress.url}/webhooks/ledger-eu`, body)).rejects.toThrow();
+    expect(ingress.ends).toEqual(['source_not_allowed']);
+    expect([ingress.refusals, ingress.seen.records, ingress.limits.open]).toEqual([[], [], 0]);
+  });
+
+  it('behind trusted proxies answers 403 by the forwarded address', async () => {
+    const options = { allowedSources: ['203.0.113.0/24'], trustedProxies: ['127.0.0.0/8'] };
+    await using ingress = await startIngressApp(options);
+    const headers = { 'x-forwarded-for': '198.51.100.1' };
+    const response = await post(`${ingress.url}/webhooks/ledger-eu`, body, headers);
     expect([response.status, await response.text()]).toEqual([
       403,
       expect.stringContaining('SOURCE_NOT_ALLOWED'),
     ]);
     expect(ingress.seen.records).toEqual([]);
+  });
+
+  it('closes connections that come neither from a proxy nor from an allowed address', async () => {
+    const options = { allowedSources: ['203.0.113.0/24'], trustedProxies: ['10.0.0.0/8'] };
+    await using ingress = await startIngressApp(options);
+    const headers = { 'x-forwarded-for': '203.0.113.7' };
+    await expect(post(`${ingress.url}/webhooks/ledger-eu`, body, headers)).rejects.toThrow();
+    expect(ingress.ends).toEqual(['source_not_allowed']);
   });
 
   it('believes X-Forwarded-For of a trusted proxy alone', async () => {
@@ -37,7 +54,9 @@ describe('ALLOWED_SOURCES', () => {
     expect((await post(`${trusting.url}/webhooks/ledger-eu`, body, forwarded)).status).toBe(200);
     const spoofed = { 'x-forwarded-for': '203.0.113.7, 198.51.100.1' };
     expect((await post(`${trusting.url}/webhooks/ledger-eu`, body, spoofed)).status).toBe(403);
-    await using distrusting = await startIngressApp({ allowedSources, trustedProxies: ['10.0.0.0/8'] });
-    expect((await post(`${distrusting.url}/webhooks/ledger-eu`, body, forwarded)).status).toBe(403);
+    const options = { allowedSources: ['127.0.0.1/32', '203.0.113.7/32'], trustedProxies: ['10.0.0.0/8'] };
+    await using distrusting = await startIngressApp(options);
+    const stranger = { 'x-forwarded-for': '198.51.100.1' };
+    expect((await post(`${distrusting.url}/webhooks/ledger-eu`, body, stranger)).status).toBe(200);
   });
 });

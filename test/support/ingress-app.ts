@@ -4,6 +4,7 @@ import type { Receipt } from '../../src/core/delivery.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
 import { BodyMemory } from '../../src/ingress/bodies/body-memory.ts';
+import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connection-limits.ts';
 import { createSourceFilter } from '../../src/ingress/settings.ts';
 import type { TlsFiles } from '../../src/ingress/tls-files.ts';
 import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
@@ -18,6 +19,8 @@ type Options = {
   requestTimeoutMs?: number;
   allowedSources?: string[];
   trustedProxies?: string[];
+  maxConnections?: number;
+  maxPerSource?: number;
   tls?: TlsFiles;
   leaving?: AbortSignal;
   layout?: string;
@@ -48,6 +51,8 @@ export async function startIngressApp(options: Options = {}) {
   });
   const refusals: RefusalSeen[] = [];
   const receipts: Receipt[] = [];
+  /** Why connections were closed. */
+  const ends: ConnectionEnd[] = [];
   /** From the head of each webhook to its answer. */
   const seconds: (number | undefined)[] = [];
   const memory = new BodyMemory({
@@ -56,6 +61,15 @@ export async function startIngressApp(options: Options = {}) {
     admissionWaitMs: options.admissionWaitMs ?? 2_000,
     bytesPerSecond: options.bytesPerSecond ?? 1e9,
     ...(options.now && { now: options.now }),
+  });
+  const { allowedSources = [], trustedProxies = [] } = options;
+  const limits = new ConnectionLimits({
+    maxConnections: options.maxConnections ?? 1_000,
+    maxPerSource: options.maxPerSource,
+    isAllowedPeer:
+      allowedSources.length > 0 ? createSourceFilter([...allowedSources, ...trustedProxies]) : undefined,
+    isBehindProxies: trustedProxies.length > 0,
+    onClosed: (reason) => ends.push(reason),
   });
   const app = createIngressApp({
     delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },
@@ -69,16 +83,17 @@ export async function startIngressApp(options: Options = {}) {
         refusals.push({ code: (error as { code?: string }).code ?? String(error), ref });
         seconds.push(took);
       },
+      closed: (reason) => ends.push(reason),
       stop: async () => {},
     },
+    limits,
     tls: options.tls,
     leaving: options.leaving ?? new AbortController().signal,
-    tracer: undefined,
     memory,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
-    trustedProxies: options.trustedProxies ?? [],
-    isAllowedSource: createSourceFilter(options.allowedSources ?? []),
+    trustedProxies,
+    isAllowedSource: createSourceFilter(allowedSources),
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
@@ -100,6 +115,8 @@ export async function startIngressApp(options: Options = {}) {
     delivery,
     refusals,
     receipts,
+    ends,
+    limits,
     seconds,
     seen: delivery.seen,
     [Symbol.asyncDispose]: close,

@@ -1,0 +1,150 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { HooklineError } from '../core/errors.ts';
+import { isProven } from './proven-connections.ts';
+import type { SourceFilter } from './settings.ts';
+
+/** Why ingress closed a connection without an answer. */
+export const CONNECTION_ENDS = {
+  source_not_allowed: 'it comes from an address outside ALLOWED_SOURCES and TRUSTED_PROXIES',
+  source_limit: 'its address has MAX_CONNECTIONS_PER_SOURCE already',
+  evicted: 'MAX_CONNECTIONS is reached and it never delivered a verified webhook',
+  limit: 'MAX_CONNECTIONS is reached and every other connection delivered verified webhooks',
+  tls_failed: 'the TLS handshake failed or took too long',
+  silent: 'it sent nothing',
+} as const;
+
+export type ConnectionEnd = keyof typeof CONNECTION_ENDS;
+
+export type ConnectionLimitsOptions = {
+  readonly maxConnections: number;
+  /** undefined means no limit per address. */
+  readonly maxPerSource: number | undefined;
+  /** Whether connections may come from an address; undefined means from any. */
+  readonly isAllowedPeer: SourceFilter | undefined;
+  /** Connections are those of proxies: the limit per address counts requests by the address that they forward. */
+  readonly isBehindProxies: boolean;
+  readonly onClosed: (reason: ConnectionEnd) => void;
+};
+
+/**
+ * Decides about each connection when it opens, in constant time. Whoever never delivered a verified webhook cannot keep
+ * others out: at the limit the longest open connection of this kind makes way.
+ */
+export class ConnectionLimits {
+  readonly #options: ConnectionLimitsOptions;
+  readonly #open = new Set<Socket>();
+  /** Of the open ones those that were not seen to be proven, the longest open first. */
+  readonly #unproven = new Set<Socket>();
+  /** Connections by their address, or requests by the address that a proxy forwards. */
+  readonly #bySource = new Map<string, number>();
+  /** TCP connections under TLS by their two ends: Node does not say which TCP socket a TLS socket stands on. */
+  readonly #byEnds = new Map<string, Socket>();
+  readonly #secured = new WeakMap<Socket, TLSSocket>();
+
+  constructor(options: ConnectionLimitsOptions) {
+    this.#options = options;
+  }
+
+  /** How many connections are open. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** Takes a connection in or closes it. @returns whether it stays */
+  admit(socket: Socket): boolean {
+    const { isAllowedPeer, maxPerSource, isBehindProxies } = this.#options;
+    // Undefined where the peer has gone already. Asked for here it is known later too, when the peer may have gone.
+    const address = socket.remoteAddress;
+    if (isAllowedPeer && !(address !== undefined && isAllowedPeer(address))) {
+      return this.#close(socket, 'source_not_allowed');
+    }
+    const isCounted = maxPerSource !== undefined && !isBehindProxies && address !== undefined;
+    if (isCounted && (this.#bySource.get(address) ?? 0) >= maxPerSource) {
+      return this.#close(socket, 'source_limit');
+    }
+    if (this.#open.size >= this.#options.maxConnections && !this.#evict()) {
+      return this.#close(socket, 'limit');
+    }
+    this.#open.add(socket);
+    this.#unproven.add(socket);
+    if (isCounted) this.#count(address, 1);
+    socket.once('close', () => {
+      this.#forget(socket);
+      if (isCounted) this.#count(address, -1);
+    });
+    return true;
+  }
+
+  /** A connection on which TLS begins. */
+  beginTls(socket: Socket): void {
+    const ends = endsOf(socket);
+    this.#byEnds.set(ends, socket);
+    socket.once('close', () => {
+      if (this.#byEnds.get(ends) === socket) this.#byEnds.delete(ends);
+    });
+  }
+
+  /** TLS stands: from now on what the TLS socket delivers is the connection's. */
+  endTls(secured: TLSSocket): void {
+    const socket = this.#byEnds.get(endsOf(secured));
+    if (socket) this.#secured.set(socket, secured);
+  }
+
+  /**
+   * Counts a request until the returned function is called, where requests are counted.
+   * @throws HooklineError SOURCE_BUSY
+   */
+  beginRequest(address: string): (() => void) | undefined {
+    const { maxPerSource, isBehindProxies } = this.#options;
+    if (maxPerSource === undefined || !isBehindProxies) return undefined;
+    if ((this.#bySource.get(address) ?? 0) >= maxPerSource) throw new HooklineError('SOURCE_BUSY');
+    this.#count(address, 1);
+    return () => this.#count(address, -1);
+  }
+
+  /** Closes connections on which no request is being answered, such as half a head: for a stop, which waits for them. */
+  closeWithoutRequest(): void {
+    for (const socket of this.#open) {
+      // Node's own field: the answer that is being written, undefined before the first request.
+      const { _httpMessage: answer } = (this.#secured.get(socket) ?? socket) as {
+        _httpMessage?: object | null;
+      };
+      if (!answer) socket.destroy();
+    }
+  }
+
+  /** Closes the longest open connection that is not proven. A proven one is looked at once, and never again. */
+  #evict(): boolean {
+    for (const socket of this.#unproven) {
+      this.#unproven.delete(socket);
+      if (isProven(this.#secured.get(socket) ?? socket)) continue;
+      this.#forget(socket);
+      // A reset: with an orderly close the system would keep a flood's connections for a minute more.
+      socket.resetAndDestroy();
+      this.#options.onClosed('evicted');
+      return true;
+    }
+    return false;
+  }
+
+  #close(socket: Socket, reason: ConnectionEnd): false {
+    socket.destroy();
+    this.#options.onClosed(reason);
+    return false;
+  }
+
+  #forget(socket: Socket): void {
+    this.#open.delete(socket);
+    this.#unproven.delete(socket);
+  }
+
+  #count(address: string, by: 1 | -1): void {
+    const count = (this.#bySource.get(address) ?? 0) + by;
+    if (count > 0) this.#bySource.set(address, count);
+    else this.#bySource.delete(address);
+  }
+}
+
+const endsOf = ({ remoteAddress, remotePort, localAddress }: Socket) =>
+  `${remoteAddress} ${remotePort} ${localAddress}`;

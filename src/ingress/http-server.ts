@@ -1,0 +1,75 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { ConnectionLimits } from './connection-limits.ts';
+import type { TlsFiles } from './tls-files.ts';
+
+/** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. A TLS handshake too. */
+const HEAD_TIMEOUT_MS = 20_000;
+/** A connection without a request. Longer than the 60 s of common load balancers, so that they close it, not we. */
+const KEEP_ALIVE_MS = 72_000;
+const MAX_HEAD_BYTES = 16 * 1024;
+
+export type HttpServerParts = {
+  readonly requestTimeoutMs: number;
+  readonly tls: TlsFiles | undefined;
+  readonly limits: ConnectionLimits;
+};
+
+/** Node's HTTP or HTTPS server with every limit set, and with the limits of connections before it. */
+export function createHttpServer(handler: RequestListener, parts: HttpServerParts): Server {
+  const { requestTimeoutMs, tls, limits } = parts;
+  // Node looks at neither time-out where that of the head is the longer one.
+  const headersTimeout = Math.min(HEAD_TIMEOUT_MS, Math.ceil(requestTimeoutMs / 2));
+  const options = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // A request without Host is refused in the contract's words.
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+  };
+  const server = tls
+    ? createTlsServer({ ...options, ...tls.options(), handshakeTimeout: headersTimeout }, handler)
+    : createServer(options, handler);
+  tls?.renewOn(server as never);
+  guardConnections(server, limits, tls !== undefined);
+  answerExpectations(server);
+  return server;
+}
+
+/** Puts the limits in front of Node: what they close costs neither a parser nor a TLS handshake. */
+function guardConnections(server: Server, limits: ConnectionLimits, isTls: boolean): void {
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    if (!limits.admit(socket)) return;
+    if (isTls) limits.beginTls(socket);
+    for (const listener of listeners) listener.call(server, socket);
+  });
+  if (isTls) server.on('secureConnection', (socket) => limits.endTls(socket));
+}
+
+const EXPECTING = Symbol('expects 100-continue');
+
+/** By default Node tells every sender to go ahead; here only one whose body is wanted. */
+function answerExpectations(server: Server): void {
+  server.on('checkContinue', (request, response) => {
+    Object.assign(request, { [EXPECTING]: true });
+    server.emit('request', request, response);
+  });
+  // Node would answer 417 itself and read the body without a limit. RFC 9110 allows to ignore what is not understood.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+/** Whether the sender of this request waits for a go-ahead before it sends the body. */
+export function isExpecting(request: object): boolean {
+  return (request as { [EXPECTING]?: boolean })[EXPECTING] === true;
+}
+
+/** The go-ahead was given. */
+export function endExpecting(request: object): void {
+  Object.assign(request, { [EXPECTING]: false });
+}
