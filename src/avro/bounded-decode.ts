@@ -145,6 +145,10 @@ function walkOf(type: Type, known: Map<Type, Walk>): Walk {
     case 'double':
       return leaf((cursor) => cursor.skip(8));
     case 'int':
+      return leaf((cursor) => {
+        const value = cursor.long();
+        if (value !== (value | 0)) throw new Error('an int of more than 32 bits');
+      });
     case 'long':
       return leaf((cursor) => cursor.long());
     case 'enum':

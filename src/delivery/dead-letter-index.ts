@@ -42,16 +42,17 @@ export class DeadLetterIndex {
   }
 
   #join(records: readonly DeadLetterRecord[]): DeadLetter {
-    const parts = partsOf(records);
-    const present = [...parts.values()].filter((part) => part !== null);
+    const { count, parts } = partsOf(records);
+    const numbers = [...parts.keys()].sort((a, b) => a - b);
+    const present = numbers.map((number) => parts.get(number) as DeadLetterRecord);
     const [first = records[0] as DeadLetterRecord] = present;
     const markers = records.flatMap((record) => this.#markers.get(placeText(record)) ?? []);
     return {
       at: placeText(first),
       places: present.map(toPlace),
       copies: records.map(toPlace),
-      missing: [...parts].filter(([, part]) => part === null).map(([number]) => number),
-      parts: parts.size,
+      missing: missingOf(count, parts),
+      parts: count,
       time: first.timestamp,
       bytes: present.reduce((sum, part) => sum + part.bytes, 0),
       key: first.key,
@@ -61,19 +62,28 @@ export class DeadLetterIndex {
   }
 }
 
-/** By number, the first record of each part, or null where none is there. */
-function partsOf(records: readonly DeadLetterRecord[]): Map<number, DeadLetterRecord | null> {
+/** How many parts there are by the records' own word, and by number the first record of each that is there. */
+function partsOf(records: readonly DeadLetterRecord[]) {
   const count = numberOf(records[0]?.headers[NAMES.parts]);
-  const parts = new Map<number, DeadLetterRecord | null>();
-  for (let number = 1; number <= count; number++) parts.set(number, null);
+  const parts = new Map<number, DeadLetterRecord>();
   for (const record of records) {
     const number = numberOf(record.headers[NAMES.part]);
-    if (parts.get(number) === null) parts.set(number, record);
+    if (number <= count && !parts.has(number)) parts.set(number, record);
   }
-  return parts;
+  return { count, parts };
 }
 
-/** A delivery has no more parts than this: a header that says so is no count, and must not fill the memory. */
+/** Missing parts that are named: a header may claim any number, and costs no more for it. */
+const MOST_NAMED = 100;
+
+function missingOf(count: number, parts: ReadonlyMap<number, unknown>): number[] {
+  const missing: number[] = [];
+  for (let number = 1; number <= count && missing.length < MOST_NAMED; number++)
+    if (!parts.has(number)) missing.push(number);
+  return missing;
+}
+
+/** A delivery has no more parts than this: a header that says so is no count. */
 const MOST_PARTS = 100_000;
 
 /** Of what says nothing of parts, which a command does not, there is one. */

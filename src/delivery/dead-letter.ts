@@ -31,7 +31,7 @@ export type DeadLetter = {
   readonly places: readonly LetterPlace[];
   /** All records of it, those that came twice among them. */
   readonly copies: readonly LetterPlace[];
-  /** Numbers of the parts that are not there, from 1. */
+  /** Numbers of parts that are not there, from 1; the first hundred of them. */
   readonly missing: readonly number[];
   readonly parts: number;
   /** Milliseconds since 1970, when its first part was written. */

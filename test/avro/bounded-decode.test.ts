@@ -72,6 +72,7 @@ describe('a bounded decoder', () => {
     ['a branch below the first', ['null', 'int'], bytes(-1)],
     ['an enum without that symbol', { type: 'enum', name: 'E', symbols: ['A'] }, bytes(3)],
     ['a number without an end', 'long', Buffer.alloc(40, 0xff)],
+    ['an int of 33 bits', 'int', bytes(2 ** 32)],
     ['a number that is cut off', 'long', Buffer.from([0x80])],
     ['a record of itself', record('E', field('e', 'E')), Buffer.alloc(0)],
     [

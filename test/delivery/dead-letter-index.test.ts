@@ -51,6 +51,11 @@ describe('the dead letters that records make up', () => {
     expect([stateOf(letter), letter.missing, letter.parts]).toEqual(['incomplete', [1, 3, 5], 5]);
   });
 
+  it('take no more memory for a number of parts that is only claimed', () => {
+    const letter = only(lettersOf([record(delivery('a', 2, 100_000))]));
+    expect([stateOf(letter), letter.parts, letter.missing.length]).toEqual(['incomplete', 100_000, 100]);
+  });
+
   it('count a part that was written twice once, and know of both', () => {
     const records = [1, 1, 2].map((part) => record(delivery('a', part, 2)));
     const letter = only(lettersOf(records));

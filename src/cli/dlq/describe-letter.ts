@@ -40,9 +40,10 @@ export function letterRow(letter: DeadLetter) {
 const SHOWN_PARTS = 10;
 
 /** Which parts are missing, in words. */
-export function missingText({ missing, parts }: DeadLetter): string {
+export function missingText({ missing, parts, places }: DeadLetter): string {
   const named = missing.slice(0, SHOWN_PARTS).join(', ');
-  const more = missing.length > SHOWN_PARTS ? ` and ${missing.length - SHOWN_PARTS} more` : '';
+  const others = parts - places.length - SHOWN_PARTS;
+  const more = others > 0 ? ` and ${others} more` : '';
   return `part${missing.length > 1 ? 's' : ''} ${named}${more} of ${parts} missing`;
 }
 
