@@ -74,11 +74,13 @@ export function refuseConnection(
   socket: Socket,
   observer: Pick<IngressObserver, 'refused' | 'closed'>,
 ): void {
-  if (socket.destroyed || failed.has(socket)) return;
   if ((socket as { secureConnecting?: boolean }).secureConnecting) {
     socket.destroy();
-    return observer.closed('tls_failed', error);
+    // Whoever left in the middle, such as a health check, has not failed.
+    if (error.code !== 'ECONNRESET') observer.closed('tls_failed', error);
+    return;
   }
+  if (socket.destroyed || failed.has(socket)) return;
   if (socket.bytesRead === 0) {
     socket.destroy();
     return observer.closed('silent');

@@ -5,6 +5,7 @@ import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
 import { BodyMemory } from '../../src/ingress/bodies/body-memory.ts';
 import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connection-limits.ts';
+import type { IngressObserver } from '../../src/ingress/ingress-observer.ts';
 import { createSourceFilter } from '../../src/ingress/settings.ts';
 import type { TlsFiles } from '../../src/ingress/tls-files.ts';
 import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
@@ -19,6 +20,8 @@ type Options = {
   requestTimeoutMs?: number;
   allowedSources?: string[];
   trustedProxies?: string[];
+  /** Sees everything instead of what collects refusals and receipts here. */
+  observer?: IngressObserver;
   maxConnections?: number;
   maxPerSource?: number;
   tls?: TlsFiles;
@@ -69,23 +72,24 @@ export async function startIngressApp(options: Options = {}) {
     isAllowedPeer:
       allowedSources.length > 0 ? createSourceFilter([...allowedSources, ...trustedProxies]) : undefined,
     isBehindProxies: trustedProxies.length > 0,
-    onClosed: (reason) => ends.push(reason),
+    onClosed: (reason) => observer.closed(reason),
   });
+  const observer: IngressObserver = options.observer ?? {
+    accepted: (_, receipt, took) => {
+      receipts.push(receipt);
+      seconds.push(took);
+    },
+    refused: (error, ref, took) => {
+      refusals.push({ code: (error as { code?: string }).code ?? String(error), ref });
+      seconds.push(took);
+    },
+    closed: (reason) => ends.push(reason),
+    stop: async () => {},
+  };
   const app = createIngressApp({
     delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },
     keyring,
-    observer: {
-      accepted: (_, receipt, took) => {
-        receipts.push(receipt);
-        seconds.push(took);
-      },
-      refused: (error, ref, took) => {
-        refusals.push({ code: (error as { code?: string }).code ?? String(error), ref });
-        seconds.push(took);
-      },
-      closed: (reason) => ends.push(reason),
-      stop: async () => {},
-    },
+    observer,
     limits,
     tls: options.tls,
     leaving: options.leaving ?? new AbortController().signal,
