@@ -54,12 +54,15 @@ export class ConnectionLimits {
   /** Takes a connection in or closes it. @returns whether it stays */
   admit(socket: Socket): boolean {
     const { isAllowedPeer, maxPerSource, isBehindProxies } = this.#options;
-    // Undefined where the peer has gone already. Asked for here it is known later too, when the peer may have gone.
+    // Asked for here the address is known later too, when the peer may have gone.
     const address = socket.remoteAddress;
-    if (isAllowedPeer && !(address !== undefined && isAllowedPeer(address))) {
-      return this.#close(socket, 'source_not_allowed');
+    if (address === undefined) {
+      // The peer has gone already: nobody was refused.
+      socket.destroy();
+      return false;
     }
-    const isCounted = maxPerSource !== undefined && !isBehindProxies && address !== undefined;
+    if (isAllowedPeer && !isAllowedPeer(address)) return this.#close(socket, 'source_not_allowed');
+    const isCounted = maxPerSource !== undefined && !isBehindProxies;
     if (isCounted && (this.#bySource.get(address) ?? 0) >= maxPerSource) {
       return this.#close(socket, 'source_limit');
     }
