@@ -60,6 +60,11 @@ describe('a slow body', () => {
     await until('it is answered', () => slow.answered !== '');
     expect(slow.answered).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 5[\s\S]*NO_ROOM/i);
     expect(ingress.memory.takeEvicted(1)).toBe(1);
+    // What it still sends lands in nobody's memory.
+    slow.socket.write('y'.repeat(MIB));
+    const next = message(3 * MIB - 1_000);
+    expect((await post(`${ingress.url}/webhooks/ledger-eu`, next)).status).toBe(200);
+    expect(ingress.seen.records.at(-1)?.value?.includes(next)).toBe(true);
     await until('all memory is given back', () => ingress.memory.large.taken === 0);
     slow.socket.destroy();
   });

@@ -84,6 +84,11 @@ export class BodyMemory {
     return isFree;
   }
 
+  /** Whether the body comes so slowly that it does not wait for memory where there is none: others come sooner. */
+  isSlow(body: OpenBody): boolean {
+    return body.speed(this.#now()) < SLOW.arriving;
+  }
+
   /** Waits for memory for all that the body may still need. @throws HooklineError NO_ROOM, or the reason of `gone` */
   async reserve(body: OpenBody, bytes: number, gone: AbortSignal): Promise<void> {
     const entered = this.arriving.reserve(body, bytes, this.#waitMs, gone);
@@ -142,8 +147,11 @@ export class BodyMemory {
   #relieve(room: Room, now: number, whenStuck: 'worse' | 'same'): void {
     const waiter = room.first;
     if (!waiter) return;
+    const evicted = this.#evict(room, { bytes: room.missing, class: waiter.class }, now);
+    if (evicted > 0 || room.stuckMs(now) < STUCK_MS) return;
+    // All that are left are fast: no more of them than the first one needs.
     const bytes = room.taken + waiter.bytes - room.capacity;
-    this.#evict(room, { bytes, class: waiter.class }, now, room.stuckMs(now) < STUCK_MS ? 'none' : whenStuck);
+    this.#evict(room, { bytes, class: waiter.class }, now, whenStuck);
   }
 
   #evict(
@@ -151,14 +159,17 @@ export class BodyMemory {
     lacking: { readonly bytes: number; readonly class: BodyClass },
     now: number,
     fastToo: 'none' | 'worse' | 'same' = 'none',
-  ): void {
+  ): number {
     const isLarge = room === this.large;
     const heldBy = (body: OpenBody) => (isLarge ? body.large : body.charged);
     const slow = isLarge ? SLOW.large : SLOW.arriving;
-    for (const body of chooseVictims(this.open, { ...lacking, heldBy, slow, fastToo, now })) {
+    const victims = chooseVictims(this.open, { ...lacking, heldBy, slow, fastToo, now });
+    for (const body of victims) {
       this.#evicted[body.class]++;
+      body.isEnded = true;
       body.end(new HooklineError('NO_ROOM'));
     }
+    return victims.length;
   }
 
   #watchLines(): void {

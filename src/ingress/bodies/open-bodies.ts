@@ -81,7 +81,7 @@ export type Shortage = {
 export function chooseVictims(bodies: Iterable<OpenBody>, shortage: Shortage): OpenBody[] {
   const { bytes, heldBy, slow, fastToo, now } = shortage;
   const mayEnd = (body: OpenBody) => {
-    if (heldBy(body) === 0 || body.class > shortage.class) return false;
+    if (body.isEnded || heldBy(body) === 0 || body.class > shortage.class) return false;
     if (fastToo === 'same' || (fastToo === 'worse' && body.class < shortage.class)) return true;
     return !body.isPaused && body.speed(now) < slow;
   };

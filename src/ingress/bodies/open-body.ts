@@ -9,6 +9,8 @@ export const PROVEN: BodyClass = 2;
 /** So long must we have been ready for bytes before a speed says anything. */
 const LOOK_MS = 500;
 
+const UNSEEN = { bytes: 0, readyMs: 0, speed: Number.POSITIVE_INFINITY };
+
 /**
  * A body that is arriving and not verified: what it holds, and how fast it comes. Only time in which we were ready to
  * read counts: a sender that waits for us is not slow.
@@ -24,6 +26,8 @@ export class OpenBody {
   large = 0;
   /** All of it has arrived, and it waits for its key. */
   isWhole = false;
+  /** It was ended for others, and gives its memory back. */
+  isEnded = false;
   /** Ends it: what it holds is given back, its request is answered with the error. */
   end: (error: HooklineError) => void = () => {};
 
@@ -31,7 +35,7 @@ export class OpenBody {
   /** Undefined until the first look at it, so that one that is there at once costs nothing; null while it waits for us. */
   #readySince: number | null | undefined;
   /** Of the last look that had LOOK_MS to look at. */
-  #seen = { bytes: 0, readyMs: 0, speed: Number.POSITIVE_INFINITY };
+  #seen = UNSEEN;
 
   /** It is not read for now. */
   pause(now: number): void {

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { type BodyClass, HOPELESS, type OpenBody } from './open-body.ts';
+import { type BodyClass, HOPELESS, type OpenBody, PROVEN } from './open-body.ts';
 import { Pieces } from './pieces.ts';
+import type { Place } from './waiting-line.ts';
 
 /** What was read of a body: all of it, or its beginning, where it is longer than it may be here. */
 export type ReadBody = { readonly whole: Buffer } | { readonly begun: Pieces };
@@ -26,7 +27,8 @@ const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads a request's body. One that is there in one chunk is charged with nothing; others are charged for what has arrived,
- * and wait where there is no memory. What `open` is charged with stays charged when this resolves.
+ * wait where there is no memory, and are read in the turns of large ones where the connection is not proven: a flood of them
+ * at full speed leaves others no time. What `open` is charged with stays charged when this resolves.
  * @throws HooklineError BODY_INCOMPLETE where it is cut off, NO_ROOM, BODY_TOO_SLOW
  */
 export function readBody(request: IncomingMessage, reading: Reading): Promise<ReadBody> {
@@ -36,8 +38,13 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
     let pieces: Pieces | undefined;
     let isOver = false;
     let waiting: AbortController | undefined;
-    const stop = () => {
+    let place: Place | undefined;
+    const over = () => {
       isOver = true;
+      if (place) memory.pacer.endPlace();
+    };
+    const stop = () => {
+      over();
       request.off('data', onData).off('end', onEnd).off('close', onClose);
     };
     const fail = (error: HooklineError) => {
@@ -67,7 +74,20 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
         memory.arriving.add(open, more);
         stop();
         resolve({ begun: pieces });
-      } else if (!memory.charge(open, more)) wait(more + Math.max(0, reading.most - open.bytes));
+      } else if (!memory.charge(open, more)) {
+        if (memory.isSlow(open)) fail(new HooklineError('NO_ROOM'));
+        else wait(more + Math.max(0, reading.most - open.bytes));
+      } else if (open.class !== PROVEN) {
+        place ??= memory.pacer.nextPlace(reading.most);
+        if (memory.pacer.take(chunk.length, place, goOn)) return;
+        request.pause();
+        open.pause(now);
+      }
+    };
+    const goOn = () => {
+      if (isOver) return;
+      open.resume(memory.now());
+      request.resume();
     };
     const wait = (bytes: number) => {
       request.pause();
@@ -75,14 +95,13 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       waiting = new AbortController();
       memory.reserve(open, bytes, waiting.signal).then(() => {
         // Ended in the moment in which it was let in.
-        if (isOver) return memory.arriving.leave(open);
-        open.resume(memory.now());
-        request.resume();
+        if (isOver) memory.arriving.leave(open);
+        else goOn();
       }, fail);
     };
     // A request that has ended has no more events: its listeners go with it, and needn't be taken away.
     const onEnd = () => {
-      isOver = true;
+      over();
       resolve({ whole: whole ?? (open.class === HOPELESS ? NOTHING : (pieces?.join() ?? NOTHING)) });
     };
     const onClose = () => {

@@ -28,6 +28,11 @@ export class Room {
     return this.#line.first;
   }
 
+  /** Bytes that are missing for all who wait. */
+  get missing(): number {
+    return this.#taken + this.#line.bytes - this.capacity;
+  }
+
   /** For how long nobody has got in, where somebody waits. */
   stuckMs(now: number): number {
     return this.#line.stuckMs(now);

@@ -40,6 +40,11 @@ export class WaitingLine<T> {
     return this.#waiting[0];
   }
 
+  /** Bytes that all of them wait for. */
+  get bytes(): number {
+    return this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
   /** For how long nobody has got anything. */
   stuckMs(now: number): number {
     return now - this.#movedAt;

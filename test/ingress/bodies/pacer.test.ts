@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PROVEN } from '../../../src/ingress/bodies/open-body.ts';
 import { LAST_PLACE, Pacer } from '../../../src/ingress/bodies/pacer.ts';
+import type { Place } from '../../../src/ingress/bodies/waiting-line.ts';
 
 const PIECE = 64 * 1024;
 const PACE = 128 * 1024 ** 2;
@@ -19,7 +21,7 @@ afterEach(() => {
 });
 
 /** A sender that has all its pieces ready, or none until `pieces` are given. */
-function createReader(name: string, place = pacer.nextPlace(MANY * PIECE)) {
+function createReader(name: string, place: Place = pacer.nextPlace(MANY * PIECE)) {
   let ready = 0;
   let paused = false;
   const flow = () => {
@@ -95,6 +97,31 @@ it('leaves to others what the first one has nothing to read for', async () => {
   first.send(8);
   await vi.advanceTimersByTimeAsync(10);
   expect(readOf('first')).toBe(16 * PIECE);
+});
+
+it('reads a small body in its fair turn, before many large ones that came first', async () => {
+  for (let n = 0; n < 20; n++) createReader(`large ${n}`, pacer.nextPlace(800 * PIECE)).send(800);
+  await vi.advanceTimersByTimeAsync(1_000);
+  createReader('small', pacer.nextPlace(32 * PIECE)).send(32);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(readOf('small')).toBe(32 * PIECE);
+});
+
+it('reads what comes over proven connections first, but not for ever', async () => {
+  createReader('unproved', pacer.nextPlace(80 * PIECE)).send(80);
+  let n = 0;
+  const more = () => createReader(`proven ${n++}`, pacer.nextPlace(80 * PIECE, PROVEN)).send(80);
+  for (; n < 3; ) more();
+  await vi.advanceTimersByTimeAsync(120);
+  expect([readOf('proven 0'), readOf('proven 2')]).toEqual([80 * PIECE, 80 * PIECE]);
+  expect(readOf('unproved')).toBeLessThan(80 * PIECE);
+  // Another comes whenever one has ended: each of them is owed its part of what was read since.
+  for (let round = 0; round < 100; round++) {
+    pacer.endPlace();
+    more();
+    await vi.advanceTimersByTimeAsync(40);
+  }
+  expect(readOf('unproved')).toBe(80 * PIECE);
 });
 
 it('reads what is thrown away behind all others', async () => {
