@@ -45,9 +45,15 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     comparedElsewhere() {
       metrics.reconciled.reset();
       metrics.drift.reset();
+      metrics.repairsWithheld.set(0);
     },
     notCompared: (err: unknown) =>
       logger.warn({ err }, 'the payment service could not be compared with the state'),
+    withheld(count: number) {
+      if (count > 0)
+        logger.warn({ count }, 'nothing is repaired: it would be more than RECONCILE_REPAIR_MAX');
+      metrics.repairsWithheld.set(count);
+    },
     notRepaired: (err: unknown, ref: string) =>
       logger.warn({ err, ref }, 'the command that would repair the subscription could not be sent'),
     parked: () => metrics.deadLetters.inc({ stage: 'COMMAND' }),

@@ -1,4 +1,4 @@
-import { list, milliseconds, oneOf, path, text, url } from '../core/env-settings.ts';
+import { integer, list, milliseconds, oneOf, path, text, url } from '../core/env-settings.ts';
 
 export const controlSettings = {
   publicUrl: url('PUBLIC_URL', {
@@ -29,6 +29,12 @@ export const controlSettings = {
       'how often the two are compared, and deleted subscriptions forgotten whose keys are no longer live',
     fallback: '300000',
     min: 100,
+  }),
+  reconcileRepairMax: integer('RECONCILE_REPAIR_MAX', {
+    about:
+      'how many subscriptions one comparison may repair: where more would be changed none is, and an alert says so',
+    fallback: '5',
+    min: 0,
   }),
   groupId: text('CONTROL_GROUP_ID', {
     about: 'consumer group of the control processes: one of them works, the others stand by',

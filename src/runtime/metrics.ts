@@ -222,6 +222,11 @@ export function createMetrics() {
       labelNames: ['kind'] as const,
       registers,
     }),
+    repairsWithheld: new Gauge({
+      name: 'hookline_repairs_withheld',
+      help: 'Subscriptions that the last comparison would have repaired, had they not been more than RECONCILE_REPAIR_MAX',
+      registers,
+    }),
     reconciled: new Gauge({
       name: 'hookline_reconciled_timestamp_seconds',
       help: 'When this process last compared the two, in seconds since 1970; 0 where another one does',

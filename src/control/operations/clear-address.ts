@@ -2,6 +2,7 @@ import { HooklineError } from '../../core/errors.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import type { OperationContext } from '../control-parts.ts';
 import { receiverUrl } from '../receiver.ts';
+import { refuseEmptyList } from '../reconciler/find-drift.ts';
 
 /** Calls whose answers were lost leave some; a list that shows more of them would be removed from for ever. */
 const MOST_LEFT_BEHIND = 100;
@@ -12,9 +13,13 @@ const MOST_LEFT_BEHIND = 100;
  * @throws HooklineError URL_IN_USE where it isn't ours; PROVIDER_ANSWER_INVALID
  */
 export async function clearAddress(context: OperationContext, isOurs: boolean): Promise<void> {
-  const { session, command } = context;
+  const { session, command, subscriptions } = context;
   const url = receiverUrl(context, command.ref);
-  const found = (await listItems(context)).filter((one) => one.url === url);
+  const items = await listItems(context);
+  // Taken for true, a faulty list would leave what our own call has made, and a second one would be created beside it.
+  const others = subscriptions.all().filter(({ ref }) => ref !== command.ref);
+  if (isOurs) refuseEmptyList(items, others);
+  const found = items.filter((one) => one.url === url);
   if (found.length > MOST_LEFT_BEHIND)
     throw new HooklineError(
       'PROVIDER_ANSWER_INVALID',

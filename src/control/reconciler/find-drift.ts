@@ -63,6 +63,20 @@ export function findDrift({ records, items, dialect, publicUrl }: Compared): Dri
   return [...ours, ...foreign];
 }
 
+/**
+ * A list with nothing in it, while the state has active subscriptions, is taken for a fault of the payment service: of
+ * a real loss of everything the operators decide.
+ * @throws HooklineError PROVIDER_ANSWER_INVALID
+ */
+export function refuseEmptyList(items: readonly ListedItem[], records: readonly SubscriptionRecord[]): void {
+  const active = records.filter(({ state }) => state === 'ACTIVE').length;
+  if (items.length > 0 || active === 0) return;
+  throw new HooklineError(
+    'PROVIDER_ANSWER_INVALID',
+    `the list of subscriptions is empty, and the state has ${active} active`,
+  );
+}
+
 function differences(
   record: SubscriptionRecord,
   item: ListedItem,

@@ -21,6 +21,7 @@ export function openReconciler(parts: {
   readonly settings: {
     readonly reconcile: ReconcileParts['mode'];
     readonly reconcileIntervalMs: number;
+    readonly reconcileRepairMax: number;
     readonly groupId: string;
   };
   readonly commandTopics: readonly string[];
@@ -30,7 +31,7 @@ export function openReconciler(parts: {
   readonly told: ToldDrift;
   readonly observe: Pick<
     ReturnType<typeof observeControl>,
-    'drift' | 'compared' | 'comparedElsewhere' | 'notCompared' | 'notRepaired'
+    'drift' | 'compared' | 'comparedElsewhere' | 'notCompared' | 'notRepaired' | 'withheld'
   >;
 }): Reconciler {
   const { control, settings, publisher, kafka, stateTopic: topic, observe } = parts;
@@ -40,6 +41,7 @@ export function openReconciler(parts: {
     told: parts.told,
     newId,
     mode: settings.reconcile,
+    repairMax: settings.reconcileRepairMax,
     intervalMs: settings.reconcileIntervalMs,
     confirmAfterMs: Math.min(CONFIRM_AFTER_MS, settings.reconcileIntervalMs),
     api: createProviderApi(control.call, control.dialect),
@@ -50,6 +52,7 @@ export function openReconciler(parts: {
       await publisher.publish(toRecord(owner, command), PUBLISH_DEADLINE_MS);
     },
     onDrift: observe.drift,
+    onWithheld: observe.withheld,
     onLook: observe.compared,
     onUnsent: observe.notRepaired,
     onElsewhere: observe.comparedElsewhere,

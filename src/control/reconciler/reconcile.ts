@@ -7,7 +7,7 @@ import type { SubscriptionRecord } from '../../subscriptions/subscription-record
 import type { ControlParts } from '../control-parts.ts';
 import { isForgettable } from '../subscription-state.ts';
 import { driftEnded, driftResult } from './drift-result.ts';
-import { type Drift, findDrift, listedDrift } from './find-drift.ts';
+import { type Drift, findDrift, listedDrift, refuseEmptyList } from './find-drift.ts';
 import { forgetCommand, type OwnCommand, repairCommands } from './repair-commands.ts';
 import { subjectOf, subjectOfDrift, type ToldDrift } from './told-drift.ts';
 
@@ -16,6 +16,8 @@ export type ReconcileParts = Pick<
   'dialect' | 'publicUrl' | 'subscriptions' | 'finished' | 'records' | 'retiredKeysTtlMs'
 > & {
   readonly mode: 'off' | 'report' | 'repair';
+  /** Where one look would change more subscriptions than this, it changes none. */
+  readonly repairMax: number;
   readonly api: Pick<ProviderApi, 'list'>;
   readonly told: ToldDrift;
   readonly newId: () => string;
@@ -26,6 +28,8 @@ export type ReconcileParts = Pick<
   /** How long after news the two are compared once more: a command may be under way just then. */
   readonly confirmAfterMs: number;
   readonly onDrift: (result: CommandResult) => void;
+  /** Told at each look how many subscriptions would be repaired if they were not too many; 0 where they are not. */
+  readonly onWithheld: (count: number) => void;
   /** What there is of drift now. */
   readonly onLook: (drifts: readonly Drift[]) => void;
 };
@@ -72,6 +76,10 @@ async function look(
   const { items, httpStatus } = await listed(parts);
   await subscriptions.caughtUp(signal);
   const records = subscriptions.all();
+  refuseEmptyList(
+    items,
+    records.filter((record) => before.has(record)),
+  );
   // A record that came while the list was made says nothing about it, nor do the items of a ref that was changed.
   const changed = new Set(records.filter((record) => !before.has(record)).map(({ ref }) => ref));
   const ids = new Set(records.filter(({ ref }) => changed.has(ref)).map((one) => one.subscriptionId));
@@ -106,6 +114,11 @@ async function repair(parts: ReconcileParts, drifts: readonly Drift[], tries: Tr
   const present = new Set(drifts.map(subjectOfDrift));
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
+  // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses.
+  const changed = drifts.filter(({ record }) => record?.commandId).length;
+  const isWithheld = changed > parts.repairMax;
+  parts.onWithheld(isWithheld ? changed : 0);
+  if (isWithheld) return;
   for (const drift of drifts) {
     const commands = repairCommands(drift, parts.newId, parts.dialect);
     if (drift.record && isDue(tries, subjectOfDrift(drift))) await sendAll(parts, drift.record, commands);

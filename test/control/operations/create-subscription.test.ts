@@ -184,6 +184,22 @@ describe('a creation that comes to nothing', () => {
     expect(desk.secretsOf('a')).toEqual(both);
   });
 
+  it('is not made twice by an empty list after a lost answer, while others are active', async () => {
+    await using desk = await openControlDesk();
+    await desk.run(create('other'));
+    await desk.sandbox.fail(
+      { operation: 'create', kind: 'drop-after' },
+      { operation: 'list', kind: 'status', code: 200, body: [], times: 4 },
+    );
+    const ended = await desk.run(create('a'));
+    expect(ended).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_ANSWER_INVALID' });
+    expect(desk.state.get('a')).toMatchObject({ state: 'REQUESTED' });
+    await desk.sandbox.fail();
+    expect(await desk.run(create('a'))).toMatchObject({ status: 'SUCCEEDED' });
+    const at = (await desk.subscriptions()).filter(({ url }) => url.endsWith('/webhooks/a'));
+    expect(at.map(({ id }) => id)).toEqual([desk.state.get('a')?.subscriptionId]);
+  });
+
   it('as no answer can be verified removes what the last one has left', async () => {
     await using desk = await openControlDesk();
     await desk.sandbox.fail({ operation: 'create', kind: 'alter', set: { '/id': 'short' }, times: null });

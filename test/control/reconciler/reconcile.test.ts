@@ -14,11 +14,12 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report'
   const tries: Tries = new Map();
   const drifts: CommandResult[] = [];
   const gauges: string[][] = [];
+  const withheld: number[] = [];
   const unsent: string[] = [];
   const sent: { topic: string; type: string; status: string | undefined }[] = [];
   const parts: ReconcileParts = {
     ...desk.parts,
-    ...{ mode, told, api: desk.provider.api, newId: randomUUID, confirmAfterMs: 1 },
+    ...{ mode, told, api: desk.provider.api, newId: randomUUID, confirmAfterMs: 1, repairMax: 5 },
     async send(topic, command) {
       await desk.take(desk.recordOf(command, topic));
       sent.push({ topic, type: command.type, status: desk.results.at(-1)?.status });
@@ -28,10 +29,11 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report'
       drifts.push(result);
     },
     onUnsent: (_, ref) => unsent.push(ref),
+    onWithheld: (count) => withheld.push(count),
     onLook: (found) => gauges.push(found.map(({ kind }) => kind).sort()),
   };
   return {
-    ...{ told, drifts, gauges, sent, unsent, parts },
+    ...{ told, drifts, gauges, sent, unsent, withheld, parts },
     look: () => reconcile(parts, tries, desk.stopping.signal),
     codes: () => drifts.map(({ errorCode, ref }) => [errorCode, ref]),
   };
@@ -45,8 +47,14 @@ const seedAgain = (desk: ControlDesk, id: string, more: object) =>
 async function deskWithOne(options = {}) {
   const desk = await openControlDesk(options);
   const { subscriptionId } = await desk.run(create('a'));
+  // The payment service's list is never empty: that would be taken for its fault.
+  await desk.run(create('beside'));
   return { desk, id: String(subscriptionId), [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() };
 }
+
+/** What the payment service has but the one that keeps its list from being empty. */
+const there = async (desk: ControlDesk) =>
+  (await desk.subscriptions()).filter(({ url }) => url !== `${PUBLIC_URL}/webhooks/beside`);
 
 describe('drift', () => {
   it('is none where the payment service has what the state says, in whichever spelling', async () => {
@@ -166,9 +174,47 @@ describe('drift', () => {
     }
     expect(the.drifts).toHaveLength(told);
   });
+
+  it('is none where the list is empty: that is a fault of the payment service', async () => {
+    await using one = await deskWithOne();
+    const the = reconcilerOf(one.desk, 'repair');
+    await one.desk.sandbox.fail({ operation: 'list', kind: 'status', code: 200, body: [], times: 1 });
+    await expect(the.look()).rejects.toMatchObject({
+      code: 'PROVIDER_ANSWER_INVALID',
+      message: expect.stringContaining('empty, and the state has 2 active'),
+    });
+    expect([the.drifts, the.sent, the.gauges]).toEqual([[], [], []]);
+    await the.look();
+    expect(the.gauges).toEqual([[]]);
+  });
+
+  it('is none of an empty list where nothing is active', async () => {
+    await using desk = await openControlDesk();
+    const the = reconcilerOf(desk, 'repair');
+    await the.look();
+    expect(the.gauges).toEqual([[]]);
+  });
 });
 
 describe('under RECONCILE=repair', () => {
+  it('as many as RECONCILE_REPAIR_MAX are repaired at one look, and of more none', async () => {
+    await using one = await deskWithOne();
+    const { desk } = one;
+    for (const ref of ['b', 'c']) await desk.run(create(ref));
+    const the = reconcilerOf(desk, 'repair');
+    const lost = ['a', 'b', 'c'].map((ref) => desk.state.get(ref)?.subscriptionId);
+    for (const id of lost) await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+    await desk.seed();
+    const look = (repairMax: number) =>
+      reconcile({ ...the.parts, repairMax }, new Map(), desk.stopping.signal);
+    await look(2);
+    expect([the.sent, the.withheld, the.drifts.length]).toEqual([[], [3], 4]);
+    await look(3);
+    expect([the.sent.length, the.withheld]).toEqual([6, [3, 0]]);
+    await look(3);
+    expect((await there(desk)).length).toBe(4);
+  });
+
   it('what is missing is created anew, and its old keys stay for deliveries under way', async () => {
     await using one = await deskWithOne();
     const { desk } = one;
@@ -181,7 +227,7 @@ describe('under RECONCILE=repair', () => {
       { type: 'subscription.delete', status: 'SUCCEEDED' },
       { type: 'subscription.create', status: 'SUCCEEDED' },
     ]);
-    const [made, ...more] = await desk.subscriptions();
+    const [made, ...more] = await there(desk);
     expect([more, made?.events, made?.url]).toEqual([[], ['payment-status'], `${PUBLIC_URL}/webhooks/a`]);
     expect(desk.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: made?.id });
     expect(desk.secretsOf('a')?.previous).toMatchObject([{ signingSecret: before?.signingSecret }]);
@@ -194,13 +240,14 @@ describe('under RECONCILE=repair', () => {
   it('what a team has sent beside the events is sent again', async () => {
     await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
     const note = { note: { team: 'ledger' } };
+    await desk.run(create('beside'));
     await desk.run(create('a', { extra: note }));
     await desk.run({ type: 'subscription.update', ref: 'a', events: ['accounts-entries'] });
     const id = String(desk.state.get('a')?.subscriptionId);
     const the = reconcilerOf(desk, 'repair');
     await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
     await the.look();
-    expect(await desk.subscriptions()).toMatchObject([{ events: ['accounts-entries'], extra: note }]);
+    expect(await there(desk)).toMatchObject([{ events: ['accounts-entries'], extra: note }]);
     const bodies: unknown[] = [];
     desk.hooks.onCall = ({ method, body }) => void (method === 'PUT' && bodies.push(body));
     await seedAgain(desk, String(desk.state.get('a')?.subscriptionId), { events: ['payment_status'] });
@@ -211,6 +258,7 @@ describe('under RECONCILE=repair', () => {
 
   it('of what was accepted by an older rule, what sets the address is left out, and the rest is sent again', async () => {
     await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
+    await desk.run(create('beside'));
     await desk.run(create('a', { extra: { note: 1 } }));
     const before = desk.state.get('a') ?? expect.fail('no record');
     desk.state.set('a', { ...before, extra: '{"URL":"https://evil.example","note":1}' });
@@ -218,7 +266,7 @@ describe('under RECONCILE=repair', () => {
     await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
     await the.look();
     expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    expect(await desk.subscriptions()).toMatchObject([{ url: before.receiverUrl, extra: { note: 1 } }]);
+    expect(await there(desk)).toMatchObject([{ url: before.receiverUrl, extra: { note: 1 } }]);
   });
 
   it('what was changed is told again what it should be; what is foreign is not touched', async () => {
@@ -230,7 +278,7 @@ describe('under RECONCILE=repair', () => {
     await the.look();
     await the.look();
     expect(the.sent.map(({ type }) => type)).toEqual(['subscription.update']);
-    expect(await desk.subscriptions()).toMatchObject([
+    expect(await there(desk)).toMatchObject([
       { id: one.id, url: `${PUBLIC_URL}/webhooks/a`, events: ['payment-status'] },
       { id: foreign.id, url: foreign.url },
     ]);
@@ -257,7 +305,7 @@ describe('under RECONCILE=repair', () => {
     for (const [topic, command] of commands) await send(topic, command);
     expect(the.sent.map(({ status }) => status)).toEqual(['REJECTED', 'REJECTED']);
     expect(desk.results.at(-1)).toMatchObject({ errorCode: 'PRECONDITION_FAILED' });
-    expect(await desk.subscriptions()).toEqual([]);
+    expect(await there(desk)).toEqual([]);
   });
 
   it('what can not be sent for one ref holds up no other', async () => {

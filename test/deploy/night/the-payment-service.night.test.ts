@@ -6,16 +6,14 @@ import { Night } from './night.ts';
 import { bySection } from './runbook.ts';
 
 const namespace = 'payments';
+const SETTINGS = { RECONCILE_INTERVAL_MS: '2000', COMMAND_DEADLINE_MS: '60000' };
 let the: ControlWorld;
 let night: Night;
 /** What an operator's pod has: the settings of control. */
 let env: Record<string, string | undefined>;
 
 beforeAll(async () => {
-  the = await ControlWorld.make(
-    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    { RECONCILE_INTERVAL_MS: '2000', COMMAND_DEADLINE_MS: '60000' },
-  );
+  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') }, SETTINGS);
   env = { ...the.world.env, ...the.world.controlEnv(the.urls) };
   night = await Night.begin();
   await night.watch(namespace, 'ingress', the.ingress.process);
@@ -104,6 +102,31 @@ describe('at night, the payment service', () => {
     await night.resolves('HooklineSignaturesRefused', { namespace });
     clearInterval(sending);
     expect((await the.trigger({ ref: 'ledger-eu' }))[0]?.status).toBe(200);
+  });
+
+  it('has lost more than may be repaired at once: the limit is raised, and they are repaired', async () => {
+    const begin = async (max: string) => {
+      await the.control.stop();
+      const more = { RECONCILE: 'repair', RECONCILE_REPAIR_MAX: max };
+      the.control = await the.world.control(the.urls, { ...SETTINGS, ...more });
+      await night.watch(namespace, 'control', the.control);
+    };
+    await create('ledger-de');
+    const lost = (await the.subscriptions()).filter(({ url }) => !url.endsWith('/ledger-eu'));
+    expect(lost.length).toBeGreaterThan(1);
+    await begin('1');
+    for (const { id } of lost) await the.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+    await night.fires('HooklineRepairsWithheld', { namespace });
+    expect(
+      await night.run('HooklineRepairsWithheld', 'hookline command subscription.list --wait', env),
+    ).toContain('SUBSCRIPTION_MISSING');
+    bySection('HooklineRepairsWithheld', 'set `control.settings.RECONCILE_REPAIR_MAX` to their number');
+    await begin(String(lost.length));
+    await night.resolves('HooklineRepairsWithheld', { namespace });
+    await until('they are there again', async () => (await the.subscriptions()).length === lost.length + 1);
+    await the.control.stop();
+    the.control = await the.world.control(the.urls, SETTINGS);
+    await night.watch(namespace, 'control', the.control);
   });
 
   it('takes the JWT no longer: it is renewed, and nothing is restarted', async () => {
