@@ -41,6 +41,9 @@ test-kubernetes: setup ## The chart on the cluster of KUBECONFIG, which has the 
 faults: setup ## Faults of every kind against three real brokers: what was acknowledged, and what was lost (30 min)
 	@npm run -s faults -- $(ARGS)
 
+hostile: setup ## Attacks of every kind on one ingress, honest senders beside each; hostile commands, provider, fuzzing (20 min)
+	@npm run -s hostile -- $(ARGS)
+
 control-faults: setup ## Control killed at each point of a command's flow, the payment service failing under it (20 min)
 	@npm run -s control-faults -- $(ARGS)
 

@@ -1,0 +1,122 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { SUBSCRIPTION } from '../bench/load/bodies.ts';
+import { makeAuthority } from '../support/secure/certificates.ts';
+import { testKafka } from '../support/topic-reader.ts';
+import { type Brokers, World } from '../support/world.ts';
+import type { Attack, Row, Scale } from './attack.ts';
+import { CONNECTION_ATTACKS } from './connection-attacks.ts';
+import { JSON_ATTACK } from './json/json-attack.ts';
+import { RAW_ATTACK } from './raw/raw-attack.ts';
+import { attackTarget, runAttack, type Tls } from './run-attack.ts';
+import { Target } from './target.ts';
+
+/** In the order in which they are made. */
+export const ATTACKS: readonly Attack[] = [...CONNECTION_ATTACKS, RAW_ATTACK, JSON_ATTACK];
+
+/** Topics, keys and a certificate for one campaign over a Kafka and a registry that run for real. */
+export class Campaign implements AsyncDisposable {
+  readonly #stack: Brokers;
+  readonly #scale: Scale;
+  readonly #world: World;
+  readonly #tls: Tls;
+  #taken = 0;
+  #shared: Target | undefined;
+
+  private constructor(stack: Brokers, scale: Scale, world: World) {
+    this.#stack = stack;
+    this.#scale = scale;
+    this.#world = world;
+    this.#tls = makeTls(world);
+  }
+
+  static async start(stack: Brokers, scale: Scale): Promise<Campaign> {
+    return new Campaign(stack, scale, await makeWorld(stack));
+  }
+
+  /** An attack on a new ingress. An attack that could not be made is a row with its error. */
+  async run(attack: Attack): Promise<Row> {
+    const began = performance.now();
+    try {
+      if (attack.ownTopics) {
+        await using world = await makeWorld(this.#stack);
+        await using _topics = { [Symbol.asyncDispose]: () => deleteTopics(world) };
+        return await runAttack(attack, { world, tls: this.#tls, scale: this.#scale });
+      }
+      const row = await this.#runOnSharedTopics(attack);
+      this.#taken += takenOf(row);
+      return row;
+    } catch (error) {
+      const { name, what } = attack;
+      const seconds = (performance.now() - began) / 1_000;
+      const problems = [`could not be made: ${(error as Error).message}${causeOf(error)}`];
+      return { name, what, honest: null, peakMib: null, note: '', problems, seconds };
+    }
+  }
+
+  async #runOnSharedTopics(attack: Attack): Promise<Row> {
+    const parts = { world: this.#world, tls: this.#tls, scale: this.#scale };
+    if (this.#scale.ownIngress || attack.env || attack.isTls) return runAttack(attack, parts);
+    // One that ended under an attack is no target for the next.
+    if (this.#shared?.process.exitCode !== null) this.#shared = await Target.start(parts);
+    return attackTarget(attack, this.#shared, parts);
+  }
+
+  /** Honest webhooks that were answered 200, and events that the topic holds: never fewer than those. */
+  async stored(): Promise<{ taken: number; held: number }> {
+    const admin = testKafka(this.#world.env).admin();
+    await admin.connect();
+    try {
+      const ends = await admin.fetchTopicOffsets(this.#world.topic('payment-status'));
+      const held = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+      return { taken: this.#taken, held };
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await deleteTopics(this.#world);
+    await this.#world[Symbol.asyncDispose]();
+  }
+}
+
+function takenOf({ honest }: Row): number {
+  if (honest === null) return 0;
+  return Object.values(honest).reduce((sum, { sent, notTaken }) => {
+    return sum + sent - Object.values(notTaken).reduce((all, count) => all + count, 0);
+  }, 0);
+}
+
+async function makeWorld(stack: Brokers): Promise<World> {
+  const world = await World.make(stack);
+  const { ref, subscriptionId, signingSecret, encryptionKey } = SUBSCRIPTION;
+  world.secrets(ref, {
+    'subscription-id': subscriptionId,
+    'signing-secret': signingSecret,
+    'encryption-key': encryptionKey,
+  });
+  return world;
+}
+
+function makeTls(world: World): Tls {
+  const dir = join(world.dir, 'tls');
+  mkdirSync(dir);
+  const authority = makeAuthority(dir, 'authority');
+  const { certFile, keyFile } = authority.issue('ingress', 'DNS:localhost,IP:127.0.0.1');
+  return { caFile: authority.caFile, env: { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } };
+}
+
+/** A campaign leaves gigabytes otherwise. */
+async function deleteTopics({ env, prefix }: World): Promise<void> {
+  const admin = testKafka(env).admin();
+  await admin.connect();
+  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));
+  await admin.deleteTopics({ topics });
+  await admin.disconnect();
+}
+
+const causeOf = (error: unknown) => {
+  const { cause } = error as { cause?: Error };
+  return cause === undefined ? '' : ` (${cause.message})`;
+};

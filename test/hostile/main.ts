@@ -1,0 +1,56 @@
+/**
+ * `make hostile`: attacks on an ingress that runs for real with its built-in limits, honest senders beside each from the
+ * same address. Ends with 1 where an attack achieved something.
+ */
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { writeReport } from '../faults/report.ts';
+import { ROOT } from '../support/source-tree.ts';
+import { useStack } from '../support/stack/use-stack.ts';
+import type { Row } from './attack.ts';
+import { Campaign } from './campaign.ts';
+import { type Options, parseOptions, USAGE } from './options.ts';
+import { tableOf } from './report.ts';
+
+const say = (line: string) => console.log(line);
+const options = optionsOrExit();
+const began = performance.now();
+say(`seed ${options.seed} (--seed ${options.seed} makes the same inputs)`);
+
+const rows: Row[] = [];
+const broken: string[] = [];
+await using stack = await useStack({ env: process.env, onProgress: say });
+await using campaign = await Campaign.start(stack, options.scale);
+for (const attack of options.attacks) {
+  const row = await campaign.run(attack);
+  rows.push(row);
+  say(
+    `${row.problems.length === 0 ? 'withstood' : 'FAILED   '} ${row.name} (${row.seconds.toFixed(0)} s) ${row.note}`,
+  );
+  for (const problem of row.problems) broken.push(`${row.name}: ${problem}`);
+}
+const { taken, held } = await campaign.stored();
+if (held < taken) broken.push(`${taken} honest webhooks were answered 200, the topic holds ${held} events`);
+
+const seconds = Math.round((performance.now() - began) / 1_000);
+const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
+const file = join(ROOT, '.local/hostile/report.json');
+writeReport(file, { at: new Date().toISOString(), machine, seed: options.seed, seconds, broken, rows });
+const table = tableOf(rows);
+if (options.out !== undefined) writeFileSync(options.out, `${table}\n`);
+say(`\n${table}\n`);
+for (const line of broken) say(`FAILED: ${line}`);
+say(
+  `${taken} honest webhooks answered 200, ${held} events in their topic; ${seconds} s; all figures: ${file}`,
+);
+process.exitCode = broken.length > 0 ? 1 : 0;
+
+function optionsOrExit(): Options {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
+    process.exit(2);
+  }
+}
