@@ -104,7 +104,8 @@ describe('what is no webhook', () => {
 
 /** Sends `head`, then `piece` again and again, as fast as it is taken, until the connection ends. @returns bytes taken */
 async function pour(port: number, head: string, piece: string): Promise<number> {
-  const socket = connect(port, '127.0.0.1');
+  // Goes on sending when the other side has ended.
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('error', () => {});
   socket.resume();
