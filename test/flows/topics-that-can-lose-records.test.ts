@@ -59,7 +59,7 @@ describe('hookline topics apply on three brokers', () => {
       'dead-letter': { ...safe, 'max.message.bytes': bytes, 'retention.ms': String(30 * DAY) },
       commands: { ...safe, 'retention.ms': String(7 * DAY) },
       'command-results': { ...safe, 'retention.ms': String(30 * DAY) },
-      subscriptions: { ...safe, 'cleanup.policy': 'compact' },
+      subscriptions: { ...safe, 'cleanup.policy': 'compact', 'min.compaction.lag.ms': String(DAY) },
     }))
       expect(await topicConfig(world.env, world.topic(name))).toMatchObject(config);
     const plan = await cli(world.env, 'topics', 'plan');
