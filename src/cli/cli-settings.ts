@@ -1,18 +1,22 @@
-import { integer, list } from '../core/env-settings.ts';
+import { commandTopicsSetting } from '../core/command-topics.ts';
+import type { Setting } from '../core/env.ts';
+import { integer } from '../core/env-settings.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { MOST_MESSAGE_BYTES } from '../kafka/topic-specs.ts';
 
 /** Variables of the processes that the topics' settings follow from. */
-export const commandTopicSettings = (prefix: string) => ({
-  commandTopics: list(
-    'COMMAND_TOPICS',
-    {
-      about: 'topics that commands are read from, by full name',
-      fallback: topicName(prefix, OWN_TOPICS.commands),
-    },
-    (name) => name,
-  ),
-});
+export const commandTopicSettings = (prefix: string) => {
+  const topics = commandTopicSetting(prefix);
+  const names: Setting<readonly string[]> = {
+    ...topics,
+    parse: (text, source) => topics.parse(text, source).map(({ name }) => name),
+  };
+  return { commandTopics: names };
+};
+
+/** With the refs that each topic takes. */
+export const commandTopicSetting = (prefix: string) =>
+  commandTopicsSetting(topicName(prefix, OWN_TOPICS.commands));
 
 export const recordSizeSettings = {
   maxRecordBytes: integer('MAX_RECORD_BYTES', {

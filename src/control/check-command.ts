@@ -1,3 +1,4 @@
+import { takesRef } from '../core/command-topics.ts';
 import { HooklineError } from '../core/errors.ts';
 import { eventNameOf } from '../provider/event-names.ts';
 import { extraConflict } from '../provider/extra-fields.ts';
@@ -6,22 +7,31 @@ import { hasBegun, isForgettable } from './subscription-state.ts';
 
 /**
  * What must hold before a command is carried out, whatever its type.
- * @throws HooklineError COMMAND_EXPIRED, PRECONDITION_FAILED, NOT_OWNER, UNKNOWN_EVENT, EXTRA_CONFLICT
+ * @throws HooklineError COMMAND_EXPIRED, NOT_OWNER, PRECONDITION_FAILED, UNKNOWN_EVENT, EXTRA_CONFLICT
  */
 export function checkCommand(context: OperationContext): void {
-  const { command, dialect, topic } = context;
+  const { command, dialect } = context;
   // What has begun is brought to its end: its effect may be at the payment service.
   if (command.expiresAt !== null && command.expiresAt < Date.now() && !hasBegun(context))
     throw new HooklineError('COMMAND_EXPIRED');
+  // First: whose ref it isn't is told nothing of it.
+  checkOwner(context);
   checkMatch(context);
-  const owner = ownerOf(context);
-  if (owner !== undefined && owner !== topic) throw new HooklineError('NOT_OWNER', `it belongs to ${owner}`);
   for (const event of command.events ?? []) {
     if (eventNameOf(dialect, event) !== undefined) continue;
     const known = Object.keys(dialect.eventNames).join(', ');
     throw new HooklineError('UNKNOWN_EVENT', `${JSON.stringify(event)}; known are ${known}`);
   }
   checkExtra(context);
+}
+
+function checkOwner(context: OperationContext): void {
+  const { command, topic } = context;
+  const patterns = context.refPatterns(topic);
+  if (command.ref !== '' && !takesRef(patterns, command.ref))
+    throw new HooklineError('NOT_OWNER', `${topic} takes refs that match ${patterns?.join(' or ')}`);
+  const owner = ownerOf(context);
+  if (owner !== undefined && owner !== topic) throw new HooklineError('NOT_OWNER', `it belongs to ${owner}`);
 }
 
 /** Of every type: what joins no request is not to be passed over in silence. */

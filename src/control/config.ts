@@ -43,6 +43,6 @@ export function loadControlConfig(source: EnvSource) {
   checkRegistrySettings(config.registry, reader);
   checkProviderSettings(config.provider, reader);
   const { commandTopics } = config.control;
-  const usual = topicName(config.topics.prefix, OWN_TOPICS.commands);
+  const usual = { name: topicName(config.topics.prefix, OWN_TOPICS.commands), refs: null };
   return reader.done({ ...config, commandTopics: commandTopics?.length > 0 ? commandTopics : [usual] });
 }

@@ -26,6 +26,8 @@ export type ControlParts = {
   readonly records: ControlRecords;
   /** What SECRETS_DIR holds of a ref now; empty where it isn't set. */
   readonly dirSecrets: (ref: string) => Promise<DirSecrets>;
+  /** The patterns of refs that a command topic takes; null where it takes every ref. */
+  readonly refPatterns: (topic: string) => readonly string[] | null;
   readonly observe: (result: CommandResult) => void;
   /** Told of an error without a row in the table that has ended a command. */
   readonly unnamed: (error: unknown, commandId: string) => void;

@@ -4,6 +4,7 @@ import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
+import { overlapsOf, refPatternsOf } from '../core/command-topics.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { certificateEnd } from '../crypto/certificate.ts';
 import { newId } from '../crypto/new-id.ts';
@@ -59,6 +60,7 @@ await runProcess({
   start: async (parts) => {
     const { prefix } = config.topics;
     const named = (topic: string) => topicName(prefix, topic);
+    const commandTopics = config.commandTopics.map(({ name }) => name);
     const metrics = createMetrics();
     const probes = createProbes();
     const { adminHost: host, adminPort: port } = config.runtime;
@@ -79,7 +81,7 @@ await runProcess({
         observer: observeTopicSafety({ logger, metrics }),
       }),
     );
-    await gate.pass('topics', () => checkTopics(kafka.client, [...config.commandTopics, ...own], safety));
+    await gate.pass('topics', () => checkTopics(kafka.client, [...commandTopics, ...own], safety));
     safety.watch();
     probes.readyWhen('topics', () => safety.trouble());
 
@@ -142,6 +144,7 @@ await runProcess({
       holdState: claim.hold,
       dirSecrets: async (ref: string) =>
         secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref),
+      refPatterns: (topic) => refPatternsOf(config.commandTopics, topic),
       observe: observe.finished,
       unnamed: observe.unnamed,
     };
@@ -149,7 +152,7 @@ await runProcess({
       'subscriber',
       await subscribe({
         kafka: kafka.client,
-        ...{ groupId, topics: config.commandTopics, sessionTimeoutMs },
+        ...{ groupId, topics: commandTopics, sessionTimeoutMs },
         keysOf: (record) => keysOf(record, control.readAvro),
         handle: (record, tenure) => runCommand(record, control, tenure),
         onError: observe.failed,
@@ -164,14 +167,18 @@ await runProcess({
     parts.add(
       'reconciler',
       openReconciler({
-        ...{ control, settings: config.control, commandTopics: config.commandTopics, publisher, observe },
+        ...{ control, settings: config.control, commandTopics, publisher, observe },
         ...{ kafka: kafka.client, stateTopic: named(OWN_TOPICS.subscriptions), told: state.told },
       }),
     );
-    const lagParts = { kafka: kafka.client, groupId, topics: config.commandTopics };
+    const lagParts = { kafka: kafka.client, groupId, topics: commandTopics };
     parts.add('lag', watchLag({ ...lagParts, onLag: observe.lag, onFailure: observe.lagUnknown }));
     probes.aliveWhen('consumer', () => observe.silence(subscriber.silentFor()));
-    logger.info({ topics: config.commandTopics }, 'reading commands');
+    for (const overlap of overlapsOf(config.commandTopics))
+      logger.warn(
+        `COMMAND_TOPICS: ${overlap} share refs, and the first creator owns: make the patterns distinct`,
+      );
+    logger.info({ topics: commandTopics }, 'reading commands');
     gate.open();
   },
 });

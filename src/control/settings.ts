@@ -1,18 +1,12 @@
-import { integer, list, milliseconds, oneOf, path, text, url } from '../core/env-settings.ts';
+import { commandTopicsSetting } from '../core/command-topics.ts';
+import { integer, milliseconds, oneOf, path, text, url } from '../core/env-settings.ts';
 
 export const controlSettings = {
   publicUrl: url('PUBLIC_URL', {
     about:
       'address under which the payment service reaches ingress; receivers are {PUBLIC_URL}/webhooks/{ref}',
   }),
-  commandTopics: list(
-    'COMMAND_TOPICS',
-    {
-      about: 'topics that commands are read from, by full name; empty means {TOPIC_PREFIX}.commands',
-      fallback: '',
-    },
-    (name) => name,
-  ),
+  commandTopics: commandTopicsSetting(''),
   commandDeadlineMs: milliseconds('COMMAND_DEADLINE_MS', {
     about: 'longest time that a command waits for the payment service before it has FAILED',
     fallback: '600000',

@@ -26,7 +26,7 @@ export const COMMAND_ERRORS = {
     status: null,
     retryable: false,
     result: 'REJECTED',
-    text: 'the ref belongs to the command topic that created it',
+    text: 'the ref is not of this command topic: a ref belongs to the topic that created it, and a topic takes only refs that match its pattern in COMMAND_TOPICS',
   },
   PRECONDITION_FAILED: {
     status: null,

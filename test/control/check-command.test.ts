@@ -39,6 +39,32 @@ describe('before a command is carried out', () => {
     expect(desk.secretsOf('a')).not.toHaveProperty('previous');
   });
 
+  it.each([
+    ...['subscription.create', 'subscription.update', 'subscription.delete', 'subscription.adopt'],
+    ...['subscription.list', 'webhook.replay'],
+  ])('its ref has to match a pattern of its topic, of %s too', async (type) => {
+    await using desk = await openControlDesk({ refPatterns: { [OTHER]: ['ledger-*', 'gl'] } });
+    const result = await desk.run({ type, ref: 'ledger', executionIds: ['x'], dryRun: true }, OTHER);
+    expect(result).toMatchObject({ status: 'REJECTED', errorCode: 'NOT_OWNER', attempts: 0 });
+    expect(result.message).toContain(`(${OTHER} takes refs that match ledger-* or gl)`);
+  });
+
+  it('its pattern gives no ref that another topic has created: the first creator owns', async () => {
+    await using desk = await openControlDesk({ refPatterns: { [OTHER]: ['a*'] } });
+    expect(await desk.run(create('aa'), OTHER)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await desk.run(create('ab'))).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await desk.run({ ...update, ref: 'ab' }, OTHER)).toMatchObject({ errorCode: 'NOT_OWNER' });
+    expect(await desk.run({ ...update, ref: 'aa' })).toMatchObject({ errorCode: 'NOT_OWNER' });
+  });
+
+  it('a ref that is not its topic’s is not spoken of, whatever ifMatch says', async () => {
+    await using desk = await openControlDesk();
+    const { commandId } = await desk.run(create('a'));
+    const result = await desk.run({ ...update, ifMatch: 'x' }, OTHER);
+    expect(result).toMatchObject({ errorCode: 'NOT_OWNER' });
+    expect(result.message).not.toContain(commandId);
+  });
+
   it.each(['subscription.create', 'subscription.update', 'subscription.adopt'])(
     'an unknown event of %s is named, with those that are known',
     async (type) => {

@@ -131,4 +131,23 @@ describe('a command', () => {
     }
     expect(await two.subscriptions()).toHaveLength(1);
   });
+
+  it('for a ref that its topic’s pattern does not match is NOT_OWNER', async () => {
+    await using one = await ControlWorld.make(stack());
+    const topic = one.world.topic('commands.ledger');
+    const env = { COMMAND_TOPICS: `${topic}=ledger-*,${topic}=gl` };
+    await cli({ ...one.world.env, ...env }, 'topics', 'apply');
+    await one.control.stop();
+    await one.world.control(one.urls, env);
+    const create = (ref: string) => ({ type: 'subscription.create', ref, events: ['payment-status'] });
+    expect(await one.run(create('ledger'), topic)).toMatchObject({
+      status: 'REJECTED',
+      errorCode: 'NOT_OWNER',
+      message: expect.stringContaining(`${topic} takes refs that match ledger-* or gl`),
+    });
+    expect(await one.run(create('ledger-eu'), topic)).toMatchObject({ status: 'SUCCEEDED' });
+    expect((await one.subscriptions()).map(({ url }) => url)).toEqual([
+      `${one.ingress.url}/webhooks/ledger-eu`,
+    ]);
+  });
 });

@@ -26,6 +26,8 @@ type Options = {
   readonly retiredKeysTtlMs?: number;
   readonly dialect?: string;
   readonly publicUrl?: string;
+  /** Of topics that don't take every ref. */
+  readonly refPatterns?: Readonly<Record<string, readonly string[]>>;
 };
 
 /** Where a test steps in. */
@@ -119,6 +121,7 @@ export async function openControlDesk(options: Options = {}) {
       },
     },
     dirSecrets: (ref) => readDirSecrets(join(provider.world.dir, 'secrets'), ref),
+    refPatterns: (topic) => options.refPatterns?.[topic] ?? null,
     observe: (result) => observed.push(result),
     unnamed: (error) => unnamed.push(error),
   };

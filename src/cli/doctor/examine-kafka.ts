@@ -1,12 +1,13 @@
 import { readEventSchemas } from '../../avro/event-schema-set.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { type CommandTopic, overlapsOf } from '../../core/command-topics.ts';
 import { envReader } from '../../core/env.ts';
 import { durabilitySettings } from '../../kafka/settings.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from '../../kafka/topic-safety.ts';
 import { topicSpecs } from '../../kafka/topic-specs.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/topics.ts';
 import { withAdmin } from '../../kafka/with-admin.ts';
-import { commandTopicSettings, recordSizeSettings } from '../cli-settings.ts';
+import { commandTopicSetting, recordSizeSettings } from '../cli-settings.ts';
 import { connectKafka, loadCliConfig } from '../connections.ts';
 import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
 
@@ -14,7 +15,8 @@ import { type Examination, type Finding, failure, fault, ok, warning } from './f
 export const examineKafka: Examination = async (shell) => {
   const config = loadCliConfig(shell);
   const reader = envReader(shell.source);
-  const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
+  const { topics } = reader.read({ topics: commandTopicSetting(config.topics.prefix) });
+  const commandTopics = topics?.map(({ name }) => name);
   const { maxRecordBytes } = reader.read(recordSizeSettings);
   const { minInsyncReplicas } = reader.read(durabilitySettings);
   reader.done({});
@@ -40,13 +42,18 @@ export const examineKafka: Examination = async (shell) => {
         const reading = readings.get(plan.spec.name);
         return judgeTopic(plan, reading && judgeSafety(reading, minInsyncReplicas));
       });
-      return [ok('brokers', `${brokers} answer(s)`), ...findings];
+      return [ok('brokers', `${brokers} answer(s)`), ...findings, ...judgePatterns(topics)];
     });
   } catch (error) {
     const mend = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';
     return [failure('brokers', error, mend)];
   }
 };
+
+const judgePatterns = (topics: readonly CommandTopic[]): Finding[] =>
+  overlapsOf(topics).map((overlap) =>
+    warning('COMMAND_TOPICS', `${overlap} share refs: the first creator owns`, 'make the patterns distinct'),
+  );
 
 function judgeTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyJudgement): Finding {
   const check = `topic ${spec.name}`;

@@ -1,3 +1,4 @@
+import { takesRef } from '../../core/command-topics.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { newId } from '../../crypto/new-id.ts';
 import { holdAlone } from '../../kafka/hold-alone.ts';
@@ -49,6 +50,8 @@ export function openReconciler(parts: {
     async send(owner, command) {
       if (!parts.commandTopics.includes(owner))
         throw new HooklineError('NOT_OWNER', `${owner}, which this control does not read`);
+      if (!takesRef(control.refPatterns(owner), command.ref))
+        throw new HooklineError('NOT_OWNER', `COMMAND_TOPICS no longer gives ${command.ref} to ${owner}`);
       await publisher.publish(toRecord(owner, command), PUBLISH_DEADLINE_MS);
     },
     onDrift: observe.drift,

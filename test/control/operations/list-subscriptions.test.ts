@@ -33,6 +33,26 @@ describe('a list', () => {
     ]);
   });
 
+  it('shows a topic with a pattern what is of its refs, and nothing of others', async () => {
+    const ledger = 'payments.commands-ledger';
+    await using desk = await openControlDesk({ refPatterns: { [ledger]: ['ledger-*'] } });
+    await desk.seed({ events: ['accounts-entries'] });
+    const toAdopt = await desk.seed({ url: `${PUBLIC_URL}/webhooks/ledger-old` });
+    const { subscriptionId: gone } = await desk.run(create('other'));
+    const { subscriptionId } = await desk.run(create('ledger-eu'), ledger);
+    await desk.run(create('other-2'));
+    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${gone}`);
+    const result = await desk.run({ type: 'subscription.list' }, ledger);
+    expect(result.message).toBe('2 listed, of refs that match ledger-*');
+    expect(result.subscriptions?.map((one) => [one.subscriptionId, one.ref])).toEqual([
+      [toAdopt.id, null],
+      [subscriptionId, 'ledger-eu'],
+    ]);
+    expect(result.drift?.map((one) => [one.subscriptionId, one.errorCode])).toEqual([
+      [toAdopt.id, 'SUBSCRIPTION_FOREIGN'],
+    ]);
+  });
+
   it('of another shape than the dialect says has FAILED', async () => {
     await using desk = await openControlDesk();
     await desk.sandbox.fail({ operation: 'list', kind: 'status', code: 200, body: {} });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readEventSchemas } from '../../../src/avro/event-schema-set.ts';
 import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
+import { parseCommandTopics } from '../../../src/core/command-topics.ts';
 import { topicSpecs } from '../../../src/kafka/topic-specs.ts';
 import { readFile } from '../../support/generated/files.ts';
 
@@ -27,7 +28,7 @@ describe('the Strimzi examples', () => {
     const specs = topicSpecs({
       prefix: 'payments',
       eventTopics: readEventSchemas(readSchemaFiles(undefined, 'events')).all.map(({ topic }) => topic),
-      commandTopics: values.commandTopics,
+      commandTopics: parseCommandTopics(values.commandTopics.join(',')).map(({ name }) => name),
       partitions: 6,
       replicationFactor: 3,
       maxRecordBytes: 95_000_000,
