@@ -35,7 +35,7 @@ export function createControlRecords(parts: {
   const store = async (record: OutgoingRecord, tenure: Tenure) => {
     const publish = async () => {
       tenure.check();
-      await publisher.publish(record, deadlineMs);
+      await publisher.publish(record, Math.min(deadlineMs, Math.max(1, tenure.leftMs?.() ?? deadlineMs)));
     };
     await retry(publish, {
       backoff: BACKOFF,

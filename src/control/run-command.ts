@@ -41,8 +41,12 @@ type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boo
 async function settle(command: Command, circumstances: Circumstances, parts: ControlParts, tenure: Tenure) {
   const { call, dialect, commandDeadlineMs: deadlineMs } = parts;
   const session = createCommandSession({ call, dialect, deadlineMs, tenure });
-  const end = await carryOut(command, circumstances, session, parts, tenure);
-  return resultOf(command, end, { ...circumstances, ...session.made() });
+  try {
+    const end = await carryOut(command, circumstances, session, parts, tenure);
+    return resultOf(command, end, { ...circumstances, ...session.made() });
+  } finally {
+    session.end();
+  }
 }
 
 /** How the command ended, well or not; what ends with the process or passes by itself rejects: the command comes again. */
@@ -56,7 +60,7 @@ async function carryOut(
   try {
     if (isDuplicate) throw new HooklineError('COMMAND_DUPLICATE');
     const held = await parts.holdState(tenure);
-    const context = { ...parts, command, topic: place.topic, session, tenure: held };
+    const context = { ...parts, command, topic: place.topic, session, tenure: session.begin(held) };
     checkCommand(context);
     return await OPERATIONS[command.type](context);
   } catch (error) {

@@ -8,7 +8,8 @@ export const controlSettings = {
   }),
   commandTopics: commandTopicsSetting(''),
   commandDeadlineMs: milliseconds('COMMAND_DEADLINE_MS', {
-    about: 'longest time that a command waits for the payment service before it has FAILED',
+    about:
+      'longest time from the start of a command to its outcome, after which it has FAILED; its turn among the commands is waited for before',
     fallback: '600000',
     min: 1,
   }),

@@ -87,6 +87,12 @@ export const COMMAND_ERRORS = {
     result: 'FAILED',
     text: 'the payment service has no such subscription or run',
   },
+  COMMAND_TIMED_OUT: {
+    status: null,
+    retryable: false,
+    result: 'FAILED',
+    text: 'the command did not come to its end within COMMAND_DEADLINE_MS; sent again, it looks first at what there is',
+  },
   // The payment service
   TOKEN_REFUSED: {
     status: null,

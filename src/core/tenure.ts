@@ -8,6 +8,8 @@ export type Tenure = {
    * @throws the signal's reason
    */
   check(): void;
+  /** Milliseconds that are left of it, where that is known before: nothing is begun that would take longer. */
+  readonly leftMs?: () => number;
 };
 
 /** One whose end is always told. */

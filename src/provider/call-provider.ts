@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseBoundedJson } from '../core/bounded-json.ts';
+import { MOST_TIMER_MS } from '../core/env-settings.ts';
 import type { Tenure } from '../core/tenure.ts';
 import type { Http, HttpAnswer, HttpRequest, OnRequest } from './http.ts';
 import { type Judgement, judgeStatus, retryAfterMs } from './judge-answer.ts';
@@ -15,6 +17,8 @@ export type Outcome = {
   readonly retryAfterMs: number | null;
   /** No request was sent: the service is known to be away. */
   readonly notSent?: true;
+  /** No answer was waited for as long as one usually is: the caller's time was up before. */
+  readonly cutShort?: true;
 };
 
 export type ProviderRequest = Pick<HttpRequest, 'method'> & {
@@ -29,7 +33,6 @@ export type ProviderRequest = Pick<HttpRequest, 'method'> & {
 
 export type ProviderCall = (request: ProviderRequest) => Promise<Outcome>;
 
-const READ_TIMEOUT_MS = 10_000;
 /** The list of all subscriptions; what changes one answers with that one. */
 const MOST_LIST_BYTES = 8 * 1024 * 1024;
 const MOST_CHANGE_BYTES = 256 * 1024;
@@ -37,9 +40,9 @@ const MOST_CHANGE_BYTES = 256 * 1024;
 const ANSWER_JSON = { mostValues: 200_000, mostDepth: 1_000 };
 /**
  * What changes something is waited for longer: an answer that is given up on may stand for an effect that is still to
- * come, behind everything that is done instead.
+ * come, behind everything that is done instead. Where the caller's time is up before, the outcome says so.
  */
-const CHANGE_TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = { GET: 10_000, POST: 60_000, PUT: 60_000, DELETE: 60_000 } as const;
 
 /**
  * Calls the management API with the one token; a token that isn't taken is replaced once, by a fresh one.
@@ -51,8 +54,9 @@ export function createProviderCall(parts: {
   readonly tokens: TokenSource;
   readonly onRequest: OnRequest;
 }): ProviderCall {
-  const once: ProviderCall = async ({ method, path, body, patience }) => {
-    const token = await parts.tokens.get();
+  const once = async ({ method, path, body, patience }: ProviderRequest, until: number): Promise<Outcome> => {
+    const token = await withinMs(parts.tokens.get(), until - performance.now());
+    if (token === null) return NO_TOKEN;
     const headers = {
       authorization: `Bearer ${token}`,
       accept: 'application/json',
@@ -63,28 +67,42 @@ export function createProviderCall(parts: {
       url: `${parts.baseUrl}${path}`,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      timeoutMs: timeoutOf(method, patience?.leftMs),
+      timeoutMs: Math.max(1, Math.min(TIMEOUT_MS[method], Math.round(until - performance.now()))),
       mostAnswerBytes: method === 'GET' ? MOST_LIST_BYTES : MOST_CHANGE_BYTES,
     };
     // Behind the waits: for the breaker, a token, and whatever the process was frozen for.
     patience?.tenure.check();
     const start = performance.now();
-    const outcome = await parts.http.send(request).then(judge, noAnswer);
+    const isCut = request.timeoutMs < TIMEOUT_MS[method];
+    const outcome = await parts.http.send(request).then(judge, (error) => noAnswer(error, isCut));
     const seconds = (performance.now() - start) / 1_000;
     parts.onRequest(`${method} ${path.split('/')[1]}`, outcome.judgement, seconds);
     if (outcome.judgement === 'unauthorised') parts.tokens.reject(token);
     return outcome;
   };
   return async (request) => {
-    const outcome = await once(request);
-    return outcome.judgement === 'unauthorised' ? once(request) : outcome;
+    const until = performance.now() + (request.patience?.leftMs ?? Number.POSITIVE_INFINITY);
+    const outcome = await once(request, until);
+    return outcome.judgement === 'unauthorised' ? once(request, until) : outcome;
   };
 }
 
-function timeoutOf(method: ProviderRequest['method'], leftMs = CHANGE_TIMEOUT_MS): number {
-  if (method === 'GET') return READ_TIMEOUT_MS;
-  return Math.max(READ_TIMEOUT_MS, Math.min(CHANGE_TIMEOUT_MS, Math.round(leftMs)));
+/** null where it isn't there in time: it is fetched for all who wait, and goes on being fetched. */
+async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+  if (ms > MOST_TIMER_MS) return promise;
+  const done = new AbortController();
+  const late = sleep(Math.max(0, ms), null, { signal: done.signal }).catch(() => null);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    done.abort();
+  }
 }
+
+const NO_TOKEN: Outcome = {
+  ...{ judgement: 'later', status: null, body: undefined, retryAfterMs: null, notSent: true },
+  why: 'no access token came in time',
+};
 
 function judge(answer: HttpAnswer): Outcome {
   const { status } = answer;
@@ -109,7 +127,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function noAnswer(error: unknown): Outcome {
+function noAnswer(error: unknown, isCut: boolean): Outcome {
   const { code, message, name } = error as { code?: string | number; message?: string; name?: string };
   // A DOMException's code is a number that tells nobody anything.
   const why = name === 'TimeoutError' ? 'time-out' : typeof code === 'string' ? code : message;
@@ -119,5 +137,6 @@ function noAnswer(error: unknown): Outcome {
     body: undefined,
     why: `the payment service did not answer (${why})`,
     retryAfterMs: null,
+    ...(isCut && name === 'TimeoutError' && { cutShort: true }),
   };
 }

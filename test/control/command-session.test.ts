@@ -88,10 +88,10 @@ describe("a command's dealings with the payment service", () => {
     await expect(done).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  it('aside are counted, and leave the last answer what it was', async () => {
+  it('of the closing are counted, and leave the last answer what it was', async () => {
     const { session } = open([outcome('refused', { status: 307 }), outcome('done', { status: 200 })]);
     await session.api.remove('x');
-    await session.aside(() => session.api.list());
+    await session.close(() => session.api.list());
     expect(session.made()).toEqual({ attempts: 2, httpStatus: 307 });
   });
 });

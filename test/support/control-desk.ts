@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { onTestFinished, vi } from 'vitest';
 import { compileCodec } from '../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import type { ControlParts } from '../../src/control/control-parts.ts';
@@ -195,3 +196,17 @@ export const create = (ref: string, more: object = {}) => ({
   events: ['payment_status'],
   ...more,
 });
+
+/** Lets so much time pass for commands, in the moment of a request to the payment service: nobody waits for it. */
+export function passTime(desk: ControlDesk, method: string, ms: number): void {
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  onTestFinished(() => spy.mockRestore());
+  desk.hooks.onCall = (request) => {
+    if (request.method === method) passed += ms;
+  };
+}
+
+/** Of a desk's usual deadline it leaves less than a further try would take, and the time for closing. */
+export const NEARLY_ALL_MS = DEADLINE_MS * (11 / 12) - 300;

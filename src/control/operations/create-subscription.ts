@@ -1,4 +1,4 @@
-import { HooklineError } from '../../core/errors.ts';
+import { HooklineError, hasCode } from '../../core/errors.ts';
 import { newEncryptionKey } from '../../crypto/keys.ts';
 import type { CreatedItem } from '../../provider/provider-api.ts';
 import { type SubscriptionSecrets, sealSecrets } from '../../subscriptions/sealed-keys.ts';
@@ -79,12 +79,19 @@ async function createOrWithdraw(
   // Where even this look fails the intent stays: something may stand there, and the next command for the ref looks.
   const isClear =
     !ended.mayBeThere ||
-    (await session
-      .aside(() => clearAddress(context, true))
-      .then(
-        () => true,
-        () => false,
-      ));
-  if (isClear) await records.storeSubscription(command.ref, beforeIntent(context, before), tenure);
+    (!ended.mayStillCome &&
+      (await session
+        .close(() => clearAddress(context, true))
+        .then(
+          () => true,
+          () => false,
+        )));
+  if (isClear) {
+    const withdrawn = records.storeSubscription(command.ref, beforeIntent(context, before), tenure);
+    // An intent that can't be withdrawn in time stays, as one does behind which something may stand.
+    await withdrawn.catch((error) => {
+      if (!hasCode(error, 'COMMAND_TIMED_OUT')) throw error;
+    });
+  }
   throw ended.failure;
 }

@@ -10,10 +10,13 @@ import { clearAddress } from './clear-address.ts';
 /** Answers without the dialect's shape that are looked behind before the command has FAILED. */
 const MOST_INVALID_ANSWERS = 3;
 
-/** A subscription that can be verified; or why there is none, and whether something stands at the address all the same. */
+/**
+ * A subscription that can be verified; or why there is none, whether something stands at the address all the same, and
+ * whether it may still come there: a call that the command's deadline has cut short was not waited for.
+ */
 type Ended =
   | { readonly created: CreatedItem }
-  | { readonly failure: HooklineError; readonly mayBeThere: boolean };
+  | { readonly failure: HooklineError; readonly mayBeThere: boolean; readonly mayStillCome: boolean };
 
 /** Asks for the subscription until there is one that can be verified. Between two calls the address is cleared. */
 export async function createUntilVerifiable(
@@ -24,6 +27,7 @@ export async function createUntilVerifiable(
   const { command, session } = context;
   let invalid = 0;
   let mayBeThere = false;
+  let mayStillCome = false;
   try {
     for (let attempt = 1; ; attempt++) {
       const outcome = await session.api.create(values, command.extra);
@@ -31,6 +35,7 @@ export async function createUntilVerifiable(
       if (outcome.judgement === 'done' && fault === null && outcome.created)
         return { created: outcome.created };
       mayBeThere = !isWithoutEffect(outcome);
+      mayStillCome = outcome.cutShort === true;
       if (fault !== null && ++invalid >= MOST_INVALID_ANSWERS)
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);
       if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
@@ -41,7 +46,7 @@ export async function createUntilVerifiable(
       mayBeThere = false;
     }
   } catch (error) {
-    if (error instanceof HooklineError && error.result) return { failure: error, mayBeThere };
+    if (error instanceof HooklineError && error.result) return { failure: error, mayBeThere, mayStillCome };
     throw error;
   }
 }

@@ -2,6 +2,16 @@ import { HooklineError } from '../../core/errors.ts';
 import type { OperationContext, Settled } from '../control-parts.ts';
 import { noteBegin } from '../subscription-state.ts';
 
+/** Characters of an id that a message shows: its sender may have written any. */
+const MOST_ID = 100;
+
+/** How the command ends, with how far it came: what is before that was replayed, and need not be asked for again. */
+function at(reached: string, error: unknown): unknown {
+  if (!(error instanceof HooklineError) || !error.result) return error;
+  const detail = error.detail === undefined ? reached : `${error.detail}; ${reached}`;
+  return new HooklineError(error.code, detail, { cause: error });
+}
+
 /** Has the payment service send webhook runs again. Asking twice is harmless: the events carry the same ids. */
 export async function replayWebhooks(context: OperationContext): Promise<Settled> {
   const { command, session, subscriptions } = context;
@@ -14,13 +24,13 @@ export async function replayWebhooks(context: OperationContext): Promise<Settled
   await noteBegin(context, record);
   for (const [n, executionId] of executionIds.entries()) {
     const values = { ref: command.ref, executionId, subscriptionId: subscriptionId ?? undefined };
-    const outcome = await session.untilDone(() => session.api.replay(values, command.extra));
-    if (outcome.judgement === 'gone') {
-      throw new HooklineError(
-        'SUBSCRIPTION_NOT_FOUND',
-        `run ${executionId}, after ${n} of ${executionIds.length}`,
-      );
-    }
+    const reached = `run ${executionId.slice(0, MOST_ID)}, after ${n} of ${executionIds.length} in their order`;
+    const outcome = await session
+      .untilDone(() => session.api.replay(values, command.extra))
+      .catch((error) => {
+        throw at(reached, error);
+      });
+    if (outcome.judgement === 'gone') throw new HooklineError('SUBSCRIPTION_NOT_FOUND', reached);
   }
   return { message: `${executionIds.length} run(s) replayed`, subscriptionId };
 }

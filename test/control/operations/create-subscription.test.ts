@@ -1,7 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { create, killed, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
+import {
+  create,
+  killed,
+  NEARLY_ALL_MS,
+  openControlDesk,
+  PUBLIC_URL,
+  passTime,
+} from '../../support/control-desk.ts';
 
 const url = `${PUBLIC_URL}/webhooks/a`;
 
@@ -226,7 +233,8 @@ describe('a creation that comes to nothing', () => {
 
 describe('a creation whose time is up', () => {
   it('looks a last time: what its lost answer has left is removed', async () => {
-    await using desk = await openControlDesk({ deadlineMs: 1 });
+    await using desk = await openControlDesk();
+    passTime(desk, 'POST', NEARLY_ALL_MS);
     await desk.sandbox.fail({ operation: 'create', kind: 'drop-after' });
     const result = await desk.run(create('a'));
     expect(result).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' });
@@ -234,11 +242,12 @@ describe('a creation whose time is up', () => {
   });
 
   it('keeps its intent where it can not look: the next command for the ref does', async () => {
-    await using desk = await openControlDesk({ deadlineMs: 1 });
+    await using desk = await openControlDesk();
+    passTime(desk, 'POST', NEARLY_ALL_MS);
     await desk.sandbox.fail(
       { operation: 'list', kind: 'status', code: 200, body: [] },
       { operation: 'create', kind: 'drop-after' },
-      { operation: 'list', kind: 'status', code: 503 },
+      { operation: 'list', kind: 'status', code: 503, headers: { 'Retry-After': '60' } },
     );
     expect(await desk.run(create('a'))).toMatchObject({
       status: 'FAILED',
@@ -254,9 +263,55 @@ describe('a creation whose time is up', () => {
   });
 
   it('as it never got through leaves nothing', async () => {
-    await using desk = await openControlDesk({ deadlineMs: 1 });
+    await using desk = await openControlDesk();
+    passTime(desk, 'POST', NEARLY_ALL_MS);
     await desk.sandbox.fail({ operation: 'create', kind: 'status', code: 429 });
     expect(await desk.run(create('a'))).toMatchObject({ status: 'FAILED', httpStatus: 429 });
+    expect(desk.state.size).toBe(0);
+  });
+});
+
+describe('a creation that its deadline ends in the middle', () => {
+  it('while the call hangs keeps its intent, as the effect may still come; the next command finds what is there', async () => {
+    await using desk = await openControlDesk({ deadlineMs: 1_000 });
+    await desk.sandbox.fail({ operation: 'create', kind: 'hang', effect: true });
+    expect(await desk.run(create('a'))).toMatchObject({
+      status: 'FAILED',
+      errorCode: 'PROVIDER_UNAVAILABLE',
+      message: expect.stringContaining('time-out'),
+    });
+    expect(desk.state.get('a')).toMatchObject({ state: 'REQUESTED', subscriptionId: null });
+    Object.assign(desk.parts, { commandDeadlineMs: 60_000 });
+    expect(await desk.run(create('a'))).toMatchObject({ status: 'SUCCEEDED' });
+    const [one, ...more] = await desk.subscriptions();
+    expect([one?.id, more]).toEqual([desk.state.get('a')?.subscriptionId, []]);
+  });
+
+  it('while its state can not be stored has FAILED in time, and the intent stays', async () => {
+    await using desk = await openControlDesk({ deadlineMs: 1_000 });
+    const { records } = desk.parts;
+    const storeSubscription: typeof records.storeSubscription = async (ref, record, tenure) => {
+      if (record?.state !== 'ACTIVE') return records.storeSubscription(ref, record, tenure);
+      // As the writer does while Kafka is unavailable: for as long as it may.
+      await new Promise((resolve) => tenure.signal.addEventListener('abort', resolve));
+      tenure.signal.throwIfAborted();
+    };
+    Object.assign(desk.parts, { records: { ...records, storeSubscription } });
+    expect(await desk.run(create('a'))).toMatchObject({ status: 'FAILED', errorCode: 'COMMAND_TIMED_OUT' });
+    expect(desk.state.get('a')).toMatchObject({ state: 'REQUESTED' });
+    Object.assign(desk.parts, { records, commandDeadlineMs: 60_000 });
+    expect(await desk.run(create('a'))).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await desk.subscriptions()).toHaveLength(1);
+  });
+
+  it('while it waits for a token has FAILED in time, and leaves nothing', async () => {
+    await using desk = await openControlDesk({ deadlineMs: 1_000 });
+    await desk.sandbox.fail({ operation: 'token', kind: 'hang' });
+    expect(await desk.run(create('a'))).toMatchObject({
+      status: 'FAILED',
+      errorCode: 'PROVIDER_UNAVAILABLE',
+      message: expect.stringContaining('no access token came in time'),
+    });
     expect(desk.state.size).toBe(0);
   });
 });

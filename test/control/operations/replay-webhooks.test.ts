@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { create, openControlDesk } from '../../support/control-desk.ts';
+import { create, NEARLY_ALL_MS, openControlDesk, passTime } from '../../support/control-desk.ts';
 
 /** A desk with a subscription and three webhook runs of it, whose deliveries reach nobody. */
 async function deskWithRuns() {
@@ -35,6 +35,28 @@ describe('a replay', () => {
       status: 'FAILED',
       errorCode: 'SUBSCRIPTION_NOT_FOUND',
       message: expect.stringContaining('run none, after 1 of 3'),
+    });
+  });
+
+  it('whose time is up although each run was sent again at once says how far it came', async () => {
+    await using the = await deskWithRuns();
+    passTime(the.desk, 'POST', NEARLY_ALL_MS / 2 + 500);
+    expect(await the.desk.run(replay(the.ids))).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'COMMAND_TIMED_OUT', attempts: 2, httpStatus: 202 },
+      message: expect.stringContaining(`run ${the.ids[2]}, after 2 of 3 in their order`),
+    });
+    expect(await the.desk.provider.logged('replay')).toHaveLength(2);
+  });
+
+  it('that the payment service refuses in the middle says how far it came', async () => {
+    await using the = await deskWithRuns();
+    await the.desk.sandbox.fail(
+      { operation: 'replay', kind: 'delay', ms: 0 },
+      { operation: 'replay', kind: 'status', code: 422 },
+    );
+    expect(await the.desk.run(replay(the.ids))).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' },
+      message: expect.stringContaining(`; run ${the.ids[1]}, after 1 of 3 in their order`),
     });
   });
 
