@@ -24,9 +24,15 @@ export function testKafka(env: Env): kafkajs.Kafka {
 
 /**
  * Reads a topic from its beginning until it holds `atLeast` records and all of them are read. It shares no code with
- * src: what Hookline writes is decoded by the schema that the registry has for it.
+ * src: what Hookline writes is decoded by the schema that the registry has for it. What others wrote is read `raw`: avsc
+ * allocates what a record claims.
  */
-export async function readTopic(env: Env, topic: string, atLeast: number): Promise<SeenRecord[]> {
+export async function readTopic(
+  env: Env,
+  topic: string,
+  atLeast: number,
+  options: { readonly values: 'decoded' | 'raw' } = { values: 'decoded' },
+): Promise<SeenRecord[]> {
   const kafka = testKafka(env);
   const admin = kafka.admin();
   const consumer = kafka.consumer({
@@ -43,7 +49,10 @@ export async function readTopic(env: Env, topic: string, atLeast: number): Promi
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
     await consumer.run({
       autoCommit: false,
-      eachMessage: async ({ partition, message }) => void seen.push(await toSeen(env, partition, message)),
+      eachMessage: async ({ partition, message }) => {
+        const seenRecord = await toSeen(env, partition, message, options.values === 'decoded');
+        seen.push(seenRecord);
+      },
     });
     await until(
       `${topic} holds ${atLeast} records`,
@@ -61,10 +70,15 @@ export async function readTopic(env: Env, topic: string, atLeast: number): Promi
   return seen.sort((a, b) => a.partition - b.partition || a.offset - b.offset);
 }
 
-async function toSeen(env: Env, partition: number, message: kafkajs.KafkaMessage): Promise<SeenRecord> {
+async function toSeen(
+  env: Env,
+  partition: number,
+  message: kafkajs.KafkaMessage,
+  isDecoded: boolean,
+): Promise<SeenRecord> {
   const headers = Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]);
   const { key, value, offset } = message;
-  const record = value?.[0] === 0 ? await decode(env, value).catch(() => null) : null;
+  const record = isDecoded && value?.[0] === 0 ? await decode(env, value).catch(() => null) : null;
   return {
     partition,
     offset: Number(offset),

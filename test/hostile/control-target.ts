@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readTopic, testKafka } from '../support/topic-reader.ts';
+import { until } from '../support/until.ts';
+import { type Brokers, World } from '../support/world.ts';
+
+/** What an attack on control came to. */
+export type ControlRow = {
+  readonly attack: string;
+  readonly outcome: string;
+  readonly peakMemoryMiB: number;
+  readonly ok: boolean;
+};
+
+export type Sent = { readonly key: string | null; readonly value: Buffer };
+export type SeenResult = {
+  commandId: string;
+  status: string;
+  errorCode: string | null;
+  commandPartition: number;
+  commandOffset: number;
+  receivedAt: number;
+  finishedAt: number;
+};
+
+/** A control process on topics of its own, and the teams that write its commands. */
+export class ControlTarget implements AsyncDisposable {
+  readonly world: World;
+  readonly pid: number;
+  readonly #admin: ReturnType<ReturnType<typeof testKafka>['admin']>;
+  readonly #producer: ReturnType<ReturnType<typeof testKafka>['producer']>;
+
+  private constructor(parts: Pick<ControlTarget, 'world' | 'pid'>) {
+    this.world = parts.world;
+    this.pid = parts.pid;
+    const kafka = testKafka(parts.world.env);
+    this.#admin = kafka.admin();
+    this.#producer = kafka.producer();
+  }
+
+  /** @param provider address of the provider that control calls; a sandbox where there is none */
+  static async start(
+    stack: Brokers,
+    env: Record<string, string> = {},
+    provider?: string,
+  ): Promise<ControlTarget> {
+    const world = await World.make(stack);
+    const url = provider ?? (await world.sandbox()).url;
+    // Warnings suffice: a line for each of a hundred thousand commands would be the test's own load.
+    const control = await world.control(
+      { provider: url, publicUrl: 'https://hooks.example' },
+      { LOG_LEVEL: 'info', ...env },
+    );
+    const target = new ControlTarget({ world, pid: control.pid });
+    await Promise.all([target.#admin.connect(), target.#producer.connect()]);
+    return target;
+  }
+
+  async send(messages: readonly Sent[]): Promise<void> {
+    await this.#producer.send({ topic: this.world.topic('commands'), acks: -1, messages: [...messages] });
+  }
+
+  /** Waits until control has committed all that was sent. */
+  async done(deadlineMs: number): Promise<void> {
+    const topic = this.world.topic('commands');
+    const groupId = `${this.world.prefix}-control`;
+    const isDone = async () => {
+      const ends = await this.#admin.fetchTopicOffsets(topic);
+      const [committed] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
+      return ends.every(({ partition, high }) => {
+        const own = committed?.partitions.find((one) => one.partition === partition);
+        return high === '0' || Number(own?.offset ?? -1) >= Number(high);
+      });
+    };
+    await until('control has committed all commands', isDone, deadlineMs);
+  }
+
+  /** Every place of the commands topic, as partition:offset. */
+  async places(): Promise<string[]> {
+    const ends = await this.#admin.fetchTopicOffsets(this.world.topic('commands'));
+    return ends.flatMap(({ partition, low, high }) =>
+      Array.from({ length: Number(high) - Number(low) }, (_, n) => `${partition}:${Number(low) + n}`),
+    );
+  }
+
+  async results(): Promise<SeenResult[]> {
+    const records = await this.world.read('command-results', 0);
+    return records.flatMap(({ record }) => (record === null ? [] : [record as unknown as SeenResult]));
+  }
+
+  /** Places of the commands that are among the dead letters. */
+  async deadLettered(): Promise<string[]> {
+    const records = await readTopic(this.world.env, this.world.topic('dead-letter'), 0, { values: 'raw' });
+    return records
+      .filter(({ headers }) => headers['__connect.errors.stage'] === 'COMMAND')
+      .map(({ headers }) => `${headers['__connect.errors.partition']}:${headers['__connect.errors.offset']}`);
+  }
+
+  /** An honest command of another team, and the status of its result. */
+  async honest(command: object = { type: 'subscription.list' }, deadlineMs = 60_000): Promise<string> {
+    const commandId = randomUUID();
+    await this.send([{ key: commandId, value: Buffer.from(JSON.stringify({ commandId, ...command })) }]);
+    const result = await until(
+      'the honest command has its result',
+      async () => (await this.results()).find((one) => one.commandId === commandId),
+      deadlineMs,
+    );
+    return result.status;
+  }
+
+  /** The most memory that the process has had so far. */
+  peakMiB(): number {
+    const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.pid}/status`, 'latin1')) ?? [];
+    return Math.round(Number(kib) / 1_024);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#producer.disconnect();
+    const prefix = `${this.world.prefix}.`;
+    await this.world[Symbol.asyncDispose]();
+    const topics = (await this.#admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+    await this.#admin.deleteTopics({ topics }).catch(() => {});
+    await this.#admin.disconnect();
+  }
+}
