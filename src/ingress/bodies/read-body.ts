@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { type BodyClass, HOPELESS, type OpenBody, PROVEN } from './open-body.ts';
+import { type BodyClass, HOPELESS, type OpenBody } from './open-body.ts';
 import { Pieces } from './pieces.ts';
 import type { Place } from './waiting-line.ts';
 
@@ -19,6 +19,8 @@ export type Reading = {
   readonly open: OpenBody;
   /** Asked when the first of several chunks has come. Of a hopeless body nothing is kept. */
   readonly classify: () => BodyClass;
+  /** Whether it is read without turns. Not by its class: the time of an answer must not tell a hopeless body. */
+  readonly isProven: () => boolean;
   /** Is shown each chunk as it arrives. */
   readonly onChunk: (chunk: Buffer) => void;
 };
@@ -77,7 +79,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       } else if (!memory.charge(open, more)) {
         if (memory.isSlow(open)) fail(new HooklineError('NO_ROOM'));
         else wait(more + Math.max(0, reading.most - open.bytes));
-      } else if (open.class !== PROVEN) {
+      } else if (!reading.isProven()) {
         place ??= memory.pacer.nextPlace(reading.most);
         if (memory.pacer.take(chunk.length, place, goOn)) return;
         request.pause();

@@ -60,14 +60,15 @@ export async function takeBody(request: BodyRequest, parts: Parts): Promise<Take
     check ??= checkOf(keys, { isLarge, isWhole: chunk.length === declared });
     check.update(chunk);
   };
-  const classify = () => (isHopeless() ? HOPELESS : isProven(socket) ? PROVEN : UNPROVED);
+  const isOnProven = () => isProven(socket);
+  const classify = () => (isHopeless() ? HOPELESS : isOnProven() ? PROVEN : UNPROVED);
   const most = Math.min(LARGE_BODY_BYTES, maxBodyBytes);
   const limit = isLarge ? LARGE_BEGINNING_BYTES : most;
   const leave = () => memory.arriving.leave(open);
   try {
     request.wantBody();
     const reading = { declared, limit, most: declared <= most ? declared : limit, memory, open };
-    const read = await readBody(raw, { ...reading, classify, onChunk });
+    const read = await readBody(raw, { ...reading, classify, isProven: isOnProven, onChunk });
     if ('whole' in read) return { body: read.whole, check: check ?? new SignatureCheck(keys), open, leave };
     if (maxBodyBytes <= LARGE_BODY_BYTES) throw new HooklineError('BODY_TOO_LARGE');
     if (isHopeless()) throw new HooklineError('UNAUTHENTIC');
