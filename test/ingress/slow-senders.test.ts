@@ -140,7 +140,8 @@ describe('honest webhooks are stored', () => {
     await using ingress = await startIngressApp({
       maxBodyBytes: 16 * MIB,
       smallRoom: 8 * MIB,
-      admissionWaitMs: 10_000,
+      admissionWaitMs: 60_000,
+      requestTimeoutMs: 60_000,
     });
     const body = message(MIB - 1_000);
     const url = `${ingress.url}/webhooks/ledger-eu`;

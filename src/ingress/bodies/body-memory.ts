@@ -21,7 +21,7 @@ const KIB = 1024;
 const SLOW = { arriving: 64 * KIB, large: 512 * KIB };
 /** How often it is looked whether somebody waits for what a slow one holds, and when a worse class gives way. */
 const LOOK_MS = 250;
-const STUCK_MS = 1_000;
+const STUCK_MS = 3_000;
 
 /** The memory that bodies have, small ones and large ones apart, so that no small one waits behind a large one. */
 export class BodyMemory {
