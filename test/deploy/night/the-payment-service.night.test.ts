@@ -111,7 +111,7 @@ describe('at night, the payment service', () => {
       the.control = await the.world.control(the.urls, { ...SETTINGS, ...more });
       await night.watch(namespace, 'control', the.control);
     };
-    await create('ledger-de');
+    for (const ref of ['ledger-de', 'ledger-fr']) await create(ref);
     const lost = (await the.subscriptions()).filter(({ url }) => !url.endsWith('/ledger-eu'));
     expect(lost.length).toBeGreaterThan(1);
     await begin('1');
