@@ -9,7 +9,8 @@ const folderOf = (path: string) => path.split('/')[1] ?? '';
 /** A folder imports from the steps below its own, and from itself. */
 const STEPS = [
   ['core'],
-  ['crypto', 'avro', 'kafka', 'provider', 'spool', 'runtime'],
+  ['crypto'],
+  ['avro', 'kafka', 'provider', 'spool', 'runtime'],
   ['subscriptions'],
   ['delivery'],
   ['ingress', 'control', 'cli'],

@@ -1,3 +1,4 @@
+import { HooklineError } from '../core/errors.ts';
 import { drainSpool } from '../delivery/drain-spool.ts';
 import type { Spool } from '../spool/spool.ts';
 import { connectKafka } from './connections.ts';
@@ -6,6 +7,7 @@ import { openDelivery } from './open-delivery.ts';
 import type { ExitCode, Shell } from './shell.ts';
 
 const PROGRESS_EVERY_MS = 1_000;
+const KEY_REMEDY = 'add the key to SEALING_KEY_FILE, behind the current one, and drain again';
 
 /** `hookline spool drain`: what ingress would have done with it, as ingress would have done it. */
 export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<ExitCode> {
@@ -41,7 +43,9 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
     shell.signal.removeEventListener('abort', stop);
     await parts.stop();
   }
-  const { rows: left } = spool.state;
+  const { rows: left, keyMissing } = spool.state;
+  if (keyMissing > 0)
+    shell.note(new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { mend: KEY_REMEDY }).message);
   const drained = before - left;
   if (json) shell.print(JSON.stringify({ drained, left }, null, 2));
   else

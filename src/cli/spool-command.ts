@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { envReader } from '../core/env.ts';
 import { spoolSettings } from '../spool/settings.ts';
 import { hasSpool, Spool } from '../spool/spool.ts';
+import { readSealingKeys } from '../subscriptions/follow-keys.ts';
+import { subscriptionSettings } from '../subscriptions/settings.ts';
 import { drain } from './drain.ts';
 import { printFields } from './print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
@@ -32,9 +34,9 @@ export function addSpoolCommand(program: Command, shell: Shell, run: Run): void 
 }
 
 async function status(shell: Shell, spool: Spool, dir: string, { json }: Options): Promise<ExitCode> {
-  const { rows: deliveries, bytes, oldestAt } = spool.state;
+  const { rows: deliveries, bytes, oldestAt, keyMissing } = spool.state;
   const oldestReceivedAt = oldestAt === null ? null : new Date(oldestAt).toISOString();
-  const fields = { dir, deliveries, bytes, oldestReceivedAt };
+  const fields = { dir, deliveries, bytes, oldestReceivedAt, keyMissing };
   if (json) shell.print(JSON.stringify(fields, null, 2));
   else printFields(shell, fields);
   return 0;
@@ -47,12 +49,16 @@ async function withSpool(
   work: (spool: Spool, dir: string) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const reader = envReader(shell.source);
-  const { dir: named } = reader.done(reader.read(spoolSettings));
+  const { dir: named, sealingKeyFile } = reader.done(
+    reader.read({ ...spoolSettings, sealingKeyFile: subscriptionSettings.sealingKeyFile }),
+  );
   const dir = options.dir ?? named;
   if (dir === undefined) throw new UsageError('Neither --dir nor SPOOL_DIR names the folder of a spool.');
   if (!hasSpool(dir))
     throw new UsageError(`${dir} holds no spool: mount the volume there, or name its folder.`);
-  const spool = await Spool.open({ dir, maxBytes: Number.MAX_SAFE_INTEGER, onDeath: () => {} });
+  const sealingKeys = sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile);
+  const maxBytes = Number.MAX_SAFE_INTEGER;
+  const spool = await Spool.open({ dir, maxBytes, sealingKeys, onDeath: () => {} });
   try {
     return await work(spool, dir);
   } finally {

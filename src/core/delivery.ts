@@ -15,6 +15,9 @@ export type Delivery = {
   readonly traceparent: string | undefined;
 };
 
+/** A delivery as it was stored, with the subscription that it names. */
+export type StoredDelivery = Delivery & { readonly subscriptionId: string };
+
 /** Its signature was made with a live key of its ref: from here on it is the payment service's. */
 export type VerifiedDelivery = Delivery & {
   /** The 36 characters of the key that matched. */

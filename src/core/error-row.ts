@@ -1,7 +1,7 @@
 import type { ResultStatus } from './command.ts';
 
 /** The step at which a valid webhook went to the dead letters, in the words of Kafka Connect's header. */
-export type DeadLetterStage = 'DECRYPT' | 'PARSE' | 'ENCODE' | 'PRODUCE' | 'COMMAND';
+export type DeadLetterStage = 'DECRYPT' | 'PARSE' | 'ENCODE' | 'PRODUCE' | 'SPOOL' | 'COMMAND';
 
 /** What is known of a failure by its name. */
 export type ErrorRow = {

@@ -38,6 +38,11 @@ export const ERRORS = {
   },
   SPOOL_INVALID: { status: null, retryable: false, text: 'the spool holds no file that can be read' },
   TOPICS_UNSAFE: { status: null, retryable: true, text: 'topics can lose what was acknowledged' },
+  SPOOL_KEY_MISSING: {
+    status: null,
+    retryable: true,
+    text: 'deliveries in the spool are sealed with a key that is not in SEALING_KEY_FILE',
+  },
   TOPICS_MISSING: { status: null, retryable: true, text: 'topics do not exist: run hookline topics apply' },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -91,4 +91,10 @@ export const WEBHOOK_ERRORS = {
     deadLetter: 'PRODUCE',
     text: 'the record is larger than its topic takes',
   },
+  SPOOL_ROW_CHANGED: {
+    status: 200,
+    retryable: false,
+    deadLetter: 'SPOOL',
+    text: "the delivery was changed on the spool's volume: nothing proves any more that the provider sent it",
+  },
 } as const satisfies Record<string, ErrorRow>;

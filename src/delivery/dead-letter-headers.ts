@@ -1,4 +1,4 @@
-import type { VerifiedDelivery } from '../core/delivery.ts';
+import type { StoredDelivery } from '../core/delivery.ts';
 import type { DeadLetterStage, HooklineError } from '../core/errors.ts';
 
 /** Why a record is a dead letter, under Kafka Connect's names, and what a redrive needs to send it the same way again. */
@@ -30,7 +30,7 @@ export const DEAD_LETTER_HEADERS = {
 } as const;
 
 type DeadLetter = {
-  readonly delivery: VerifiedDelivery;
+  readonly delivery: StoredDelivery;
   readonly eventId: string;
   readonly stage: DeadLetterStage;
   readonly reason: HooklineError;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { VerifiedDelivery } from '../core/delivery.ts';
+import type { StoredDelivery } from '../core/delivery.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { SpooledDelivery } from '../spool/spool-row.ts';
@@ -69,7 +69,7 @@ export async function drainSpool(parts: DrainParts): Promise<number> {
     const hasRoom = underWay.size < MOST_UNDER_WAY && bytes < MOST_BYTES_UNDER_WAY;
     const batch = hasRoom ? await persist(parts, () => spool.read({ ...BATCH, after: lastRead })) : [];
     const last = batch.at(-1);
-    const firstLarge = parts.large ? batch.findIndex(({ delivery }) => isLarge(delivery)) : -1;
+    const firstLarge = parts.large ? batch.findIndex(isLargeRow) : -1;
     if (last && firstLarge < 0) {
       lastRead = last.id;
       begin(batch);
@@ -77,7 +77,7 @@ export async function drainSpool(parts: DrainParts): Promise<number> {
       // Up to it they go together; it is read again, alone, when they are on their way.
       lastRead = batch[firstLarge - 1]?.id ?? lastRead;
       begin(batch.slice(0, firstLarge));
-    } else if (batch[0] && parts.large) {
+    } else if (batch[0] && !batch[0].isChanged && parts.large) {
       // It takes another way: what came before it must be in Kafka first, and what comes after it waits.
       await Promise.all(underWay);
       if (failures.length > 0) throw failures[0];
@@ -104,10 +104,12 @@ async function drainBatch(batch: readonly SpooledDelivery[], parts: DrainParts):
 }
 
 /** The sender was told that it is stored: whatever happens here, it must get somewhere. */
-async function drainOne({ delivery }: SpooledDelivery, parts: DrainParts): Promise<void> {
+async function drainOne(row: SpooledDelivery, parts: DrainParts): Promise<void> {
+  const { delivery } = row;
   await persist(parts, async () => {
     try {
-      await storeDelivery(delivery, parts.delivery);
+      if (row.isChanged) await parkChanged(row.delivery, parts);
+      else await storeDelivery(row.delivery, parts.delivery);
     } catch (error) {
       if (error instanceof HooklineError) throw error;
       await parkUnreadable(delivery, error, parts);
@@ -119,7 +121,11 @@ async function drainOne({ delivery }: SpooledDelivery, parts: DrainParts): Promi
  * Stores a large one and removes it. One that ends its thread twice is parked as it came: nothing that comes later could
  * pass it.
  */
-async function drainLarge(row: SpooledDelivery, parts: DrainParts, large: LargeCarrier): Promise<void> {
+async function drainLarge(
+  row: Extract<SpooledDelivery, { isChanged: false }>,
+  parts: DrainParts,
+  large: LargeCarrier,
+): Promise<void> {
   let deaths = 0;
   await persist(parts, async () => {
     try {
@@ -133,7 +139,17 @@ async function drainLarge(row: SpooledDelivery, parts: DrainParts, large: LargeC
   await persist(parts, () => parts.spool.remove([row.id]));
 }
 
-async function parkUnreadable(delivery: VerifiedDelivery, cause: unknown, parts: DrainParts): Promise<void> {
+/** Its columns may hold anything, of any length. */
+async function parkChanged(delivery: StoredDelivery, parts: DrainParts): Promise<void> {
+  const [ref, subscriptionId] = [delivery.ref, delivery.subscriptionId].map((text) => text.slice(0, 100));
+  const reason = new HooklineError('SPOOL_ROW_CHANGED');
+  const named = { ...delivery, ref: ref ?? '', subscriptionId: subscriptionId ?? '', traceparent: undefined };
+  await parkDelivery({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, parts.delivery);
+}
+
+const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
+
+async function parkUnreadable(delivery: StoredDelivery, cause: unknown, parts: DrainParts): Promise<void> {
   parts.observer.drainFailed(cause);
   const reason = new HooklineError('UNENCODABLE', undefined, { cause });
   await parkDelivery({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, parts.delivery);

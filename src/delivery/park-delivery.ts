@@ -1,4 +1,4 @@
-import type { Receipt, VerifiedDelivery } from '../core/delivery.ts';
+import type { Receipt, StoredDelivery } from '../core/delivery.ts';
 import { type DeadLetterStage, HooklineError, hasCode } from '../core/errors.ts';
 import { eventIdOf } from '../crypto/event-id.ts';
 import { deadLetterHeaders } from './dead-letter-headers.ts';
@@ -12,7 +12,7 @@ const LEAST_PART_BYTES = 16_384;
 
 /** A delivery that goes to the dead letters, and why. */
 export type Parking = {
-  readonly delivery: VerifiedDelivery;
+  readonly delivery: StoredDelivery;
   /** Of the message, where it could be read; else the id is made of the body as it arrived. */
   readonly eventId: string | undefined;
   readonly reason: HooklineError;
@@ -20,7 +20,7 @@ export type Parking = {
 };
 
 /**
- * Stores a verified delivery among the dead letters as it arrived: ciphertext stays ciphertext. Where the topic does
+ * Stores a delivery among the dead letters as it arrived: ciphertext stays ciphertext. Where the topic does
  * not take it whole it goes in parts that fit, in order, all under the event's id.
  * @throws HooklineError retryable ones: nothing is promised
  */

@@ -49,7 +49,8 @@ function parkedDelivery({ headers }: DeadLetter, body: Buffer): VerifiedDelivery
   const mediaType: Delivery['mediaType'] = headers[NAMES.mediaType] === 'json' ? 'json' : 'octet-stream';
   const subscriptionId = headers[NAMES.subscriptionId];
   const receivedAt = Number(headers[NAMES.receivedAt]);
-  if (!isRef(ref)) return null;
+  // Whatever calls this: such bytes were never proved to be the provider's.
+  if (!isRef(ref) || headers[NAMES.stage] === 'SPOOL') return null;
   if (subscriptionId === undefined || !Number.isSafeInteger(receivedAt)) return null;
   const delivery = { ref, mediaType, body, receivedAt, traceparent: headers[NAMES.traceparent] };
   return markVerified(delivery, subscriptionId);

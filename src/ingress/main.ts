@@ -33,6 +33,7 @@ import { keepBeside } from './keep-beside.ts';
 import { startLargeLane } from './large/start-lane.ts';
 import { observeDelivery } from './observe-delivery.ts';
 import { observeKeys } from './observe-keys.ts';
+import { reportSpool } from './observe-spool.ts';
 import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
 import { openSpool, storeInKafka, storeWithSpool } from './start-store.ts';
@@ -75,8 +76,9 @@ await runProcess({
     logger.info({ port: admin.port }, 'admin listening');
 
     const tracer = await startTracing(config.tracing, logger, parts);
-    const spool = await openSpool(config.spool, parts.fail);
+    const spool = await openSpool(config.spool, sealingKeys, parts.fail);
     if (spool) parts.add('spool', { stop: () => spool.close() });
+    if (spool) reportSpool({ logger, spool, isSealed: sealingKeys !== undefined });
     metrics.spoolMaxBytes.set(spool ? config.spool.maxBytes : 0);
     const gate = createStartGate({ logger, probes, stopping: parts.stopping });
     const beside = keepBeside({ dir: config.spool.dir, registry, prefix: topics.prefix, logger });

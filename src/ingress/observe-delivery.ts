@@ -2,7 +2,7 @@ import type { DeadLetterStage } from '../core/error-row.ts';
 import type { DeliveryObserver } from '../delivery/delivery-parts.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 
-const STAGES: readonly DeadLetterStage[] = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE'];
+const STAGES: readonly DeadLetterStage[] = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE', 'SPOOL'];
 
 type Matches = {
   readonly ref: string;

@@ -1,4 +1,5 @@
 import type { ValuesOf } from '../core/env.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 import { type AcceptParts, storeDelivery } from '../delivery/accept-delivery.ts';
 import type { DeliveryParts } from '../delivery/delivery-parts.ts';
 import { isLarge, type LargeCarrier } from '../delivery/large-delivery.ts';
@@ -75,7 +76,8 @@ export function storeWithSpool(
  */
 export async function openSpool(
   { dir, maxBytes }: ValuesOf<typeof spoolSettings>,
+  sealingKeys: SealingKeys | undefined,
   onDeath: (error: Error) => void,
 ): Promise<Spool | undefined> {
-  return dir === undefined ? undefined : Spool.open({ dir, maxBytes, onDeath });
+  return dir === undefined ? undefined : Spool.open({ dir, maxBytes, sealingKeys, onDeath });
 }

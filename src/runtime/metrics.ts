@@ -143,6 +143,11 @@ export function createMetrics() {
       help: 'Bytes of the spool that are in use',
       registers,
     }),
+    spoolKeyMissing: new Gauge({
+      name: 'hookline_spool_key_missing',
+      help: 'Deliveries in the spool that no key of SEALING_KEY_FILE opens',
+      registers,
+    }),
     spoolMaxBytes: new Gauge({
       name: 'hookline_spool_max_bytes',
       help: 'SPOOL_MAX_BYTES; absent without a spool',

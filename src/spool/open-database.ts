@@ -2,7 +2,7 @@ import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readSync, writeSy
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { HooklineError } from '../core/errors.ts';
-import { CREATE_SQL, FILE_NAME, FORMAT, LOG_NAME, OPEN_SQL } from './spool-schema.ts';
+import { CREATE_SQL, FILE_NAME, LOG_NAME, OPEN_SQL, PLAIN, SEALED } from './spool-schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 
 /** How long another owner of the folder may take to end. */
@@ -23,12 +23,12 @@ export function openDatabase(dir: string): DatabaseSync {
     db = new DatabaseSync(path, { timeout: LOCK_WAIT_MS });
     db.exec(OPEN_SQL);
     const { user_version: format } = { ...db.prepare('PRAGMA user_version').get() };
-    if (Number(format) > FORMAT)
+    if (Number(format) > SEALED)
       throw new HooklineError('SPOOL_INVALID', `${path}: of a newer Hookline, format ${format}`);
     rewrite(join(dir, LOG_NAME));
     // The log's entry too must be on the disk before anything is acknowledged.
     syncFolder(dir);
-    if (Number(format) < FORMAT) db.exec(CREATE_SQL);
+    if (Number(format) < PLAIN) db.exec(CREATE_SQL);
     return db;
   } catch (error) {
     db?.close();

@@ -2,11 +2,14 @@ import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 import { openDatabase } from './open-database.ts';
 import { RESERVE_BYTES, Reserve } from './reserve.ts';
+import { RowProofs, type TableRow } from './row-proofs.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
-import { FORMAT, LOG_NAME, PAGE_BYTES } from './spool-schema.ts';
+import { COLUMNS_SQL, INSERT_SQL, LOG_NAME, PAGE_BYTES } from './spool-schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
+import { upgradeRows } from './upgrade-rows.ts';
 
 /** What a row takes beside its body, at most. */
 const ROW_BYTES = 1_024;
@@ -32,21 +35,38 @@ export class SpoolFile {
   readonly #delete: StatementSync;
   #nextId: number;
   #rows: number;
+  readonly #proofs: RowProofs;
+  /** Rows whose key is not here: they stay, as nobody can open them. */
+  readonly #keyMissing: number;
+  /** Nothing up to this id can be read: mostly rows whose key is not here. */
+  readonly #firstId: number;
 
   /** @param nextId of one that was opened before: an id that was given is never given again */
-  constructor(options: { dir: string; maxBytes: number; nextId?: number }) {
+  constructor(options: {
+    dir: string;
+    maxBytes: number;
+    nextId?: number;
+    sealingKeys?: SealingKeys | undefined;
+  }) {
     this.#dir = options.dir;
     this.#maxBytes = options.maxBytes;
     this.#reserve = new Reserve(options.dir);
     this.#db = this.#reserve.lend(() => openDatabase(options.dir));
+    this.#proofs = new RowProofs(options.sealingKeys);
+    const { openable } = this.#proofs;
     try {
-      const { count, last } = this.#row('SELECT count(*) AS count, max(id) AS last FROM deliveries');
+      this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, options.dir));
+      const { count, last, locked } = this.#row(
+        `SELECT count(*) AS count, max(id) AS last, total(NOT ${openable}) AS locked FROM deliveries`,
+      );
       this.#rows = Number(count);
+      this.#keyMissing = Number(locked);
+      const { id } = this.#row(`SELECT id FROM deliveries WHERE ${openable} ORDER BY id LIMIT 1`);
+      this.#firstId = Number(id ?? 0);
       this.#nextId = Math.max(Number(last ?? 0) + 1, options.nextId ?? 1);
-      this.#insert = this.#db.prepare('INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?)');
+      this.#insert = this.#db.prepare(INSERT_SQL);
       this.#select = this.#db.prepare(
-        `SELECT id, ref, subscription_id AS subscriptionId, media_type AS mediaType, received_at AS receivedAt,
-           traceparent, body FROM deliveries WHERE id > ? ORDER BY id`,
+        `SELECT ${COLUMNS_SQL} FROM deliveries WHERE id > ? AND ${openable} ORDER BY id`,
       );
       this.#delete = this.#db.prepare('DELETE FROM deliveries WHERE id = ?');
     } catch (error) {
@@ -60,24 +80,26 @@ export class SpoolFile {
     this.#mustHaveRoom(rows.reduce((bytes, { body }) => bytes + body.byteLength + ROW_BYTES, 0));
     this.#transaction(() => {
       for (const [n, row] of rows.entries()) {
-        const { ref, subscriptionId, mediaType, receivedAt, traceparent, body } = row;
-        this.#insert.run(this.#nextId + n, ref, subscriptionId, mediaType, receivedAt, traceparent, body);
+        const { ref, subscriptionId, mediaType, receivedAt, traceparent } = row;
+        const { id, keyId, proof, body } = this.#proofs.prove(row, this.#nextId + n);
+        this.#insert.run(id, ref, subscriptionId, mediaType, receivedAt, traceparent, keyId, proof, body);
       }
     });
     this.#nextId += rows.length;
     this.#rows += rows.length;
   }
 
-  /** The oldest rows, in order: at least one, where there is one, then as many as fit into `maxRows` and `maxBytes`. */
+  /** The oldest rows whose key is here, in order: at least one, where there is one, then as many as fit into `maxRows` and `maxBytes`. */
   read({ maxRows, maxBytes, after = 0 }: ReadLimits): StoredRow[] {
     const found: StoredRow[] = [];
     let bytes = 0;
     try {
-      for (const row of this.#select.iterate(after)) {
-        const stored = { ...row } as unknown as StoredRow;
+      for (const row of this.#select.iterate(Math.max(after, this.#firstId - 1))) {
+        const { keyId, proof, ...stored } = { ...row } as unknown as TableRow;
         bytes += stored.body.byteLength;
         if (found.length > 0 && bytes > maxBytes) break;
-        found.push(stored);
+        const body = this.#proofs.bodyOf({ ...stored, keyId, proof });
+        found.push({ ...stored, body: body ?? stored.body, isChanged: body === null });
         if (found.length >= maxRows) break;
       }
     } catch (error) {
@@ -99,7 +121,9 @@ export class SpoolFile {
   probe(): void {
     this.#shrink();
     this.#mustHaveRoom(PROBE_BYTES);
-    this.#transaction(() => this.#db.exec(`PRAGMA user_version = ${FORMAT}`));
+    this.#transaction(() =>
+      this.#db.exec(`PRAGMA user_version = ${this.#row('PRAGMA user_version').user_version}`),
+    );
   }
 
   state(): SpoolState {
@@ -107,7 +131,8 @@ export class SpoolFile {
     // the slower every answer.
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
     const oldestAt = typeof head === 'number' ? head : null;
-    return { rows: this.#rows, bytes: this.#rows === 0 ? 0 : this.#usedBytes(), oldestAt };
+    const bytes = this.#rows === 0 ? 0 : this.#usedBytes();
+    return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing };
   }
 
   /** The id that the next row gets. */

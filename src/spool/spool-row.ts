@@ -1,4 +1,4 @@
-import { type Delivery, markVerified, type VerifiedDelivery } from '../core/delivery.ts';
+import { type Delivery, markVerified, type StoredDelivery, type VerifiedDelivery } from '../core/delivery.ts';
 
 /** A delivery as it crosses to the spool's thread and lies in its table. */
 export type SpoolRow = {
@@ -10,8 +10,8 @@ export type SpoolRow = {
   readonly body: Uint8Array;
 };
 
-/** A row with its place in the order of arrival. */
-export type StoredRow = SpoolRow & { readonly id: number };
+/** A row with its position in the order of arrival; its body is what was appended, unless the row was changed since. */
+export type StoredRow = SpoolRow & { readonly id: number; readonly isChanged: boolean };
 
 /** What there is in the spool. */
 export type SpoolState = {
@@ -20,12 +20,17 @@ export type SpoolState = {
   readonly bytes: number;
   /** When the oldest delivery was received, in milliseconds since 1970; null where there is none. */
   readonly oldestAt: number | null;
+  /** Rows, counted above, that no key of SEALING_KEY_FILE opens. */
+  readonly keyMissing: number;
 };
 
 /** How much is read at once, and of which rows: those behind the one with the id `after`. */
 export type ReadLimits = { readonly maxRows: number; readonly maxBytes: number; readonly after?: number };
 
-export type SpooledDelivery = { readonly id: number; readonly delivery: VerifiedDelivery };
+/** Of a row that was changed on the disk nothing is proved any more: its bytes are not the provider's. */
+export type SpooledDelivery =
+  | { readonly id: number; readonly isChanged: false; readonly delivery: VerifiedDelivery }
+  | { readonly id: number; readonly isChanged: true; readonly delivery: StoredDelivery };
 
 export function toRow(delivery: VerifiedDelivery): SpoolRow {
   const { ref, subscriptionId, mediaType, receivedAt, traceparent = null, body } = delivery;
@@ -33,8 +38,10 @@ export function toRow(delivery: VerifiedDelivery): SpoolRow {
 }
 
 /** What lies in the spool was verified before: its signature is not kept, and its key may be retired by now. */
-export function toDelivery({ id, subscriptionId, traceparent, body, ...row }: StoredRow): SpooledDelivery {
+export function toDelivery(stored: StoredRow): SpooledDelivery {
+  const { id, isChanged, subscriptionId, traceparent, body, ...row } = stored;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const delivery = { ...row, traceparent: traceparent ?? undefined, body: bytes };
-  return { id, delivery: markVerified(delivery, subscriptionId) };
+  if (isChanged) return { id, isChanged, delivery: { ...delivery, subscriptionId } };
+  return { id, isChanged, delivery: markVerified(delivery, subscriptionId) };
 }

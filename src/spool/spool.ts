@@ -22,7 +22,7 @@ type Waiting = {
 
 /** How often a spool that is full or fails is looked at: without a webhook nobody would notice that it works again. */
 const PROBE_EVERY_MS = 1_000;
-const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null };
+const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0 };
 
 /** Whether there is a spool in this folder: opening would make one. */
 export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME));
@@ -40,9 +40,9 @@ export class Spool {
   #ended = false;
 
   private constructor(options: ThreadOptions & { onDeath: (error: Error) => void }) {
-    const { dir, maxBytes, onDeath } = options;
+    const { onDeath, ...threadOptions } = options;
     this.#thread = new Worker(new URL('./spool-thread.ts', import.meta.url), {
-      workerData: { dir, maxBytes } satisfies ThreadOptions,
+      workerData: threadOptions satisfies ThreadOptions,
       // The module is no longer an experiment in later Nodes; this one says so at each start.
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
@@ -97,9 +97,9 @@ export class Spool {
     return this.#state;
   }
 
-  /** Deliveries on the disk, and those on their way to it. */
+  /** Deliveries on the disk whose key is here, and those on their way to it. */
   get outstanding(): number {
-    return this.#state.rows + this.#appending;
+    return this.#state.rows - this.#state.keyMissing + this.#appending;
   }
 
   /** Why nothing can be stored now, or null. */

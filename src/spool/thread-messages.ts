@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 
 /** What the spool's thread is asked. `n` comes back with the answer. */
@@ -24,4 +25,9 @@ export type Report = { readonly answers: readonly Answer[]; readonly state: Spoo
 /** The first report has the answer with this number: the file is open, or why not. */
 export const OPENED = 0;
 
-export type ThreadOptions = { readonly dir: string; readonly maxBytes: number };
+export type ThreadOptions = {
+  readonly dir: string;
+  readonly maxBytes: number;
+  /** Seal each row; unset means that rows only have a checksum. */
+  readonly sealingKeys?: SealingKeys | undefined;
+};

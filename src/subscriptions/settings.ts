@@ -11,7 +11,7 @@ export const subscriptionSettings = {
   sealingKeyFile: optional(
     path('SEALING_KEY_FILE', {
       about:
-        'file with the key that seals subscription secrets in Kafka: 32 bytes as hex, base64 or text; one per line',
+        'file with the key that seals subscription secrets in Kafka and rows of the spool: 32 bytes as hex, base64 or text; one per line',
     }),
   ),
   retiredKeysTtlMs: integer('RETIRED_KEYS_TTL_MS', {

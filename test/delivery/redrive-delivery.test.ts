@@ -95,6 +95,7 @@ describe('a redriven delivery', () => {
 
   it.each([
     ['hookline.ref', '../etc'],
+    ['__connect.errors.stage', 'SPOOL'],
     ['hookline.received-at', 'yesterday'],
     ['hookline.subscription-id', undefined],
   ])('whose %s says nothing of use is not stored under a guess', async (name, value) => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Receipt } from '../../src/core/delivery.ts';
@@ -221,6 +222,24 @@ describe('a store with a spool', () => {
     expect([...acked, 99].filter((n) => !stored.has(n))).toEqual([]);
   });
 
+  it('makes a dead-letter record of stage SPOOL of a row that was changed on the disk, in its bytes as found', async () => {
+    away = true;
+    await Promise.all([1, 2, 3].map((n) => send('a', n)));
+    await stop();
+    const db = new DatabaseSync(join(dir, 'spool.sqlite'));
+    db.exec(`UPDATE deliveries SET body = CAST('${bodyOf('a', 9)}' AS BLOB) WHERE id = 2`);
+    db.close();
+    away = false;
+    await start();
+    await until('the spool is drained', () => !store.isSpooling);
+    expect(order('a').filter((n) => n !== 9)).toEqual([1, 3]);
+    const letters = cluster.batches.flat().filter(({ headers }) => [...headers.keys()].some(isStage));
+    expect(letters.map(({ headers }) => String([...headers].find(([name]) => isStage(name))?.[1]))).toEqual([
+      'SPOOL',
+    ]);
+    expect(String(letters[0]?.value)).toBe(bodyOf('a', 9));
+  });
+
   it('waits out a refusal of the brokers with what it has acknowledged', async () => {
     away = true;
     await send('a', 0);
@@ -233,6 +252,7 @@ describe('a store with a spool', () => {
   });
 });
 
+const isStage = (name: Buffer) => String(name) === '__connect.errors.stage';
 const partitionWith = (entity: string) =>
   numbers(4).find((p) => cluster.values(TOPIC, p).some((value) => value.includes(`"${entity}"`))) ?? -1;
 

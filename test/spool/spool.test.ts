@@ -123,7 +123,7 @@ describe('the spool', () => {
     const spool = await open();
     for (let n = 0; n < 20; n++) await spool.append(verified('x'.repeat(MIB / 2)));
     await spool.remove((await spool.read(ALL)).map(({ id }) => id));
-    expect(spool.state).toMatchObject({ rows: 0, bytes: 0, oldestAt: null });
+    expect(spool.state).toMatchObject({ rows: 0, bytes: 0, oldestAt: null, keyMissing: 0 });
     await spool.close();
     const files = readdirSync(dir).filter((file) => file !== 'spool.reserve');
     const left = files.reduce((bytes, file) => bytes + statSync(join(dir, file)).size, 0);
@@ -138,7 +138,7 @@ describe('the spool', () => {
     await expect(open()).rejects.toMatchObject({ code: 'SPOOL_INVALID' });
     rmSync(join(dir, 'spool.sqlite'));
     const newer = new DatabaseSync(join(dir, 'spool.sqlite'));
-    newer.exec('PRAGMA user_version = 2');
+    newer.exec('PRAGMA user_version = 4');
     newer.close();
     await expect(open()).rejects.toMatchObject({
       code: 'SPOOL_INVALID',

@@ -39,6 +39,10 @@ export function letterRow(letter: DeadLetter) {
 
 const SHOWN_PARTS = 10;
 
+/** A redrive would publish bytes that somebody else may have written. */
+export const SPOOL_REMEDY =
+  'it is not redriven: find out who can write to the volume of the spool, and have the payment provider replay the run (webhook.replay)';
+
 /** Which parts are missing, in words. */
 export function missingText({ missing, parts, places }: DeadLetter): string {
   const named = missing.slice(0, SHOWN_PARTS).join(', ');
@@ -69,6 +73,8 @@ function mendOf(letter: DeadLetter): string {
       return 'correct the schema file of its type and push it (hookline schemas push), then redrive it';
     case 'PRODUCE':
       return `raise max.message.bytes of ${headers[NAMES.topic] ?? 'its topic'}, then redrive it`;
+    case 'SPOOL':
+      return SPOOL_REMEDY;
     case 'COMMAND':
       return headers[NAMES.commandId] === undefined
         ? `where the registry did not have its schema and has it now, redrive it (--filter at=${letter.at}); else send a corrected command`

@@ -17,7 +17,7 @@ export const FILTER_HELP =
   'stage, code, ref, topic, id (event id), at (partition:offset) and state (open, redriven, incomplete) take values ' +
   'separated by commas; since and until a time such as 2026-11-21T08:00:00Z or how long ago: 90s, 30m, 2h, 7d';
 
-const STAGES = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE', 'COMMAND'];
+const STAGES = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE', 'SPOOL', 'COMMAND'];
 const STATES = ['open', 'redriven', 'incomplete'];
 
 const CONDITIONS: Readonly<Record<string, Condition>> = {

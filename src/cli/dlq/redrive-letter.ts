@@ -1,10 +1,10 @@
-import { HooklineError } from '../../core/errors.ts';
+import { ERRORS, HooklineError } from '../../core/errors.ts';
 import type { DeadLetter } from '../../delivery/dead-letter.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
 import { redriveDelivery, redriveMarker } from '../../delivery/redrive-delivery.ts';
 import type { OutgoingRecord, Position } from '../../kafka/publisher.ts';
 import type { DeliverySide } from '../open-delivery.ts';
-import { missingText } from './describe-letter.ts';
+import { missingText, SPOOL_REMEDY } from './describe-letter.ts';
 import { commandRecord } from './redrive-command.ts';
 
 /**
@@ -70,6 +70,8 @@ async function publishAnew(
   if (letter.missing.length > 0) return refused(missingText(letter));
   if (!body) return refused('retention took it meanwhile');
   const { delivery } = parts;
+  if (letter.headers[NAMES.stage] === 'SPOOL')
+    return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
   if (letter.headers[NAMES.stage] === 'COMMAND') {
     const record = await commandRecord(letter, body, { ...parts, deadLetterTopic: delivery.deadLetterTopic });
     if (typeof record === 'string') return refused(record);

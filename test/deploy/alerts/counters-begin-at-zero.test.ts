@@ -57,6 +57,7 @@ describe('a counter that an alert watches for its first increase', () => {
       'PARSE',
       'ENCODE',
       'PRODUCE',
+      'SPOOL',
       'COMMAND',
     ]);
   });

@@ -1,5 +1,9 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseSealingKeys } from '../../../src/crypto/sealing.ts';
+import { Spool } from '../../../src/spool/spool.ts';
+import { verified } from '../../support/delivery-parts.ts';
 import { postSigned } from '../../support/sign.ts';
 import { World } from '../../support/world.ts';
 import { Night } from './night.ts';
@@ -79,6 +83,31 @@ describe('at night, Kafka', () => {
       await night.resolves(`Hookline${alert}`, { namespace: 'spooled' });
     for (const alert of ['BrokersDoNotConfirm', 'WebhooksNotStored', 'Backlog'])
       await night.resolves(`Hookline${alert}`, { namespace: 'plain' });
+  });
+
+  it('is well, but a key of the spool is gone: its events are published when the key is back', async () => {
+    const [old, current] = ['o'.repeat(32), 'c'.repeat(32)];
+    const dir = join(world.dir, 'locked');
+    const keyFile = join(world.dir, 'sealing-key');
+    const sealingKeys = parseSealingKeys(Buffer.from(old)) ?? expect.fail('no key');
+    const spool = await Spool.open({ dir, maxBytes: MIB, sealingKeys, onDeath: () => {} });
+    await spool.append(verified(webhook(1, 100)));
+    await spool.close();
+    const env = { SPOOL_DIR: dir, SEALING_KEY_FILE: keyFile };
+    writeFileSync(keyFile, current);
+    const without = await world.ingress(env);
+    await night.watch('locked', 'ingress', without.process);
+    await night.fires('HooklineSpoolKeyMissing', { namespace: 'locked' });
+
+    bySection(
+      'HooklineSpoolKeyMissing',
+      'add the old key to `SEALING_KEY_FILE` on a line behind the current one',
+    );
+    await without.process.stop();
+    writeFileSync(keyFile, `${current}\n${old}`);
+    const again = await world.ingress(env);
+    await night.watch('locked', 'ingress', again.process);
+    await night.resolves('HooklineSpoolKeyMissing', { namespace: 'locked' });
   });
 
   it('has everything that was acknowledged that night', async () => {
