@@ -222,6 +222,29 @@ describe('a store with a spool', () => {
     expect([...acked, 99].filter((n) => !stored.has(n))).toEqual([]);
   });
 
+  it('drains the topics that take records while one refuses them, with what comes meanwhile; each key in order', async () => {
+    away = true;
+    const other = (n: number) =>
+      store.store(verified(`{"type":"collection-status","entityId":"c-${n % 3}","n":${n}}`));
+    // More of the refusing topic than may be under way at once.
+    await Promise.all(numbers(6_000).map((n) => send(`a-${n % 3}`, n)));
+    await Promise.all(numbers(60).map(other));
+    cluster.fateOf = ({ topic }) =>
+      topic === TOPIC ? new AttemptError('refused', 'TOPIC_AUTHORIZATION_FAILED') : undefined;
+    await until('the other topic is drained', () => spool.state.rows === 6_000, 40_000);
+    expect((await other(60)).stored).toBe('spool');
+    await until('the later one too', () => spool.state.rows === 6_000, 20_000);
+    for (const n of numbers(3)) await send(`a-${n}`, 6_000 + n);
+    for (const n of numbers(3)) expect(order(`c-${n}`)).toEqual(numbers(61).filter((one) => one % 3 === n));
+    expect(store.isSpooling).toBe(true);
+    cluster.fateOf = () => undefined;
+    await until('the spool is drained', () => !store.isSpooling, 40_000);
+    for (const n of numbers(3))
+      expect(order(`a-${n}`)).toEqual(numbers(6_003).filter((one) => one % 3 === n));
+    expect(spool.state.rows).toBe(0);
+    expect((await send('a-0', 6_003)).stored).toBe('kafka');
+  }, 120_000);
+
   it('makes a dead-letter record of stage SPOOL of a row that was changed on the disk, in its bytes as found', async () => {
     away = true;
     await Promise.all([1, 2, 3].map((n) => send('a', n)));
