@@ -6,6 +6,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
   collectDefaultMetrics({ register: registry });
   return {
     registry,
@@ -128,26 +129,13 @@ export function createMetrics() {
       help: 'How often the thread for large bodies ended by itself; what it had was answered 503',
       registers,
     }),
-    spoolInUse: new Gauge({
-      name: 'hookline_spool_in_use',
-      help: '1 while new events go to the spool, else 0',
-      registers,
-    }),
-    spoolDeliveries: new Gauge({
-      name: 'hookline_spool_deliveries',
-      help: 'Deliveries in the spool',
-      registers,
-    }),
-    spoolBytes: new Gauge({
-      name: 'hookline_spool_bytes',
-      help: 'Bytes of the spool that are in use',
-      registers,
-    }),
-    spoolKeyMissing: new Gauge({
-      name: 'hookline_spool_key_missing',
-      help: 'Deliveries in the spool that no key of SEALING_KEY_FILE opens',
-      registers,
-    }),
+    spoolInUse: gauge('hookline_spool_in_use', '1 while new events go to the spool, else 0'),
+    spoolDeliveries: gauge('hookline_spool_deliveries', 'Deliveries in the spool'),
+    spoolBytes: gauge('hookline_spool_bytes', 'Bytes of the spool that are in use'),
+    spoolKeyMissing: gauge(
+      'hookline_spool_key_missing',
+      'Deliveries in the spool that no key of SEALING_KEY_FILE opens',
+    ),
     spoolMaxBytes: new Gauge({
       name: 'hookline_spool_max_bytes',
       help: 'SPOOL_MAX_BYTES; absent without a spool',
@@ -237,15 +225,10 @@ export function createMetrics() {
       help: 'When this process last compared the two, in seconds since 1970; 0 where another one does',
       registers,
     }),
-    ready: new Gauge({
-      name: 'hookline_ready',
-      help: '1 while /readyz says yes, else 0',
-      registers,
-    }),
-    loopDelay: new Gauge({
-      name: 'hookline_loop_delay_seconds',
-      help: 'Longest time that the event loop was held up since the last scrape',
-      registers,
-    }),
+    ready: gauge('hookline_ready', '1 while /readyz says yes, else 0'),
+    loopDelay: gauge(
+      'hookline_loop_delay_seconds',
+      'Longest time that the event loop was held up since the last scrape',
+    ),
   };
 }
