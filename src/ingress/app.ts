@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type ErrorCode, HooklineError } from '../core/errors.ts';
 import { faultOfHead } from './admit-request.ts';
 import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
+import { beginPipelined, type ConnectionLimits, endPipelined } from './connection-limits.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
 import type { IngressObserver } from './ingress-observer.ts';
 import { receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
@@ -98,11 +98,17 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     request.is404 ? dismiss(request, reply, 'NOT_FOUND') : refuse(request, reply, error),
   );
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', async (request, reply) => {
-    if (isClosing(request.raw.socket)) return reply.hijack();
+    const { socket } = request.raw;
+    if (isClosing(socket)) return reply.hijack();
     const began = performance.now();
     const fault = faultOfHead(request.raw);
     if (fault) return dismiss(request, reply, fault);
     let endRequest: (() => void) | undefined;
+    if (!beginPipelined(socket)) {
+      markClosing(socket);
+      limits.closePipelined(socket);
+      return reply.hijack();
+    }
     try {
       if (stopping) throw new HooklineError('STOPPING');
       const { params, ip: address, headers, raw } = request;
@@ -119,6 +125,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
       return refuse(request, reply, error, began);
     } finally {
       endRequest?.();
+      endPipelined(socket);
     }
   });
   return app;

@@ -12,6 +12,7 @@ export const CONNECTION_ENDS = {
   limit: 'MAX_CONNECTIONS is reached and every other connection delivered verified webhooks',
   tls_failed: 'the TLS handshake failed or took too long',
   silent: 'it sent nothing',
+  pipelined: 'more than 16 of its requests waited for their answers',
 } as const;
 
 export type ConnectionEnd = keyof typeof CONNECTION_ENDS;
@@ -106,6 +107,12 @@ export class ConnectionLimits {
     return () => this.#count(address, -1);
   }
 
+  /** Closes a connection with too many requests in its pipeline: answers would need it to be read on. */
+  closePipelined(socket: Socket): void {
+    socket.destroy();
+    this.#options.onClosed('pipelined');
+  }
+
   /** Closes connections on which no request is being answered, such as half a head: for a stop, which waits for them. */
   closeWithoutRequest(): void {
     for (const socket of this.#open) {
@@ -147,6 +154,27 @@ export class ConnectionLimits {
     if (count > 0) this.#bySource.set(address, count);
     else this.#bySource.delete(address);
   }
+}
+
+/** Of one connection. Node begins to answer whatever a sender has put into the pipeline, however much that is. */
+const MAX_PIPELINED = 16;
+const IN_PROGRESS = Symbol('requests in progress');
+type CountedSocket = Socket & { [IN_PROGRESS]?: number };
+
+/**
+ * Counts a request of a connection until {@link endPipelined}. A sender that does not wait for answers could else have
+ * thousands of requests at work in one turn of the event loop, and everybody would wait behind them.
+ * @returns false where the connection has as many as it may
+ */
+export function beginPipelined(socket: CountedSocket): boolean {
+  const inProgress = socket[IN_PROGRESS] ?? 0;
+  if (inProgress >= MAX_PIPELINED) return false;
+  socket[IN_PROGRESS] = inProgress + 1;
+  return true;
+}
+
+export function endPipelined(socket: CountedSocket): void {
+  socket[IN_PROGRESS] = (socket[IN_PROGRESS] ?? 1) - 1;
 }
 
 const endsOf = ({ remoteAddress, remotePort, localAddress }: Socket) =>

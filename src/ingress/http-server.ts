@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { ConnectionLimits } from './connection-limits.ts';
+import { isClosing } from './refuse-connection.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. A TLS handshake too. */
@@ -31,9 +32,13 @@ export function createHttpServer(handler: RequestListener, parts: HttpServerPart
     requireHostHeader: false,
     insecureHTTPParser: false,
   };
+  // What is behind a request that ends its connection: Node parses all that it has read, thousands of small ones at worst.
+  const listener: RequestListener = (request, response) => {
+    if (!isClosing(request.socket)) handler(request, response);
+  };
   const server = tls
-    ? createTlsServer({ ...options, ...tls.options(), handshakeTimeout: headersTimeout }, handler)
-    : createServer(options, handler);
+    ? createTlsServer({ ...options, ...tls.options(), handshakeTimeout: headersTimeout }, listener)
+    : createServer(options, listener);
   tls?.renewOn(server as never);
   guardConnections(server, limits, tls !== undefined);
   answerExpectations(server);

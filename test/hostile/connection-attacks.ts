@@ -155,17 +155,26 @@ const otherAttacks: readonly Attack[] = [
         first: base64(`${headOf({ headers: [`Content-Length: ${MB}`] })}{"half":`),
       } as PlanOf<'cut-off'>),
   },
-  {
-    name: 'deaf',
-    what: 'valid requests in a pipeline, no answer ever read',
-    short: false,
-    run: (context) =>
-      attackWith(context, {
-        kind: 'deaf',
-        connections: context.scale.deafConnections,
-        request: base64(signedRequest(0)),
-      } as PlanOf<'deaf'>),
-  },
+  ...[
+    { name: 'pipeline-signed', what: 'valid requests', request: signedRequest(0) },
+    {
+      name: 'pipeline-wrong',
+      what: 'wrong signatures',
+      request: `${headOf({ headers: ['Content-Length: 2'] })}{}`,
+    },
+  ].map(
+    ({ name, what, request }): Attack => ({
+      name,
+      what: `${what} in a pipeline, no answer ever read`,
+      short: name === 'pipeline-signed',
+      run: (context) =>
+        attackWith(context, {
+          kind: 'deaf',
+          connections: context.scale.deafConnections,
+          request: base64(request),
+        } as PlanOf<'deaf'>),
+    }),
+  ),
   {
     name: 'max-connections',
     what: 'more idle connections than MAX_CONNECTIONS',

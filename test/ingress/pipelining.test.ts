@@ -1,0 +1,63 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { sign, startIngressApp } from '../support/ingress-app.ts';
+
+const body = '{"type":"payment-status"}';
+const request = [
+  'POST /webhooks/ledger-eu HTTP/1.1',
+  'Host: h',
+  'Content-Type: application/json',
+  `Content-Length: ${body.length}`,
+  `X-Signature-SHA256: ${sign(body)}`,
+  '',
+  body,
+].join('\r\n');
+
+/** Sends on one connection; counts what is taken into the store, which waits until `release`. */
+async function send(count: number) {
+  const stored = Promise.withResolvers<void>();
+  const ingress = await startIngressApp();
+  const { publish } = ingress.delivery;
+  let begun = 0;
+  Object.assign(ingress.delivery, {
+    publish: async (record: never) => {
+      begun++;
+      await stored.promise;
+      return publish(record);
+    },
+  });
+  const socket = connect(ingress.port, '127.0.0.1');
+  let answers = '';
+  socket.on('data', (chunk) => {
+    answers += chunk.toString();
+  });
+  socket.on('error', () => {});
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(request.repeat(count));
+  return {
+    begun: () => begun,
+    statuses: () => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
+    release: stored.resolve,
+    closed,
+    async [Symbol.asyncDispose]() {
+      stored.resolve();
+      socket.destroy();
+      await ingress[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('requests in a pipeline', () => {
+  it('are answered, 16 of them', async () => {
+    await using sender = await send(16);
+    await expect.poll(sender.begun).toBe(16);
+    sender.release();
+    await expect.poll(sender.statuses).toEqual(Array(16).fill('200'));
+  });
+
+  it('closes the connection of a sender that does not wait for answers', async () => {
+    await using sender = await send(500);
+    await sender.closed;
+    expect(sender.begun()).toBeLessThanOrEqual(16);
+  });
+});
