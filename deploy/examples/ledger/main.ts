@@ -6,7 +6,8 @@
  */
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka } from 'kafkajs';
-import { Book, type PaymentEvent } from './book.ts';
+import { Book } from './book.ts';
+import { createEventReader } from './read-event.ts';
 
 const {
   KAFKA_BROKERS = 'localhost:9092',
@@ -19,6 +20,7 @@ const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.str
 
 const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });
 const registry = new SchemaRegistry({ host: SCHEMA_REGISTRY_URL });
+const readEvent = createEventReader((id) => registry.getSchema(id));
 const book = new Book(LEDGER_FILE);
 // A topic that isn't there yet is an operator's matter: a consumer must not create one with other settings.
 const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });
@@ -33,8 +35,12 @@ await consumer.subscribe({ topics: [TOPIC], fromBeginning: true });
 await consumer.run({
   eachMessage: async ({ partition, message: { offset, value } }) => {
     if (value === null) return;
-    // By the schema that it was written with, fetched once; the fields of a later version are there as well.
-    const event: PaymentEvent = await registry.decode(value);
+    const event = await readEvent(value);
+    // It would be the same the next time: it stays in the topic, and an operator is told.
+    if (event === null) {
+      log('unreadable', { partition, offset });
+      return;
+    }
     // First the effect, durably; kafkajs commits the offset afterwards. A crash between the two brings the event again.
     const isNew = book.book(event);
     log(isNew ? 'booked' : 'booked already', { eventId: event.eventId, partition, offset });
