@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type ErrorCode, HooklineError } from '../core/errors.ts';
 import { faultOfHead } from './admit-request.ts';
 import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
-import { beginPipelined, type ConnectionLimits, endPipelined } from './connection-limits.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
 import type { IngressObserver } from './ingress-observer.ts';
 import { receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
@@ -104,9 +104,8 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
     const fault = faultOfHead(request.raw);
     if (fault) return dismiss(request, reply, fault);
     let endRequest: (() => void) | undefined;
-    if (!beginPipelined(socket)) {
+    if (!limits.beginPipelined(socket)) {
       markClosing(socket);
-      limits.closePipelined(socket);
       return reply.hijack();
     }
     try {
@@ -125,7 +124,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
       return refuse(request, reply, error, began);
     } finally {
       endRequest?.();
-      endPipelined(socket);
+      limits.endPipelined(socket);
     }
   });
   return app;

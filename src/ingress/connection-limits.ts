@@ -12,10 +12,20 @@ export const CONNECTION_ENDS = {
   limit: 'MAX_CONNECTIONS is reached and every other connection delivered verified webhooks',
   tls_failed: 'the TLS handshake failed or took too long',
   silent: 'it sent nothing',
-  pipelined: 'more than 16 of its requests waited for their answers',
+  pipelined: 'it sent more than 16 requests without waiting for their answers',
 } as const;
 
 export type ConnectionEnd = keyof typeof CONNECTION_ENDS;
+
+/**
+ * Requests of one connection that may be at work at once, and that may begin in one turn of the event loop. Node begins
+ * whatever it has read, thousands of small requests in a turn, and everybody else waits behind them. A sender that waits
+ * for its answers begins one.
+ */
+const MAX_PIPELINED = 16;
+const PIPELINE = Symbol('requests in the pipeline');
+type Pipeline = { atWork: number; turn: number; begun: number };
+type PipelinedSocket = Socket & { [PIPELINE]?: Pipeline };
 
 export type ConnectionLimitsOptions = {
   readonly maxConnections: number;
@@ -42,6 +52,9 @@ export class ConnectionLimits {
   /** TCP connections under TLS by their two ends: Node does not say which TCP socket a TLS socket stands on. */
   readonly #byEnds = new Map<string, Socket>();
   readonly #secured = new WeakMap<Socket, TLSSocket>();
+  /** Of the event loop, those in which requests began. */
+  #turn = 0;
+  #isTurnCounted = false;
 
   constructor(options: ConnectionLimitsOptions) {
     this.#options = options;
@@ -107,10 +120,38 @@ export class ConnectionLimits {
     return () => this.#count(address, -1);
   }
 
-  /** Closes a connection with too many requests in its pipeline: answers would need it to be read on. */
-  closePipelined(socket: Socket): void {
-    socket.destroy();
-    this.#options.onClosed('pipelined');
+  /**
+   * Counts a request of a connection until {@link endPipelined}, and closes the connection where there are too many:
+   * answers to them would need it to be read on.
+   * @returns whether the request may begin
+   */
+  beginPipelined(socket: PipelinedSocket): boolean {
+    this.#countTurn();
+    socket[PIPELINE] ??= { atWork: 0, turn: this.#turn, begun: 0 };
+    const pipeline = socket[PIPELINE];
+    if (pipeline.turn !== this.#turn) Object.assign(pipeline, { turn: this.#turn, begun: 0 });
+    if (pipeline.atWork >= MAX_PIPELINED || pipeline.begun >= MAX_PIPELINED) {
+      socket.destroy();
+      this.#options.onClosed('pipelined');
+      return false;
+    }
+    pipeline.atWork++;
+    pipeline.begun++;
+    return true;
+  }
+
+  endPipelined(socket: PipelinedSocket): void {
+    if (socket[PIPELINE]) socket[PIPELINE].atWork--;
+  }
+
+  /** Once per turn in which requests begin, not per request. */
+  #countTurn(): void {
+    if (this.#isTurnCounted) return;
+    this.#isTurnCounted = true;
+    setImmediate(() => {
+      this.#isTurnCounted = false;
+      this.#turn++;
+    });
   }
 
   /** Closes connections on which no request is being answered, such as half a head: for a stop, which waits for them. */
@@ -154,27 +195,6 @@ export class ConnectionLimits {
     if (count > 0) this.#bySource.set(address, count);
     else this.#bySource.delete(address);
   }
-}
-
-/** Of one connection. Node begins to answer whatever a sender has put into the pipeline, however much that is. */
-const MAX_PIPELINED = 16;
-const IN_PROGRESS = Symbol('requests in progress');
-type CountedSocket = Socket & { [IN_PROGRESS]?: number };
-
-/**
- * Counts a request of a connection until {@link endPipelined}. A sender that does not wait for answers could else have
- * thousands of requests at work in one turn of the event loop, and everybody would wait behind them.
- * @returns false where the connection has as many as it may
- */
-export function beginPipelined(socket: CountedSocket): boolean {
-  const inProgress = socket[IN_PROGRESS] ?? 0;
-  if (inProgress >= MAX_PIPELINED) return false;
-  socket[IN_PROGRESS] = inProgress + 1;
-  return true;
-}
-
-export function endPipelined(socket: CountedSocket): void {
-  socket[IN_PROGRESS] = (socket[IN_PROGRESS] ?? 1) - 1;
 }
 
 const endsOf = ({ remoteAddress, remotePort, localAddress }: Socket) =>

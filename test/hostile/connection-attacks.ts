@@ -166,7 +166,7 @@ const otherAttacks: readonly Attack[] = [
     ({ name, what, request }): Attack => ({
       name,
       what: `${what} in a pipeline, no answer ever read`,
-      short: name === 'pipeline-signed',
+      short: true,
       run: (context) =>
         attackWith(context, {
           kind: 'deaf',

@@ -14,7 +14,7 @@ const request = [
 ].join('\r\n');
 
 /** Sends on one connection; counts what is taken into the store, which waits until `release`. */
-async function send(count: number) {
+async function send(count: number, sent = request) {
   const stored = Promise.withResolvers<void>();
   const ingress = await startIngressApp();
   const { publish } = ingress.delivery;
@@ -33,9 +33,10 @@ async function send(count: number) {
   });
   socket.on('error', () => {});
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  socket.write(request.repeat(count));
+  socket.write(sent.repeat(count));
   return {
     begun: () => begun,
+    refused: () => ingress.refusals.length,
     statuses: () => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
     release: stored.resolve,
     closed,
@@ -59,5 +60,11 @@ describe('requests in a pipeline', () => {
     await using sender = await send(500);
     await sender.closed;
     expect(sender.begun()).toBeLessThanOrEqual(16);
+  });
+
+  it('closes that of a sender whose requests are refused before it reads the answers', async () => {
+    await using sender = await send(500, request.replace(sign(body), '0'.repeat(64)));
+    await sender.closed;
+    expect(sender.refused()).toBeLessThanOrEqual(16);
   });
 });
