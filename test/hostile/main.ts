@@ -22,13 +22,15 @@ const rows: Row[] = [];
 const broken: string[] = [];
 await using stack = await useStack({ env: process.env, onProgress: say });
 await using campaign = await Campaign.start(stack, options.scale);
-for (const attack of options.attacks) {
-  const row = await campaign.run(attack);
+const note = (row: Row) => {
   rows.push(row);
-  say(
-    `${row.problems.length === 0 ? 'withstood' : 'FAILED   '} ${row.name} (${row.seconds.toFixed(0)} s) ${row.note}`,
-  );
+  const outcome = row.problems.length === 0 ? 'withstood' : 'FAILED   ';
+  say(`${outcome} ${row.name} (${row.seconds.toFixed(0)} s) ${row.note}`);
   for (const problem of row.problems) broken.push(`${row.name}: ${problem}`);
+};
+for (const attack of options.attacks) note(await campaign.run(attack));
+for (const attack of options.decoderAttacks) {
+  for (const row of await attack.run({ stack, say, ...options })) note(row);
 }
 const { taken, held } = await campaign.stored();
 if (held < taken) broken.push(`${taken} honest webhooks were answered 200, the topic holds ${held} events`);
