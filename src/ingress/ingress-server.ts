@@ -10,6 +10,12 @@ import { createTlsFiles } from './tls-files.ts';
 /** One for connections that wait to be accepted, one for what came on them, and one to spare. */
 const TURNS_TO_READ = 3;
 
+/**
+ * Connections that the system keeps until they are taken in. Node asks for 511: a burst of more delays the connection of
+ * an honest sender by a second, until its system tries again. Linux grants at most `net.core.somaxconn`, 4096 by default.
+ */
+const BACKLOG = 4_096;
+
 export type IngressServer = {
   readonly url: string;
   /** How many connections are open. */
@@ -60,7 +66,7 @@ export async function startIngressServer(
     // Without proxies the address of the connection decides, once for all of its requests.
     isAllowedSource: isBehindProxies ? createSourceFilter(allowedSources) : () => true,
   });
-  await app.listen({ host: settings.host, port: settings.port });
+  await app.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
   const { address, port, family } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
   return {
