@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import '../runtime/keep-heap-small.ts';
 import { readCommandSchemas } from '../avro/command-schemas.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';

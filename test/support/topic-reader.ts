@@ -31,7 +31,10 @@ export async function readTopic(
   env: Env,
   topic: string,
   atLeast: number,
-  options: { readonly values: 'decoded' | 'raw' } = { values: 'decoded' },
+  {
+    values = 'decoded',
+    deadlineMs = 40_000,
+  }: { readonly values?: 'decoded' | 'raw'; readonly deadlineMs?: number } = {},
 ): Promise<SeenRecord[]> {
   const kafka = testKafka(env);
   const admin = kafka.admin();
@@ -50,7 +53,7 @@ export async function readTopic(
     await consumer.run({
       autoCommit: false,
       eachMessage: async ({ partition, message }) => {
-        const seenRecord = await toSeen(env, partition, message, options.values === 'decoded');
+        const seenRecord = await toSeen(env, partition, message, values === 'decoded');
         seen.push(seenRecord);
       },
     });
@@ -61,7 +64,7 @@ export async function readTopic(
         const total = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
         return total >= atLeast && ends.every(isRead);
       },
-      40_000,
+      deadlineMs,
     );
   } finally {
     await consumer.disconnect();
