@@ -109,7 +109,7 @@ async function whilePending({ open, body, request, leave }: Early, parts: Webhoo
   try {
     await Promise.race([keyring.whilePending(request.ref, KEY_WAIT_MS), promise]);
   } finally {
-    memory.open.remove(socket);
+    memory.open.remove(socket, open);
   }
 }
 

@@ -69,6 +69,20 @@ describe('a slow body', () => {
     slow.socket.destroy();
   });
 
+  it('gives way behind other requests in its pipeline too', async () => {
+    await using ingress = await startIngressApp({
+      ...{ maxBodyBytes: 16 * MIB, largeRoom: 4 * MIB, admissionWaitMs: 10_000, requestTimeoutMs: 60_000 },
+    });
+    const body = message(3 * MIB);
+    const slow = await open(ingress);
+    const first = headOf('{}', { ref: 'nobody' });
+    slow.socket.write(`${first}{}${headOf(body, { signature: 'ab'.repeat(32) })}${body.slice(0, 100_000)}`);
+    await until('it has memory', () => ingress.memory.large.taken > 0);
+    expect((await post(`${ingress.url}/webhooks/ledger-eu`, message(2 * MIB))).status).toBe(200);
+    await until('all memory is given back', () => ingress.memory.large.taken === 0);
+    expect([...ingress.memory.open]).toEqual([]);
+  });
+
   it('on a connection that has delivered a verified webhook does not give way to one on another', async () => {
     await using ingress = await startIngressApp({
       maxBodyBytes: 16 * MIB,

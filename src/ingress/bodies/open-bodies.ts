@@ -4,6 +4,7 @@ import type { BodyClass, OpenBody } from './open-body.ts';
 
 const BODY = Symbol('the body that is arriving');
 
+/** The latest body; those of earlier requests in its pipeline hang on it. */
 type Connection = Socket & { [BODY]?: OpenBody | null };
 
 const SWEEP_MS = 1_000;
@@ -12,8 +13,8 @@ const LEAST_BYTES_PER_SECOND = 240;
 const GRACE_MS = 5_000;
 
 /**
- * The bodies that are arriving, one a connection. A connection is entered once, not for each of its requests; a body that
- * is there at once is a property that is set and cleared.
+ * The bodies that are arriving, of one connection as many as it has requests in its pipeline. A connection is entered
+ * once, not for each of its requests; a body that is there at once is a property that is set and cleared.
  */
 export class OpenBodies {
   readonly #connections = new Set<Connection>();
@@ -28,16 +29,21 @@ export class OpenBodies {
   add(socket: Socket, body: OpenBody): void {
     const connection: Connection = socket;
     if (connection[BODY] === undefined) this.#enter(connection);
+    body.earlier = connection[BODY] ?? null;
     connection[BODY] = body;
   }
 
-  /** The body of this connection's request arrives no more. */
-  remove(socket: Socket): void {
-    (socket as Connection)[BODY] = null;
+  /** This body arrives no more. That of the next request in the pipeline may have begun before this one is judged. */
+  remove(socket: Socket, body: OpenBody): void {
+    const connection: Connection = socket;
+    if (connection[BODY] === body) connection[BODY] = body.earlier;
+    else unlink(connection[BODY], body);
+    body.earlier = null;
   }
 
   *[Symbol.iterator](): Iterator<OpenBody> {
-    for (const connection of this.#connections) if (connection[BODY]) yield connection[BODY];
+    for (const connection of this.#connections)
+      for (let body = connection[BODY]; body; body = body.earlier) yield body;
   }
 
   /** Ends the bodies that come too slowly: BODY_TOO_SLOW. */
@@ -60,6 +66,14 @@ export class OpenBodies {
       clearInterval(this.#sweeping);
       this.#sweeping = undefined;
     });
+  }
+}
+
+function unlink(latest: OpenBody | null | undefined, body: OpenBody): void {
+  for (let later = latest; later; later = later.earlier) {
+    if (later.earlier !== body) continue;
+    later.earlier = body.earlier;
+    return;
   }
 }
 

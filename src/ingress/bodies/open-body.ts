@@ -28,6 +28,8 @@ export class OpenBody {
   isWhole = false;
   /** It was ended for others, and gives its memory back. */
   isEnded = false;
+  /** Of the same connection, begun before it: an earlier request of its pipeline. */
+  earlier: OpenBody | null = null;
   /** Ends it: what it holds is given back, its request is answered with the error. */
   end: (error: HooklineError) => void = () => {};
 

@@ -87,7 +87,7 @@ export async function takeBody(request: BodyRequest, parts: Parts): Promise<Take
     leave();
     throw error;
   } finally {
-    memory.open.remove(socket);
+    memory.open.remove(socket, open);
   }
 }
 
