@@ -88,6 +88,8 @@ export class WaitingLine<T> {
       const one: Waiting<T> = { bytes, place, class: by.class ?? UNPROVED, enter, refuse };
       gone?.addEventListener('abort', leave);
       this.#insert(one);
+      // Those that wait may want more than there is, and this one, with its better place, less.
+      if (this.#waiting[0] === one) this.letIn();
     });
   }
 

@@ -17,6 +17,18 @@ describe('room for bodies', () => {
     expect([room.waiting, room.taken]).toEqual([0, 7]);
   });
 
+  it('is had at once by one whose place is before those that wait for more than there is', async () => {
+    const room = new Room(10);
+    await room.enter(5, FOREVER);
+    const gone = new AbortController();
+    const large = room.enter(8, FOREVER, gone.signal, { place: { tag: 8, n: 0 } });
+    const refused = expect(large).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
+    void room.enter(2, FOREVER, undefined, { place: { tag: 2, n: 1 } });
+    expect([room.waiting, room.taken]).toEqual([1, 7]);
+    gone.abort();
+    await refused;
+  });
+
   it('is refused with NO_ROOM when the time is up; those behind get their turn then', async () => {
     const room = new Room(10);
     await room.enter(5, FOREVER);
