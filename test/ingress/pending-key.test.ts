@@ -93,4 +93,27 @@ describe('a webhook for a subscription that is created anew', () => {
     await once(socket, 'close');
     expect(answer).toMatch(/HTTP\/1.1 200 /);
   });
+
+  it('is judged by the key that comes between its head and a body of several chunks', async () => {
+    const long = `{"type":"payment-status","x":"${'x'.repeat(2_000)}"}`;
+    await using ingress = await startIngressApp();
+    ingress.keyring.setRecord('new-one', requested, {});
+    const socket = connect(ingress.port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += String(chunk);
+    });
+    socket.write(
+      'POST /webhooks/new-one HTTP/1.1\r\nhost: a\r\nconnection: close\r\nexpect: 100-continue\r\n' +
+        `content-type: application/json\r\nx-signature-sha256: ${sign(long)}\r\ncontent-length: ${long.length}\r\n\r\n`,
+    );
+    await until('the body is wanted', () => answer.includes('100 Continue'));
+    const active = { ...requested, state: 'ACTIVE', subscriptionId } as const;
+    ingress.keyring.setRecord('new-one', active, { signingSecret });
+    socket.write(long.slice(0, 1_000));
+    await until('a part has come', () => [...ingress.memory.open].some(({ bytes }) => bytes > 0));
+    socket.end(long.slice(1_000));
+    await once(socket, 'close');
+    expect(answer).toMatch(/HTTP\/1.1 200 /);
+  });
 });

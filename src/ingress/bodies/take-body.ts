@@ -49,7 +49,9 @@ export async function takeBody(request: BodyRequest, parts: Parts): Promise<Take
   const declared = Number(raw.headers['content-length'] ?? Number.NaN);
   const isLarge = declared > LARGE_BODY_BYTES;
   const keys = keyring.signingKeysOf(ref);
-  const isHopeless = () => !keyring.isPending(ref) && !SignatureCheck.canPass(keys, signature);
+  // Its key may come while the body does: then it is judged by that one, not by those of this moment.
+  const isEarly = keyring.isPending(ref);
+  const isHopeless = () => !isEarly && !SignatureCheck.canPass(keys, signature);
   // Fifty megabytes are not read for the sake of an answer that takes as long as others.
   if (isLarge && isHopeless()) throw new HooklineError('UNAUTHENTIC');
   const { socket } = raw;
