@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { OpenedMessage, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { memberSpan } from '../core/json-member.ts';
@@ -97,6 +98,8 @@ function sealedPayload(layout: SealedLayout, payload: unknown): SealedPieces | n
 
 /** The message with its opened payload in the sealed one's place, all else kept to the byte. */
 function replacePayload(body: Buffer, payload: Buffer): Buffer {
+  // As text it would be other bytes than those that were signed.
+  if (!isUtf8(body)) throw new HooklineError('UNPARSABLE');
   const text = body.toString('utf8');
   const span = memberSpan(text, 'payload');
   if (!span) throw new HooklineError('UNDECRYPTABLE');

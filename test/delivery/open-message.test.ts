@@ -87,6 +87,24 @@ describe('the message of a delivery', () => {
     );
   });
 
+  it.each(['payload/iv12.ciphertext.tag16:base64', 'payload/json'])(
+    'of other bytes than UTF-8 around what is sealed is never rewritten (%s)',
+    (layout) => {
+      const sealed = vectors.cases.find((one) => one.layout === layout);
+      if (!sealed) throw new Error('no such vector');
+      const body = fromBase64(sealed.body);
+      const at = body.indexOf('{') + 1;
+      const odd = Buffer.concat([
+        body.subarray(0, at),
+        Buffer.from('"y":"\xff",', 'latin1'),
+        body.subarray(at),
+      ]);
+      expect(() => openMessage(verified(odd, 'json'), deliveryParts({ layout }))).toThrow(
+        expect.objectContaining({ code: 'UNPARSABLE' }),
+      );
+    },
+  );
+
   it('of any bytes in any layout is the same under either media type', () => {
     const layouts = vectors.cases.map(({ layout }) => layout);
     const bytes = fc.oneof(
