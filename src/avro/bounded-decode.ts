@@ -32,7 +32,8 @@ export function boundedDecoder(
   reader: Type = writer,
   limits: DecodeLimits = {},
 ): (binary: Buffer) => Record<string, unknown> {
-  const walk = compileWalk(writer);
+  const known = new Map<Type, Walk>();
+  const walk = compileWalk(writer, known);
   const resolver = reader === writer ? undefined : reader.createResolver(writer);
   return (binary) => {
     try {
@@ -41,20 +42,25 @@ export function boundedDecoder(
       if (cursor.remaining > 0) throw new Error('there are bytes behind the value');
       return reader.fromBuffer(binary, resolver);
     } catch (error) {
-      throw new Undecodable(error, leadingFields(writer, binary, limits));
+      throw new Undecodable(error, leadingFields(writer, binary, { limits, known }));
     }
   };
 }
 
 /** A command that can't be read whole still has its id, where it stands before the fault. */
-function leadingFields(writer: Type, binary: Buffer, limits: DecodeLimits): Record<string, unknown> {
+function leadingFields(
+  writer: Type,
+  binary: Buffer,
+  { limits, known }: { limits: DecodeLimits; known: Map<Type, Walk> },
+): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   if (writer.typeName !== 'record') return found;
   const cursor = new Cursor(binary, limits);
   try {
     for (const { name, type } of (writer as AvroTypes.RecordType).fields) {
       const from = cursor.at;
-      compileWalk(type)(cursor);
+      // Known already: compiled anew, each field would cost as much as the schema is large, in every such record.
+      compileWalk(type, known)(cursor);
       found[name] = type.decode(binary, from).value;
     }
   } catch {
@@ -119,7 +125,7 @@ class Cursor {
 
 type Walk = (cursor: Cursor) => void;
 
-function compileWalk(type: Type, known = new Map<Type, Walk>()): Walk {
+function compileWalk(type: Type, known: Map<Type, Walk>): Walk {
   const compiled = known.get(type);
   if (compiled) return compiled;
   let walk: Walk | undefined;

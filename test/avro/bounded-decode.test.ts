@@ -1,6 +1,6 @@
 import avro from 'avsc';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { boundedDecoder, Undecodable } from '../../src/avro/bounded-decode.ts';
 
 const typeOf = (schema: unknown) =>
@@ -31,6 +31,23 @@ describe('a bounded decoder', () => {
     const value = own.toBuffer({ id: 'x', n: [1, 2, 3] });
     expect(boundedDecoder(own)(value)).toEqual({ id: 'x', n: [1, 2, 3] });
     expect(boundedDecoder(own, READER)(value)).toEqual({ id: 'x' });
+  });
+
+  it('looks at a schema once, and not again for each field of each record that is cut off', () => {
+    const writer = typeOf(
+      record(
+        'R',
+        field('id', 'string'),
+        field('a', ['null', record('Big', field('n', 'int'))]),
+        field('b', ['null', 'Big']),
+      ),
+    );
+    const decode = boundedDecoder(writer);
+    // What is compiled is noted in a map, type by type.
+    const notes = vi.spyOn(Map.prototype, 'set');
+    onTestFinished(() => notes.mockRestore());
+    expect(() => decode(bytes(ID, 0, 0, 7))).toThrow('there are bytes behind the value');
+    expect(notes).not.toHaveBeenCalled();
   });
 
   it('refuses the fourteen bytes that ended control: a count of 2^30 items without items', () => {
