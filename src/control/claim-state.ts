@@ -1,5 +1,6 @@
 import { HooklineError } from '../core/errors.ts';
 import { type Tenure, tenureOf } from '../core/tenure.ts';
+import { MOST_EPOCH } from '../subscriptions/state-fence.ts';
 import type { SubscriptionTable } from '../subscriptions/state-topic.ts';
 import type { ControlRecords, StateTenure } from './control-parts.ts';
 
@@ -28,10 +29,16 @@ export type StateClaimParts = {
   readonly onFailure: (error: unknown) => void;
 };
 
+const FORGED =
+  'no control process claims so many: find out who else can write to the subscriptions topic, and remove that record';
+
 export function claimState(parts: StateClaimParts): StateClaim {
   const { table, records } = parts;
   const { fence } = table;
   let held: number | undefined;
+  /** Times that a record that does not count may have been left the latest of its key, and up to which it is written again. */
+  let left = 1;
+  let restored = 0;
   let claiming: { readonly by: Tenure; readonly done: Promise<void> } | undefined;
   let working = new AbortController();
 
@@ -55,23 +62,40 @@ export function claimState(parts: StateClaimParts): StateClaim {
       tenure,
     );
 
+  /** What ends with its tenure is left for the next one; what can't be written at all holds up nobody's command. */
+  const restoreAll = async (tenure: StateTenure) => {
+    const until = left;
+    const written = fence.overwritten().map((ref) =>
+      restore(ref, tenure).catch((error) => {
+        tenure.check();
+        parts.onFailure(error);
+      }),
+    );
+    await Promise.all(written);
+    restored = until;
+  };
+
   const claim = async (tenure: Tenure) => {
     while (!isHeld()) {
       await table.caughtUp(tenure.signal);
       const partitions = await table.partitions(tenure.signal);
+      // Claimed all the same it would be read as none, and claimed again without an end.
+      if (fence.highest() >= MOST_EPOCH)
+        throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, { mend: FORGED });
       const mine = { epoch: fence.highest() + 1, claim: parts.newId() };
       await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, tenure)));
       await table.caughtUp(tenure.signal);
       tenure.check();
-      if (fence.isHeld(partitions, mine)) held = mine.epoch;
+      if (!fence.isHeld(partitions, mine)) continue;
+      held = mine.epoch;
+      left++;
+      parts.onClaimed(held);
     }
-    const fenced = under(tenure, held as number);
-    parts.onClaimed(fenced.epoch);
-    await Promise.all(fence.overwritten().map((ref) => restore(ref, fenced)));
+    await restoreAll(under(tenure, held as number));
   };
 
   const hold = async (tenure: Tenure): Promise<StateTenure> => {
-    while (!isHeld()) {
+    while (!isHeld() || restored < left) {
       tenure.check();
       const running = claiming ?? { by: tenure, done: claim(tenure) };
       claiming = running;
@@ -89,11 +113,16 @@ export function claimState(parts: StateClaimParts): StateClaim {
 
   table.onFenced((ref) => {
     const { signal } = working;
-    if (held === undefined || !isHeld() || signal.aborted) return;
+    if (held === undefined || !isHeld()) return;
+    if (signal.aborted) {
+      left++;
+      return;
+    }
     parts.onFenced(ref);
     // Should this process be another's predecessor by now, its epoch says so of what it writes here.
     restore(ref, under(tenureOf(signal), held)).catch((error) => {
-      if (!signal.aborted) parts.onFailure(error);
+      if (signal.aborted) left++;
+      else parts.onFailure(error);
     });
   });
 

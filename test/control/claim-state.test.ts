@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { claimState } from '../../src/control/claim-state.ts';
+import type { Tenure } from '../../src/core/tenure.ts';
 import { tenureOf } from '../../src/core/tenure.ts';
 import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY, StateFence } from '../../src/subscriptions/state-fence.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
@@ -42,6 +43,10 @@ function openProcess(log: Log, name: string) {
   const stuck: (() => void)[] = [];
   const process = {
     stuckClaims: 0,
+    /** The brokers take no state record: whoever writes one waits until his tenure ends. */
+    isHeldUp: false,
+    refuses: undefined as Error | undefined,
+    failures: [] as unknown[],
     stuck,
     model: new Map<string, string>(),
     epoch: 0,
@@ -49,6 +54,8 @@ function openProcess(log: Log, name: string) {
     table,
     read,
     write,
+    working: (isWorking: boolean) => state.working(isWorking),
+    hold: (tenure: Tenure) => state.hold(tenure),
   };
   function read(): void {
     for (const partition of PARTITIONS) {
@@ -82,16 +89,22 @@ function openProcess(log: Log, name: string) {
         stuck.push(append);
         await new Promise(() => {});
       },
-      async restoreSubscription(ref, give, { epoch }) {
+      async restoreSubscription(ref, give, { epoch, signal }) {
         const record = await give();
         if (record === undefined) return;
+        if (process.refuses) throw process.refuses;
+        if (process.isHeldUp)
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
         log.append(partitionOf(ref), ref, record?.commandId ?? null, { [EPOCH_HEADER]: String(epoch) });
       },
     },
     newId: () => `${name}-${claims++}`,
     onClaimed: () => {},
     onFenced: () => {},
-    onFailure: (error) => expect.fail(String(error)),
+    onFailure: (error) => {
+      if (process.refuses === undefined) expect.fail(String(error));
+      process.failures.push(error);
+    },
   });
   async function claim(): Promise<void> {
     void state.hold(tenureOf(new AbortController().signal)).then(({ epoch }) => {
@@ -226,4 +239,81 @@ it('a process that another has come after holds nothing any more, and what it be
   expect(stateOf(log)).toEqual({});
   log.compact();
   expect(stateOf(log)).toEqual({});
+});
+
+/** A frozen process's record of `a` lands behind what its successor wrote; the next one finds it when it starts. */
+async function withLateRecord() {
+  const log = new Log();
+  const [frozen, successor] = [openProcess(log, 'frozen'), openProcess(log, 'successor')];
+  await frozen.claim();
+  await successor.claim();
+  successor.write('a', 'right', false);
+  frozen.write('a', 'late', false);
+  return { log, next: openProcess(log, 'next') };
+}
+
+it('what a claim could not restore in its tenure is restored when the process works again', async () => {
+  const { log, next } = await withLateRecord();
+  next.isHeldUp = true;
+  next.working(true);
+  await settle();
+  next.working(false);
+  next.isHeldUp = false;
+  next.working(true);
+  await settle();
+  expect(stateOf(log)).toEqual({ a: 'right' });
+  log.compact();
+  expect(stateOf(log)).toEqual({ a: 'right' });
+});
+
+it('what the tenure of one command was too short to restore is restored under the next one’s', async () => {
+  const { log, next } = await withLateRecord();
+  next.isHeldUp = true;
+  const partition = new AbortController();
+  const first = next.hold(tenureOf(partition.signal)).catch(() => {});
+  await settle();
+  partition.abort();
+  await first;
+  next.isHeldUp = false;
+  void next.hold(tenureOf(new AbortController().signal));
+  await settle();
+  log.compact();
+  expect(stateOf(log)).toEqual({ a: 'right' });
+});
+
+it('a late record that came while the process stood by does not outlive what counts', async () => {
+  const log = new Log();
+  const [frozen, next] = [openProcess(log, 'frozen'), openProcess(log, 'next')];
+  await frozen.claim();
+  next.working(true);
+  await settle();
+  next.read();
+  log.append(partitionOf('a'), 'a', 'right', { [EPOCH_HEADER]: '2' });
+  next.working(false);
+  frozen.write('a', 'late', false);
+  next.read();
+  next.working(true);
+  await settle();
+  log.compact();
+  expect(stateOf(log)).toEqual({ a: 'right' });
+});
+
+it('an epoch behind which none can be claimed is an error, and not a claim again and again', async () => {
+  const log = new Log();
+  log.append(0, 'a', 'forged', { [EPOCH_HEADER]: '999999999999999' });
+  const one = openProcess(log, 'one');
+  const ends = new AbortController();
+  const held = one.hold(tenureOf(ends.signal));
+  const failed = expect(held).rejects.toThrow('epoch 999999999999999 is the last one');
+  await settle();
+  ends.abort();
+  await failed;
+  expect(log.partitions.flat()).toHaveLength(1);
+});
+
+it('a restore that no broker takes is told, and holds up no command', async () => {
+  const { next } = await withLateRecord();
+  next.refuses = new Error('too large');
+  await expect(next.hold(tenureOf(new AbortController().signal))).resolves.toMatchObject({ epoch: 3 });
+  expect(next.failures).toEqual([next.refuses]);
 });
