@@ -20,6 +20,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
 };
 const MOST_TOLD = 5;
 const MOST_NAME = 60;
+/** Names that are longer are not compared: folding one that is all combining marks takes quadratic time. */
+const MOST_FOLDED = 200;
 
 /**
  * Why a command's `extra` is refused; null where it may be sent. A field is allowed where the dialect's `extra.allow`
@@ -105,6 +107,7 @@ function guardedMembers(value: unknown, guarded: ReadonlyMap<string, string>, pa
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => {
     const here = Array.isArray(value) ? `${path}[${name}]` : pathOf(path, name);
+    if (name.length > MOST_FOLDED) return [`${here} has a name of more than ${MOST_FOLDED} characters`];
     const purpose = Array.isArray(value) ? undefined : purposeOf(name, guarded);
     if (purpose !== undefined) return [`${here} would set ${purpose}`];
     return guardedMembers(inner, guarded, here);

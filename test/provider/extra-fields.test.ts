@@ -49,6 +49,13 @@ describe("a command's extra", () => {
       expect(extraConflict(ALLOWING, JSON.parse(shape)), shape).toContain('would set');
   });
 
+  it('has no names so long that comparing one holds up control: marks are sorted in quadratic time', () => {
+    const long = `a${'\u0301\u0323'.repeat(1_000)}`;
+    for (const extra of [{ [long]: 1 }, { note: [{ [long]: 1 }] }])
+      expect(extraConflict(ALLOWING, extra)).toMatch(/has a name of more than 200 characters$/);
+    expect(extraConflict(ALLOWING, { note: { ['n'.repeat(200)]: long } })).toBeNull();
+  });
+
   it('names where it is refused, however its sender calls it, and how many more there are', () => {
     expect(extraConflict(ALLOWING, { metadata: [{ 'the URL:url': 1 }] })).toBe(
       'extra.metadata[0]["the URL:url"] would set the address',
