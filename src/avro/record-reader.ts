@@ -17,8 +17,11 @@ export const isRegistryAway = (error: unknown): boolean =>
 
 /** How long an unknown id is not asked for again: the client would ask each time. */
 const FORGET_FAILURE_MS = 30_000;
-/** Writers' schemas that are kept compiled: more than a cluster's teams have, fewer than fill the memory. */
-const MOST_DECODERS = 1_000;
+/**
+ * Characters of the writers' schemas that are kept compiled, which takes about ten bytes for each: more than a cluster's
+ * teams have, fewer than fill the memory. The largest schema that is read fits.
+ */
+const MOST_CHARACTERS = 4 * 1024 * 1024;
 /** Ids that are known to be unknown: who sends more of them is answered by the registry again. */
 const MOST_FAILURES = 1_000;
 
@@ -27,8 +30,8 @@ const MOST_FAILURES = 1_000;
  * schema a resolver is made once (per call it would cost fifty times the reading).
  */
 export function createRecordReader(codec: RecordCodec, ownId: number, registry: Registry): RecordReader {
-  const decoders = new Map([[ownId, codec.decode]]);
-  return createReader(registry, decoders, (writer) => codec.resolve(writer));
+  const own = new Map([[ownId, codec.decode]]);
+  return createReader(registry, own, (writer) => codec.resolve(writer));
 }
 
 /** Reads each record into the fields that its writer gave it. */
@@ -40,20 +43,31 @@ type Decode = (binary: Buffer) => AvroRecord;
 
 function createReader(
   registry: Registry,
-  decoders: Map<number, Decode>,
+  own: ReadonlyMap<number, Decode>,
   make: (writer: Type) => Decode,
 ): RecordReader {
+  const kept = new Map<number, { decode: Decode; characters: number }>();
+  let characters = 0;
+  const keep = (id: number, one: { decode: Decode; characters: number }) => {
+    // Two records of one id may have asked for it at the same time.
+    characters += one.characters - (kept.get(id)?.characters ?? 0);
+    kept.set(id, one);
+    for (const [oldest, { characters: freed }] of kept) {
+      if (characters <= MOST_CHARACTERS) return;
+      kept.delete(oldest);
+      characters -= freed;
+    }
+  };
   const failures = new Map<number, { error: unknown; at: number }>();
   const decoderOf = async (id: number): Promise<Decode> => {
-    const known = decoders.get(id);
+    const known = own.get(id) ?? kept.get(id)?.decode;
     if (known) return known;
     const failure = failures.get(id);
     if (failure && performance.now() - failure.at < FORGET_FAILURE_MS) throw failure.error;
     try {
-      const decode = make(await registry.writerType(id));
-      const [, ...others] = decoders.size >= MOST_DECODERS ? decoders.keys() : [];
-      if (others[0] !== undefined) decoders.delete(others[0]);
-      decoders.set(id, decode);
+      const writer = await registry.writerType(id);
+      const decode = make(writer);
+      keep(id, { decode, characters: JSON.stringify(writer).length });
       return decode;
     } catch (error) {
       if (isRegistryAway(error)) throw error;

@@ -77,4 +77,28 @@ describe('a record reader', () => {
     away = false;
     expect(await read(value(2, { a: 'x', c: 'y' }))).toEqual({ a: 'x', c: 'y' });
   });
+
+  it('keeps no more of foreign schemas than their size allows, and asks anew for the oldest', async () => {
+    const wide = (id: number) =>
+      avro.Type.forSchema({
+        type: 'record',
+        name: `W${id}`,
+        aliases: ['R'],
+        fields: Array.from({ length: 5_000 }, (_, n) => ({
+          name: `field_${id}_${n}_${'x'.repeat(100)}`,
+          type: 'int',
+        })),
+      });
+    const asked: number[] = [];
+    const registry = {
+      async writerType(id: number) {
+        asked.push(id);
+        return wide(id);
+      },
+    } as unknown as Registry;
+    const read = createWriterReader(registry);
+    const none = (id: number) => Buffer.concat([Buffer.from([0, 0, 0, 0, id]), Buffer.alloc(5_000)]);
+    for (const id of [1, 2, 3, 4, 5, 6, 7, 7, 1]) await read(none(id));
+    expect(asked).toEqual([1, 2, 3, 4, 5, 6, 7, 1]);
+  });
 });
