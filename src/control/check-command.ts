@@ -2,6 +2,7 @@ import { takesRef } from '../core/command-topics.ts';
 import { HooklineError } from '../core/errors.ts';
 import { eventNameOf } from '../provider/event-names.ts';
 import { extraConflict } from '../provider/extra-fields.ts';
+import { acceptedExtra } from '../subscriptions/subscription-record.ts';
 import type { OperationContext } from './control-parts.ts';
 import { hasBegun, isForgettable } from './subscription-state.ts';
 
@@ -36,8 +37,7 @@ function checkOwner(context: OperationContext): void {
 
 /** Of every type: what joins no request is not to be passed over in silence. */
 function checkExtra({ command, dialect, subscriptions }: OperationContext): void {
-  const accepted = subscriptions.get(command.ref)?.extra;
-  const before = accepted ? (JSON.parse(accepted) as Readonly<Record<string, unknown>>) : {};
+  const before = acceptedExtra(subscriptions.get(command.ref));
   const conflict = extraConflict(dialect, command.extra, before);
   if (conflict === null) return;
   const mend = "leave it out, or have the operator name the field in the dialect's extra.allow";

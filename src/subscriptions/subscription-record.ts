@@ -17,3 +17,16 @@ export type SubscriptionRecord = {
 
 export const SUBSCRIPTION_STATES = ['REQUESTED', 'ACTIVE', 'RETIRED'] as const;
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
+
+/** The `extra` that was accepted for a ref; none where the record holds no JSON object: others may write to the topic too. */
+export function acceptedExtra(
+  record: Pick<SubscriptionRecord, 'extra'> | undefined,
+): Readonly<Record<string, unknown>> {
+  try {
+    const extra: unknown = JSON.parse(record?.extra || '{}');
+    const isObject = typeof extra === 'object' && extra !== null && !Array.isArray(extra);
+    return isObject ? (extra as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -107,6 +107,16 @@ describe('before a command is carried out', () => {
     expect(bodies[0]).not.toContain('evil');
   });
 
+  it.each(['no JSON', 'null', '[1]', '7'])(
+    'a record of the state whose extra is %s, as others may write it, fails no command',
+    async (extra) => {
+      await using desk = await openControlDesk();
+      await desk.run(create('a'));
+      desk.state.set('a', { ...(desk.state.get('a') ?? expect.fail('no record')), extra });
+      expect(await desk.run(update)).toMatchObject({ status: 'SUCCEEDED' });
+    },
+  );
+
   it('extra that was accepted is sent again where the dialect allows it no longer: a repair rests on it', async () => {
     await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
     await desk.run(create('a', { extra: { note: 1 } }));

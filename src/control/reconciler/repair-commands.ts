@@ -1,6 +1,6 @@
 import type { Dialect } from '../../provider/dialect.ts';
 import { sendableAgain } from '../../provider/extra-fields.ts';
-import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { acceptedExtra, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { RECONCILER } from './drift-result.ts';
 import type { Drift } from './find-drift.ts';
 
@@ -25,7 +25,7 @@ export function repairCommands({ kind, record }: Drift, newId: () => string, dia
   const { ref, events } = record;
   const common = { ref, issuedBy: RECONCILER };
   // By an older rule more may have been accepted: what would be REJECTED now is left out, so that the rest is repaired.
-  const extra = record.extra ? { extra: sendableAgain(dialect, JSON.parse(record.extra)) } : {};
+  const extra = record.extra ? { extra: sendableAgain(dialect, acceptedExtra(record)) } : {};
   const ifMatch = record.commandId;
   // Without events of its own an update tells again what should be there.
   if (kind !== 'missing')

@@ -269,6 +269,18 @@ describe('under RECONCILE=repair', () => {
     expect(await there(desk)).toMatchObject([{ url: before.receiverUrl, extra: { note: 1 } }]);
   });
 
+  it('a record whose extra is no JSON, as others may write it, is repaired without it', async () => {
+    await using desk = await openControlDesk({});
+    await desk.run(create('beside'));
+    await desk.run(create('a'));
+    const before = desk.state.get('a') ?? expect.fail('no record');
+    desk.state.set('a', { ...before, extra: 'no JSON' });
+    const the = reconcilerOf(desk, 'repair');
+    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
+    await the.look();
+    expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+  });
+
   it('what was changed is told again what it should be; what is foreign is not touched', async () => {
     await using one = await deskWithOne();
     const { desk } = one;
