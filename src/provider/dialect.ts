@@ -75,10 +75,12 @@ export function parseDialect(text: string): Dialect {
 type Raw = typeof DEFAULTS;
 
 /** What the first edition knew, and what there is instead. */
-const REPLACED: Readonly<Record<string, string>> = {
-  'extra.mayReplace':
-    "extra.mayReplace is no longer known: name in extra.allow the fields that a command's extra may add; the address, the events and the key can not be among them",
-};
+const REPLACED: ReadonlyMap<string, string> = new Map([
+  [
+    'extra.mayReplace',
+    "extra.mayReplace is no longer known: name in extra.allow the fields that a command's extra may add; the address, the events and the key cannot be among them",
+  ],
+]);
 
 function override<T extends object>(base: T, given: unknown, path: string, faults: string[]): T {
   if (given === undefined) return base;
@@ -90,15 +92,19 @@ function override<T extends object>(base: T, given: unknown, path: string, fault
   for (const key of Object.keys(given)) {
     if (!open && !Object.hasOwn(base, key))
       faults.push(
-        REPLACED[join(path, key)] ?? `${join(path, key)} is unknown: use ${Object.keys(base).join(', ')}`,
+        REPLACED.get(join(path, key)) ?? `${join(path, key)} is unknown: use ${Object.keys(base).join(', ')}`,
       );
   }
-  const merged = { ...base } as Record<string, unknown>;
+  // A map: a key such as __proto__ of the file is a key and nothing else.
+  const merged = new Map<string, unknown>(Object.entries(base));
   for (const [key, value] of Object.entries(given)) {
-    const inner = (base as Record<string, unknown>)[key];
-    merged[key] = isObject(inner) && key !== 'body' ? override(inner, value, join(path, key), faults) : value;
+    const inner = merged.get(key);
+    merged.set(
+      key,
+      isObject(inner) && key !== 'body' ? override(inner, value, join(path, key), faults) : value,
+    );
   }
-  return merged as T;
+  return Object.fromEntries(merged) as T;
 }
 
 function build(raw: Raw, faults: string[]): Dialect {

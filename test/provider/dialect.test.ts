@@ -39,6 +39,8 @@ describe('the dialect', () => {
     ['{"create":{"response":{"id":"id"}}}', ['create.response.id must be a JSON pointer']],
     ['{"list":{"items":null}}', ['list.items must be a JSON pointer']],
     ['{"list":{"actve":"/x"}}', ['list.actve is unknown']],
+    ['{"__proto__":{}}', ['__proto__ is unknown: use create']],
+    ['{"eventNames":{"__proto__":{"a":"b"}}}', ['eventNames.__proto__ must be a non-empty string']],
     ['{"extra":{"mayReplace":[]}}', ['extra.mayReplace is no longer known: name in extra.allow']],
     ['{"extra":{"allow":"note"}}', ['extra.allow must be a list of names of fields']],
     ['{"extra":{"allow":[1]}}', ['extra.allow must be a list of names of fields']],
