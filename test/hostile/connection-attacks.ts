@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withDeadline } from '../support/stack/wait-until.ts';
 import type { Attack, AttackContext, AttackOutcome, Scale } from './attack.ts';
 import type { AttackPlan, AttackSeen } from './attackers/plan.ts';
 import { startAttackers } from './attackers/start-attackers.ts';
@@ -22,7 +23,7 @@ async function attackWith(
 ): Promise<AttackOutcome> {
   await using attackers = startAttackers({ ...plan, port: target.port } as AttackPlan);
   const counted = plan.kind === 'reset' || plan.kind === 'cut-off';
-  await (counted ? Promise.race([attackers.done, sleep(COUNT_DEADLINE_MS)]) : sleep(scale.seconds * 1_000));
+  await (counted ? withDeadline(attackers.done, COUNT_DEADLINE_MS, null) : sleep(scale.seconds * 1_000));
   const seen = await attackers.stop();
   // An attack that did not reach the ingress proves nothing.
   const least = 'count' in plan ? Number(plan.count) : plan.connections;
@@ -63,6 +64,8 @@ const idle = (name: string, what: string, first: string, more: Partial<Attack> =
   ...more,
 });
 
+const WRONG_REQUEST = `${headOf({ headers: ['Content-Length: 2'] })}{}`;
+
 /** The first bytes of a TLS 1.2 record with a ClientHello of 512 bytes that never comes whole. */
 const HALF_HANDSHAKE = '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03';
 
@@ -79,6 +82,12 @@ const idleAttacks: readonly Attack[] = [
         { short: variant.name === 'known' },
       ),
     ),
+  ),
+  // The answer to the first request is no proof: the body behind it is a stranger's as the first was.
+  idle(
+    'behind-request',
+    'a small request with a wrong signature, right behind it 50 MB declared, one byte',
+    `${WRONG_REQUEST}${headOf({ headers: [`Content-Length: ${50 * MB}`] })}{`,
   ),
 ];
 
@@ -160,7 +169,7 @@ const otherAttacks: readonly Attack[] = [
     {
       name: 'pipeline-wrong',
       what: 'wrong signatures',
-      request: `${headOf({ headers: ['Content-Length: 2'] })}{}`,
+      request: WRONG_REQUEST,
     },
   ].map(
     ({ name, what, request }): Attack => ({
