@@ -4,6 +4,7 @@ import { type ErrorCode, HooklineError } from '../core/errors.ts';
 import { faultOfHead } from './admit-request.ts';
 import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
+import { markRefuted } from './connection-standing.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
 import type { IngressObserver } from './ingress-observer.ts';
 import { receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
@@ -121,6 +122,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
       observer.accepted(ref, receipt, secondsSince(began));
       return send(reply, receiptAnswer(receipt));
     } catch (error) {
+      if (error instanceof HooklineError && error.code === 'UNAUTHENTIC') markRefuted(socket);
       return refuse(request, reply, error, began);
     } finally {
       endRequest?.();

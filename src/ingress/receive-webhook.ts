@@ -9,7 +9,7 @@ import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { admitRequest } from './admit-request.ts';
 import type { BodyMemory } from './bodies/body-memory.ts';
 import { type TakenBody, takeBody } from './bodies/take-body.ts';
-import { markProven } from './proven-connections.ts';
+import { markProven } from './connection-standing.ts';
 
 export type WebhookRequest = {
   readonly ref: string;

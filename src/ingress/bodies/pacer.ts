@@ -1,4 +1,4 @@
-import { type BodyClass, PROVEN, UNPROVED } from './open-body.ts';
+import type { Standing } from '../connection-standing.ts';
 import { isBefore, type Place, reasonOf } from './waiting-line.ts';
 
 /** What is read in one turn: about half a millisecond's work. */
@@ -11,8 +11,11 @@ const PIECE_BYTES = 64 * 1024;
 
 /** The place of what is only read to be thrown away: behind all others. */
 export const LAST_PLACE: Place = { tag: Number.POSITIVE_INFINITY, n: 0 };
-/** A body on a proven connection has as large a share as so many others: it goes first, and they are still read. */
-const PROVEN_WEIGHT = 16;
+/**
+ * A body on a proven connection has as large a share as sixteen others: it goes first, and they are still read. One on a
+ * connection that sent wrong signatures has a sixteenth of one that nothing is known of.
+ */
+const WEIGHTS: Readonly<Record<Standing, number>> = { proven: 16, unknown: 1, refuted: 1 / 16 };
 
 type Reader = { readonly place: Place; readonly goOn: () => void };
 
@@ -44,9 +47,9 @@ export class Pacer {
   }
 
   /** The place of a body that may have so many bytes. `endPlace` is to be called when it is read no more. */
-  nextPlace(bytes: number, of: BodyClass = UNPROVED): Place {
+  nextPlace(bytes: number, standing: Standing = 'unknown'): Place {
     this.#open++;
-    return { tag: this.#fair + bytes / (of === PROVEN ? PROVEN_WEIGHT : 1), n: this.#places++ };
+    return { tag: this.#fair + bytes / WEIGHTS[standing], n: this.#places++ };
   }
 
   endPlace(): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
+import type { Standing } from '../connection-standing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { type BodyClass, HOPELESS, type OpenBody } from './open-body.ts';
 import { Pieces } from './pieces.ts';
@@ -19,8 +20,8 @@ export type Reading = {
   readonly open: OpenBody;
   /** Asked when the first of several chunks has come. Of a hopeless body nothing is kept. */
   readonly classify: () => BodyClass;
-  /** Whether it is read without turns. Not by its class: the time of an answer must not tell a hopeless body. */
-  readonly isProven: () => boolean;
+  /** How it is read: without turns where proven. Not by its class: the time of an answer must not tell a hopeless body. */
+  readonly standing: () => Standing;
   /** Is shown each chunk as it arrives. */
   readonly onChunk: (chunk: Buffer) => void;
 };
@@ -79,8 +80,10 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       } else if (!memory.charge(open, more)) {
         if (memory.isSlow(open)) fail(new HooklineError('NO_ROOM'));
         else wait(more + Math.max(0, reading.most - open.bytes));
-      } else if (!reading.isProven()) {
-        place ??= memory.pacer.nextPlace(reading.most);
+      } else {
+        const standing = reading.standing();
+        if (standing === 'proven') return;
+        place ??= memory.pacer.nextPlace(reading.most, standing);
         if (memory.pacer.take(chunk.length, place, goOn)) return;
         request.pause();
         open.pause(now);

@@ -3,7 +3,7 @@ import { HooklineError } from '../../core/errors.ts';
 import { SignatureCheck } from '../../crypto/signature.ts';
 import { LARGE_BODY_BYTES } from '../../delivery/large-delivery.ts';
 import type { LiveKeyring } from '../../subscriptions/live-keyring.ts';
-import { isProven } from '../proven-connections.ts';
+import { standingOf } from '../connection-standing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { HOPELESS, OpenBody, PROVEN, UNPROVED } from './open-body.ts';
 import type { Pieces } from './pieces.ts';
@@ -62,15 +62,15 @@ export async function takeBody(request: BodyRequest, parts: Parts): Promise<Take
     check ??= checkOf(keys, { isLarge, isWhole: chunk.length === declared });
     check.update(chunk);
   };
-  const isOnProven = () => isProven(socket);
-  const classify = () => (isHopeless() ? HOPELESS : isOnProven() ? PROVEN : UNPROVED);
+  const standing = () => standingOf(socket);
+  const classify = () => (isHopeless() ? HOPELESS : standing() === 'proven' ? PROVEN : UNPROVED);
   const most = Math.min(LARGE_BODY_BYTES, maxBodyBytes);
   const limit = isLarge ? LARGE_BEGINNING_BYTES : most;
   const leave = () => memory.arriving.leave(open);
   try {
     request.wantBody();
     const reading = { declared, limit, most: declared <= most ? declared : limit, memory, open };
-    const read = await readBody(raw, { ...reading, classify, isProven: isOnProven, onChunk });
+    const read = await readBody(raw, { ...reading, classify, standing, onChunk });
     if ('whole' in read) return { body: read.whole, check: check ?? new SignatureCheck(keys), open, leave };
     if (maxBodyBytes <= LARGE_BODY_BYTES) throw new HooklineError('BODY_TOO_LARGE');
     if (isHopeless()) throw new HooklineError('UNAUTHENTIC');
@@ -126,7 +126,7 @@ async function takeLarge(
   const cutOff = () => gone.abort();
   raw.socket.once('close', cutOff);
   open.end = (error) => gone.abort(error);
-  const place = memory.pacer.nextPlace(capacity, open.class);
+  const place = memory.pacer.nextPlace(capacity, standingOf(raw.socket));
   let into: Buffer | undefined;
   const leave = () => {
     if (into) memory.giveBack(into);

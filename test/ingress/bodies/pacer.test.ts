@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PROVEN } from '../../../src/ingress/bodies/open-body.ts';
 import { LAST_PLACE, Pacer } from '../../../src/ingress/bodies/pacer.ts';
 import type { Place } from '../../../src/ingress/bodies/waiting-line.ts';
 
@@ -110,7 +109,7 @@ it('reads a small body in its fair turn, before many large ones that came first'
 it('reads what comes over proven connections first, but not for ever', async () => {
   createReader('unproved', pacer.nextPlace(80 * PIECE)).send(80);
   let n = 0;
-  const more = () => createReader(`proven ${n++}`, pacer.nextPlace(80 * PIECE, PROVEN)).send(80);
+  const more = () => createReader(`proven ${n++}`, pacer.nextPlace(80 * PIECE, 'proven')).send(80);
   for (; n < 3; ) more();
   await vi.advanceTimersByTimeAsync(120);
   expect([readOf('proven 0'), readOf('proven 2')]).toEqual([80 * PIECE, 80 * PIECE]);
@@ -122,6 +121,22 @@ it('reads what comes over proven connections first, but not for ever', async () 
     await vi.advanceTimersByTimeAsync(40);
   }
   expect(readOf('unproved')).toBe(80 * PIECE);
+});
+
+it('reads what comes over connections with wrong signatures behind others, but not never', async () => {
+  let n = 0;
+  const refuted = () => createReader(`refuted ${n++}`, pacer.nextPlace(16 * PIECE, 'refuted')).send(16);
+  for (; n < 48; ) refuted();
+  createReader('unknown', pacer.nextPlace(32 * PIECE)).send(32);
+  await vi.advanceTimersByTimeAsync(60);
+  expect(readOf('unknown')).toBe(32 * PIECE);
+  // Others come without end.
+  for (let round = 0; readOf('refuted 47') < 16 * PIECE && round < 1_000; round++) {
+    createReader(`unknown ${round}`, pacer.nextPlace(16 * PIECE)).send(16);
+    pacer.endPlace();
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect(readOf('refuted 47')).toBe(16 * PIECE);
 });
 
 it('reads what is thrown away behind all others', async () => {
