@@ -30,7 +30,7 @@ export function lingerOn(
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > maxBodyBytes + LINGER_BYTES) destroy();
-    else if (!pacer.take(chunk.length, LAST_PLACE, goOn)) request.pause();
+    else if (!pacer.take(chunk.length, LAST_PLACE, goOn, destroy)) request.pause();
   });
   request.once('close', () => clearTimeout(timer));
   request.once('end', () => {

@@ -9,6 +9,9 @@ const SAVED_BYTES = 2 * 1024 * 1024;
 /** What Node reads of a socket at once. */
 const PIECE_BYTES = 64 * 1024;
 
+/** Node has read some 100 KiB ahead for each of those who wait, which nobody counts. */
+const MOST_IN_LINE = 1_024;
+
 /** The place of what is only read to be thrown away: behind all others. */
 export const LAST_PLACE: Place = { tag: Number.POSITIVE_INFINITY, n: 0 };
 /**
@@ -17,7 +20,12 @@ export const LAST_PLACE: Place = { tag: Number.POSITIVE_INFINITY, n: 0 };
  */
 const WEIGHTS: Readonly<Record<Standing, number>> = { proven: 16, unknown: 1, refuted: 1 / 16 };
 
-type Reader = { readonly place: Place; readonly goOn: () => void };
+type Reader = {
+  readonly place: Place;
+  readonly goOn: () => void;
+  /** Ends it where too many wait; what has none has memory of its own that bounds how many there are. */
+  readonly drop?: (() => void) | undefined;
+};
 
 /**
  * Lets large bodies share time and processor with everybody else. Node would read two megabytes of each socket before
@@ -56,12 +64,15 @@ export class Pacer {
     this.#open--;
   }
 
-  /** Counts what was read. False means: no more now, and `goOn` is called when it is that place's turn again. */
-  take(bytes: number, place: Place, goOn: () => void): boolean {
+  /**
+   * Counts what was read. False means: no more now, and `goOn` is called when it is that place's turn again; or `drop`,
+   * where more than MOST_IN_LINE wait and this is the last of them.
+   */
+  take(bytes: number, place: Place, goOn: () => void, drop?: () => void): boolean {
     if (place !== LAST_PLACE) this.#fair += bytes / Math.max(1, this.#open);
     this.#left -= bytes;
     if (this.#left > 0) return true;
-    this.#standInLine({ place, goOn });
+    this.#standInLine({ place, goOn, drop });
     return false;
   }
 
@@ -87,7 +98,13 @@ export class Pacer {
   #standInLine(reader: Reader): void {
     const behind = this.#queue.findIndex(({ place }) => isBefore(reader.place, place));
     this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, reader);
+    if (this.#queue.length > MOST_IN_LINE) this.#dropLast();
     this.#awaitTurn();
+  }
+
+  #dropLast(): void {
+    const last = this.#queue.findLastIndex(({ drop }) => drop !== undefined);
+    if (last >= 0) this.#queue.splice(last, 1)[0]?.drop?.();
   }
 
   #awaitTurn(): void {

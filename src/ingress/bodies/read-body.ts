@@ -84,7 +84,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
         const standing = reading.standing();
         if (standing === 'proven') return;
         place ??= memory.pacer.nextPlace(reading.most, standing);
-        if (memory.pacer.take(chunk.length, place, goOn)) return;
+        if (memory.pacer.take(chunk.length, place, goOn, drop)) return;
         request.pause();
         open.pause(now);
       }
@@ -94,6 +94,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       open.resume(memory.now());
       request.resume();
     };
+    const drop = () => fail(new HooklineError('NO_ROOM'));
     const wait = (bytes: number) => {
       request.pause();
       open.pause(memory.now());

@@ -139,6 +139,21 @@ it('reads what comes over connections with wrong signatures behind others, but n
   expect(readOf('refuted 47')).toBe(16 * PIECE);
 });
 
+it('ends the last in line where too many wait', () => {
+  const dropped: string[] = [];
+  const wait = (name: string, place: Place, isDropped = true) =>
+    pacer.take(PIECE, place, () => {}, isDropped ? () => dropped.push(name) : undefined);
+  // What this turn has left.
+  for (let n = 0; n < 3; n++) wait('read', pacer.nextPlace(PIECE));
+  wait('a large one with memory of its own', { tag: Number.POSITIVE_INFINITY, n: 1 }, false);
+  for (let n = 0; n < 1_021; n++) wait(`unknown ${n}`, pacer.nextPlace(PIECE));
+  wait('refuted', pacer.nextPlace(PIECE, 'refuted'));
+  wait('thrown away', LAST_PLACE);
+  expect(dropped).toEqual([]);
+  for (let n = 0; n < 3; n++) wait(`first ${n}`, pacer.nextPlace(1));
+  expect(dropped).toEqual(['thrown away', 'refuted', 'unknown 1020']);
+});
+
 it('reads what is thrown away behind all others', async () => {
   createReader('refused', LAST_PLACE).send(MANY);
   createReader('wanted').send(800);
