@@ -12,6 +12,7 @@ export type Scale = {
   readonly ownIngress: boolean;
   readonly idleConnections: number;
   readonly slowConnections: number;
+  readonly crowdConnections: number;
   readonly floodConnections: number;
   readonly resets: number;
   readonly deafConnections: number;
@@ -28,6 +29,7 @@ export const LONG: Scale = {
   ownIngress: true,
   idleConnections: 400,
   slowConnections: 1_500,
+  crowdConnections: 2_000,
   floodConnections: 48,
   resets: 1_000,
   deafConnections: 50,
@@ -48,6 +50,7 @@ export const SHORT: Scale = {
   ownIngress: false,
   idleConnections: 120,
   slowConnections: 200,
+  crowdConnections: 200,
   floodConnections: 8,
   resets: 300,
   deafConnections: 10,
@@ -76,6 +79,8 @@ export type Attack = {
   readonly short: boolean;
   /** No honest webhooks of 2 MB beside it. */
   readonly smallOnly?: boolean;
+  /** Honest webhooks are to be taken, however late: it is more than the machine can read in time. */
+  readonly isUntimed?: boolean;
   /** At most so many lines may be logged meanwhile. */
   readonly logLines?: number;
   /** @returns what went wrong, and a note for the table */

@@ -111,6 +111,25 @@ const slowAttacks: readonly Attack[] = (['below', 'above'] as const).flatMap((ra
   ),
 );
 
+/** Each has sent a part of its body at once, and waits for its turn to be read. */
+const crowdAttacks: readonly Attack[] = VARIANTS.map(
+  (variant): Attack => ({
+    name: `crowd-${variant.name}`,
+    what: `thousands of connections at once, 300 KB of 1 MB each; ${variant.what}`,
+    short: variant.name === 'unknown',
+    isUntimed: true,
+    run: (context) =>
+      attackWith(context, {
+        kind: 'hold',
+        connections: context.scale.crowdConnections,
+        first: base64(
+          `${headOf({ ...variant.head, headers: [`Content-Length: ${MB}`] })}${' '.repeat(300_000)}`,
+        ),
+        bytesPerSecond: 0,
+      } as PlanOf<'hold'>),
+  }),
+);
+
 const floodAttacks: readonly Attack[] = [
   { name: 'small', what: 'small bodies', bytes: 600 },
   { name: '1mb', what: 'bodies of 1 MB', bytes: MB },
@@ -211,6 +230,7 @@ export const CONNECTION_ATTACKS: readonly Attack[] = [
   },
   ...idleAttacks,
   ...slowAttacks,
+  ...crowdAttacks,
   ...floodAttacks,
   ...endAttacks,
   ...otherAttacks,

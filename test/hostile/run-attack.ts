@@ -36,7 +36,7 @@ export async function attackTarget(attack: Attack, target: Target, parts: Attack
   const seen = await endHonest();
   const problems = [
     ...outcome.problems,
-    ...honestProblems(seen, scale),
+    ...honestProblems(seen, attack.isUntimed ? UNTIMED : scale.longestMs),
     ...(await ownProblems(target, before)),
   ];
   const lines = target.process.lines.length - before.lines;
@@ -52,7 +52,9 @@ export async function attackTarget(attack: Attack, target: Target, parts: Attack
   return { name, what, honest: seen, peakMib, note: outcome.note, problems, seconds };
 }
 
-function honestProblems(seen: HonestResult, { longestMs }: Scale): string[] {
+const UNTIMED: Scale['longestMs'] = { small: Number.POSITIVE_INFINITY, large: Number.POSITIVE_INFINITY };
+
+function honestProblems(seen: HonestResult, longestMs: Scale['longestMs']): string[] {
   return (['small', 'large'] as const).flatMap((name) => {
     const { notTaken, longest } = seen[name];
     const answers = Object.entries(notTaken).map(([answer, count]) => `${count} × ${answer}`);

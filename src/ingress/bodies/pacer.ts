@@ -6,11 +6,16 @@ const TURN_BYTES = 256 * 1024;
 const TURN_MS = 1;
 /** What is made up for, of turns that came late. */
 const SAVED_BYTES = 2 * 1024 * 1024;
+/**
+ * What is paid back of what was read beyond a turn. The first piece of each body comes unasked: thousands of connections
+ * would otherwise run up a debt of minutes, in which nobody has a turn.
+ */
+const MOST_OWED_BYTES = TURN_BYTES;
 /** What Node reads of a socket at once. */
 const PIECE_BYTES = 64 * 1024;
 
 /** Node has read some 100 KiB ahead for each of those who wait, which nobody counts. */
-const MOST_IN_LINE = 1_024;
+const MOST_IN_LINE = 2_048;
 
 /** The place of what is only read to be thrown away: behind all others. */
 export const LAST_PLACE: Place = { tag: Number.POSITIVE_INFINITY, n: 0 };
@@ -70,7 +75,7 @@ export class Pacer {
    */
   take(bytes: number, place: Place, goOn: () => void, drop?: () => void): boolean {
     if (place !== LAST_PLACE) this.#fair += bytes / Math.max(1, this.#open);
-    this.#left -= bytes;
+    this.#left = Math.max(this.#left - bytes, -MOST_OWED_BYTES);
     if (this.#left > 0) return true;
     this.#standInLine({ place, goOn, drop });
     return false;

@@ -59,6 +59,13 @@ it('earns no more than a moment, however long nobody reads', async () => {
   expect(readOf('one') / 1024 ** 2).toBeLessThan(0.5 + 12.8 + 2.6);
 });
 
+it('owes no more than a turn for what comes unasked: the first pieces of thousands', async () => {
+  for (let n = 0; n < 2_000; n++) pacer.take(PIECE, pacer.nextPlace(1024 ** 2), () => {});
+  createReader('proven', pacer.nextPlace(16 * PIECE, 'proven')).send(16);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(readOf('proven')).toBe(16 * PIECE);
+});
+
 it('makes up for turns that come late, and takes no more in any of them', async () => {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
@@ -146,12 +153,12 @@ it('ends the last in line where too many wait', () => {
   // What this turn has left.
   for (let n = 0; n < 3; n++) wait('read', pacer.nextPlace(PIECE));
   wait('a large one with memory of its own', { tag: Number.POSITIVE_INFINITY, n: 1 }, false);
-  for (let n = 0; n < 1_021; n++) wait(`unknown ${n}`, pacer.nextPlace(PIECE));
+  for (let n = 0; n < 2_045; n++) wait(`unknown ${n}`, pacer.nextPlace(PIECE));
   wait('refuted', pacer.nextPlace(PIECE, 'refuted'));
   wait('thrown away', LAST_PLACE);
   expect(dropped).toEqual([]);
   for (let n = 0; n < 3; n++) wait(`first ${n}`, pacer.nextPlace(1));
-  expect(dropped).toEqual(['thrown away', 'refuted', 'unknown 1020']);
+  expect(dropped).toEqual(['thrown away', 'refuted', 'unknown 2044']);
 });
 
 it('reads what is thrown away behind all others', async () => {
