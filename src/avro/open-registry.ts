@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { Agent } from 'node:https';
 import type { EnvReader, ValuesOf } from '../core/env.ts';
 import { checkPlaintextUrl } from '../core/plaintext-credentials.ts';
 import {
@@ -38,10 +37,7 @@ export function openRegistry(settings: RegistrySettings, observer: RenewalObserv
           passwords[0] !== undefined && {
             auth: { username, password: passwords[0] },
           }),
-        // Kept alive no longer than a start takes: the one that takes its place leaves it to its end.
-        ...(authorities.length > 0 && {
-          agent: new Agent({ ca: authorities, keepAlive: true, timeout: TIMEOUT_MS }),
-        }),
+        ...(authorities.length > 0 && { ca: authorities }),
       });
     },
   });

@@ -1,4 +1,3 @@
-import type { Agent } from 'node:http';
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import registryApi, {
   type SchemaRegistryAPIClientArgs,
@@ -6,14 +5,15 @@ import registryApi, {
 import type { Type } from 'avsc';
 import { connectionFaultOf, explainFault, type OtherSide } from '../core/connection-fault.ts';
 import { HooklineError } from '../core/errors.ts';
+import { boundedAgent } from './bounded-agent.ts';
 import { type FoundSchema, writerTypeOf } from './writer-type.ts';
 
 export type RegistryOptions = {
   readonly url: string;
   readonly auth?: { readonly username: string; readonly password: string };
-  /** For https with an authority of its own. */
-  readonly agent?: Agent;
-  /** Deadline of one request: the client has none of its own, and a registry that hangs would hang the start. */
+  /** Authorities that are trusted for https, instead of the system's. */
+  readonly ca?: readonly Buffer[];
+  /** From a request to the end of its answer: a registry that hangs would hang the start. */
   readonly timeoutMs: number;
 };
 
@@ -35,15 +35,20 @@ export type Registry = {
 
 type RegistryFailure = { readonly status?: number; readonly name?: string; readonly message?: string };
 type ApiResponse = { data<T>(): T };
-type Middleware = NonNullable<SchemaRegistryAPIClientArgs['middlewares']>[number];
+
+/** The largest schema that is read fits, escaped, and the names of tens of thousands of subjects. */
+const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export function createRegistry(options: RegistryOptions): Registry {
   const args: SchemaRegistryAPIClientArgs = {
     host: options.url,
     ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
-    ...(options.agent === undefined ? {} : { agent: options.agent }),
+    agent: boundedAgent(
+      options.url,
+      { timeoutMs: options.timeoutMs, mostBytes: MOST_ANSWER_BYTES },
+      options.ca && { ca: [...options.ca] },
+    ),
     retry: { retries: 0 },
-    middlewares: [timeoutMiddleware(options.timeoutMs)],
   };
   const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
   const { Subject, Schema } = registryApi.default(args);
@@ -90,10 +95,6 @@ function checked<T>(answer: T, isOne: (answer: T) => boolean): T {
 const isSchema = (answer: FoundSchema | null): boolean =>
   typeof answer?.schema === 'string' && (answer.references === undefined || Array.isArray(answer.references));
 
-function timeoutMiddleware(timeoutMs: number): Middleware {
-  return () => ({ prepareRequest: async (next) => (await next()).enhance({ timeout: timeoutMs }) });
-}
-
 const REGISTRY: OtherSide = {
   name: 'the schema registry',
   address: 'SCHEMA_REGISTRY_URL',
@@ -118,10 +119,16 @@ function classify(error: unknown, { url, auth }: RegistryOptions): HooklineError
     return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, mend });
   }
   if (status === 409 || status === 422)
-    return new HooklineError('SCHEMA_INCOMPATIBLE', message, { cause: error });
-  const why = message?.replace(/^.* - (Error, status 400: )?/, '');
+    return new HooklineError('SCHEMA_INCOMPATIBLE', shortened(message), { cause: error });
+  const why = shortened(message?.replace(/^.* - (Error, status 400: )?/, ''));
   const fault = connectionFaultOf(error);
   if (!fault) return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
   const { finding, mend } = explainFault(fault, REGISTRY);
   return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${finding}`, { cause: error, mend });
 }
+
+/** What an answer says of itself may be megabytes, and goes into the log. */
+const MOST_WHY = 2_000;
+
+const shortened = (text: string | undefined) =>
+  text !== undefined && text.length > MOST_WHY ? `${text.slice(0, MOST_WHY)}…` : text;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { Agent, createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,6 +68,43 @@ describe('the registry', () => {
     }
   });
 
+  it.each<[string, RequestListener]>([
+    [
+      'cuts its answer off',
+      (_request, response) => void response.write('{"schema":"', () => response.destroy()),
+    ],
+    [
+      'answers a byte at a time, without end',
+      (_request, response) => {
+        const drip = setInterval(() => response.write(' '), 50);
+        response.on('close', () => clearInterval(drip));
+      },
+    ],
+    [
+      'answers without end, at full speed',
+      (_request, response) => {
+        const flood = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536, ' ')));
+        };
+        response.on('drain', flood);
+        flood();
+      },
+    ],
+  ])('that %s is REGISTRY_UNAVAILABLE', async (_, listener) => {
+    await using server = await serve(listener);
+    await expect(registryAt(server.url).writerType(7)).rejects.toMatchObject({
+      code: 'REGISTRY_UNAVAILABLE',
+    });
+  });
+
+  it('that says very much of why it refuses is quoted in short', async () => {
+    await using server = await serve(answering(500, { error_code: 50_001, message: 'x'.repeat(1_000_000) }));
+    const failure = await registryAt(server.url)
+      .subjects()
+      .catch((error: Error) => error.message.length);
+    expect(failure).toBeLessThan(3_000);
+  });
+
   it('gives the type that a record was written with', async () => {
     const schema = '{"type":"record","name":"R","fields":[{"name":"a","type":"string"}]}';
     await using server = await serve(answering(200, { schema }));
@@ -122,7 +159,7 @@ describe('the registry', () => {
       url: server.url,
       timeoutMs: 2_000,
       auth,
-      agent: new Agent({ ca: cert }),
+      ca: [cert],
     });
     expect(await trusting.subjects()).toEqual(['a-value']);
     const distrusting = createRegistry({ url: server.url, timeoutMs: 2_000, auth });
