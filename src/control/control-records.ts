@@ -1,7 +1,7 @@
 import type { CommandSchemas } from '../avro/command-schemas.ts';
 import type { RecordCodec } from '../avro/record-codec.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Tenure } from '../core/tenure.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter-headers.ts';
@@ -16,6 +16,11 @@ const PUBLISH_DEADLINE_MS = 15_000;
 const SIZE_HINT = 1_024;
 /** 0.5, 1, 2, 4, 5, 5 … s between attempts of 15 s each at most: what control stores it stores before it goes on. */
 const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 5_000 };
+
+/** Characters of a reason: it may quote a name from a schema or a command, which its writer made a megabyte long. */
+const MOST_REASON = 2_000;
+
+const shortened = (text: string) => (text.length > MOST_REASON ? `${text.slice(0, MOST_REASON)}…` : text);
 
 /** Writes results, state and dead letters, for as long as it takes. */
 export function createControlRecords(parts: {
@@ -75,26 +80,32 @@ export function createControlRecords(parts: {
       return store({ topic: stateTopic, partition, key, value, headers: by }, tenure);
     },
     storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, tenure) => {
-      const why = toHeaders({
-        [NAMES.stage]: 'COMMAND',
-        [NAMES.code]: reason.code,
-        [NAMES.message]: reason.message,
-        [NAMES.topic]: topic,
-        [NAMES.partition]: String(partition),
-        [NAMES.offset]: String(offset),
-        [NAMES.connector]: 'hookline',
-        [NAMES.commandId]: commandId ?? undefined,
+      const at = `${topic}-${partition}-${offset}`;
+      const recordOf = (message: string) => ({
+        topic: topicName(prefix, OWN_TOPICS.deadLetter),
+        headers: toHeaders({
+          [NAMES.stage]: 'COMMAND',
+          [NAMES.code]: reason.code,
+          [NAMES.message]: message,
+          [NAMES.topic]: topic,
+          [NAMES.partition]: String(partition),
+          [NAMES.offset]: String(offset),
+          [NAMES.connector]: 'hookline',
+          [NAMES.commandId]: commandId ?? undefined,
+        }),
       });
-      const deadLetters = topicName(prefix, OWN_TOPICS.deadLetter);
-      await store(
-        {
-          topic: deadLetters,
-          key: key ?? Buffer.from(`${topic}-${partition}-${offset}`),
-          value,
-          headers: why,
-        },
-        tenure,
-      );
+      const message = shortened(reason.message);
+      try {
+        await store({ ...recordOf(message), key: key ?? Buffer.from(at), value }, tenure);
+      } catch (error) {
+        // Tried again, it would hold up its partition for ever: the record itself stays where it was read.
+        if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
+        const bytes = `its ${value?.length ?? 0} bytes do not fit here: read them at ${at}`;
+        await store(
+          { ...recordOf(`${message} (${bytes})`), key: Buffer.from(at), value: Buffer.alloc(0) },
+          tenure,
+        );
+      }
       parts.onParked();
     },
   };

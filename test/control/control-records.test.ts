@@ -4,15 +4,19 @@ import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { tenureOf } from '../../src/core/tenure.ts';
+import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
 
 /** The way to topics whose brokers fail as told, in turn. */
 function open(...ends: Error[]) {
   const published: string[] = [];
+  const stored: OutgoingRecord[] = [];
   const deadlines: number[] = [];
   const delays: unknown[] = [];
   const records = createControlRecords({
     publisher: {
-      async publish({ topic }, deadlineMs) {
+      async publish(record, deadlineMs) {
+        const { topic } = record;
+        stored.push(record);
         published.push(topic);
         deadlines.push(deadlineMs);
         const end = ends.shift();
@@ -27,7 +31,7 @@ function open(...ends: Error[]) {
     onDelay: (topic) => delays.push(topic),
     onParked: () => {},
   });
-  return { records, published, deadlines, delays };
+  return { records, published, stored, deadlines, delays };
 }
 
 it('what could not be stored is tried again', async () => {
@@ -58,3 +62,22 @@ it('what is another’s by now is not stored, nor tried again', async () => {
   await expect(records.storeSubscription('a', null, tenure)).rejects.toMatchObject({ name: 'AbortError' });
   expect([looks, published, delays]).toEqual([2, ['payments.subscriptions'], ['payments.subscriptions']]);
 });
+
+it('a command that does not fit among the dead letters leaves one without its bytes, which says where they are', async () => {
+  const { records, stored } = open(new HooklineError('RECORD_TOO_LARGE'));
+  const command = {
+    ...{ topic: 'payments.commands', partition: 2, offset: 7n, headers: {}, timestamp: 0 },
+    ...{ key: Buffer.alloc(1_000), value: Buffer.alloc(2_000) },
+  };
+  const why = { reason: new HooklineError('COMMAND_INVALID', 'x'.repeat(1_000_000)), commandId: 'c-1' };
+  await records.storeDeadLetter(command, why, tenureOf(new AbortController().signal));
+  const told = stored.map(({ key, value, headers }) => [key.length, value?.length, textOf(headers)]);
+  expect(told).toEqual([
+    [1_000, 2_000, expect.stringMatching(/^[^(]* \(x+…$/)],
+    [21, 0, expect.stringContaining('(its 2000 bytes do not fit here: read them at payments.commands-2-7)')],
+  ]);
+  expect(stored.map(({ headers }) => textOf(headers).length < 3_000)).toEqual([true, true]);
+});
+
+const textOf = (headers: OutgoingRecord['headers']) =>
+  String([...headers].find(([name]) => name.includes('exception.message'))?.[1]);
