@@ -9,7 +9,7 @@ type Rows = readonly (readonly string[])[];
 export function columnWidths(rows: Rows, available: number): number[] {
   const longest = (pieces: RegExp) =>
     (rows[0] ?? []).map((_, column) =>
-      Math.max(...rows.flatMap((row) => (row[column] ?? '').split(pieces).map((piece) => piece.length))),
+      rows.reduce((most, row) => Math.max(most, longestOf((row[column] ?? '').split(pieces))), 0),
     );
   const widths = longest(/\n/);
   shrink(widths, longest(/\s/), available);
@@ -20,6 +20,10 @@ export function columnWidths(rows: Rows, available: number): number[] {
   );
   return widths;
 }
+
+/** No list of arguments: a stack has no room for those of a hundred thousand rows. */
+const longestOf = (pieces: readonly string[]) =>
+  pieces.reduce((most, { length }) => Math.max(most, length), 0);
 
 /** The widest column gives way, again and again, as long as one is above its least width. */
 function shrink(widths: number[], least: readonly number[], available: number): void {
@@ -64,6 +68,9 @@ function breakWithin(word: string): number {
 export const visible = (text: string): string =>
   text.replaceAll(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+
+/** The same in one line: a text from outside must not look like a further line of ours. */
+export const oneLine = (text: string): string => visible(text).replaceAll('\n', '\\n');

@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 import { nodeSource } from '../runtime/node-source.ts';
 import { routeWarnings } from '../runtime/route-warnings.ts';
+import { visible } from './fit-columns.ts';
 import { inWords } from './in-words.ts';
 import { runCli } from './program.ts';
 
 const note = (line: string) => void process.stderr.write(`${line}\n`);
 const fail = (error: unknown) => {
-  note(`hookline: ${inWords(error)}`);
+  note(visible(`hookline: ${inWords(error)}`));
   process.exit(1);
 };
 
-routeWarnings((warning) => note(`${warning.name}: ${warning.message}`));
+routeWarnings((warning) => note(visible(`${warning.name}: ${warning.message}`)));
 process.on('uncaughtException', fail);
 const controller = new AbortController();
 // The second one ends it at once, by default.

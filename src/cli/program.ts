@@ -3,6 +3,7 @@ import { ConfigError } from '../core/env.ts';
 import { addCommandCommand } from './command-command.ts';
 import { addDlqCommand } from './dlq-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
+import { visible } from './fit-columns.ts';
 import { inWords } from './in-words.ts';
 import { addInspectCommand } from './inspect-command.ts';
 import { addKeysCommand } from './keys-command.ts';
@@ -18,7 +19,8 @@ import { addTriggerCommand } from './trigger-command.ts';
  * Parses the arguments and runs the command. Whatever fails ends in a sentence on standard error, never a stack trace.
  * @param args without the program's own name
  */
-export async function runCli(args: readonly string[], shell: Shell): Promise<ExitCode> {
+export async function runCli(args: readonly string[], outside: Shell): Promise<ExitCode> {
+  const shell = withVisible(outside);
   let exitCode: ExitCode = 0;
   const run: Run =
     (action) =>
@@ -34,6 +36,13 @@ export async function runCli(args: readonly string[], shell: Shell): Promise<Exi
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
   }
 }
+
+/** Results, errors and JSON quote what others wrote. In JSON the escapes stand for the same signs. */
+const withVisible = (shell: Shell): Shell => ({
+  ...shell,
+  print: (line) => shell.print(visible(line)),
+  note: (line) => shell.note(visible(line)),
+});
 
 function createProgram(shell: Shell, run: Run): Command {
   const program = new Command('hookline')

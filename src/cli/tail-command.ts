@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createWriterReader, type RecordReader } from '../avro/record-reader.ts';
+import { parseBoundedJson } from '../core/bounded-json.ts';
 import { topicName } from '../core/topics.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
@@ -96,6 +97,9 @@ async function describe(record: IncomingRecord, read: RecordReader) {
   };
 }
 
+/** Deeper JSON is shown as text: no stack has room for making it a text again. */
+const SHOWN_JSON = { mostValues: Number.POSITIVE_INFINITY, mostDepth: 1_000 };
+
 /** Avro where it is that, else JSON or text, else base64: dead letters hold whatever arrived. */
 async function readValue(value: Buffer | null, read: RecordReader): Promise<unknown> {
   if (value === null) return null;
@@ -105,7 +109,7 @@ async function readValue(value: Buffer | null, read: RecordReader): Promise<unkn
     const text = value.toString('utf8');
     if (!Buffer.from(text).equals(value)) return { bytes: value.length, base64: value.toString('base64') };
     try {
-      return JSON.parse(text);
+      return parseBoundedJson(text, SHOWN_JSON);
     } catch {
       return text;
     }

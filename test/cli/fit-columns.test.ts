@@ -24,6 +24,11 @@ describe('columns', () => {
     expect(columnWidths(rows, 36)).toEqual([24, 7, 5]);
   });
 
+  it('are found for hundreds of thousands of rows', () => {
+    const rows = Array.from({ length: 300_000 }, () => ['0:1', 'a b']);
+    expect(columnWidths(rows, 100)).toEqual([3, 3]);
+  });
+
   it('do not become columns of letters', () => {
     expect(columnWidths([['x'.repeat(40), 'y'.repeat(40), 'abc']], 5)).toEqual([8, 8, 3]);
   });

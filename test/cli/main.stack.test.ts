@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { cli, cliJson } from '../support/cli.ts';
+import { cli, cliJson, cliUntil } from '../support/cli.ts';
 import { shellLine } from '../support/shell-line.ts';
 import { testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
@@ -83,6 +83,20 @@ describe('hookline tail', () => {
         .key;
     expect(await first('10m')).toBe('later');
     expect(await first(new Date(hourAgo).toISOString())).toBe('earlier');
+  });
+
+  it('shows JSON that is too deep for a tree as the text that it is, and goes on', async () => {
+    const topic = world.topic('dead-letter');
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    const producer = testKafka(world.env).producer({ allowAutoTopicCreation: false });
+    await producer.connect();
+    const messages = [deep, '{"a":1}'].map((value) => ({ key: 'k', value, partition: 0 }));
+    await producer.send({ topic, messages });
+    await producer.disconnect();
+    const args = ['tail', 'dead-letter', '--from-beginning', '--limit', '2', '--json'];
+    const { out } = await cliUntil(AbortSignal.timeout(15_000), world.env, ...args);
+    const values = out.split('\n').map((line) => JSON.parse(line).value);
+    expect(values).toEqual([deep, { a: 1 }]);
   });
 
   it('says that a topic does not exist, exit code 2', async () => {

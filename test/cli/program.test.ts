@@ -147,3 +147,30 @@ describe('hookline trigger, where something else listens,', () => {
     expect(notes).toContain('not valid JSON');
   });
 });
+
+describe('hookline, told by others what steers a terminal,', () => {
+  const hostile = 'x\u001b[2J\u009b2J\u202ey\u200f';
+  const answers = [
+    { status: 400, body: { message: hostile } },
+    { status: 200, body: { executions: [{ status: 200, attempts: [], responseBody: hostile }] } },
+  ];
+  const server = createServer((request, response) => {
+    const { status, body } = answers[request.url?.startsWith('/refusing') ? 0 : 1] ?? {};
+    response.writeHead(status ?? 500).end(JSON.stringify(body));
+  });
+  const listening = new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterAll(() => server.close());
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200f\u202e]/;
+
+  it('shows it as escapes: in a table, in JSON, which says the same, and in an error', async () => {
+    await listening;
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const table = await cli({ SANDBOX_URL: url }, 'trigger', 'payment-status');
+    const json = await cli({ SANDBOX_URL: url }, 'trigger', 'payment-status', '--json');
+    const error = await cli({ SANDBOX_URL: `${url}/refusing` }, 'trigger', 'payment-status');
+    expect([table.out, json.out, error.notes].filter((text) => STEERS.test(text))).toEqual([]);
+    expect(JSON.parse(json.out)).toMatchObject([{ said: hostile }]);
+    expect(error.notes).toBe('hookline: x\\u001b[2J\\u009b2J\\u202ey\\u200f');
+  });
+});

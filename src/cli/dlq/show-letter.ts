@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { DeadLetter } from '../../delivery/dead-letter.ts';
-import { visible } from '../fit-columns.ts';
+import { oneLine } from '../fit-columns.ts';
 import type { ExitCode, Shell } from '../shell.ts';
 import { causeOf, describeLetter, missingText } from './describe-letter.ts';
 import type { Letters } from './letters.ts';
@@ -26,9 +26,6 @@ export function showLetter(shell: Shell, letter: DeadLetter, json: boolean): Exi
   for (const [name, value] of Object.entries(letter.headers)) shell.print(oneLine(`  ${name}: ${value}`));
   return 0;
 }
-
-/** Keys and headers are a stranger's: none steers the terminal, or looks like a further line. */
-const oneLine = (text: string) => visible(text).replaceAll('\n', '\\n');
 
 /** The original bytes of a letter: what was sealed stays sealed. A file is new, and its owner's alone to read. */
 export async function showBody(

@@ -17,7 +17,7 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
     // Texts stand in JSON and in Avro as they are: what doesn't hold it needs no decoding.
     if (!value?.includes(wanted)) return null;
     try {
-      return value[0] === 0 ? await read(value) : JSON.parse(value.toString());
+      return scalarsOf(value[0] === 0 ? await read(value) : JSON.parse(value.toString()));
     } catch {
       return null;
     }
@@ -87,6 +87,12 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
       return inWords([why, id(headers[NAMES.eventId] ?? headers[NAMES.commandId])]);
     },
   };
+}
+
+/** What is told are texts and numbers. An object in their place may not even become a text: `{"toString":null}`. */
+function scalarsOf(fields: unknown): Fields | null {
+  if (typeof fields !== 'object' || fields === null) return null;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== 'object'));
 }
 
 const by = (issuer: unknown) => issuer && `by ${issuer}`;

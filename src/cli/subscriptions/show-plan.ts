@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { visible } from '../fit-columns.ts';
+import { oneLine } from '../fit-columns.ts';
 import { ACTIONS, type Action, type Change, type Plan } from './plan.ts';
 
 const SIGNS: Record<Action, string> = { create: '+', adopt: '+', update: '~', replace: '~', delete: '-' };
@@ -20,7 +20,7 @@ export function showPlan({ topic, changes, unchanged, foreign }: Plan, file: str
   const body = lines.length > 0 ? ['', ...lines, ''] : [];
   const same = `${unchanged.length} as ${file} wants ${unchanged.length === 1 ? 'it' : 'them'}`;
   const sum = changes.length > 0 ? `Plan: ${countActions(changes)}; ${same}.` : `Nothing to do: ${same}.`;
-  return [`Subscriptions of ${topic}:`, ...body, sum].map(visible);
+  return [`Subscriptions of ${topic}:`, ...body, sum].map(oneLine);
 }
 
 function showChange(change: Change): string[] {

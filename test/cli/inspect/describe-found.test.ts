@@ -29,3 +29,11 @@ it.each([
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
   expect(await result(record, 'a')).toBe(expected);
 });
+
+it('tells of a command whose fields are objects that can not become texts', async () => {
+  const { command } = describers(() => Promise.reject(new Error('no Avro')));
+  const odd = { toString: null };
+  const value = Buffer.from(JSON.stringify({ ref: 'a', type: 'x', issuedBy: odd, commandId: odd }));
+  const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
+  expect(await command(record, 'a')).toBe('x');
+});

@@ -181,3 +181,17 @@ describe('the commands of a plan', () => {
     ]);
   });
 });
+
+it('a plan shows what the payment service lists in one line, whatever stands in it', () => {
+  const plan = planOf(
+    [wanted('a')],
+    [record('a')],
+    [
+      { ...drift('a', 'CHANGED'), message: 'its events are x\n  - b will be deleted' },
+      { ...drift(null, 'FOREIGN'), message: 'y\nNothing to do: 5 as s.yaml wants them.' },
+    ],
+  );
+  const lines = showPlan(plan, 's.yaml');
+  expect(lines.filter((line) => line.includes('\n'))).toEqual([]);
+  expect(lines).toContain('  ! a has drifted: its events are x\\n  - b will be deleted');
+});
