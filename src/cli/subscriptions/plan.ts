@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ListedDrift } from '../../core/command.ts';
-import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { acceptedExtra, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';
 
 /** Replace: the payment service has lost it, so that it is deleted here and created anew. */
@@ -83,7 +83,7 @@ function changeTo(
   const { subscriptionId, commandId: ifMatch } = record;
   const eventsBefore = record.events.toSorted();
   const eventsAfter = events ?? eventsBefore;
-  const extraBefore = extraOf(record);
+  const extraBefore = acceptedExtra(record);
   const change = { ref, subscriptionId, eventsBefore, eventsAfter, extraBefore, extra, drift, ifMatch };
   if (drift?.errorCode === 'SUBSCRIPTION_MISSING') return [{ ...change, action: 'replace' }];
   // Nothing takes away what was sent before: a file without extra leaves it.
@@ -94,9 +94,7 @@ function changeTo(
 
 function deletion(record: SubscriptionRecord, drift: ListedDrift | null): Change {
   const { ref, subscriptionId, commandId: ifMatch, events } = record;
-  const extraBefore = extraOf(record);
+  const extraBefore = acceptedExtra(record);
   const before = { subscriptionId, eventsBefore: events.toSorted(), extraBefore, drift, ifMatch };
   return { ref, action: 'delete', ...before, eventsAfter: [], extra: {} };
 }
-
-const extraOf = ({ extra }: SubscriptionRecord): Record<string, unknown> => (extra ? JSON.parse(extra) : {});

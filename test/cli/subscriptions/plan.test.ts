@@ -195,3 +195,12 @@ it('a plan shows what the payment service lists in one line, whatever stands in 
   expect(lines.filter((line) => line.includes('\n'))).toEqual([]);
   expect(lines).toContain('  ! a has drifted: its events are x\\n  - b will be deleted');
 });
+
+it('a plan is made where a record in the state holds no JSON as its extra', () => {
+  const before = ['{"a":', '[1]', 'null'].map((extra, n) => record(`r${n}`, { extra }));
+  const plan = planOf(
+    before.map(({ ref }) => wanted(ref, { extra: { a: 1 } })),
+    before,
+  );
+  expect(actions(plan)).toEqual(['update r0', 'update r1', 'update r2']);
+});
