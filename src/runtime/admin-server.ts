@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from './metrics.ts';
 import type { ProbeReport, Probes } from './probes.ts';
 
@@ -15,12 +16,13 @@ export async function startAdminServer(parts: {
   probes: Probes;
   metrics: Metrics;
 }): Promise<AdminServer> {
+  const scrape = createScrape(parts.metrics);
   const server = createServer((request, response) => {
     // Not parsed as a URL: what anyone may send, such as `//`, is none, and nothing here may throw.
     const [path] = (request.url ?? '').split('?', 1);
     if (path === '/livez') return answerProbe(response, parts.probes.liveness());
     if (path === '/readyz') return answerProbe(response, parts.probes.readiness());
-    if (path === '/metrics') return void answerMetrics(response, parts.metrics);
+    if (path === '/metrics') return void answerMetrics(response, parts.metrics, scrape);
     response.writeHead(404).end();
   });
   server.requestTimeout = 5_000;
@@ -43,12 +45,45 @@ function answerProbe(response: ServerResponse, report: ProbeReport): void {
   response.end(JSON.stringify({ status: report.ok ? 'ok' : 'failing', reasons: report.reasons }));
 }
 
-async function answerMetrics(response: ServerResponse, metrics: Metrics): Promise<void> {
+async function answerMetrics(
+  response: ServerResponse,
+  { registry }: Metrics,
+  scrape: () => Promise<string>,
+): Promise<void> {
   try {
-    for (const sample of metrics.samplers) sample();
-    const text = await metrics.registry.metrics();
-    response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
+    const text = await scrape();
+    response.writeHead(200, { 'content-type': registry.contentType }).end(text);
   } catch {
     response.writeHead(500).end();
   }
+}
+
+/** Times as long as it took to make the metrics' text, none is made. */
+const REST = 10;
+const MOST_REST_MS = 1_000;
+
+/**
+ * The metrics as text. Making it takes milliseconds of the thread that serves webhooks, and whoever reaches the port may
+ * ask without end: what is asked for in the meantime waits, and has one answer together.
+ */
+function createScrape({ samplers, registry }: Metrics): () => Promise<string> {
+  let waiting: Promise<string> | undefined;
+  let resting: Promise<unknown> = Promise.resolve();
+  const make = async () => {
+    await resting;
+    waiting = undefined;
+    const start = performance.now();
+    const text = (async () => {
+      for (const sample of samplers) sample();
+      return registry.metrics();
+    })();
+    const rest = () =>
+      sleep(Math.min(REST * (performance.now() - start), MOST_REST_MS), null, { ref: false });
+    resting = text.then(rest, rest);
+    return text;
+  };
+  return () => {
+    waiting ??= make();
+    return waiting;
+  };
 }

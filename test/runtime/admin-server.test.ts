@@ -51,6 +51,14 @@ describe('the admin server', () => {
     expect((await get('/livez')).status).toBe(503);
   });
 
+  it('makes the metrics once for many who ask at once: it takes the time of the thread that serves webhooks', async () => {
+    let made = 0;
+    metrics.samplers.add(() => void made++);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => get('/metrics')));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(made).toBeLessThan(100);
+  });
+
   it('brings the sampled gauges up to date before a scrape', async () => {
     let backlog = 7;
     metrics.samplers.add(() => metrics.publishBacklog.set(backlog));
