@@ -17,9 +17,11 @@ export function createEventReader(
     if (value.length < 6 || value[0] !== 0) return null;
     const id = value.readInt32BE(1);
     // Not in the try below: a registry that is away says nothing of the event.
-    const decode = decoders.get(id) ?? boundedDecoder((await schemaOf(id)) as Type);
-    decoders.set(id, decode);
+    const schema = decoders.has(id) ? undefined : await schemaOf(id);
     try {
+      // Throws where it is no Avro, as a Protobuf schema: that must not end the consumer.
+      const decode = decoders.get(id) ?? boundedDecoder(schema as Type);
+      decoders.set(id, decode);
       return eventIn(decode(value.subarray(5)));
     } catch {
       return null;

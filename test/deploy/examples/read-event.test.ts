@@ -32,3 +32,8 @@ it('the ledger reads events, and passes over what is none', async () => {
   ])
     expect(await read(value)).toBeNull();
 });
+
+it('the ledger passes over a record whose schema is no Avro, as that of Protobuf', async () => {
+  const read = createEventReader(async () => ({ message: 'a Protobuf schema' }));
+  expect(await read(Buffer.concat([HEAD, Buffer.from([1, 2])]))).toBeNull();
+});
