@@ -4,8 +4,15 @@ import type { SpooledDelivery } from '../../../../src/spool/spool-row.ts';
 import { verified } from '../../../support/delivery-parts.ts';
 import type { DiskFault } from '../shim/build-shim.ts';
 import { bodyOf, numberOf } from './bodies.ts';
+import { sealingKeysOf } from './sealing.ts';
 
-export type Place = { readonly dir: string; readonly marksFile: string; readonly faultFile: string };
+export type Place = {
+  readonly dir: string;
+  readonly marksFile: string;
+  readonly faultFile: string;
+  /** Rows are sealed with it; null where there is none. */
+  readonly sealingKey: string | null;
+};
 
 const MAX_BYTES = 1_500_000;
 
@@ -27,7 +34,13 @@ export class MarkedSpool {
     const onDeath = (error: Error) => {
       throw error;
     };
-    this.#spool = await Spool.open({ dir: this.#place.dir, maxBytes: MAX_BYTES, onDeath });
+    const { dir, sealingKey } = this.#place;
+    this.#spool = await Spool.open({
+      dir,
+      maxBytes: MAX_BYTES,
+      sealingKeys: sealingKeysOf(sealingKey),
+      onDeath,
+    });
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import { SpoolFile } from '../../../../src/spool/spool-file.ts';
 import { bodyOf, numberOf } from './bodies.ts';
+import { sealingKeysOf } from './sealing.ts';
 
 const ALL = { maxRows: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 
@@ -28,10 +29,14 @@ export class Oracle {
   }
 
   /** Opens the folder as the next process does. @returns what is wrong with it, or null */
-  judge(dir: string): string | null {
+  judge(dir: string, sealingKey: string | null): string | null {
     let file: SpoolFile | undefined;
     try {
-      file = new SpoolFile({ dir, maxBytes: Number.MAX_SAFE_INTEGER });
+      file = new SpoolFile({
+        dir,
+        maxBytes: Number.MAX_SAFE_INTEGER,
+        sealingKeys: sealingKeysOf(sealingKey),
+      });
       return this.#judgeRows(file.read(ALL).map(({ body }) => Buffer.from(body)));
     } catch (error) {
       return `it does not open: ${error}`;

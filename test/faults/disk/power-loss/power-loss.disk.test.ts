@@ -9,6 +9,7 @@ import { Oracle } from './oracle.ts';
 import { recordLife } from './record-life.ts';
 import type { Script } from './recorded.ts';
 import { replay, seenByRecording } from './replay.ts';
+import { newSealingKey } from './sealing.ts';
 
 const SCALE = Number(process.env.SCALE ?? 1);
 const SEED = Number(process.env.SEED ?? 1);
@@ -31,20 +32,26 @@ const load = (seed: number, withFaults: boolean): Script => ({
   withFaults,
 });
 
-/** Records and replays lives of one folder; each but the last ends with a cut somewhere, on which the next begins. */
+/**
+ * Records and replays lives of one folder; each but the last ends with a cut somewhere, on which the next begins. The
+ * first has no sealing key: the second seals what it finds.
+ */
 async function live(seed: number, withFaults: boolean) {
   const place = newPlace();
   const random = createRandom(seed, 'power-loss');
   const promised = new Oracle();
+  const key = newSealingKey();
   const total = { states: 0, losses: [] as string[] };
   for (let n = 0; n < LIVES; n++) {
+    const sealingKey = n === 0 ? null : key;
     const life = await recordLife(place, library, {
       first: promised.next,
+      sealingKey,
       script: load(seed * 100 + n, withFaults),
     });
     expect(seenByRecording(life, ram)).toEqual(life.after);
     const end = n + 1 < LIVES ? 1 + random.below(life.events.length) : life.events.length;
-    const { states, losses, model } = replay(life, { seed: seed * 100 + n, promised, ram, end });
+    const { states, losses, model } = replay(life, { seed: seed * 100 + n, promised, ram, sealingKey, end });
     cutPower(model, CUTS[random.below(CUTS.length)] ?? 'nothing', random, join(place, 'disk'));
     total.states += states;
     total.losses.push(...losses);

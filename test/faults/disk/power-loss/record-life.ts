@@ -20,14 +20,23 @@ export type Life = {
 /** The spool's folder below the watched one. It has to make it itself. */
 export const SPOOL = 'volume/spool';
 
+export type LifeOptions = {
+  /** The number of its first delivery. */
+  readonly first: number;
+  readonly script: Script;
+  /** Syncs of paths with this end answer well and do nothing, all the time. */
+  readonly lie?: string;
+  /** Rows are sealed with it; null where there is none. */
+  readonly sealingKey?: string | null;
+};
+
 /**
  * Runs a script once on the folder `place/disk`, as it is, and records what it does to it.
- * @param lie syncs of paths with this end answer well and do nothing, all the time
  */
 export async function recordLife(
   place: string,
   library: string,
-  { first, script, lie }: { first: number; script: Script; lie?: string },
+  { first, script, lie, sealingKey = null }: LifeOptions,
 ): Promise<Life> {
   const root = join(place, 'disk');
   const log = join(place, 'log');
@@ -38,7 +47,7 @@ export async function recordLife(
   if (lie !== undefined) writeFileSync(fault, `${'sync lie' satisfies DiskFault} ${lie}`);
   const before = readFolder(root);
   const order: Order = {
-    place: { dir: join(root, SPOOL), marksFile: marks, faultFile: fault },
+    place: { dir: join(root, SPOOL), marksFile: marks, faultFile: fault, sealingKey },
     first,
     script,
   };

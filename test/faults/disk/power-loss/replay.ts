@@ -10,6 +10,8 @@ export type ReplayOptions = {
   readonly seed: number;
   /** What the folder's earlier lives promised; it goes on with this one. */
   readonly promised: Oracle;
+  /** That of the life, which the next process has too. */
+  readonly sealingKey?: string | null;
   /** A folder that is fast. */
   readonly ram: string;
   /** The event before which this life ends; after its last unless given. */
@@ -29,7 +31,7 @@ export function replay(
   life: Life,
   options: ReplayOptions,
 ): { states: number; losses: Loss[]; model: DiskModel } {
-  const { seed, promised, ram, end = life.events.length } = options;
+  const { seed, promised, ram, sealingKey = null, end = life.events.length } = options;
   const place = mkdtempSync(join(ram, 'cut-'));
   const model = new DiskModel(life.before);
   const losses: Loss[] = [];
@@ -45,7 +47,7 @@ export function replay(
       const cut = CUTS[state % CUTS.length] ?? 'nothing';
       cutPower(model, cut, createRandom(seed * 1_000_003 + state, 'power-loss'), place);
       states++;
-      const what = promised.judge(join(place, SPOOL));
+      const what = promised.judge(join(place, SPOOL), sealingKey);
       if (what !== null) losses.push(`seed ${seed}, event ${n}, of the unsynced ${cut}: ${what}`);
     }
   }
