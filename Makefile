@@ -62,7 +62,7 @@ bench-pods: setup ## One ingress alone and two beside one another: CPU per event
 bench-large: setup ## Bodies of 50 MB: memory, stalls, small webhooks beside them; a million small ones (wrk; 18 min)
 	@npm run -s bench-large -- $(ARGS)
 
-check: setup ## Types, lint, format, the rules of the house, the README's tables
+check: setup ## Types, lint, format, the import rules, the documentation
 	@npm run -s check
 
 check-supply: setup ## What runs in production: its bill of materials (.local/sbom.json), known holes by npm audit (1: there are, 2: it could not run)
@@ -78,7 +78,7 @@ down: setup ## Stops what make up started
 fix: setup ## Formats, and mends what the linter can mend
 	@npm run -s fix
 
-readme: setup ## Writes the README's generated tables anew
-	@npm run -s readme
+docs: setup ## Writes what is generated from the code: tables of docs/, chart values, asyncapi.yaml
+	@npm run -s docs
 
 .PHONY: $(shell grep -oE '^[a-z-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')

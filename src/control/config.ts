@@ -10,7 +10,7 @@ import { controlSettings } from './settings.ts';
 
 const { secretsDir, retiredKeysTtlMs } = subscriptionSettings;
 
-/** Every group of settings that control reads; the README's table is made of it. */
+/** Every group of settings that control reads; the table in docs/configuration.md is generated from it. */
 export const controlConfig = {
   kafka: kafkaSettings,
   durability: durabilitySettings,

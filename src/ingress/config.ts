@@ -9,7 +9,7 @@ import { subscriptionSettings } from '../subscriptions/settings.ts';
 import { leastBudget } from './bodies/memory-shares.ts';
 import { ingressSettings } from './settings.ts';
 
-/** Every group of settings that ingress reads; the README's table is made of it. */
+/** Every group of settings that ingress reads; the table in docs/configuration.md is generated from it. */
 export const ingressConfig = {
   kafka: kafkaSettings,
   durability: durabilitySettings,

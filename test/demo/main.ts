@@ -57,4 +57,4 @@ process.exitCode = isDone ? 0 : 1;
 say(
   `\n${isDone ? '✓' : '✗'} ${rows.length - wrong.length} of ${rows.length} as the contract says, in ${Math.round((performance.now() - began) / 1_000)} s.`,
 );
-if (isDone) say('  Next: make up, then README.md, "Your own webhook in four lines".');
+if (isDone) say('  Next: README.md, "Your first webhook".');

@@ -11,6 +11,11 @@ const pathsOf = (some: typeof shipped) => some.map(([path, { license }]) => `${p
 /** Those that ask for no more than to be named. */
 const LICENCES = ['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD', 'BlueOak-1.0.0'];
 
+it('the package is private, and its lock file records no download address', () => {
+  expect(JSON.parse(readFile('package.json')).private).toBe(true);
+  expect(readFile('package-lock.json')).not.toMatch(/"resolved"/);
+});
+
 describe('the packages that are shipped', () => {
   it('are not many', () => {
     expect(shipped.length).toBeGreaterThan(20);

@@ -5,7 +5,7 @@ import { postSigned, signatureOf } from '../support/sign.ts';
 import { topicOffsets } from '../support/topic-offsets.ts';
 import { testKafka } from '../support/topic-reader.ts';
 
-/** Each row of the README's contract, over a real Kafka; the rows without Kafka have files of their own. */
+/** Each row of docs/acknowledgement.md, over a real Kafka; the rows without Kafka have files of their own. */
 let receiver: ReceiverWorld;
 let url: string;
 

@@ -40,7 +40,7 @@ describe('at night, events', () => {
     });
     await night.fires('HooklineDeadLetters', { namespace, stage: 'DECRYPT' });
     const [, place = ''] = /(\d+:\d+)/.exec(await letters()) ?? [];
-    expect(await night.run('HooklineDeadLetters', 'hookline dlq show', env, { more: place })).toContain(
+    expect(await night.run('HooklineDeadLetters', 'hookline dlq show AT', env, { AT: place })).toContain(
       'SECRETS_DIR/ledger-eu/encryption-key',
     );
 

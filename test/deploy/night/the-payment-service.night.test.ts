@@ -37,9 +37,9 @@ const deleteAnd = () =>
 const createAnew = () =>
   night.run(
     'HooklineSignaturesRefused',
-    'hookline command subscription.create --ref REF --events … --wait',
+    'hookline command subscription.create --ref REF --events EVENTS --wait',
     env,
-    { ...REF, '…': 'payment_status' },
+    { ...REF, EVENTS: 'payment_status' },
   );
 const atService = async () => {
   const [one] = (await the.subscriptions()).filter(({ url }) => url.endsWith('/ledger-eu'));

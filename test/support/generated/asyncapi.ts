@@ -108,7 +108,7 @@ export function asyncapi(): string {
     channels,
     operations,
   };
-  return `# Made of schemas/ and src/kafka/topic-specs.ts by \`npm run readme\`: not to be edited by hand.\n${stringify(document, { lineWidth: 110, aliasDuplicateObjects: false })}`;
+  return `# Generated from schemas/ and src/kafka/topic-specs.ts by \`make docs\`: do not edit by hand.\n${stringify(document, { lineWidth: 110, aliasDuplicateObjects: false })}`;
 }
 
 const avro = (file: string) => ({ schemaFormat: AVRO, schema: { $ref: `./${file}` } });

@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withTables } from '../readme/tables.ts';
 import { ROOT } from '../source-tree.ts';
 import { asyncapi } from './asyncapi.ts';
 import { CHART, withValues } from './chart-readme.ts';
 import { withSettings } from './chart-settings.ts';
+import { withTables } from './tables.ts';
 
-/** Files that are made of the code, wholly or in part: each by its path, from the text that it has now. */
+/** Files that are generated from the code, wholly or in part: by path, a function of the text that the file has now. */
 export const GENERATED: Readonly<Record<string, (text: string) => string>> = {
-  'README.md': withTables,
+  'docs/commands.md': withTables('statuses'),
+  'docs/configuration.md': withTables('configuration', 'sandbox'),
+  'docs/errors.md': withTables('errors'),
   'schemas/asyncapi.yaml': () => asyncapi(),
   [`${CHART}/values.schema.json`]: withSettings,
   [`${CHART}/README.md`]: withValues,

@@ -38,6 +38,6 @@ it('a list as a default can be broken between its parts', () => {
   expect(rowsOf('sandbox').get('SANDBOX_RETRY_SCHEDULE')?.[0]).toBe('`1`, `5`, `30`, `120`, `600`');
 });
 
-it('a README without the markers of a table is refused', () => {
-  expect(() => withTables('# Hookline')).toThrow('no markers for the table configuration');
+it('a document without the markers of a table is refused', () => {
+  expect(() => withTables('configuration')('# Hookline')).toThrow('no markers for the table configuration');
 });

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readWanted } from '../../src/cli/subscriptions/read-wanted.ts';
+import { parseCommand } from '../../src/control/parse-command.ts';
+import { COMMAND_TYPES } from '../../src/core/command.ts';
+import { DEFAULT_DIALECT, parseDialect } from '../../src/provider/dialect.ts';
+import { readDocument, sectionOf, tableRows } from '../support/documents.ts';
+import { ROOT } from '../support/source-tree.ts';
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+describe('docs/acknowledgement.md', () => {
+  const rows = tableRows(
+    sectionOf(readDocument('docs/acknowledgement.md'), '## The acknowledgement contract'),
+  );
+
+  it('has the rows of the contract', () => {
+    expect(rows.length).toBeGreaterThanOrEqual(19);
+  });
+
+  it.each(rows)('%s: %s, %s (%s)', (what, _answer, _where, proof = '') => {
+    const [, file, folder, title] =
+      /^([a-z-]+)(?: \((test\/[a-z]+\/)\))?: (.+)$/.exec(proof) ?? expect.fail(`${what}: ${proof}`);
+    expect(read(`${folder ?? 'test/flows/'}${file}.test.ts`), what).toContain(title);
+  });
+});
+
+describe('docs/commands.md', () => {
+  const { text } = readDocument('docs/commands.md');
+  const fields = JSON.parse(read('schemas/commands/command.avsc')).fields.map(
+    ({ name }: { name: string }) => name,
+  );
+
+  it('shows every type of command as one that is read', () => {
+    const shown = [...text.matchAll(/^\{ "commandId".*\}$/gm)].map(([line]) =>
+      parseCommand(JSON.parse(line)),
+    );
+    expect(shown.map(({ type }) => type)).toEqual(COMMAND_TYPES);
+    expect(shown.flatMap(({ unknownFields }) => unknownFields)).toEqual([]);
+  });
+
+  it('says what every type does', () => {
+    const [, table = ''] = text.split('## Command reference\n');
+    expect(tableRows(table).map(([type]) => type)).toEqual(COMMAND_TYPES.map((type) => `\`${type}\``));
+  });
+
+  it('shows every field that a command may have', () => {
+    const rows = text.split('| field |')[1]?.split('\n\n')[0] ?? '';
+    expect([...rows.matchAll(/`(\w+)`(?=[^|]* \|[^|]+\|$)/gm)].map(([, name]) => name)).toEqual(fields);
+  });
+
+  it('shows commands of other clients that are read', () => {
+    const [, inKcat = ''] = /^echo 'ledger-eu:(.*)' \|$/m.exec(text) ?? [];
+    expect(parseCommand(JSON.parse(inKcat)).type).toBe('subscription.create');
+    const [, inAvro = ''] = /^command = (\{[\s\S]*?\})$/m.exec(text) ?? [];
+    expect([...inAvro.matchAll(/"(\w+)": /g)].map(([, name]) => name)).toEqual(fields);
+  });
+});
+
+describe('docs/dialect.md', () => {
+  it('shows the whole default', () => {
+    const [block] = readDocument('docs/dialect.md').blocks.filter(({ language }) => language === 'json');
+    const json = block?.text ?? '';
+    expect(parseDialect(json)).toEqual(DEFAULT_DIALECT);
+    const keys = (value: object): string[] =>
+      Object.entries(value).flatMap(([key, inner]) => [
+        key,
+        ...(typeof inner === 'object' && !Array.isArray(inner) ? keys(inner) : []),
+      ]);
+    expect(keys(JSON.parse(json)).sort()).toEqual(keys(DEFAULT_DIALECT).sort());
+  });
+});
+
+describe('docs/subscriptions-as-code.md', () => {
+  it('shows a valid file of subscriptions', () => {
+    const { blocks } = readDocument('docs/subscriptions-as-code.md');
+    const [yaml] = blocks.filter(({ language }) => language === 'yaml');
+    expect(readWanted('subscriptions.yaml', yaml?.text ?? '', DEFAULT_DIALECT)).toMatchObject({
+      wanted: { subscriptions: [{ ref: 'ledger-eu' }, { ref: 'ledger-us' }, { ref: 'analytics' }] },
+    });
+  });
+});
+
+describe('docs/dependencies.md', () => {
+  it('gives the reason for each dependency, and for no other', () => {
+    const named = tableRows(readDocument('docs/dependencies.md').text).map(([name]) => name);
+    const { dependencies, devDependencies } = JSON.parse(read('package.json'));
+    expect(named.sort()).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)].sort());
+  });
+});
