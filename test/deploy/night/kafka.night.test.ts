@@ -52,7 +52,7 @@ describe('at night, Kafka', () => {
     kafka.answerAfter(2_800);
     await night.fires('HooklinePublishSlow', inPlain);
     await night.fires('HooklineAnswersSlow', { namespace: 'plain' });
-    bySection('HooklineAnswersSlow', 'for Kafka, as under [HooklinePublishSlow]');
+    bySection('HooklineAnswersSlow', 'if Kafka is slow, see [HooklinePublishSlow]');
     bySection('HooklinePublishSlow', 'the spool takes over before senders give up');
     await night.fires('HooklineSpoolInUse', { namespace: 'spooled' });
     bySection('HooklinePublishSlow', 'move leaders away from the slow broker, or stop it');
@@ -77,7 +77,10 @@ describe('at night, Kafka', () => {
     expect(doctor).toContain(kafka.stack.brokers[0]);
 
     bySection('HooklineBrokersDoNotConfirm', '**Do**: bring the brokers back.');
-    bySection('HooklineSpoolInUse', 'The spool is drained in order by itself, and the alert ends.');
+    bySection(
+      'HooklineSpoolInUse',
+      'The spool is drained in order without intervention, and the alert ends.',
+    );
     await kafka.node.start();
     for (const alert of ['SpoolInUse', 'SpoolFilling', 'SpoolNotDrained'])
       await night.resolves(`Hookline${alert}`, { namespace: 'spooled' });
@@ -101,7 +104,7 @@ describe('at night, Kafka', () => {
 
     bySection(
       'HooklineSpoolKeyMissing',
-      'add the old key to `SEALING_KEY_FILE` on a line behind the current one',
+      'add the old key to `SEALING_KEY_FILE` on a line after the current one',
     );
     await without.process.stop();
     writeFileSync(keyFile, `${current}\n${old}`);

@@ -64,7 +64,7 @@ describe('at night, the payment service', () => {
     });
 
     await faults();
-    bySection('HooklineCommandsFail', 'A command that failed is sent again as a new one');
+    bySection('HooklineCommandsFail', 'Send a failed command again as a new one');
     expect(await create('ledger-us')).toMatchObject({ status: 'SUCCEEDED' });
     for (const alert of ['HooklineProviderDown', 'HooklineCommandsWait', 'HooklineCommandsFail'])
       await night.resolves(alert, { namespace });
@@ -96,7 +96,7 @@ describe('at night, the payment service', () => {
     const sending = setInterval(() => void the.trigger({ ref: 'ledger-eu', retry: false }), 500);
     await night.fires('HooklineSignaturesRefused', { namespace });
     await deleteAnd();
-    bySection('HooklineSignaturesRefused', "take the ref's Secret away, if it has one");
+    bySection('HooklineSignaturesRefused', "remove the ref's Secret, if it has one");
     the.world.forget('ledger-eu');
     await createAnew();
     await night.resolves('HooklineSignaturesRefused', { namespace });
@@ -134,7 +134,7 @@ describe('at night, the payment service', () => {
     await the.sandbox.call('POST', '/_sandbox/tokens/revoke');
     await night.fires('HooklineTokenRefused', { namespace });
     expect(await night.run('HooklineTokenRefused', 'hookline doctor', env)).toMatch(/token.*(400|401)/s);
-    bySection('HooklineTokenRefused', 'It is read again with the next request, nothing is restarted.');
+    bySection('HooklineTokenRefused', 'It is read again with the next request; nothing is restarted.');
     the.world.file('jwt', 'sandbox-lite-jwt');
     await night.resolves('HooklineTokenRefused', { namespace });
   });

@@ -70,7 +70,7 @@ describe('at night, processes', () => {
       }
     })();
     await night.fires('HooklineLoopBlocked', { namespace, process: 'ingress' });
-    bySection('HooklineLoopBlocked', 'remove a processor limit');
+    bySection('HooklineLoopBlocked', 'remove the CPU limit');
     isThrottled = false;
     await throttling;
     await night.resolves('HooklineLoopBlocked', { namespace, process: 'ingress' });

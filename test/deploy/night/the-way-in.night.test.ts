@@ -53,7 +53,7 @@ describe('at night, webhooks', () => {
     await night.fires('HooklineWebhooksRefused', { namespace, code: 'SOURCE_NOT_ALLOWED' });
     await night.fires('HooklineNoWebhooks', { namespace });
     bySection('HooklineNoWebhooks', 'If there are, they are refused: see that alert.');
-    bySection('HooklineWebhooksRefused', 'Then add them to `ALLOWED_SOURCES`.');
+    bySection('HooklineWebhooksRefused', 'add them to `ALLOWED_SOURCES`');
     await roll({ ALLOWED_SOURCES: '10.0.0.0/8,127.0.0.1' });
     await night.resolves('HooklineWebhooksRefused', { namespace });
     await night.resolves('HooklineNoWebhooks', { namespace });
@@ -68,7 +68,7 @@ describe('at night, webhooks', () => {
     const waves = setInterval(() => void statuses().catch(() => {}), 2_000);
     await night.fires('HooklineLargeBodies', { namespace });
     clearInterval(waves);
-    bySection('HooklineLargeBodies', 'One pod takes more with a higher `MEMORY_BUDGET_BYTES`');
+    bySection('HooklineLargeBodies', 'One pod accepts more with a higher `MEMORY_BUDGET_BYTES`');
     await roll({ MEMORY_BUDGET_BYTES: String(256 * MIB), ADMISSION_WAIT_MS: '10000' });
     expect(await statuses()).toEqual(Array(20).fill(200));
     await night.resolves('HooklineLargeBodies', { namespace });
@@ -90,7 +90,7 @@ describe('at night, webhooks', () => {
     secrets('ledger-us', { subscriptionId, signingSecret: `${signingSecret}\n${old}` });
     using late = new Traffic({ url: `${ingress.url}/webhooks/ledger-us`, keys: keys.us });
     await night.fires('HooklineOldKeyInUse', { namespace, ref: 'ledger-us', use: 'signing' });
-    bySection('HooklineOldKeyInUse', 'has the payment service the new key? If not, give it to them.');
+    bySection('HooklineOldKeyInUse', 'check whether the provider has the new key. If not, send it to them.');
     late.keys = { subscriptionId, signingSecret };
     await night.resolves('HooklineOldKeyInUse', { namespace, ref: 'ledger-us' });
   });
