@@ -5,7 +5,8 @@ import { plaintextSettings } from '../core/plaintext-credentials.ts';
 export const schemaSettings = {
   dir: optional(
     path('SCHEMAS_DIR', {
-      about: 'folder with events/*.avsc and commands/*.avsc; without it those that come with Hookline',
+      about:
+        'directory with events/*.avsc and commands/*.avsc; unset means the schemas that are part of Hookline',
     }),
   ),
 };

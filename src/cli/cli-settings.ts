@@ -21,7 +21,7 @@ export const commandTopicSetting = (prefix: string) =>
 export const recordSizeSettings = {
   maxRecordBytes: integer('MAX_RECORD_BYTES', {
     about:
-      'max.message.bytes of the topics that carry bodies, where the cluster allows it; a default librdkafka consumer stops for good at a record of 100,000,000 bytes',
+      'max.message.bytes of the topics that carry bodies, if the cluster allows it; a default librdkafka consumer stops for good at a record of 100,000,000 bytes',
     fallback: '95000000',
     min: 1024,
     max: MOST_MESSAGE_BYTES,

@@ -3,31 +3,30 @@ import { integer, milliseconds, oneOf, path, text, url } from '../core/env-setti
 
 export const controlSettings = {
   publicUrl: url('PUBLIC_URL', {
-    about:
-      'address under which the payment service reaches ingress; receivers are {PUBLIC_URL}/webhooks/{ref}',
+    about: 'address at which the provider reaches ingress; receiver URLs are {PUBLIC_URL}/webhooks/{ref}',
   }),
   commandTopics: commandTopicsSetting(''),
   commandDeadlineMs: milliseconds('COMMAND_DEADLINE_MS', {
     about:
-      'longest time from the start of a command to its outcome, after which it has FAILED; its turn among the commands is waited for before',
+      'longest time from the start of a command to its outcome; then it is FAILED; the time that it waits behind other commands does not count',
     fallback: '600000',
     min: 1,
   }),
   reconcile: oneOf('RECONCILE', {
     about:
-      'what is done where the payment service has something else than the state says: off, report, or repair too; foreign subscriptions are never touched',
+      'what is done about a difference between the provider and the state: off, report, or repair; foreign subscriptions are never changed',
     fallback: 'report',
     values: ['off', 'report', 'repair'],
   }),
   reconcileIntervalMs: milliseconds('RECONCILE_INTERVAL_MS', {
     about:
-      'how often the two are compared, and deleted subscriptions forgotten whose keys are no longer live',
+      'how often the provider and the state are compared, and deleted subscriptions without live keys are removed from the state',
     fallback: '300000',
     min: 100,
   }),
   reconcileRepairMax: integer('RECONCILE_REPAIR_MAX', {
     about:
-      'how many subscriptions one comparison may repair: where more would be changed none is, and an alert says so',
+      'how many subscriptions one comparison may repair; if it would change more, it changes none, and an alert fires',
     fallback: '5',
     min: 0,
   }),
@@ -37,7 +36,7 @@ export const controlSettings = {
   }),
   sessionTimeoutMs: milliseconds('CONTROL_SESSION_TIMEOUT_MS', {
     about:
-      'how long the control process that works may be silent before another takes its place; the brokers allow no less than their group.min.session.timeout.ms',
+      'how long the working control process may be silent before a standby takes over; the brokers require at least their group.min.session.timeout.ms',
     fallback: '10000',
     min: 1_000,
   }),

@@ -7,16 +7,16 @@ export const ERRORS = {
   ...WEBHOOK_ERRORS,
   ...COMMAND_ERRORS,
   // The way to the brokers
-  KAFKA_UNAVAILABLE: { status: null, retryable: true, text: 'the brokers can not be reached' },
+  KAFKA_UNAVAILABLE: { status: null, retryable: true, text: 'the brokers cannot be reached' },
   KAFKA_REFUSED: { status: null, retryable: false, text: "the brokers refuse Hookline's credentials" },
   PLAINTEXT_CREDENTIALS: {
     status: null,
     retryable: false,
     text: 'a password or token would be sent without TLS',
   },
-  CREDENTIALS_INVALID: { status: null, retryable: false, text: 'a credentials file can not be used' },
+  CREDENTIALS_INVALID: { status: null, retryable: false, text: 'a credentials file cannot be used' },
   // Start-up
-  SCHEMA_INVALID: { status: null, retryable: false, text: 'a schema file is at fault' },
+  SCHEMA_INVALID: { status: null, retryable: false, text: 'a schema file is invalid' },
   SCHEMA_NOT_REGISTERED: {
     status: null,
     retryable: true,
@@ -34,9 +34,9 @@ export const ERRORS = {
   SPOOL_IN_USE: {
     status: null,
     retryable: false,
-    text: 'another process owns the spool: a folder has one owner',
+    text: 'another process owns the spool: a directory has one owner',
   },
-  SPOOL_INVALID: { status: null, retryable: false, text: 'the spool holds no file that can be read' },
+  SPOOL_INVALID: { status: null, retryable: false, text: 'the spool has no file that can be read' },
   TOPICS_UNSAFE: { status: null, retryable: true, text: 'topics can lose what was acknowledged' },
   SPOOL_KEY_MISSING: {
     status: null,

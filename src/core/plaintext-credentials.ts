@@ -6,7 +6,7 @@ import { flag } from './env-settings.ts';
 export const plaintextSettings = {
   allowPlaintextCredentials: flag('ALLOW_PLAINTEXT_CREDENTIALS', {
     about:
-      'whether passwords, JWTs and tokens may be sent without TLS to hosts other than loopback addresses: only where nobody can read the network',
+      'whether passwords, JWTs and tokens may be sent without TLS to hosts other than loopback addresses; use it only if nobody can read the network',
     fallback: 'false',
   }),
 };

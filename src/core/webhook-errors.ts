@@ -16,7 +16,7 @@ export const WEBHOOK_ERRORS = {
   BODY_TOO_SLOW: {
     status: 408,
     retryable: true,
-    text: 'the body came at less than 240 bytes a second, or not within REQUEST_TIMEOUT_MS',
+    text: 'the body arrived at less than 240 bytes a second, or not within REQUEST_TIMEOUT_MS',
   },
   BODY_TOO_LARGE: { status: 413, retryable: false, text: 'the body is larger than MAX_BODY_BYTES' },
   MEDIA_TYPE_UNSUPPORTED: {
@@ -28,12 +28,12 @@ export const WEBHOOK_ERRORS = {
   KEY_PENDING: {
     status: 503,
     retryable: true,
-    text: 'the subscription is being created and its key is not here yet',
+    text: 'the subscription is being created and its key has not arrived yet',
   },
   NO_ROOM: {
     status: 503,
     retryable: true,
-    text: 'no memory for the body within ADMISSION_WAIT_MS, or it came so slowly that others were given its memory',
+    text: 'no memory for the body within ADMISSION_WAIT_MS, or it arrived so slowly that others were given its memory',
   },
   SOURCE_BUSY: {
     status: 503,
@@ -54,17 +54,17 @@ export const WEBHOOK_ERRORS = {
   PUBLISH_REFUSED: { status: 503, retryable: true, text: 'the brokers refuse the record' },
   PUBLISH_BACKLOG_FULL: { status: 503, retryable: true, text: 'too many records wait for the brokers' },
   PUBLISHER_CLOSED: { status: 503, retryable: true, text: 'the publisher is closed' },
-  SPOOL_FULL: { status: 503, retryable: true, text: 'the brokers are away and the spool has no room left' },
+  SPOOL_FULL: { status: 503, retryable: true, text: 'the brokers are unavailable and the spool is full' },
   SPOOL_FAILING: {
     status: 503,
     retryable: true,
-    text: "the brokers are away and the spool's disk fails",
+    text: "the brokers are unavailable and the spool's disk fails",
   },
   INTERNAL: {
     status: 500,
     retryable: true,
     result: 'FAILED',
-    text: 'an error that has no name: see the log',
+    text: 'an unexpected error: see the log',
   },
   // A webhook is valid and sending it again would not help.
   UNDECRYPTABLE: {
@@ -95,6 +95,6 @@ export const WEBHOOK_ERRORS = {
     status: 200,
     retryable: false,
     deadLetter: 'SPOOL',
-    text: "the delivery was changed on the spool's volume: nothing proves any more that the provider sent it",
+    text: "the delivery was changed on the spool's volume: nothing proves any longer that the provider sent it",
   },
 } as const satisfies Record<string, ErrorRow>;

@@ -5,7 +5,7 @@ import { DEFAULT_LAYOUT, LAYOUT_HELP, parseLayout } from '../crypto/layout.ts';
 /** How sealed bodies are opened: wherever deliveries are stored, when they come and when they are redriven. */
 export const layoutSetting = setting(
   'ENCRYPTION_LAYOUT',
-  { about: `how a sealed body is laid out: ${LAYOUT_HELP}`, fallback: DEFAULT_LAYOUT },
+  { about: `layout of a sealed body: ${LAYOUT_HELP}`, fallback: DEFAULT_LAYOUT },
   (value) => {
     const layout = parseLayout(value);
     if (!layout) throw new Fault(`is ${JSON.stringify(value)}: ${LAYOUT_HELP}.`);

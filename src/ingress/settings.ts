@@ -6,9 +6,9 @@ import { layoutSetting } from '../delivery/settings.ts';
 export const MIB = 1024 * 1024;
 
 export const ingressSettings = {
-  host: text('INGRESS_HOST', { about: 'address that webhooks are received at', fallback: '0.0.0.0' }),
+  host: text('INGRESS_HOST', { about: 'address on which webhooks are received', fallback: '0.0.0.0' }),
   port: integer('INGRESS_PORT', {
-    about: 'port that webhooks are received at; 0 takes a free one',
+    about: 'port on which webhooks are received; 0 takes a free one',
     fallback: '8080',
     max: 65_535,
   }),
@@ -18,60 +18,60 @@ export const ingressSettings = {
   tlsKeyFile: optional(path('TLS_KEY_FILE', { about: "PEM file with that certificate's key" })),
   tlsClientCaFile: optional(
     path('TLS_CLIENT_CA_FILE', {
-      about: 'PEM file with the authority of client certificates: asks for them (mTLS)',
+      about:
+        'PEM file with the certificate authority of clients; if set, clients must present a certificate (mutual TLS)',
     }),
   ),
   maxBodyBytes: integer('MAX_BODY_BYTES', {
-    about: 'largest body that is taken',
+    about: 'largest body that is accepted',
     fallback: String(50 * MIB),
     min: 1,
   }),
   memoryBudgetBytes: integer('MEMORY_BUDGET_BYTES', {
     about:
-      'memory for bodies on their way, all that becomes of them included; the process takes up to 320 MiB beside it',
+      'memory for bodies in progress, including everything that is made from them; the process needs up to 320 MiB more',
     fallback: String(864 * MIB),
     min: 1,
   }),
   largeBodyBytesPerSecond: integer('LARGE_BODY_BYTES_PER_SECOND', {
-    about:
-      'pace at which bodies over 1 MiB are read, all together: small ones have the rest of the processor',
+    about: 'rate at which all bodies over 1 MiB together are read; small ones have the rest of the CPU',
     fallback: String(44 * MIB),
     min: MIB,
   }),
   admissionWaitMs: milliseconds('ADMISSION_WAIT_MS', {
-    about: 'longest time that a body waits unread for its memory, before it is answered 503',
+    about: 'longest time that a body waits unread for memory before it is answered 503',
     fallback: '10000',
   }),
   requestTimeoutMs: milliseconds('REQUEST_TIMEOUT_MS', {
-    about: 'longest time from the first byte of a request to the last of its body',
+    about: 'longest time from the first byte of a request to the last byte of its body',
     fallback: '60000',
     min: 1,
   }),
   stopDelayMs: milliseconds('STOP_DELAY_MS', {
     about:
-      'how long after SIGTERM webhooks are still taken, while readiness says no: until balancers have turned elsewhere',
+      'how long webhooks are still accepted after SIGTERM, while readiness says no, so that load balancers can deregister the process',
     fallback: '3000',
   }),
   allowedSources: list(
     'ALLOWED_SOURCES',
-    { about: 'CIDRs that webhooks may come from; empty means any', fallback: '' },
+    { about: 'CIDR ranges that webhooks may come from; empty means any', fallback: '' },
     parseCidr,
   ),
   trustedProxies: list(
     'TRUSTED_PROXIES',
-    { about: 'CIDRs of proxies whose X-Forwarded-For is believed; empty means none', fallback: '' },
+    { about: 'CIDR ranges of proxies whose X-Forwarded-For is trusted; empty means none', fallback: '' },
     parseCidr,
   ),
   maxConnections: integer('MAX_CONNECTIONS', {
     about:
-      'most connections at once; at this number a new one closes the longest open one that never delivered a verified webhook',
+      'maximum number of connections; at this number a new one closes the longest open one that never delivered a verified webhook',
     fallback: '10000',
     min: 1,
   }),
   maxConnectionsPerSource: optional(
     integer('MAX_CONNECTIONS_PER_SOURCE', {
       about:
-        'most connections at once from one address; with TRUSTED_PROXIES most requests in progress per forwarded address; unset means no such limit',
+        'maximum number of connections from one address; with TRUSTED_PROXIES, of requests in progress per forwarded address; unset means no such limit',
       min: 1,
     }),
   ),

@@ -8,7 +8,7 @@ export const kafkaSettings = {
     { about: 'host:port of one or more brokers, separated by commas' },
     parseBroker,
   ),
-  ssl: flag('KAFKA_SSL', { about: 'whether the way to the brokers is TLS', fallback: 'false' }),
+  ssl: flag('KAFKA_SSL', { about: 'whether connections to the brokers use TLS', fallback: 'false' }),
   caFile: optional(path('KAFKA_CA_FILE', { about: "PEM file with the brokers' certificate authority" })),
   certFile: optional(path('KAFKA_CERT_FILE', { about: "PEM file with Hookline's client certificate" })),
   keyFile: optional(path('KAFKA_KEY_FILE', { about: "PEM file with that certificate's key" })),
@@ -25,7 +25,7 @@ export const kafkaSettings = {
 
 export const topicSettings = {
   prefix: text('TOPIC_PREFIX', {
-    about: 'what every topic name begins with, before a dot',
+    about: 'first part of every topic name, before the dot',
     fallback: 'payments',
   }),
 };
@@ -34,7 +34,7 @@ export const topicSettings = {
 export const durabilitySettings = {
   minInsyncReplicas: integer('MIN_INSYNC_REPLICAS', {
     about:
-      'least min.insync.replicas, and least replication factor, of the topics that Hookline writes to; 1 where one broker holds everything',
+      'minimum of min.insync.replicas and of the replication factor of the topics that Hookline writes to; 1 if one broker holds everything',
     fallback: '2',
     min: 1,
     max: 32_767,

@@ -10,7 +10,7 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 export const dialectSettings = {
   dialect: setting(
     'PROVIDER_DIALECT_FILE',
-    { about: "JSON file that changes the management operations' shapes key by key", fallback: '' },
+    { about: 'JSON file that overrides the shapes of the management operations key by key', fallback: '' },
     (file, source) => {
       if (file === '') return DEFAULT_DIALECT;
       const unreadable = source.fileFault(file);
@@ -25,9 +25,9 @@ export const dialectSettings = {
 };
 
 export const providerSettings = {
-  authUrl: url('PROVIDER_AUTH_URL', { about: "address of the payment service's authentication API" }),
-  baseUrl: url('PROVIDER_BASE_URL', { about: "address of the payment service's webhook management API" }),
-  scope: text('PROVIDER_SCOPE', { about: 'scopes to ask a token for, separated by spaces' }),
+  authUrl: url('PROVIDER_AUTH_URL', { about: "address of the provider's authentication API" }),
+  baseUrl: url('PROVIDER_BASE_URL', { about: "address of the provider's webhook management API" }),
+  scope: text('PROVIDER_SCOPE', { about: 'scopes to request a token for, separated by spaces' }),
   grantType: text('PROVIDER_GRANT_TYPE', {
     about: 'grant_type of the token request',
     fallback: 'client_credentials',
@@ -38,7 +38,7 @@ export const providerSettings = {
   }),
   jwtFile: optional(
     path('PROVIDER_JWT_FILE', {
-      about: 'file with the predefined JWT Bearer token; read anew for each token request',
+      about: 'file with the predefined JWT Bearer token; read again for each token request',
     }),
   ),
   jwtKeyFile: optional(
@@ -46,20 +46,18 @@ export const providerSettings = {
   ),
   jwtIssuer: optional(text('PROVIDER_JWT_ISSUER', { about: 'iss of a signed JWT' })),
   jwtSubject: optional(
-    text('PROVIDER_JWT_SUBJECT', { about: 'sub of a signed JWT; the issuer, where it is unset' }),
+    text('PROVIDER_JWT_SUBJECT', { about: 'sub of a signed JWT; unset means the issuer' }),
   ),
   jwtAudience: optional(
-    text('PROVIDER_JWT_AUDIENCE', { about: 'aud of a signed JWT; the token address, where it is unset' }),
+    text('PROVIDER_JWT_AUDIENCE', { about: 'aud of a signed JWT; unset means the token address' }),
   ),
   jwtKeyId: optional(text('PROVIDER_JWT_KEY_ID', { about: 'kid in the header of a signed JWT' })),
   jwtAlgorithm: oneOf('PROVIDER_JWT_ALGORITHM', {
-    about: 'how a JWT is signed',
+    about: 'signature algorithm of a signed JWT',
     fallback: 'RS256',
     values: ALGORITHMS,
   }),
-  caFile: optional(
-    path('PROVIDER_CA_FILE', { about: "PEM file with the payment service's certificate authority" }),
-  ),
+  caFile: optional(path('PROVIDER_CA_FILE', { about: "PEM file with the provider's certificate authority" })),
   ...dialectSettings,
   ...plaintextSettings,
 };

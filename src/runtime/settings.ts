@@ -5,7 +5,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 /** What every process of Hookline has: a log and an admin port. */
 export const runtimeSettings = {
   logLevel: oneOf('LOG_LEVEL', {
-    about: 'least severity that is logged; debug adds a line per delivery',
+    about: 'lowest severity that is logged; debug adds a line per delivery',
     fallback: 'info',
     values: LOG_LEVELS,
   }),
@@ -16,7 +16,7 @@ export const runtimeSettings = {
     max: 65_535,
   }),
   stopDeadlineMs: milliseconds('STOP_DEADLINE_MS', {
-    about: 'longest time from SIGTERM to the exit; work in flight is finished within it',
+    about: 'longest time from SIGTERM to the exit; work in progress is finished within it',
     fallback: '25000',
     min: 1,
   }),

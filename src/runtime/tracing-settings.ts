@@ -6,12 +6,12 @@ export const tracingSettings = {
   endpoint: optional(
     url('OTEL_EXPORTER_OTLP_ENDPOINT', {
       about:
-        'address of an OpenTelemetry collector (OTLP over HTTP) that gets traces; unset means no tracing',
+        'address of an OpenTelemetry collector (OTLP over HTTP) that receives traces; unset means no tracing',
     }),
   ),
   ratio: setting(
     'OTEL_TRACES_SAMPLER_ARG',
-    { about: 'share of the traces that begin here which are kept, from 0 to 1', fallback: '1' },
+    { about: 'share of the traces begun by Hookline that are kept, from 0 to 1', fallback: '1' },
     (text) => {
       const ratio = Number(text);
       if (!(ratio >= 0 && ratio <= 1))

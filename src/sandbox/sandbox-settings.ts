@@ -34,10 +34,12 @@ export const sandboxSettings = {
     max: 65_535,
   }),
   jwtFile: optional(
-    path('SANDBOX_JWT_FILE', { about: 'the predefined JWT Bearer token; sandbox-lite-jwt by default' }),
+    path('SANDBOX_JWT_FILE', {
+      about: 'file with the predefined JWT Bearer token; unset means sandbox-lite-jwt',
+    }),
   ),
   tokenTtlS: integer('SANDBOX_TOKEN_TTL_S', {
-    about: 'life of an access token in seconds',
+    about: 'lifetime of an access token in seconds',
     fallback: '300',
     min: 1,
   }),
@@ -49,16 +51,18 @@ export const sandboxSettings = {
   ),
   scopes: words('SANDBOX_SCOPES', 'scopes that can be asked for', SCOPES),
   dialectFile: optional(
-    path('SANDBOX_DIALECT_FILE', { about: 'the shapes of the bodies that the interface does not show' }),
+    path('SANDBOX_DIALECT_FILE', {
+      about: 'JSON file with the shapes of the bodies that the interface does not show',
+    }),
   ),
   allowHttpReceivers: flag('SANDBOX_ALLOW_HTTP_RECEIVERS', {
-    about: 'take http:// receivers too, which the real service does not: for local use',
+    about: 'accept http:// receivers, which the real provider does not; for local use',
     fallback: 'true',
   }),
   // Attempts at 0 s, 1 s, 6 s, 36 s, 2 min 36 s and 12 min 36 s; then the delivery has failed.
   retryScheduleS: list(
     'SANDBOX_RETRY_SCHEDULE',
-    { about: 'seconds before each repeat of a delivery', fallback: '1,5,30,120,600' },
+    { about: 'seconds before each retry of a delivery', fallback: '1,5,30,120,600' },
     seconds,
   ),
   deliveryTimeoutMs: integer('SANDBOX_DELIVERY_TIMEOUT_MS', {
@@ -68,14 +72,14 @@ export const sandboxSettings = {
     max: 600_000,
   }),
   deliveryConcurrency: integer('SANDBOX_DELIVERY_CONCURRENCY', {
-    about: 'deliveries under way at a time, for each subscription',
+    about: 'concurrent deliveries for each subscription',
     fallback: '64',
     min: 1,
     max: 10_000,
   }),
   layout: setting(
     'SANDBOX_ENCRYPTION_LAYOUT',
-    { about: 'layout of sealed deliveries where a trigger names none', fallback: DEFAULT_LAYOUT },
+    { about: 'layout of sealed deliveries if a trigger names none', fallback: DEFAULT_LAYOUT },
     (name) => {
       if (!readLayout(name)) throw new Fault(`is ${JSON.stringify(name)}: give ${LAYOUT_SYNTAX}.`);
       return name;
@@ -92,15 +96,17 @@ export const sandboxSettings = {
     max: 1_000_000,
   }),
   keepBytes: integer('SANDBOX_KEEP_BYTES', {
-    about: 'bytes of bodies kept with them',
+    about: 'bytes of bodies that are kept with the executions',
     fallback: '268435456',
     min: 1,
   }),
   receiverCaFile: optional(
-    path('SANDBOX_RECEIVER_CA_FILE', { about: "PEM of the authority of the receivers' certificates" }),
+    path('SANDBOX_RECEIVER_CA_FILE', { about: 'PEM file with the certificate authority of the receivers' }),
   ),
   clientCertFile: optional(
-    path('SANDBOX_CLIENT_CERT_FILE', { about: 'PEM of the client certificate for mutual TLS' }),
+    path('SANDBOX_CLIENT_CERT_FILE', { about: 'PEM file with the client certificate for mutual TLS' }),
   ),
-  clientKeyFile: optional(path('SANDBOX_CLIENT_KEY_FILE', { about: "PEM of the client certificate's key" })),
+  clientKeyFile: optional(
+    path('SANDBOX_CLIENT_KEY_FILE', { about: "PEM file with the client certificate's key" }),
+  ),
 };

@@ -5,11 +5,12 @@ const GIB = 1024 ** 3;
 export const spoolSettings = {
   dir: optional(
     text('SPOOL_DIR', {
-      about: 'folder, on a volume of its own, that keeps events while Kafka is away; unset means no spool',
+      about:
+        'directory, on a volume of its own, that stores events while Kafka is unavailable; unset means no spool',
     }),
   ),
   maxBytes: integer('SPOOL_MAX_BYTES', {
-    about: 'most bytes that the spool may take; the volume should have 64 MiB more',
+    about: 'maximum number of bytes that the spool may use; the volume should have 64 MiB more',
     fallback: String(GIB),
     min: 1024 ** 2,
   }),

@@ -5,7 +5,7 @@ export const subscriptionSettings = {
   secretsDir: optional(
     path('SECRETS_DIR', {
       about:
-        'folder with {ref}/subscription-id, signing-secret and encryption-key: one value per line, the current first',
+        'directory with {ref}/subscription-id, signing-secret and encryption-key: one value per line, the current one first',
     }),
   ),
   sealingKeyFile: optional(
@@ -15,7 +15,7 @@ export const subscriptionSettings = {
     }),
   ),
   retiredKeysTtlMs: integer('RETIRED_KEYS_TTL_MS', {
-    about: "how long a deleted subscription's keys still verify deliveries that were under way",
+    about: "how long a deleted subscription's keys still verify deliveries that were in progress",
     fallback: String(24 * 60 * 60 * 1_000),
   }),
 };

@@ -20,7 +20,7 @@ it.each<[string, unknown, string]>([
   [
     'only its own where they say what to do',
     new HooklineError('KAFKA_UNAVAILABLE', 'x', { cause: new Error('y'), mend: 'correct KAFKA_BROKERS' }),
-    'the brokers can not be reached (x): correct KAFKA_BROKERS',
+    'the brokers cannot be reached (x): correct KAFKA_BROKERS',
   ],
   ['of several none', new AggregateError([]), 'AggregateError'],
   ['a text that was thrown', 'odd', 'odd'],

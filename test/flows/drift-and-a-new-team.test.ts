@@ -65,9 +65,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     await the.sandbox.call('POST', '/_sandbox/subscriptions', { json });
     const plan = await subscriptions('plan', THREE, '--detailed-exitcode');
     expect(plan.exitCode).toBe(2);
-    expect(plan.out).toContain(
-      '  ! analytics has drifted: the payment service has the subscription with another',
-    );
+    expect(plan.out).toContain('  ! analytics has drifted: the provider has the subscription with another');
     expect(plan.out).toMatch(/^ {2}~ analytics will be updated$/m);
     const blind = await subscriptions('plan', THREE, '--no-refresh');
     expect([blind.exitCode, blind.out]).toEqual([0, expect.stringContaining('Nothing to do')]);

@@ -85,10 +85,10 @@ describe('the spool', () => {
     await spool.append(big);
     await spool.append(big);
     await expect(spool.append(verified('y'.repeat(600_000)))).rejects.toMatchObject({ code: 'SPOOL_FULL' });
-    expect(spool.trouble).toContain('no room');
+    expect(spool.trouble).toContain('spool is full');
     expect(spool.state.bytes).toBeLessThanOrEqual(MIB);
     const [oldest] = await spool.read(ALL);
-    expect(spool.trouble).toContain('no room');
+    expect(spool.trouble).toContain('spool is full');
     await spool.remove([oldest?.id ?? 0]);
     await spool.append(verified('y'.repeat(600_000)));
     expect(spool.trouble).toBeNull();

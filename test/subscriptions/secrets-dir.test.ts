@@ -56,7 +56,7 @@ describe('SECRETS_DIR', () => {
       await expect(readDirSecrets(dirOf(world), 'a')).rejects.toMatchObject({
         code: 'KEYS_INVALID',
         result: 'REJECTED',
-        message: `a file of SECRETS_DIR/{ref} can not be used (${path}: a line ${why})`,
+        message: `a file of SECRETS_DIR/{ref} cannot be used (${path}: a line ${why})`,
       });
     },
   );
