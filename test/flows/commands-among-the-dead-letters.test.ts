@@ -90,7 +90,7 @@ describe('a command among the dead letters', () => {
   it('is listed and shown, and no redrive takes it along that does not ask for it', async () => {
     const at = await sendPoison('create a subscription');
     const shown = await cli(env, 'dlq', 'show', at);
-    expect(shown.out).toMatch(/cause +the command can not be read/);
+    expect(shown.out).toMatch(/cause +the command cannot be read/);
     expect(shown.out).not.toContain('create a subscription');
     expect((await cli(env, 'dlq', 'show', at, '--body')).bytes.toString()).toBe('create a subscription');
     const { exitCode, outcomes, notes } = await redrive();

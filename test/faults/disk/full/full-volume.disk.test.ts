@@ -70,7 +70,7 @@ it('a volume of 16 MB that fills up while Kafka is away: 503, then room again, a
   for (let n = 0; n < MORE_THAN_FITS; n++) await post();
   expect(await post()).toBe('503 SPOOL_FULL');
   expect(answers['200 spool']).toBeGreaterThan(100);
-  expect(await (await admin('/readyz')).text()).toContain('no room');
+  expect(await (await admin('/readyz')).text()).toContain('spool is full');
   // Now not even what is drained could be taken out, were there no reserve.
   fillUp(join(volume, 'foreign'));
   expect(await post()).toBe('503 SPOOL_FULL');
