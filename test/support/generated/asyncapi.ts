@@ -37,7 +37,7 @@ const EVENT_HEADERS = {
     ce_time: text('When the webhook had been received in full.', { format: 'date-time' }),
     ce_subject: text('The entity id, where there is one.'),
     'content-type': text('', { const: 'application/avro' }),
-    traceparent: text('W3C trace context to go on from.'),
+    traceparent: text('W3C trace context to continue.'),
   },
 };
 
@@ -79,7 +79,7 @@ export function asyncapi(): string {
       topic: deadLetter,
       key: KEYS[deadLetter] ?? '',
       description:
-        'Verified webhooks and commands that could not be treated, as they arrived: `hookline dlq`.',
+        'Verified webhooks and commands that could not be processed, as they arrived: `hookline dlq`.',
       message: {
         name: 'DeadLetter',
         headers: deadLetterHeaders(),
@@ -94,9 +94,9 @@ export function asyncapi(): string {
       title: 'Hookline',
       version,
       description: [
-        "A payment service's webhooks as Avro events, and commands that manage its subscriptions.",
+        "A payment provider's webhooks as Avro events, and commands that manage its subscriptions.",
         "Values are in Confluent's wire format (byte 0, four bytes of schema id, Avro), registered as {topic}-value,",
-        'FULL_TRANSITIVE: fields come and go with a default, so that readers of any version read records of any other.',
+        'FULL_TRANSITIVE: fields are added and removed with a default, so that readers of any version read records of any other.',
         `Commands may be JSON too; their types: ${COMMAND_TYPES.join(', ')}; at most ${MOST_EXECUTION_IDS} executionIds.`,
       ].join(' '),
       license: { name: 'Apache-2.0' },
