@@ -29,7 +29,7 @@ function configurationTable(): string {
         const use = uses.get(setting.name) ?? { setting, by: new Set(), neededBy: new Set() };
         if (setting.required && setting.fallback === undefined) use.neededBy.add(by);
         // Where one of them derives the default from another variable, that says more than none.
-        const told = use.setting.fallback ? use.setting : setting;
+        const told = setting.fallback && !use.setting.fallback ? setting : use.setting;
         uses.set(setting.name, { ...use, setting: told, by: use.by.add(by) });
       }
     }
