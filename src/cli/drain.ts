@@ -3,7 +3,7 @@ import { drainSpool } from '../delivery/drain-spool.ts';
 import type { Spool } from '../spool/spool.ts';
 import { connectKafka } from './connections.ts';
 import { loadDeliveryConfig } from './delivery-config.ts';
-import { openDelivery } from './open-delivery.ts';
+import { openDeliverySide } from './open-delivery.ts';
 import type { ExitCode, Shell } from './shell.ts';
 
 const PROGRESS_EVERY_MS = 1_000;
@@ -14,7 +14,7 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   const config = loadDeliveryConfig(shell);
   const before = spool.state.rows;
   // Without a deadline: nothing that comes later may overtake what the brokers don't take at once.
-  const parts = await openDelivery(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
+  const parts = await openDeliverySide(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
   const progress = setInterval(() => {
     shell.note(`${before - spool.state.rows} of ${before} deliveries drained`);
   }, PROGRESS_EVERY_MS);

@@ -6,9 +6,8 @@ import { readSchemaFiles } from '../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import type { DeliveryParts } from '../delivery/delivery-parts.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
+import { deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import { checkTopics } from '../kafka/check-topics.ts';
-import { Publisher } from '../kafka/publisher.ts';
-import { createTopicLimits } from '../kafka/topic-limits.ts';
 import { readSealingKeys } from '../subscriptions/follow-keys.ts';
 import { openKeyring } from '../subscriptions/open-keyring.ts';
 import { watchReading } from './broken-off.ts';
@@ -28,7 +27,7 @@ export type DeliverySide = {
 /** More than a portion of dead letters can be, with what their events weigh. */
 const BACKLOG_BYTES = 1024 * 1024 * 1024;
 
-export async function openDelivery(
+export async function openDeliverySide(
   shell: Shell,
   config: DeliveryConfig,
   kafka: CliKafka,
@@ -41,37 +40,34 @@ export async function openDelivery(
   const registry = connectRegistry(config);
   const ids = await resolveSchemaIds(registry, prefix, [...events.all, subscription]);
   const routes = createEventRoutes(events, prefix, ids);
-  const deadLetterTopic = named(OWN_TOPICS.deadLetter);
-  const topics = [
-    ...routes.all.map((route) => route.topic),
-    deadLetterTopic,
-    ...config.commands.commandTopics,
-  ];
-  await checkTopics(kafka.client, [...topics, named(OWN_TOPICS.subscriptions)]);
-  const limits = createTopicLimits(kafka.client, topics);
-  const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
-  const [{ keyring, stop }] = await Promise.all([
-    openKeys(shell, config, kafka, named(OWN_TOPICS.subscriptions), readSubscription),
-    limits.renew(),
+  const { commandTopics } = config.commands;
+  await checkTopics(kafka.client, [
+    ...deliveryTopics(routes, prefix),
+    ...commandTopics,
+    named(OWN_TOPICS.subscriptions),
   ]);
-  const publisher = new Publisher({
-    openSession: kafka.openSession,
-    backlogBytes: BACKLOG_BYTES,
-    limits,
-    observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
-  });
-  return {
-    delivery: {
-      layout: config.delivery.layout,
-      routes,
-      deadLetterTopic,
-      encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
-      publish: (record) => publisher.publish(record, publishDeadlineMs),
-      limitOf: limits.of,
-      observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
+  const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
+  const { keyring, stop } = await openKeys(
+    shell,
+    config,
+    kafka,
+    named(OWN_TOPICS.subscriptions),
+    readSubscription,
+  );
+  const { parts, publisher, limits } = openDelivery({
+    ...{ kafka, routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
+    encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
+    publishing: {
+      backlogBytes: BACKLOG_BYTES,
+      observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
     },
+    observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
+  });
+  await limits.renew();
+  return {
+    delivery: { ...parts, publish: (record) => publisher.publish(record, publishDeadlineMs) },
     readAvro: createWriterReader(registry),
-    commandTopics: config.commands.commandTopics,
+    commandTopics,
     async stop() {
       await publisher.stop();
       await stop();

@@ -8,9 +8,8 @@ import { readSchemaFiles } from '../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../core/topics.ts';
 import { certificateEnd } from '../crypto/certificate.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
+import { deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
-import { Publisher } from '../kafka/publisher.ts';
-import { createTopicLimits } from '../kafka/topic-limits.ts';
 import { TopicSafety } from '../kafka/watch-safety.ts';
 import { startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
@@ -86,7 +85,7 @@ await runProcess({
       beside.schemaIds([...events.all, commands.subscription]),
     );
     const routes = createEventRoutes(events, topics.prefix, ids);
-    const eventTopics = [...routes.all.map((route) => route.topic), named(OWN_TOPICS.deadLetter)];
+    const eventTopics = deliveryTopics(routes, topics.prefix);
     const safety = parts.add(
       'topic safety',
       new TopicSafety({
@@ -121,29 +120,21 @@ await runProcess({
     );
     observeKeys(metrics, keyring);
     if (isKafkaThere) await topicRead;
-    const limits = createTopicLimits(kafka.client, eventTopics);
-    await limits.renew();
-    const publisher = parts.add(
-      'publisher',
-      new Publisher({
-        openSession: kafka.openSession,
+    const delivery = openDelivery({
+      ...{ kafka, routes, prefix: topics.prefix, layout: ingress.layout },
+      encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
+      publishing: {
         sessions: PUBLISHING_SESSIONS,
         backlogBytes: BACKLOG_BYTES,
-        limits,
         observer: watchPublishing({ logger, metrics }),
-      }),
-    );
+      },
+      observer: observeDelivery(metrics),
+    });
+    await delivery.limits.renew();
+    const publisher = parts.add('publisher', delivery.publisher);
     metrics.samplers.add(() => metrics.publishBacklog.set(publisher.backlogBytes));
     if (isKafkaThere) await gate.pass('the brokers', () => publisher.open(eventTopics));
     const observer = parts.add('observer', createIngressObserver({ logger, metrics }));
-    const delivery = {
-      layout: ingress.layout,
-      routes,
-      deadLetterTopic: named(OWN_TOPICS.deadLetter),
-      encryptionKeysOf: (ref: string) => keyring.encryptionKeysOf(ref),
-      limitOf: limits.of,
-      observer: observeDelivery(metrics),
-    };
     const { publishDeadlineMs, admissionWaitMs, largeBodyBytesPerSecond: bytesPerSecond } = ingress;
     const shares = memoryShares(ingress.memoryBudgetBytes, ingress.maxBodyBytes);
     const memory = new BodyMemory({ ...shares, admissionWaitMs, bytesPerSecond });
@@ -153,14 +144,19 @@ await runProcess({
       startLargeLane({
         options: {
           ...{ kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: topics.prefix },
-          ...{ layout: ingress.layout, deadLetterTopic: delivery.deadLetterTopic },
+          layout: ingress.layout,
           schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])),
         },
-        ...{ atWork: shares.atWork, encryptionKeysOf: delivery.encryptionKeysOf },
-        ...{ delivery: delivery.observer, logger, metrics },
+        ...{ atWork: shares.atWork, encryptionKeysOf: delivery.parts.encryptionKeysOf },
+        ...{ delivery: delivery.parts.observer, logger, metrics },
       }),
     );
-    const storeParts = { delivery, publisher: traced(publisher, tracer), publishDeadlineMs, large };
+    const storeParts = {
+      delivery: delivery.parts,
+      publisher: traced(publisher, tracer),
+      publishDeadlineMs,
+      large,
+    };
     const store = parts.add(
       'store',
       spool ? storeWithSpool({ ...storeParts, spool, logger, metrics }) : storeInKafka(storeParts),
@@ -172,7 +168,7 @@ await runProcess({
       observer,
       keyring,
       memory,
-      delivery: { observer: delivery.observer, store: traceStore(store.store, tracer) },
+      delivery: { observer: delivery.parts.observer, store: traceStore(store.store, tracer) },
     });
     parts.add('http', server);
     metrics.samplers.add(() => metrics.connectionsOpen.set(server.connections()));

@@ -5,7 +5,7 @@ import { type Hold, holdAlone } from '../../kafka/hold-alone.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { connectKafka } from '../connections.ts';
 import { loadDeliveryConfig } from '../delivery-config.ts';
-import { openDelivery } from '../open-delivery.ts';
+import { openDeliverySide } from '../open-delivery.ts';
 import { ifGiven, wholeNumber } from '../option-values.ts';
 import { printRows } from '../print-rows.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell.ts';
@@ -40,7 +40,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
     opened.defer(() => hold?.release());
     const letters = await openLetters(kafka, config.topics.prefix);
     opened.defer(() => letters.stop());
-    const parts = await openDelivery(shell, config, kafka, PUBLISH_DEADLINE_MS);
+    const parts = await openDeliverySide(shell, config, kafka, PUBLISH_DEADLINE_MS);
     opened.defer(() => parts.stop());
     const signal = AbortSignal.any([shell.signal, ...(hold ? [hold.lost] : [])]);
     const all = (await letters.all()).filter((letter) => filter.matches(letter));

@@ -12,7 +12,6 @@ export type LaneOptions = {
   readonly topicPrefix: string;
   /** The registered id of each event schema, by its file. */
   readonly schemaIds: ReadonlyMap<string, number>;
-  readonly deadLetterTopic: string;
   readonly layout: SealedLayout;
 };
 

@@ -15,10 +15,9 @@ import { storeDelivery } from '../../delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../delivery/delivery-id.ts';
 import type { DeliveryParts } from '../../delivery/delivery-parts.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
+import { openDelivery } from '../../delivery/open-delivery.ts';
 import { layInPlace } from '../../kafka/join-pieces.ts';
 import { openKafka } from '../../kafka/open-kafka.ts';
-import { Publisher } from '../../kafka/publisher.ts';
-import { createTopicLimits } from '../../kafka/topic-limits.ts';
 import { KeptMemory } from './kept-memory.ts';
 import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
 
@@ -35,7 +34,6 @@ const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
 const routes = createEventRoutes(schemas, options.topicPrefix, {
   of: ({ file }) => options.schemaIds.get(file) as number,
 });
-const topics = [...new Set(routes.all.map(({ topic }) => topic)), options.deadLetterTopic];
 const kafka = openKafka({
   settings: options.kafka,
   // The main thread has the same files, and says what is wrong with them.
@@ -45,29 +43,32 @@ const kafka = openKafka({
   log() {},
   requestTimeoutMs: PATIENCE.requestMs,
 });
-const limits = createTopicLimits(kafka.client, topics);
 /** Attempts of this thread that were not confirmed. */
 let failures = 0;
-const limitsKnown = limits.renew();
-const publisher = new Publisher({
-  openSession: kafka.openSession,
-  // What is here has been let in by its bytes before.
-  backlogBytes: Number.POSITIVE_INFINITY,
-  attemptMs: PATIENCE.attemptMs,
-  limits,
-  observer: {
-    attempt(outcome) {
-      if (outcome !== 'confirmed') failures++;
-      tell({ kind: 'attempt', outcome });
+const memory = new KeptMemory();
+const opened = openDelivery({
+  ...{ kafka, routes, memory, prefix: options.topicPrefix, layout: options.layout },
+  // Those of a job come with it, as does whoever observes it.
+  encryptionKeysOf: () => [],
+  observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
+  publishing: {
+    // What is here has been let in by its bytes before.
+    backlogBytes: Number.POSITIVE_INFINITY,
+    attemptMs: PATIENCE.attemptMs,
+    observer: {
+      attempt(outcome) {
+        if (outcome !== 'confirmed') failures++;
+        tell({ kind: 'attempt', outcome });
+      },
+      confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
+      sessionOpened: () => tell({ kind: 'session' }),
+      // The main thread's publisher looks at the same topics, and says it.
+      troubleChanged() {},
     },
-    confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
-    sessionOpened: () => tell({ kind: 'session' }),
-    // The main thread's publisher looks at the same topics, and says it.
-    troubleChanged() {},
   },
 });
-
-const memory = new KeptMemory();
+const { publisher } = opened;
+const limitsKnown = opened.limits.renew();
 port.on('message', (job: Job) => void work(job));
 
 async function work(job: Job): Promise<void> {
@@ -97,12 +98,10 @@ async function carryOut(
 
 function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
   return {
-    layout: options.layout,
-    routes,
-    deadLetterTopic: options.deadLetterTopic,
+    ...opened.parts,
     encryptionKeysOf: () => keys,
     async publish(record) {
-      if (record.topic === options.deadLetterTopic) {
+      if (record.topic === opened.parts.deadLetterTopic) {
         // It is a piece of the body, which is no longer ours when the job has ended: an attempt may take longer.
         const value = record.value && Buffer.from(record.value);
         return publisher.publish({ ...record, value }, deadlineMs);
@@ -114,8 +113,6 @@ function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
       if (record.value && failures === before) memory.give(record.value);
       return position;
     },
-    limitOf: limits.of,
-    memory,
     observer: {
       keyMatched: (_, __, place) => void seen.matched.push(place),
       drift(topic, field) {
