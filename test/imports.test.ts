@@ -88,6 +88,17 @@ describe('the house', () => {
     expect(files.filter((file) => file.ours.some((to) => to.endsWith('/main.ts')))).toEqual([]);
   });
 
+  it('marks a delivery as verified in the check of its signature alone', () => {
+    const markers = files.filter((file) => /\bmarkVerified\(/.test(file.text)).map((file) => file.path);
+    expect(markers).toEqual(['src/core/delivery.ts', 'src/delivery/accept-delivery.ts']);
+    const restorers = files.filter((file) => /\brestoreVerified\(/.test(file.text)).map((file) => file.path);
+    expect(restorers).toEqual([
+      'src/delivery/redrive-delivery.ts',
+      'src/ingress/large/lane-thread.ts',
+      'src/spool/spool-row.ts',
+    ]);
+  });
+
   it('has no index.ts and no utils', () => {
     expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|common)\.ts$/.test(file.path))).toEqual([]);
   });

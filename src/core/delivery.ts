@@ -35,10 +35,11 @@ export type OpenedMessage = VerifiedDelivery & {
 /** Where an accepted event is, for the answer: `{"eventId","stored"}`. */
 export type Receipt = { readonly eventId: string; readonly stored: 'kafka' | 'spool' };
 
-/**
- * The one way to a verified delivery: called by the signature check, and for what was verified before it was stored:
- * a spooled delivery, a dead letter.
- */
+/** Called by the check of the signature alone (delivery/accept-delivery.ts); a test holds that. */
 export function markVerified(delivery: Delivery, subscriptionId: string): VerifiedDelivery {
   return { ...delivery, subscriptionId } as VerifiedDelivery;
 }
+
+/** For what was verified before it was stored or handed on: from the spool, a dead letter, or another thread. */
+export const restoreVerified = (stored: StoredDelivery): VerifiedDelivery =>
+  markVerified(stored, stored.subscriptionId);

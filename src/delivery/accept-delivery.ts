@@ -1,4 +1,4 @@
-import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
+import { type Delivery, markVerified, type Receipt, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { SignatureCheck } from '../crypto/signature.ts';
 import type { OutgoingRecord } from '../kafka/publisher.ts';
@@ -6,7 +6,6 @@ import type { DeliveryParts } from './delivery-parts.ts';
 import { openMessage } from './open-message.ts';
 import { parkDelivery } from './park-delivery.ts';
 import { readEvent } from './read-event.ts';
-import { verifyDelivery } from './verify-delivery.ts';
 
 /**
  * The whole way of one webhook: verified, opened, read, encoded, published; or, where sending it again would not
@@ -19,6 +18,21 @@ export async function acceptDelivery(
   parts: AcceptParts,
 ): Promise<Receipt> {
   return parts.store(verifyDelivery(delivery, signature, parts));
+}
+
+/**
+ * Proves that the payment service signed the body (interface, section 6.3). The check has seen the body as it arrived.
+ * @throws HooklineError UNAUTHENTIC for every cause alike: no header, a malformed one, a wrong one, an unknown ref
+ */
+function verifyDelivery(
+  delivery: Delivery,
+  signature: { readonly check: SignatureCheck; readonly header: string | undefined },
+  parts: Pick<DeliveryParts, 'observer'>,
+): VerifiedDelivery {
+  const key = signature.check.finish(signature.header, delivery.body);
+  if (!key) throw new HooklineError('UNAUTHENTIC');
+  parts.observer.keyMatched(delivery.ref, 'signing', key.place);
+  return markVerified(delivery, key.subscriptionId);
 }
 
 /** What a webhook needs on its way. */

@@ -1,4 +1,4 @@
-import { type Delivery, markVerified, type VerifiedDelivery } from '../core/delivery.ts';
+import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
 import { isRef } from '../core/ref.ts';
 import type { OutgoingRecord, Position } from '../kafka/publisher.ts';
 import { storeDelivery } from './accept-delivery.ts';
@@ -52,8 +52,8 @@ function parkedDelivery({ headers }: DeadLetter, body: Buffer): VerifiedDelivery
   // Whatever calls this: such bytes were never proved to be the provider's.
   if (!isRef(ref) || headers[NAMES.stage] === 'SPOOL') return null;
   if (subscriptionId === undefined || !Number.isSafeInteger(receivedAt)) return null;
-  const delivery = { ref, mediaType, body, receivedAt, traceparent: headers[NAMES.traceparent] };
-  return markVerified(delivery, subscriptionId);
+  const traceparent = headers[NAMES.traceparent];
+  return restoreVerified({ ref, mediaType, body, receivedAt, traceparent, subscriptionId });
 }
 
 /** What a redriven record bears beside its own headers. */

@@ -1,4 +1,9 @@
-import { type Delivery, markVerified, type StoredDelivery, type VerifiedDelivery } from '../core/delivery.ts';
+import {
+  type Delivery,
+  restoreVerified,
+  type StoredDelivery,
+  type VerifiedDelivery,
+} from '../core/delivery.ts';
 
 /** A delivery as it crosses to the spool's thread and lies in its table. */
 export type SpoolRow = {
@@ -39,9 +44,8 @@ export function toRow(delivery: VerifiedDelivery): SpoolRow {
 
 /** What lies in the spool was verified before: its signature is not kept, and its key may be retired by now. */
 export function toDelivery(stored: StoredRow): SpooledDelivery {
-  const { id, isChanged, subscriptionId, traceparent, body, ...row } = stored;
+  const { id, isChanged, traceparent, body, ...row } = stored;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const delivery = { ...row, traceparent: traceparent ?? undefined, body: bytes };
-  if (isChanged) return { id, isChanged, delivery: { ...delivery, subscriptionId } };
-  return { id, isChanged, delivery: markVerified(delivery, subscriptionId) };
+  return isChanged ? { id, isChanged, delivery } : { id, isChanged, delivery: restoreVerified(delivery) };
 }

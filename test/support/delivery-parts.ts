@@ -1,4 +1,4 @@
-import { markVerified, type VerifiedDelivery } from '../../src/core/delivery.ts';
+import { restoreVerified, type VerifiedDelivery } from '../../src/core/delivery.ts';
 import type { DeadLetterStage } from '../../src/core/errors.ts';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseLayout } from '../../src/crypto/layout.ts';
@@ -65,8 +65,9 @@ export function verified(
     body: Buffer.from(body),
     receivedAt: 1795245881505,
     traceparent: undefined,
+    subscriptionId,
   };
-  return markVerified(delivery, subscriptionId);
+  return restoreVerified(delivery);
 }
 
 export const headersOf = ({ headers }: OutgoingRecord): Record<string, string> =>

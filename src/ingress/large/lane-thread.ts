@@ -7,7 +7,7 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { readEventSchemas } from '../../avro/event-schema-set.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
-import { markVerified, type VerifiedDelivery } from '../../core/delivery.ts';
+import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import { certificateEnd } from '../../crypto/certificate.ts';
@@ -74,7 +74,7 @@ port.on('message', (job: Job) => void work(job));
 async function work(job: Job): Promise<void> {
   const seen: Seen = { matched: [], drift: new Map(), parked: [], unclassified: 0 };
   const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
-  const delivery = markVerified({ ...job.delivery, body }, job.delivery.subscriptionId);
+  const delivery = restoreVerified({ ...job.delivery, body });
   try {
     const end = await carryOut(job, delivery, partsOf(job, seen));
     tell({ kind: 'end', n: job.n, seen, ...end });
