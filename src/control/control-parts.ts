@@ -1,4 +1,3 @@
-import type { RecordReader } from '../avro/record-reader.ts';
 import type { Command, CommandResult, ListedDrift, ListedSubscription } from '../core/command.ts';
 import type { Tenure } from '../core/tenure.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
@@ -9,10 +8,11 @@ import type { DirSecrets } from '../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../subscriptions/subscription-record.ts';
 import type { CommandSession } from './command-session.ts';
 import type { FinishedCommands } from './finished-commands.ts';
+import type { CommandReader } from './read-command.ts';
 
 /** What control works with. */
 export type ControlParts = {
-  readonly readAvro: RecordReader;
+  readonly readCommand: CommandReader;
   readonly call: ProviderCall;
   readonly dialect: Dialect;
   readonly publicUrl: string;

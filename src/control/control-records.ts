@@ -10,7 +10,6 @@ import { type Backoff, retry } from '../runtime/retry.ts';
 import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY } from '../subscriptions/state-fence.ts';
 import type { SubscriptionRecord } from '../subscriptions/subscription-record.ts';
 import type { ControlRecords, StateTenure } from './control-parts.ts';
-import { createTurns } from './turns.ts';
 
 const PUBLISH_DEADLINE_MS = 15_000;
 const SIZE_HINT = 1_024;
@@ -108,5 +107,25 @@ export function createControlRecords(parts: {
       }
       parts.onParked();
     },
+  };
+}
+
+/** Runs what concerns the same key one after the other, in the order of the calls; other keys beside it. */
+type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+function createTurns(): Turns {
+  const last = new Map<string, Promise<unknown>>();
+  return (key, work) => {
+    const before = last.get(key);
+    const run = before ? before.then(work, work) : work();
+    const settled = run.then(
+      () => {},
+      () => {},
+    );
+    last.set(key, settled);
+    void settled.then(() => {
+      if (last.get(key) === settled) last.delete(key);
+    });
+    return run;
   };
 }

@@ -1,6 +1,5 @@
-import type { RecordReader } from '../avro/record-reader.ts';
 import type { IncomingRecord } from '../kafka/incoming-record.ts';
-import { readCommand } from './read-command.ts';
+import type { CommandReader } from './read-command.ts';
 
 /**
  * What a command must not be run beside: others of its ref, whatever key or topic they came under, and others of its
@@ -8,8 +7,8 @@ import { readCommand } from './read-command.ts';
  * the commands of its topic: under a key that anybody can choose nobody holds up another topic's.
  * @throws HooklineError REGISTRY_UNAVAILABLE, REGISTRY_REFUSED where that can't be known now
  */
-export async function keysOf(record: IncomingRecord, readAvro: RecordReader): Promise<readonly string[]> {
-  const read = await readCommand(record, readAvro);
+export async function keysOf(record: IncomingRecord, readCommand: CommandReader): Promise<readonly string[]> {
+  const read = await readCommand(record);
   const { commandId, ref } = read.ok ? read.command : { commandId: read.commandId, ref: '' };
   const id = commandId === null ? [] : [`id ${commandId}`];
   if (ref !== '') return [`ref ${ref}`, `key ${record.topic} ${ref}`, ...id];

@@ -35,6 +35,7 @@ import { createControlRecords } from './control-records.ts';
 import { followState } from './follow-state.ts';
 import { keysOf } from './keys-of.ts';
 import { observeControl } from './observe-control.ts';
+import { createCommandReader } from './read-command.ts';
 import { openReconciler } from './reconciler/open-reconciler.ts';
 import { runCommand } from './run-command.ts';
 
@@ -140,7 +141,7 @@ await runProcess({
       ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
       subscriptions: state.subscriptions,
       finished: state.finished,
-      readAvro: readerOf(schemas.command),
+      readCommand: createCommandReader(readerOf(schemas.command)),
       records,
       holdState: claim.hold,
       dirSecrets: async (ref: string) =>
@@ -154,7 +155,7 @@ await runProcess({
       await subscribe({
         kafka: kafka.client,
         ...{ groupId, topics: commandTopics, sessionTimeoutMs },
-        keysOf: (record) => keysOf(record, control.readAvro),
+        keysOf: (record) => keysOf(record, control.readCommand),
         handle: (record, tenure) => runCommand(record, control, tenure),
         onError: observe.failed,
         onWorking: (isWorking) => {

@@ -17,10 +17,23 @@ export type ReadCommand =
       readonly fields: Fields;
     };
 
+/** @throws HooklineError as {@link readCommand} */
+export type CommandReader = (record: IncomingRecord) => Promise<ReadCommand>;
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Strict: a sign put in the place of what can't be read would change what was asked for. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads each record once: what it must not run beside is asked before it is run. */
+export function createCommandReader(readAvro: RecordReader): CommandReader {
+  const known = new WeakMap<IncomingRecord, ReadCommand>();
+  return async (record) => {
+    const read = known.get(record) ?? (await readCommand(record, readAvro));
+    known.set(record, read);
+    return read;
+  };
+}
 
 /**
  * Reads a command: JSON where it begins with `{`, Confluent Avro where it begins with a zero byte.

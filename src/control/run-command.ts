@@ -7,7 +7,6 @@ import { type CommandSession, createCommandSession } from './command-session.ts'
 import type { ControlParts, Settled } from './control-parts.ts';
 import { isSamePlace } from './finished-commands.ts';
 import { OPERATIONS } from './operations.ts';
-import { readCommand } from './read-command.ts';
 import { resultOf, resultOfPoison } from './result-of.ts';
 import { storeResult } from './store-result.ts';
 
@@ -22,7 +21,7 @@ export async function runCommand(record: IncomingRecord, parts: ControlParts, te
     partition: record.partition,
     offset: Number(record.offset),
   };
-  const read = await readCommand(record, parts.readAvro);
+  const read = await parts.readCommand(record);
   await Promise.all([parts.finished.caughtUp(tenure.signal), parts.subscriptions.caughtUp(tenure.signal)]);
   const commandId = read.ok ? read.command.commandId : read.commandId;
   const earlier = commandId === null ? undefined : parts.finished.placeOf(commandId);

@@ -31,7 +31,6 @@ import { startIngressServer } from './ingress-server.ts';
 import { keepBeside } from './keep-beside.ts';
 import { startLargeLane } from './large/start-lane.ts';
 import { observeDelivery } from './observe-delivery.ts';
-import { observeKeys } from './observe-keys.ts';
 import { reportSpool } from './observe-spool.ts';
 import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
@@ -113,12 +112,12 @@ await runProcess({
         topic: named(OWN_TOPICS.subscriptions),
         read: createRecordReader(commands.subscription.codec, ids.of(commands.subscription), registry),
         logger,
+        metrics,
         gate: kafkaGate,
         stopping: parts.stopping,
         ...beside.subscriptions,
       }),
     );
-    observeKeys(metrics, keyring);
     if (isKafkaThere) await topicRead;
     const delivery = openDelivery({
       ...{ kafka, routes, prefix: topics.prefix, layout: ingress.layout },

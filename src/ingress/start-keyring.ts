@@ -4,8 +4,10 @@ import { newId } from '../crypto/new-id.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/kafkajs-client.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import type { StartGate } from '../runtime/start-gate.ts';
 import type { KeptRecords } from '../subscriptions/kept-records.ts';
+import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
 import { type OpenKeyring, openKeyring } from '../subscriptions/open-keyring.ts';
 import type { subscriptionSettings } from '../subscriptions/settings.ts';
 
@@ -18,14 +20,21 @@ export type StartKeyringParts = {
   readonly topic: string;
   readonly read: RecordReader;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   readonly gate: StartGate;
   readonly stopping: AbortSignal;
   readonly kept?: KeptRecords;
 };
 
-/** The keys that ingress verifies and opens with. What happens to keys is logged. */
-export function startKeyring({ settings, logger, gate, ...parts }: StartKeyringParts): Promise<OpenKeyring> {
-  return openKeyring({
+/** The keys that ingress verifies and opens with. What happens to keys is logged, how many are live is counted. */
+export async function startKeyring({
+  settings,
+  logger,
+  metrics,
+  gate,
+  ...parts
+}: StartKeyringParts): Promise<OpenKeyring> {
+  const open = await openKeyring({
     ...parts,
     secretsDir: settings.secretsDir,
     retiredKeysTtlMs: settings.retiredKeysTtlMs,
@@ -41,5 +50,20 @@ export function startKeyring({ settings, logger, gate, ...parts }: StartKeyringP
       awaited: (err, at) => logger.warn({ err, at }, 'subscription record waits for the schema registry'),
       brokenOff: (err) => logger.warn({ err, topic: parts.topic }, 'the topic can not be read, tried again'),
     },
+  });
+  observeKeys(metrics, open.keyring);
+  return open;
+}
+
+/** Tells before each scrape how many keys of each ref are live. */
+function observeKeys(metrics: Metrics, keyring: LiveKeyring): void {
+  metrics.samplers.add(() => {
+    metrics.keysLive.reset();
+    for (const ref of keyring.refs()) {
+      // Decoys, by which a refusal takes the same time for every ref, are nobody's keys.
+      const signing = keyring.signingKeysOf(ref).filter(({ place }) => place >= 0);
+      metrics.keysLive.set({ ref, use: 'signing' }, signing.length);
+      metrics.keysLive.set({ ref, use: 'encryption' }, keyring.encryptionKeysOf(ref).length);
+    }
   });
 }

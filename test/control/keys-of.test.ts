@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { keysOf } from '../../src/control/keys-of.ts';
+import { createCommandReader } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { FairQueue } from '../../src/kafka/fair-queue.ts';
 import { PartitionWork } from '../../src/kafka/partition-work.ts';
 import { create, openControlDesk } from '../support/control-desk.ts';
 import { until } from '../support/until.ts';
 
-const noAvro = () => Promise.reject(new HooklineError('REGISTRY_UNAVAILABLE'));
+const reader = createCommandReader(() => Promise.reject(new HooklineError('REGISTRY_UNAVAILABLE')));
 const keys = (key: string | null, value: object | string | Buffer) =>
   keysOf(
     {
@@ -16,7 +17,7 @@ const keys = (key: string | null, value: object | string | Buffer) =>
         ? value
         : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
     },
-    noAvro,
+    reader,
   );
 
 it.each([
@@ -64,7 +65,7 @@ describe('two commands in two partitions that come at once are carried out one a
     for (const [partition, command] of [CREATE, second].entries()) {
       const work = new PartitionWork({
         ...{ queue, handle: desk.take, look: () => {}, onError: expect.fail, onRoom: () => {} },
-        keysOf: (one) => keysOf(one, noAvro),
+        keysOf: (one) => keysOf(one, reader),
         commit: async () => {},
       });
       const record = { ...desk.recordOf(command), partition, key: Buffer.from(`key ${partition}`) };

@@ -4,7 +4,7 @@ import { readCommandSchemas } from '../../src/avro/command-schemas.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
-import { readCommand } from '../../src/control/read-command.ts';
+import { createCommandReader, readCommand } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { IncomingRecord } from '../../src/kafka/incoming-record.ts';
 import { serve } from '../support/serve.ts';
@@ -131,4 +131,18 @@ describe('a record of a command topic', () => {
       { numRuns: 500 },
     );
   });
+});
+
+it('is read once of each record, and again where the registry could not be asked', async () => {
+  let asked = 0;
+  const reader = createCommandReader(async () => {
+    if (++asked === 1) throw new HooklineError('REGISTRY_UNAVAILABLE');
+    return { commandId: 'c', type: 'subscription.list' };
+  });
+  const record = incoming(Buffer.from('0000000001', 'hex'));
+  await expect(reader(record)).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
+  expect(await reader(record)).toBe(await reader(record));
+  expect(asked).toBe(2);
+  await reader(incoming(record.value));
+  expect(asked).toBe(3);
 });

@@ -4,6 +4,7 @@ import { onTestFinished, vi } from 'vitest';
 import { compileCodec } from '../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import type { ControlParts } from '../../src/control/control-parts.ts';
+import { createCommandReader } from '../../src/control/read-command.ts';
 import { runCommand } from '../../src/control/run-command.ts';
 import type { CommandPlace, CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
@@ -72,9 +73,11 @@ export async function openControlDesk(options: Options = {}) {
   };
 
   const parts: ControlParts = {
-    readAvro: createRecordReader(compileCodec({ type: 'record', name: 'R', fields: [] }), 1, {
-      writerType: () => Promise.reject(new HooklineError('SCHEMA_NOT_REGISTERED')),
-    } as never),
+    readCommand: createCommandReader(
+      createRecordReader(compileCodec({ type: 'record', name: 'R', fields: [] }), 1, {
+        writerType: () => Promise.reject(new HooklineError('SCHEMA_NOT_REGISTERED')),
+      } as never),
+    ),
     call: (request) => {
       hooks.onCall?.(request);
       return provider.call(request);
