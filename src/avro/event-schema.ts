@@ -3,7 +3,7 @@ import { type AvroField, type AvroType, collectNames, SchemaFault } from './avro
 import { ENVELOPE, envelopeFault } from './envelope.ts';
 import { readFieldShapes } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
-import { Transcoder } from './transcode/transcoder.ts';
+import { Transcoder } from './transcoder.ts';
 
 export type SchemaFile = { readonly name: string; readonly text: string };
 

@@ -1,5 +1,5 @@
-import type { KeptFile } from '../core/kept-file.ts';
-import { subjectOf, topicName } from '../core/topics.ts';
+import { subjectOf, topicName } from '../core/names.ts';
+import type { KeptFile } from '../runtime/startup-cache.ts';
 import { isRegistryAway } from './record-reader.ts';
 import type { Registry } from './registry.ts';
 import { type RegisteredSchema, resolveSchemaIds, type SchemaIds } from './resolve-ids.ts';

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import type { EnvReader, ValuesOf } from '../core/env.ts';
-import { checkPlaintextUrl } from '../core/plaintext-credentials.ts';
+import type { EnvReader, ValuesOf } from '../config/env.ts';
+import { checkPlaintextUrl } from '../config/plaintext-credentials.ts';
 import {
   certificatesIn,
   type NamedFile,
   passwordIn,
   type RenewalObserver,
   renewedFrom,
-} from '../core/renewed-files.ts';
+} from '../config/renewed-files.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import type { registrySettings } from './settings.ts';
 

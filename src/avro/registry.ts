@@ -3,8 +3,8 @@ import registryApi, {
   type SchemaRegistryAPIClientArgs,
 } from '@kafkajs/confluent-schema-registry/dist/api/index.js';
 import type { Type } from 'avsc';
-import { connectionFaultOf, explainFault, type OtherSide } from '../core/connection-fault.ts';
 import { HooklineError } from '../core/errors.ts';
+import { connectionFaultOf, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
 import { boundedAgent } from './bounded-agent.ts';
 import { type FoundSchema, writerTypeOf } from './writer-type.ts';
 

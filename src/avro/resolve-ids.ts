@@ -1,5 +1,5 @@
 import { HooklineError, hasCode } from '../core/errors.ts';
-import { subjectOf, topicName } from '../core/topics.ts';
+import { subjectOf, topicName } from '../core/names.ts';
 import type { RecordCodec } from './record-codec.ts';
 import type { Registry } from './registry.ts';
 

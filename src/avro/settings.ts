@@ -1,5 +1,5 @@
-import { optional, path, text, url } from '../core/env-settings.ts';
-import { plaintextSettings } from '../core/plaintext-credentials.ts';
+import { optional, path, text, url } from '../config/env-settings.ts';
+import { plaintextSettings } from '../config/plaintext-credentials.ts';
 
 /** Where the schemas are: files here, ids and the schemas of others at the registry. */
 export const schemaSettings = {

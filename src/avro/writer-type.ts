@@ -1,6 +1,6 @@
 import avro, { type Type } from 'avsc';
-import { parseBoundedJson } from '../core/bounded-json.ts';
 import { HooklineError } from '../core/errors.ts';
+import { parseBoundedJson } from '../core/json.ts';
 
 /** A schema as a registry has it. */
 export type FoundSchema = {

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { nodeSource } from '../runtime/node-source.ts';
+import { nodeSource } from '../config/node-source.ts';
 import { routeWarnings } from '../runtime/route-warnings.ts';
-import { visible } from './fit-columns.ts';
-import { inWords } from './in-words.ts';
 import { runCli } from './program.ts';
+import { visible } from './shell/fit-columns.ts';
+import { inWords } from './shell/in-words.ts';
 
 const note = (line: string) => void process.stderr.write(`${line}\n`);
 const fail = (error: unknown) => {

@@ -1,19 +1,19 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../core/env.ts';
-import { addCommandCommand } from './command-command.ts';
-import { addDlqCommand } from './dlq-command.ts';
-import { addDoctorCommand } from './doctor-command.ts';
-import { visible } from './fit-columns.ts';
-import { inWords } from './in-words.ts';
-import { addInspectCommand } from './inspect-command.ts';
-import { addKeysCommand } from './keys-command.ts';
-import { addSchemasCommand } from './schemas-command.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from './shell.ts';
-import { addSpoolCommand } from './spool-command.ts';
-import { addSubscriptionsCommand } from './subscriptions-command.ts';
-import { addTailCommand } from './tail-command.ts';
-import { addTopicsCommand } from './topics-command.ts';
-import { addTriggerCommand } from './trigger-command.ts';
+import { ConfigError } from '../config/env.ts';
+import { addCommandCommand } from './commands/command-command.ts';
+import { addInspectCommand } from './commands/inspect-command.ts';
+import { addKeysCommand } from './commands/keys-command.ts';
+import { addSchemasCommand } from './commands/schemas-command.ts';
+import { addSpoolCommand } from './commands/spool-command.ts';
+import { addTailCommand } from './commands/tail-command.ts';
+import { addTopicsCommand } from './commands/topics-command.ts';
+import { addTriggerCommand } from './commands/trigger-command.ts';
+import { addDlqCommand } from './dlq/dlq-command.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
+import { visible } from './shell/fit-columns.ts';
+import { inWords } from './shell/in-words.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from './shell/shell.ts';
+import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
 
 /**
  * Parses the arguments and runs the command. Whatever fails ends in a sentence on standard error, never a stack trace.

@@ -1,10 +1,10 @@
-import { takesRef } from '../core/command-topics.ts';
+import { takesRef } from '../config/command-topics.ts';
 import { HooklineError } from '../core/errors.ts';
 import { eventNameOf } from '../provider/event-names.ts';
 import { extraConflict } from '../provider/extra-fields.ts';
 import { acceptedExtra } from '../subscriptions/subscription-record.ts';
-import type { OperationContext } from './control-parts.ts';
-import { hasBegun, isForgettable } from './subscription-state.ts';
+import type { OperationContext } from './operations/operation.ts';
+import { hasBegun, isForgettable } from './operations/subscription-state.ts';
 
 /**
  * What must hold before a command is carried out, whatever its type.

@@ -1,8 +1,8 @@
 import { HooklineError } from '../core/errors.ts';
-import { type Tenure, tenureOf } from '../core/tenure.ts';
+import { type Tenure, tenureOf } from '../core/lease.ts';
 import { MOST_EPOCH } from '../subscriptions/state-fence.ts';
 import type { SubscriptionTable } from '../subscriptions/state-topic.ts';
-import type { ControlRecords, StateTenure } from './control-parts.ts';
+import type { ControlRecords, StateTenure } from './operations/operation.ts';
 
 /**
  * This process's right to write the state: an epoch that it claims when it starts to work, and anew when another process

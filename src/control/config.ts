@@ -1,10 +1,15 @@
 import { checkRegistrySettings } from '../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
-import { type EnvSource, envReader } from '../core/env.ts';
-import { OWN_TOPICS, topicName } from '../core/topics.ts';
-import { checkKafkaSettings, durabilitySettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
+import { type EnvSource, envReader } from '../config/env.ts';
+import { runtimeSettings } from '../config/shared-settings.ts';
+import { OWN_TOPICS, topicName } from '../core/names.ts';
+import {
+  checkKafkaSettings,
+  durabilitySettings,
+  kafkaSettings,
+  topicSettings,
+} from '../kafka/connect/settings.ts';
 import { checkProviderSettings, providerSettings } from '../provider/settings.ts';
-import { runtimeSettings } from '../runtime/settings.ts';
 import { subscriptionSettings } from '../subscriptions/settings.ts';
 import { controlSettings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import type { CommandPlace } from '../core/command.ts';
-import type { KafkaClient } from '../kafka/kafkajs-client.ts';
-import { followTopic } from '../kafka/topic-follower.ts';
+import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
+import { followTopic } from '../kafka/consume/topic-follower.ts';
 import { type RecordTakerParts, takeRecords } from '../subscriptions/take-records.ts';
 
 /** Which commands have their result, as the results topic says. */

@@ -1,9 +1,9 @@
 import type { RecordReader } from '../avro/record-reader.ts';
-import { newId } from '../crypto/new-id.ts';
-import type { KafkaClient } from '../kafka/kafkajs-client.ts';
+import { newId } from '../crypto/ids.ts';
+import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import { readSubscriptionTable, type SubscriptionTable } from '../subscriptions/state-topic.ts';
 import { type FinishedCommands, followFinishedCommands } from './finished-commands.ts';
-import { ToldDrift } from './reconciler/told-drift.ts';
+import { ToldDrift } from './reconciler/reported-drift.ts';
 
 type Source = { readonly topic: string; readonly read: RecordReader };
 

@@ -1,4 +1,4 @@
-import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
 import type { CommandReader } from './read-command.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
-import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';
-import { DRIFT_KINDS, type Drift } from './reconciler/find-drift.ts';
+import { DRIFT_KINDS, type Drift } from './operations/find-drift.ts';
 
 /** After it the consumer is taken for dead: its sessions and fetches are much shorter. */
 const MOST_SILENCE_MS = 120_000;

@@ -1,9 +1,9 @@
 import type { CommandType } from '../core/command.ts';
-import type { Operation } from './control-parts.ts';
 import { adoptSubscription } from './operations/adopt-subscription.ts';
 import { createSubscription } from './operations/create-subscription.ts';
 import { deleteSubscription } from './operations/delete-subscription.ts';
 import { listSubscriptions } from './operations/list-subscriptions.ts';
+import type { Operation } from './operations/operation.ts';
 import { replayWebhooks } from './operations/replay-webhooks.ts';
 import { updateSubscription } from './operations/update-subscription.ts';
 

@@ -1,7 +1,7 @@
-import { parseBoundedJson } from '../core/bounded-json.ts';
 import { COMMAND_TYPES, type Command, type CommandType, MOST_EXECUTION_IDS } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
+import { parseBoundedJson } from '../core/json.ts';
 import { isRef } from '../core/ref.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 import { isRegistryAway, leadingFieldsOf, type RecordReader } from '../avro/record-reader.ts';
-import { isJson } from '../avro/transcode/json-scanner.ts';
-import { JsonTooLarge, parseBoundedJson } from '../core/bounded-json.ts';
 import type { Command } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
 import { memberSpan } from '../core/json-member.ts';
-import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import { isJson } from '../core/json-scanner.ts';
+import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
 import { COMMAND_JSON, commandIdOf, parseCommand } from './parse-command.ts';
 
 /** A record of a command topic, read as far as it can be. */

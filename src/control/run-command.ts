@@ -1,13 +1,13 @@
 import type { Command, CommandPlace } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
-import type { Tenure } from '../core/tenure.ts';
-import type { IncomingRecord } from '../kafka/incoming-record.ts';
+import type { Tenure } from '../core/lease.ts';
+import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
 import { checkCommand } from './check-command.ts';
-import { type CommandSession, createCommandSession } from './command-session.ts';
-import type { ControlParts, Settled } from './control-parts.ts';
 import { isSamePlace } from './finished-commands.ts';
+import type { ControlParts, Settled } from './operations/operation.ts';
+import { type CommandSession, createCommandSession } from './operations/provider-session.ts';
 import { OPERATIONS } from './operations.ts';
-import { resultOf, resultOfPoison } from './result-of.ts';
+import { resultOf, resultOfPoison } from './result.ts';
 import { storeResult } from './store-result.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { commandTopicsSetting } from '../core/command-topics.ts';
-import { integer, milliseconds, oneOf, path, text, url } from '../core/env-settings.ts';
+import { commandTopicsSetting } from '../config/command-topics.ts';
+import { integer, milliseconds, oneOf, path, text, url } from '../config/env-settings.ts';
 
 export const controlSettings = {
   publicUrl: url('PUBLIC_URL', {

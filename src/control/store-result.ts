@@ -1,7 +1,7 @@
 import type { CommandResult } from '../core/command.ts';
 import { hasCode } from '../core/errors.ts';
-import type { Tenure } from '../core/tenure.ts';
-import type { ControlRecords } from './control-parts.ts';
+import type { Tenure } from '../core/lease.ts';
+import type { ControlRecords } from './operations/operation.ts';
 
 /**
  * Stores a command's result. Where it is larger than its topic takes, as the list of very many subscriptions may be, it

@@ -1,10 +1,10 @@
 import { type Delivery, markVerified, type Receipt, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { SignatureCheck } from '../crypto/signature.ts';
-import type { OutgoingRecord } from '../kafka/publisher.ts';
-import type { DeliveryParts } from './delivery-parts.ts';
+import type { OutgoingRecord } from '../kafka/produce/publisher.ts';
+import { parkDelivery } from './dead-letter/store-dead-letter.ts';
 import { openMessage } from './open-message.ts';
-import { parkDelivery } from './park-delivery.ts';
+import type { DeliveryParts } from './ports.ts';
 import { readEvent } from './read-event.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { eventIdOf } from '../crypto/event-id.ts';
-import type { DeliveryParts } from './delivery-parts.ts';
 import { openMessage } from './open-message.ts';
+import type { DeliveryParts } from './ports.ts';
 import { readEventId } from './read-event.ts';
 
 /** Counts nothing: the delivery is counted when it goes its way. */

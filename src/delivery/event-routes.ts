@@ -1,7 +1,7 @@
 import type { EventSchema } from '../avro/event-schema.ts';
 import type { EventSchemaSet } from '../avro/event-schema-set.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
-import { topicName } from '../core/topics.ts';
+import { topicName } from '../core/names.ts';
 import { createEventHeaders, type EventHeaders } from './event-headers.ts';
 
 /** Where events of one type go, all that is constant about it looked up once. */

@@ -1,9 +1,9 @@
-import { OWN_TOPICS, topicName } from '../core/topics.ts';
+import { OWN_TOPICS, topicName } from '../core/names.ts';
+import { createTopicLimits, type TopicLimits } from '../kafka/admin/topic-limits.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
-import { Publisher, type PublisherParts } from '../kafka/publisher.ts';
-import { createTopicLimits, type TopicLimits } from '../kafka/topic-limits.ts';
-import type { DeliveryParts } from './delivery-parts.ts';
+import { Publisher, type PublisherParts } from '../kafka/produce/publisher.ts';
 import type { EventRoutes } from './event-routes.ts';
+import type { DeliveryParts } from './ports.ts';
 
 /** All that a verified delivery needs to reach Kafka, but for the deadline of its publishing. */
 export type OpenDelivery = {

@@ -11,7 +11,7 @@ import {
   readEnvelope,
   type SealedPieces,
 } from '../crypto/sealed-body.ts';
-import type { DeliveryParts } from './delivery-parts.ts';
+import type { DeliveryParts } from './ports.ts';
 
 type Object = Readonly<Record<string, unknown>>;
 type Parts = Pick<DeliveryParts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { isJson, NotJson } from '../avro/transcode/json-scanner.ts';
-import type { FoundMessage } from '../avro/transcode/transcoder.ts';
+import type { FoundMessage } from '../avro/transcoder.ts';
 import type { OpenedMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import { isJson, NotJson } from '../core/json-scanner.ts';
 import { eventIdOf } from '../crypto/event-id.ts';
-import type { OutgoingRecord } from '../kafka/publisher.ts';
-import type { DeliveryParts } from './delivery-parts.ts';
+import type { OutgoingRecord } from '../kafka/produce/publisher.ts';
 import type { EventRoute, EventRoutes } from './event-routes.ts';
+import type { DeliveryParts } from './ports.ts';
 
 /** A message that is JSON: its event has an id, and can be encoded. */
 export type ReadEvent = {

@@ -1,10 +1,10 @@
 import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
 import { isRef } from '../core/ref.ts';
-import type { OutgoingRecord, Position } from '../kafka/publisher.ts';
+import type { OutgoingRecord, Position } from '../kafka/produce/publisher.ts';
 import { storeDelivery } from './accept-delivery.ts';
-import { type DeadLetter, placeText, redrivesOf } from './dead-letter.ts';
-import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter-headers.ts';
-import type { DeliveryParts } from './delivery-parts.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter/dead-letter-headers.ts';
+import { type DeadLetter, placeText, redrivesOf } from './dead-letter/dead-letters.ts';
+import type { DeliveryParts } from './ports.ts';
 
 /** Where a redriven dead letter is now; `code` where it is a dead letter again. */
 export type Redriven = {

@@ -3,10 +3,10 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type ErrorCode, HooklineError } from '../core/errors.ts';
 import { faultOfHead } from './admit-request.ts';
 import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
+import { markRefuted } from './body/connection-standing.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
-import { markRefuted } from './connection-standing.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
-import type { IngressObserver } from './ingress-observer.ts';
+import type { IngressObserver } from './observe-ingress.ts';
 import { receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
 import {
   discardBody,

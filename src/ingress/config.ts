@@ -1,12 +1,17 @@
 import { checkRegistrySettings } from '../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
-import { type EnvSource, envReader } from '../core/env.ts';
-import { checkKafkaSettings, durabilitySettings, kafkaSettings, topicSettings } from '../kafka/settings.ts';
-import { runtimeSettings } from '../runtime/settings.ts';
-import { tracingSettings } from '../runtime/tracing-settings.ts';
+import { type EnvSource, envReader } from '../config/env.ts';
+import { runtimeSettings } from '../config/shared-settings.ts';
+import { tracingSettings } from '../config/tracing-settings.ts';
+import {
+  checkKafkaSettings,
+  durabilitySettings,
+  kafkaSettings,
+  topicSettings,
+} from '../kafka/connect/settings.ts';
 import { spoolSettings } from '../spool/settings.ts';
 import { subscriptionSettings } from '../subscriptions/settings.ts';
-import { leastBudget } from './bodies/memory-shares.ts';
+import { leastBudget } from './body/memory-shares.ts';
 import { ingressSettings } from './settings.ts';
 
 /** Every group of settings that ingress reads; the table in docs/configuration.md is generated from it. */

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { ValuesOf } from '../core/env.ts';
+import type { ValuesOf } from '../config/env.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type AppParts, createIngressApp } from './app.ts';
 import { ConnectionLimits } from './connection-limits.ts';

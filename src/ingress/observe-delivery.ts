@@ -1,5 +1,5 @@
 import type { DeadLetterStage } from '../core/error-row.ts';
-import type { DeliveryObserver } from '../delivery/delivery-parts.ts';
+import type { DeliveryObserver } from '../delivery/ports.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 
 const STAGES: readonly DeadLetterStage[] = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE', 'SPOOL'];

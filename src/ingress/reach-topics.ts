@@ -1,7 +1,7 @@
 import { hasCode } from '../core/errors.ts';
-import { checkTopics } from '../kafka/check-topics.ts';
-import type { KafkaClient } from '../kafka/kafkajs-client.ts';
-import type { TopicSafety } from '../kafka/watch-safety.ts';
+import { checkTopics } from '../kafka/admin/check-topics.ts';
+import type { TopicSafety } from '../kafka/admin/watch-safety.ts';
+import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 
 /** What an operator has to repair: waiting in the spool would hide it. */
 const NEEDS_OPERATOR = [

@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import { isLarge } from '../core/large-delivery.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
-import { isLarge } from '../delivery/large-delivery.ts';
-import { readTraceparent } from '../runtime/tracer.ts';
-import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
+import { readTraceparent } from '../runtime/tracing.ts';
+import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import { admitRequest } from './admit-request.ts';
-import type { BodyMemory } from './bodies/body-memory.ts';
-import { type TakenBody, takeBody } from './bodies/take-body.ts';
-import { markProven } from './connection-standing.ts';
+import type { BodyMemory } from './body/body-memory.ts';
+import { markProven } from './body/connection-standing.ts';
+import { type TakenBody, takeBody } from './body/take-body.ts';
 
 export type WebhookRequest = {
   readonly ref: string;

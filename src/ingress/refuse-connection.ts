@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HooklineError } from '../core/errors.ts';
 import { errorAnswer } from './answers.ts';
-import { LAST_PLACE, type Pacer } from './bodies/pacer.ts';
-import type { IngressObserver } from './ingress-observer.ts';
+import { LAST_PLACE, type Pacer } from './body/throttle.ts';
+import type { IngressObserver } from './observe-ingress.ts';
 
 /** What may come beyond the longest body, before the connection is destroyed. */
 const LINGER_BYTES = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
-import { Fault } from '../core/env.ts';
-import { integer, list, milliseconds, optional, path, text } from '../core/env-settings.ts';
-import { layoutSetting } from '../delivery/settings.ts';
+import { Fault } from '../config/env.ts';
+import { integer, list, milliseconds, optional, path, text } from '../config/env-settings.ts';
+import { layoutSetting } from '../crypto/settings.ts';
 
 export const MIB = 1024 * 1024;
 

@@ -1,13 +1,13 @@
 import type { RecordReader } from '../avro/record-reader.ts';
-import type { ValuesOf } from '../core/env.ts';
-import { newId } from '../crypto/new-id.ts';
+import type { ValuesOf } from '../config/env.ts';
+import { newId } from '../crypto/ids.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import type { KafkaClient } from '../kafka/kafkajs-client.ts';
+import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { StartGate } from '../runtime/start-gate.ts';
-import type { KeptRecords } from '../subscriptions/kept-records.ts';
-import type { LiveKeyring } from '../subscriptions/live-keyring.ts';
+import type { KeptRecords } from '../subscriptions/cached-records.ts';
+import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import { type OpenKeyring, openKeyring } from '../subscriptions/open-keyring.ts';
 import type { subscriptionSettings } from '../subscriptions/settings.ts';
 

@@ -1,6 +1,6 @@
-import { type ConnectionParts, openConnection } from './connection.ts';
-import { type ClientLog, createKafkajs, type KafkaClient } from './kafkajs-client.ts';
-import { openProducerSession, type ProducerSession } from './producer-session.ts';
+import { type ConnectionParts, openConnection } from './connect/connection.ts';
+import { type ClientLog, createKafkajs, type KafkaClient } from './connect/kafkajs-client.ts';
+import { openProducerSession, type ProducerSession } from './produce/producer-session.ts';
 
 /** The two ways to one cluster: kafkajs consumes and administers, sessions produce. */
 export type KafkaAccess = {

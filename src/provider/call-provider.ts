@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseBoundedJson } from '../core/bounded-json.ts';
-import { MOST_TIMER_MS } from '../core/env-settings.ts';
-import type { Tenure } from '../core/tenure.ts';
+import { MOST_TIMER_MS } from '../config/env-settings.ts';
+import { parseBoundedJson } from '../core/json.ts';
+import type { Tenure } from '../core/lease.ts';
 import type { Http, HttpAnswer, HttpRequest, OnRequest } from './http.ts';
 import { type Judgement, judgeStatus, retryAfterMs } from './judge-answer.ts';
 import type { TokenSource } from './token-source.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type EnvReader, Fault, type ValuesOf } from '../core/env.ts';
-import { oneOf, optional, path, setting, text, url } from '../core/env-settings.ts';
-import { checkPlaintextUrl, plaintextSettings } from '../core/plaintext-credentials.ts';
+import { type EnvReader, Fault, type ValuesOf } from '../config/env.ts';
+import { oneOf, optional, path, setting, text, url } from '../config/env-settings.ts';
+import { checkPlaintextUrl, plaintextSettings } from '../config/plaintext-credentials.ts';
 import { DEFAULT_DIALECT, parseDialect } from './dialect.ts';
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA'] as const;

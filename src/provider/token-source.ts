@@ -1,5 +1,5 @@
-import { parseBoundedJson } from '../core/bounded-json.ts';
 import { HooklineError } from '../core/errors.ts';
+import { parseBoundedJson } from '../core/json.ts';
 import type { Assertion } from './assertion.ts';
 import type { Http, HttpAnswer, OnRequest } from './http.ts';
 import { judgeStatus, retryAfterMs } from './judge-answer.ts';

@@ -1,6 +1,6 @@
 import { type LoggerOptions, type Logger as PinoLogger, pino } from 'pino';
+import type { LOG_LEVELS } from '../config/shared-settings.ts';
 import { redactFields, redactText } from './redact.ts';
-import type { LOG_LEVELS } from './settings.ts';
 
 /** Without `child`: the fields of a child logger would stand in its lines as they are, secrets and all. */
 export type Logger = Pick<

@@ -1,6 +1,12 @@
 import type { SpanKind } from '@opentelemetry/api';
 import type { Logger } from './logger.ts';
-import { type OpenSpan, readTraceparent, type SpanOptions, type Tracer, writeTraceparent } from './tracer.ts';
+import {
+  type OpenSpan,
+  readTraceparent,
+  type SpanOptions,
+  type Tracer,
+  writeTraceparent,
+} from './tracing.ts';
 
 /** Spans wait for their export so long at most, and one export may take so long. */
 const EXPORT = { everyMs: 2_000, deadlineMs: 5_000 };

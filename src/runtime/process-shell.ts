@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace';
-import { CONFIG_EXIT_CODE, ConfigError } from '../core/env.ts';
+import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
 import { hasCode } from '../core/errors.ts';
 import type { Logger } from './logger.ts';
 import { routeWarnings } from './route-warnings.ts';

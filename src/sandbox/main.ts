@@ -1,9 +1,9 @@
 /** Process 3: the payment service, emulated. Its settings stand in sandbox-settings.ts, its own API in control-routes.ts. */
 import { readFileSync } from 'node:fs';
+import { nodeSource } from '../config/node-source.ts';
 import { createLogger } from '../runtime/logger.ts';
-import { nodeSource } from '../runtime/node-source.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
-import { loadOptions } from './load-options.ts';
+import { loadOptions } from './config.ts';
 import { startSandbox } from './start-sandbox.ts';
 
 const options = configOrExit(() =>

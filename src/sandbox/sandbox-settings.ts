@@ -1,7 +1,7 @@
-import { Fault, type Setting } from '../core/env.ts';
-import { flag, integer, list, optional, path, setting, text } from '../core/env-settings.ts';
-import { runtimeSettings } from '../runtime/settings.ts';
-import { DEFAULT_LAYOUT, LAYOUT_SYNTAX, readLayout } from './deliveries/layouts.ts';
+import { Fault, type Setting } from '../config/env.ts';
+import { flag, integer, list, optional, path, setting, text } from '../config/env-settings.ts';
+import { runtimeSettings } from '../config/shared-settings.ts';
+import { DEFAULT_LAYOUT, LAYOUT_SYNTAX, readLayout } from './deliveries/layout.ts';
 
 /** The JWT Bearer token that the sandbox accepts unless SANDBOX_JWT_FILE names another. */
 export const SANDBOX_JWT = 'sandbox-lite-jwt';

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { createLogger, type Logger } from '../runtime/logger.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { createSandboxApp } from './create-app.ts';
-import { createSandboxParts } from './create-parts.ts';
+import { createSandboxApp } from './app.ts';
+import { createSandboxParts } from './components.ts';
+import { defaultOptions, type SandboxOptions } from './config.ts';
+import { type Clock, systemClock } from './core/clock.ts';
 import { openReceiverClient } from './deliveries/open-receiver-client.ts';
-import { defaultOptions, type SandboxOptions } from './load-options.ts';
 
 export type RunningSandbox = {
   /** Both the interface's {auth_url} and its {base_url}. */

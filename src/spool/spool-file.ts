@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import { openDatabase } from './open-database.ts';
+import { openDatabase } from './database.ts';
 import { RESERVE_BYTES, Reserve } from './reserve.ts';
 import { RowProofs, type TableRow } from './row-proofs.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';

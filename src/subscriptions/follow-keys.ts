@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { HooklineError } from '../core/errors.ts';
 import { parseSealingKeys, SEALING_KEY_HELP, type SealingKeys } from '../crypto/sealing.ts';
-import type { LiveKeyring } from './live-keyring.ts';
+import type { LiveKeyring } from './keyring.ts';
 import { openSecrets, type SubscriptionSecrets } from './sealed-keys.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';
 

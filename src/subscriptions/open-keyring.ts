@@ -1,9 +1,9 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import type { KafkaClient } from '../kafka/kafkajs-client.ts';
+import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
+import type { KeptRecords } from './cached-records.ts';
 import { followKeys } from './follow-keys.ts';
-import type { KeptRecords } from './kept-records.ts';
-import { LiveKeyring } from './live-keyring.ts';
+import { LiveKeyring } from './keyring.ts';
 import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';
 import { watchSecrets } from './watch-secrets.ts';

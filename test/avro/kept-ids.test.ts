@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveOrKeptIds } from '../../src/avro/kept-ids.ts';
 import type { Registry } from '../../src/avro/registry.ts';
 import { type ErrorCode, HooklineError } from '../../src/core/errors.ts';
-import type { KeptFile } from '../../src/core/kept-file.ts';
+import type { KeptFile } from '../../src/runtime/startup-cache.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
 
 const schemas = ownEventSchemas().all;

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { wholeNumber } from '../../src/cli/option-values.ts';
+import { wholeNumber } from '../../src/cli/shell/option-values.ts';
 import { FORMS, type Form } from './load/bodies.ts';
 import { SYSTEM_NAMES, type SystemName } from './systems.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { claimState } from '../../src/control/claim-state.ts';
-import type { Tenure } from '../../src/core/tenure.ts';
-import { tenureOf } from '../../src/core/tenure.ts';
+import type { Tenure } from '../../src/core/lease.ts';
+import { tenureOf } from '../../src/core/lease.ts';
 import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY, StateFence } from '../../src/subscriptions/state-fence.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
 

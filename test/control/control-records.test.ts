@@ -3,8 +3,8 @@ import { readCommandSchemas } from '../../src/avro/command-schemas.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/tenure.ts';
-import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
+import { tenureOf } from '../../src/core/lease.ts';
+import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 
 /** The way to topics whose brokers fail as told, in turn. */
 function open(...ends: Error[]) {

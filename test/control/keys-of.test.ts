@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { keysOf } from '../../src/control/keys-of.ts';
 import { createCommandReader } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import { FairQueue } from '../../src/kafka/fair-queue.ts';
-import { PartitionWork } from '../../src/kafka/partition-work.ts';
+import { FairQueue } from '../../src/kafka/consume/keyed-queue.ts';
+import { PartitionWork } from '../../src/kafka/consume/partition-work.ts';
 import { create, openControlDesk } from '../support/control-desk.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/tenure.ts';
+import { tenureOf } from '../../src/core/lease.ts';
 import { type ControlDesk, create, killed, openControlDesk, PUBLIC_URL } from '../support/control-desk.ts';
 
 beforeEach(() => {

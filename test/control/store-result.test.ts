@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { storeResult } from '../../src/control/store-result.ts';
 import type { CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/tenure.ts';
+import { tenureOf } from '../../src/core/lease.ts';
 
 const tenure = tenureOf(new AbortController().signal);
 

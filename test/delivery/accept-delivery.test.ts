@@ -5,7 +5,7 @@ import { eventIdOf } from '../../src/crypto/event-id.ts';
 import { signingKey } from '../../src/crypto/keys.ts';
 import { SignatureCheck } from '../../src/crypto/signature.ts';
 import { acceptDelivery, storeDelivery } from '../../src/delivery/accept-delivery.ts';
-import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
+import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 import {
   deliveryParts,
   headersOf,

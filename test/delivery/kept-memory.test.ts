@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
-import type { WorkMemory } from '../../src/delivery/delivery-parts.ts';
-import { KeptMemory } from '../../src/ingress/large/kept-memory.ts';
+import type { WorkMemory } from '../../src/delivery/ports.ts';
+import { KeptMemory } from '../../src/ingress/large-body/kept-memory.ts';
 import { deliveryParts, verified } from '../support/delivery-parts.ts';
 import { sealBody } from '../support/seal.ts';
 import { readVectors, type SealedVectors } from '../support/vectors.ts';

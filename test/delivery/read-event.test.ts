@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isLarge, LARGE_BODY_BYTES } from '../../src/core/large-delivery.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../src/delivery/delivery-id.ts';
-import { isLarge, LARGE_BODY_BYTES } from '../../src/delivery/large-delivery.ts';
 import { openMessage } from '../../src/delivery/open-message.ts';
 import { readEvent } from '../../src/delivery/read-event.ts';
 import { jsonText } from '../avro/transcode/json-text.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readEventSchemas } from '../../src/avro/event-schema-set.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
-import { OWN_TOPICS } from '../../src/core/topics.ts';
+import { OWN_TOPICS } from '../../src/core/names.ts';
 import { readFile } from '../support/generated/files.ts';
 import { ROOT } from '../support/source-tree.ts';
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { wholeNumber } from '../../src/cli/option-values.ts';
+import { wholeNumber } from '../../src/cli/shell/option-values.ts';
 import { FLEET_SCHEDULES, type FleetSchedule } from './fleet/run-fleet.ts';
 import { SCHEDULES, type Schedule } from './schedule/schedules.ts';
 import { SYSTEMS, type SystemKind } from './system/system.ts';

@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { connectKafka } from '../../src/cli/connections.ts';
-import { loadLookConfig } from '../../src/cli/delivery-config.ts';
-import { openLetters } from '../../src/cli/dlq/letters.ts';
-import { nodeSource } from '../../src/runtime/node-source.ts';
+import { openLetters } from '../../src/cli/dlq/dead-letter-topic.ts';
+import { connectKafka } from '../../src/cli/shell/connections.ts';
+import { loadLookConfig } from '../../src/cli/shell/delivery-config.ts';
+import { nodeSource } from '../../src/config/node-source.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { ENCRYPTION_KEY, ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { followTopic } from '../../src/kafka/topic-follower.ts';
+import { followTopic } from '../../src/kafka/consume/topic-follower.ts';
 import { cli } from '../support/cli.ts';
 import { ReceiverWorld } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';

@@ -1,10 +1,10 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadCliConfig } from '../../src/cli/connections.ts';
+import { loadCliConfig } from '../../src/cli/shell/connections.ts';
+import { nodeSource } from '../../src/config/node-source.ts';
 import { certificateEnd } from '../../src/crypto/certificate.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
-import { nodeSource } from '../../src/runtime/node-source.ts';
 import { cli } from '../support/cli.ts';
 import type { Identity } from '../support/secure/certificates.ts';
 import { changePassword } from '../support/secure/change-password.ts';

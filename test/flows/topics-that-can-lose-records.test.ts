@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadCliConfig } from '../../src/cli/connections.ts';
+import { loadCliConfig } from '../../src/cli/shell/connections.ts';
+import { nodeSource } from '../../src/config/node-source.ts';
+import { observeTopicSafety } from '../../src/kafka/admin/observe-topic-safety.ts';
+import { TopicSafety } from '../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
-import { TopicSafety } from '../../src/kafka/watch-safety.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
-import { nodeSource } from '../../src/runtime/node-source.ts';
-import { observeTopicSafety } from '../../src/runtime/observe-topic-safety.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { cli } from '../support/cli.ts';
 import { findings, readiness } from '../support/secure/secure-world.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { wholeNumber } from '../../src/cli/option-values.ts';
+import { wholeNumber } from '../../src/cli/shell/option-values.ts';
 import { type Attack, LONG, type Scale, SHORT } from './attack.ts';
 import { ATTACKS } from './campaign.ts';
 import { DECODER_ATTACKS, type DecoderAttack } from './decoder-attacks.ts';

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
+import { envReader } from '../../src/config/env.ts';
+import { nodeSource } from '../../src/config/node-source.ts';
 import type { VerifiedDelivery } from '../../src/core/delivery.ts';
-import { envReader } from '../../src/core/env.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
-import { BodyMemory } from '../../src/ingress/bodies/body-memory.ts';
+import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
 import { startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { nodeSource } from '../../src/runtime/node-source.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 
 const body = '{"type":"payment-status","entityId":"e-1"}';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Publisher } from '../../src/kafka/publisher.ts';
-import type { TopicLimits } from '../../src/kafka/topic-limits.ts';
-import { MOST_MESSAGE_BYTES } from '../../src/kafka/topic-specs.ts';
+import type { TopicLimits } from '../../src/kafka/admin/topic-limits.ts';
+import { MOST_MESSAGE_BYTES } from '../../src/kafka/admin/topic-specs.ts';
+import type { Publisher } from '../../src/kafka/produce/publisher.ts';
 import { outgoing, ScriptedCluster } from '../support/scripted-cluster.ts';
 
 let publisher: Publisher;

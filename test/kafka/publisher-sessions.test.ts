@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AttemptError } from '../../src/kafka/attempt-error.ts';
-import type { Publisher } from '../../src/kafka/publisher.ts';
+import { AttemptError } from '../../src/kafka/produce/attempt-error.ts';
+import type { Publisher } from '../../src/kafka/produce/publisher.ts';
 import { outgoing, ScriptedCluster } from '../support/scripted-cluster.ts';
 
 // The sleeping of the code under test, on the clock that the tests turn.

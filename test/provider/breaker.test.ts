@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/tenure.ts';
+import { tenureOf } from '../../src/core/lease.ts';
 import { createBreaker } from '../../src/provider/breaker.ts';
 import type { Outcome, ProviderRequest } from '../../src/provider/call-provider.ts';
 import { until } from '../support/until.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, envReader } from '../../src/core/env.ts';
+import { ConfigError, envReader } from '../../src/config/env.ts';
+import { nodeSource } from '../../src/config/node-source.ts';
 import { DEFAULT_DIALECT } from '../../src/provider/dialect.ts';
 import { checkProviderSettings, providerSettings } from '../../src/provider/settings.ts';
-import { nodeSource } from '../../src/runtime/node-source.ts';
 import { World } from '../support/world.ts';
 
 const BASE = {

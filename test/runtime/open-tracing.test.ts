@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openTracing } from '../../src/runtime/open-tracing.ts';
-import { readTraceparent } from '../../src/runtime/tracer.ts';
+import { readTraceparent } from '../../src/runtime/tracing.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { openCollector } from '../support/collector.ts';
 import { readTree } from '../support/source-tree.ts';

@@ -1,6 +1,6 @@
 /** A process of two parts, as the test's first argument has it: how it starts, fails and stops. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '../../src/core/env.ts';
+import { ConfigError } from '../../src/config/env.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { configOrExit, runProcess } from '../../src/runtime/process-shell.ts';
 

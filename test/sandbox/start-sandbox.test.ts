@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/sandbox/clock.ts';
+import { systemClock } from '../../src/sandbox/core/clock.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { until } from '../support/until.ts';
 import { openReceiver } from './support/open-receiver.ts';

@@ -2,9 +2,9 @@ import { restoreVerified, type VerifiedDelivery } from '../../src/core/delivery.
 import type { DeadLetterStage } from '../../src/core/errors.ts';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseLayout } from '../../src/crypto/layout.ts';
-import type { DeliveryParts } from '../../src/delivery/delivery-parts.ts';
 import { createEventRoutes } from '../../src/delivery/event-routes.ts';
-import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
+import type { DeliveryParts } from '../../src/delivery/ports.ts';
+import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 import { ownEventSchemas } from './event-schemas.ts';
 import { readVectors, type SealedVectors, type SignatureVectors } from './vectors.ts';
 

@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import type { Receipt } from '../../src/core/delivery.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
-import { BodyMemory } from '../../src/ingress/bodies/body-memory.ts';
+import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
 import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connection-limits.ts';
-import type { IngressObserver } from '../../src/ingress/ingress-observer.ts';
+import type { IngressObserver } from '../../src/ingress/observe-ingress.ts';
 import { createSourceFilter } from '../../src/ingress/settings.ts';
 import type { TlsFiles } from '../../src/ingress/tls-files.ts';
-import type { OutgoingRecord } from '../../src/kafka/publisher.ts';
-import { LiveKeyring } from '../../src/subscriptions/live-keyring.ts';
+import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
+import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { deliveryParts, signingSecret, subscriptionId } from './delivery-parts.ts';
 import { signatureOf } from './sign.ts';
 

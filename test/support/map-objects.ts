@@ -4,7 +4,7 @@
  */
 import { collectNames } from '../../src/avro/avro-schema.ts';
 import { type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
-import type { DriftSink } from '../../src/avro/transcode/plan.ts';
+import type { DriftSink } from '../../src/avro/plan.ts';
 import { resolvePointer } from '../../src/core/json-pointer.ts';
 
 /** Fills the fields that carry a pointer. */

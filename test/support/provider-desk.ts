@@ -1,4 +1,4 @@
-import { envReader } from '../../src/core/env.ts';
+import { envReader } from '../../src/config/env.ts';
 import { openProvider } from '../../src/provider/open-provider.ts';
 import { createProviderApi } from '../../src/provider/provider-api.ts';
 import { type ProviderSettings, providerSettings } from '../../src/provider/settings.ts';

@@ -1,8 +1,8 @@
-import { AttemptError } from '../../src/kafka/attempt-error.ts';
-import type { Batch, WireRecord } from '../../src/kafka/produce-batch.ts';
-import type { ProducerSession } from '../../src/kafka/producer-session.ts';
-import { Publisher } from '../../src/kafka/publisher.ts';
-import type { TopicLimits } from '../../src/kafka/topic-limits.ts';
+import type { TopicLimits } from '../../src/kafka/admin/topic-limits.ts';
+import { AttemptError } from '../../src/kafka/produce/attempt-error.ts';
+import type { Batch, WireRecord } from '../../src/kafka/produce/produce-batch.ts';
+import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';
+import { Publisher } from '../../src/kafka/produce/publisher.ts';
 
 type Send = { session: number; topic: string; partition: number; values: string[] };
 /** What a send meets: an error, or `swallow` (written, and never answered), or nothing (written and confirmed). */

@@ -1,7 +1,7 @@
-import { type DeadLetter, parsePlace, placeText, stateOf } from '../../delivery/dead-letter.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
-import { instant } from '../option-values.ts';
-import { UsageError } from '../shell.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import { type DeadLetter, parsePlace, placeText, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
+import { instant } from '../shell/option-values.ts';
+import { UsageError } from '../shell/shell.ts';
 
 /** Which dead letters are meant: those that fulfil every condition. */
 export type LetterFilter = {

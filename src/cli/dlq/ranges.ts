@@ -1,6 +1,6 @@
-import type { DeadLetter, LetterPlace } from '../../delivery/dead-letter.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
-import type { OffsetRange } from '../../kafka/topic-reader.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import type { DeadLetter, LetterPlace } from '../../delivery/dead-letter/dead-letters.ts';
+import type { OffsetRange } from '../../kafka/consume/topic-reader.ts';
 
 /** Records between two wanted ones that are read along: fewer cost less than another reading does. */
 const GAP = 50n;

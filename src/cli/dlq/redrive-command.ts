@@ -1,8 +1,8 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
-import type { DeadLetter } from '../../delivery/dead-letter.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
 import { redriveMarks } from '../../delivery/redrive-delivery.ts';
-import type { OutgoingRecord } from '../../kafka/publisher.ts';
+import type { OutgoingRecord } from '../../kafka/produce/publisher.ts';
 
 export type CommandParts = {
   readonly readAvro: RecordReader;

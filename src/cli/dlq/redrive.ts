@@ -1,19 +1,19 @@
-import { OWN_TOPICS, topicName } from '../../core/topics.ts';
-import { type DeadLetter, stateOf } from '../../delivery/dead-letter.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter-headers.ts';
-import { type Hold, holdAlone } from '../../kafka/hold-alone.ts';
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import { type DeadLetter, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
+import { type Hold, holdAlone } from '../../kafka/consume/hold-alone.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { connectKafka } from '../connections.ts';
-import { loadDeliveryConfig } from '../delivery-config.ts';
-import { openDeliverySide } from '../open-delivery.ts';
-import { ifGiven, wholeNumber } from '../option-values.ts';
-import { printRows } from '../print-rows.ts';
-import { type ExitCode, type Shell, UsageError } from '../shell.ts';
+import { connectKafka } from '../shell/connections.ts';
+import { loadDeliveryConfig } from '../shell/delivery-config.ts';
+import { openDeliverySide } from '../shell/open-delivery.ts';
+import { ifGiven, wholeNumber } from '../shell/option-values.ts';
+import { printRows } from '../shell/print-rows.ts';
+import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
+import { openLetters } from './dead-letter-topic.ts';
 import { type LetterFilter, parseFilter } from './filter.ts';
-import { openLetters } from './letters.ts';
-import { type LetterOutcome, rehearse } from './redrive-letter.ts';
-import { redriveLetters } from './redrive-letters.ts';
-import { outcomeRows, progressLine, summaryRows } from './tell-outcomes.ts';
+import { outcomeRows, progressLine, summaryRows } from './outcomes.ts';
+import { redriveLetters } from './redrive-all.ts';
+import { type LetterOutcome, rehearse } from './redrive-one.ts';
 
 export type RedriveOptions = {
   filter: string[];

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import type { DeadLetter } from '../../delivery/dead-letter.ts';
-import { oneLine } from '../fit-columns.ts';
-import type { ExitCode, Shell } from '../shell.ts';
-import { causeOf, describeLetter, missingText } from './describe-letter.ts';
-import type { Letters } from './letters.ts';
+import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
+import { oneLine } from '../shell/fit-columns.ts';
+import type { ExitCode, Shell } from '../shell/shell.ts';
+import type { Letters } from './dead-letter-topic.ts';
+import { causeOf, describeLetter, missingText } from './describe-dead-letter.ts';
 
 /** What a letter says about itself. Its body stays where it is: even a plain one is a payment's. */
 export function showLetter(shell: Shell, letter: DeadLetter, json: boolean): ExitCode {

@@ -1,4 +1,4 @@
-import { loadRegistryConfig } from '../connections.ts';
+import { loadRegistryConfig } from '../shell/connections.ts';
 import { type Examination, ok, skipped, warning } from './finding.ts';
 
 /** A token's and a command's expiry are judged by the clock. */

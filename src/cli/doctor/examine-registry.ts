@@ -3,8 +3,8 @@ import { readEventSchemas } from '../../avro/event-schema-set.ts';
 import type { RegisteredSchema } from '../../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { hasCode } from '../../core/errors.ts';
-import { subjectOf, topicName } from '../../core/topics.ts';
-import { connectRegistry, loadRegistryConfig } from '../connections.ts';
+import { subjectOf, topicName } from '../../core/names.ts';
+import { connectRegistry, loadRegistryConfig } from '../shell/connections.ts';
 import { type Examination, type Finding, failure, fault, ok } from './finding.ts';
 
 /** Whether the registry answers, and has the schema of every topic. */

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
-import { envReader } from '../../core/env.ts';
+import { envReader } from '../../config/env.ts';
 import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
 import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
-import { inWords } from '../in-words.ts';
+import { inWords } from '../shell/in-words.ts';
 import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';
 
 /** Whether the secret files can be used, and are nobody else's to read. */

@@ -1,5 +1,5 @@
-import { inWords } from '../in-words.ts';
-import type { Shell } from '../shell.ts';
+import { inWords } from '../shell/in-words.ts';
+import type { Shell } from '../shell/shell.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Plan } from './plan.ts';
 import { commandsOf } from './plan-commands.ts';

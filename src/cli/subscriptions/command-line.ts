@@ -1,7 +1,7 @@
-import { type AwaitedResults, awaitResults } from '../await-results.ts';
-import { type CliConfig, type CliKafka, connectKafka } from '../connections.ts';
-import { publishOnce } from '../publish-once.ts';
-import type { Shell } from '../shell.ts';
+import { type CliConfig, type CliKafka, connectKafka } from '../shell/connections.ts';
+import { publishOnce } from '../shell/publish-once.ts';
+import { type AwaitedResults, awaitResults } from '../shell/send-commands.ts';
+import type { Shell } from '../shell/shell.ts';
 import type { PlannedCommand } from './plan-commands.ts';
 
 const ISSUED_BY = 'hookline subscriptions';

@@ -1,5 +1,5 @@
 import type { CommandType } from '../../core/command.ts';
-import { newId } from '../../crypto/new-id.ts';
+import { newId } from '../../crypto/ids.ts';
 import type { Action, Change } from './plan.ts';
 
 /** A command of a plan, as it stands in its topic. */

@@ -1,12 +1,12 @@
 import type { ListedDrift } from '../../core/command.ts';
-import { OWN_TOPICS, topicName } from '../../core/topics.ts';
-import { newId } from '../../crypto/new-id.ts';
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { newId } from '../../crypto/ids.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { watchReading } from '../broken-off.ts';
-import { inWords } from '../in-words.ts';
-import { ownRecordReader } from '../own-records.ts';
-import type { Shell } from '../shell.ts';
+import { inWords } from '../shell/in-words.ts';
+import { ownRecordReader } from '../shell/own-records.ts';
+import { watchReading } from '../shell/read-own-topics.ts';
+import type { Shell } from '../shell/shell.ts';
 import type { CommandLine } from './command-line.ts';
 
 /** Every subscription's record, as the compacted topic has it now. */

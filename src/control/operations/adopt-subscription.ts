@@ -5,10 +5,10 @@ import type { ListedItem } from '../../provider/provider-api.ts';
 import { sealSecrets } from '../../subscriptions/sealed-keys.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import type { OperationContext, Settled } from '../control-parts.ts';
-import { eventsOf, receiverUrl, serviceEvents } from '../receiver.ts';
-import { carriedSecrets, resealed, secretsOf, storeState } from '../subscription-state.ts';
 import { listItems } from './clear-address.ts';
+import type { OperationContext, Settled } from './operation.ts';
+import { eventsOf, receiverUrl, serviceEvents } from './receiver.ts';
+import { carriedSecrets, resealed, secretsOf, storeState } from './subscription-state.ts';
 
 /**
  * Takes over a subscription that exists, without recreating it. It is found by the subscription-id in SECRETS_DIR, or

@@ -1,8 +1,8 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
-import type { OperationContext } from '../control-parts.ts';
-import { receiverUrl } from '../receiver.ts';
-import { refuseEmptyList } from '../reconciler/find-drift.ts';
+import { refuseEmptyList } from './find-drift.ts';
+import type { OperationContext } from './operation.ts';
+import { receiverUrl } from './receiver.ts';
 
 /** Calls whose answers were lost leave some; a list that shows more of them would be removed from for ever. */
 const MOST_LEFT_BEHIND = 100;

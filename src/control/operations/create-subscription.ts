@@ -4,11 +4,11 @@ import type { CreatedItem } from '../../provider/provider-api.ts';
 import { type SubscriptionSecrets, sealSecrets } from '../../subscriptions/sealed-keys.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import type { OperationContext, Settled } from '../control-parts.ts';
-import { eventsOf, receiverUrl, serviceEvents } from '../receiver.ts';
-import { beforeIntent, carriedSecrets, hasBegun, secretsOf, storeState } from '../subscription-state.ts';
 import { clearAddress } from './clear-address.ts';
 import { createUntilVerifiable } from './create-until-verifiable.ts';
+import type { OperationContext, Settled } from './operation.ts';
+import { eventsOf, receiverUrl, serviceEvents } from './receiver.ts';
+import { beforeIntent, carriedSecrets, hasBegun, secretsOf, storeState } from './subscription-state.ts';
 
 /**
  * Creates the subscription of a ref, effective once: the intent is stored before the call, and the receiver's address,

@@ -4,8 +4,8 @@ import type { Outcome } from '../../provider/call-provider.ts';
 import type { CreatedItem } from '../../provider/provider-api.ts';
 import type { TemplateValues } from '../../provider/template.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
-import type { OperationContext } from '../control-parts.ts';
 import { clearAddress } from './clear-address.ts';
+import type { OperationContext } from './operation.ts';
 
 /** Answers without the dialect's shape that are looked behind before the command has FAILED. */
 const MOST_INVALID_ANSWERS = 3;

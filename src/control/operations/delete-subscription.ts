@@ -1,6 +1,6 @@
-import type { OperationContext, Settled } from '../control-parts.ts';
-import { beforeIntent, isForgettable, noteBegin, resealed, storeState } from '../subscription-state.ts';
 import { clearAddress } from './clear-address.ts';
+import type { OperationContext, Settled } from './operation.ts';
+import { beforeIntent, isForgettable, noteBegin, resealed, storeState } from './subscription-state.ts';
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
 export async function deleteSubscription(context: OperationContext): Promise<Settled> {

@@ -1,8 +1,8 @@
-import { takesRef } from '../../core/command-topics.ts';
-import type { OperationContext, Settled } from '../control-parts.ts';
-import { receiverUrl } from '../receiver.ts';
-import { findDrift, listedDrift } from '../reconciler/find-drift.ts';
+import { takesRef } from '../../config/command-topics.ts';
 import { listItems } from './clear-address.ts';
+import { findDrift, listedDrift } from './find-drift.ts';
+import type { OperationContext, Settled } from './operation.ts';
+import { receiverUrl } from './receiver.ts';
 
 /**
  * What the payment service has, each with its ref where it is ours, and in what that differs from the state. A topic

@@ -1,6 +1,6 @@
 import { HooklineError } from '../../core/errors.ts';
-import type { OperationContext, Settled } from '../control-parts.ts';
-import { noteBegin } from '../subscription-state.ts';
+import type { OperationContext, Settled } from './operation.ts';
+import { noteBegin } from './subscription-state.ts';
 
 /** Characters of an id that a message shows: its sender may have written any. */
 const MOST_ID = 100;

@@ -1,5 +1,5 @@
 import type { CommandResult } from '../../core/command.ts';
-import { type Drift, listedDrift } from './find-drift.ts';
+import { type Drift, listedDrift } from '../operations/find-drift.ts';
 
 /** Who a drift is told by, and who sends the commands that repair it. */
 export const RECONCILER = 'hookline-reconciler';

@@ -1,16 +1,16 @@
-import { takesRef } from '../../core/command-topics.ts';
+import { takesRef } from '../../config/command-topics.ts';
 import { HooklineError } from '../../core/errors.ts';
-import { newId } from '../../crypto/new-id.ts';
-import { holdAlone } from '../../kafka/hold-alone.ts';
-import type { KafkaClient } from '../../kafka/kafkajs-client.ts';
-import type { Publisher } from '../../kafka/publisher.ts';
+import { newId } from '../../crypto/ids.ts';
+import type { KafkaClient } from '../../kafka/connect/kafkajs-client.ts';
+import { holdAlone } from '../../kafka/consume/hold-alone.ts';
+import type { Publisher } from '../../kafka/produce/publisher.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
-import type { ControlParts } from '../control-parts.ts';
 import type { observeControl } from '../observe-control.ts';
+import type { ControlParts } from '../operations/operation.ts';
 import type { ReconcileParts } from './reconcile.ts';
 import type { OwnCommand } from './repair-commands.ts';
+import type { ToldDrift } from './reported-drift.ts';
 import { type Reconciler, startReconciler } from './start-reconciler.ts';
-import type { ToldDrift } from './told-drift.ts';
 
 const PUBLISH_DEADLINE_MS = 15_000;
 /** Longer than a request to the payment service and the writes after it usually take. */

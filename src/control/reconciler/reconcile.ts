@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandResult } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
-import { tenureOf } from '../../core/tenure.ts';
+import { tenureOf } from '../../core/lease.ts';
 import type { ListedItem, ProviderApi } from '../../provider/provider-api.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import type { ControlParts } from '../control-parts.ts';
-import { isForgettable } from '../subscription-state.ts';
+import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
+import type { ControlParts } from '../operations/operation.ts';
+import { isForgettable } from '../operations/subscription-state.ts';
 import { driftEnded, driftResult } from './drift-result.ts';
-import { type Drift, findDrift, listedDrift, refuseEmptyList } from './find-drift.ts';
 import { forgetCommand, type OwnCommand, repairCommands } from './repair-commands.ts';
-import { subjectOf, subjectOfDrift, type ToldDrift } from './told-drift.ts';
+import { subjectOf, subjectOfDrift, type ToldDrift } from './reported-drift.ts';
 
 export type ReconcileParts = Pick<
   ControlParts,

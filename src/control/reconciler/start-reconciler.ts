@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Hold } from '../../kafka/hold-alone.ts';
+import type { Hold } from '../../kafka/consume/hold-alone.ts';
 import { type ReconcileParts, reconcile, type Tries } from './reconcile.ts';
 
 export type Reconciler = { stop(): Promise<void> };

@@ -1,5 +1,5 @@
+import type { SubscriptionStore } from '../core/subscription-store.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
-import type { SubscriptionStore } from '../service/subscription-store.ts';
 import type { Attempt, Execution, ExecutionState } from './execution.ts';
 import type { Limiter } from './limit-concurrency.ts';
 import { type Preparation, prepareDelivery } from './prepare-delivery.ts';

@@ -1,5 +1,5 @@
 import type { Execution } from './execution.ts';
-import { contentTypeOf } from './layouts.ts';
+import { contentTypeOf } from './layout.ts';
 
 /** An execution as the control API shows it; `sentBody` is the message before sealing, null where it was left out. */
 export function describeExecution(execution: Execution, options: { body: boolean }) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EnvelopeNames, Layout } from './layouts.ts';
+import type { EnvelopeNames, Layout } from './layout.ts';
 import type { PreparedDelivery } from './prepare-delivery.ts';
 
 export type ExecutionState = 'waiting' | 'retrying' | 'delivered' | 'failed' | 'cancelled';

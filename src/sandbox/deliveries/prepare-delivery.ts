@@ -1,6 +1,6 @@
-import { SandboxError } from '../errors.ts';
-import type { Subscription } from '../service/subscription-store.ts';
-import { contentTypeOf, type EnvelopeNames, type Layout } from './layouts.ts';
+import { SandboxError } from '../core/errors.ts';
+import type { Subscription } from '../core/subscription-store.ts';
+import { contentTypeOf, type EnvelopeNames, type Layout } from './layout.ts';
 import { sealMessage } from './seal-message.ts';
 import { signBody } from './sign-body.ts';
 

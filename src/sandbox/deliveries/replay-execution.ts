@@ -1,5 +1,5 @@
-import { SandboxError } from '../errors.ts';
-import type { SubscriptionStore } from '../service/subscription-store.ts';
+import { SandboxError } from '../core/errors.ts';
+import type { SubscriptionStore } from '../core/subscription-store.ts';
 import type { Deliveries } from './deliver.ts';
 import type { Execution } from './execution.ts';
 import type { ExecutionStore } from './execution-store.ts';

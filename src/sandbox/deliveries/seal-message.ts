@@ -1,7 +1,7 @@
 import { createCipheriv, randomBytes } from 'node:crypto';
-import { SandboxError } from '../errors.ts';
-import { isObject, parseJson } from '../json.ts';
-import type { EnvelopeNames, Layout } from './layouts.ts';
+import { SandboxError } from '../core/errors.ts';
+import { isObject, parseJson } from '../core/json.ts';
+import type { EnvelopeNames, Layout } from './layout.ts';
 import { workInPieces } from './work-in-pieces.ts';
 
 type Sealed = { readonly iv: Buffer; readonly ciphertext: Buffer; readonly tag: Buffer };

@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { failDelivery, type Outcome, type SendBody } from '../faults/fail-delivery.ts';
 import type { FaultRule } from '../faults/fault-rule.ts';
 import type { PreparedDelivery } from './prepare-delivery.ts';

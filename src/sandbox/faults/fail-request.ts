@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../clock.ts';
-import { isObject, type Json } from '../json.ts';
-import { removeAt, setAt } from '../json-pointer.ts';
+import type { Clock } from '../core/clock.ts';
+import { isObject, type Json } from '../core/json.ts';
+import { removeAt, setAt } from '../core/json-pointer.ts';
+import { cutInHalf, DEFAULT_PIECES, sendSlowly } from './fault-bytes.ts';
 import type { FaultRule } from './fault-rule.ts';
-import { cutInHalf, DEFAULT_PIECES, sendSlowly } from './send-in-pieces.ts';
 import { standInFor } from './stand-in-answer.ts';
 
 export type FailParts = { readonly clock: Clock; readonly stopping: AbortSignal };

@@ -1,5 +1,5 @@
-import type { Json } from '../json.ts';
-import { OPERATIONS, type Operation } from '../service/operations.ts';
+import type { Json } from '../core/json.ts';
+import { OPERATIONS, type Operation } from '../core/operations.ts';
 
 export const FAULT_OPERATIONS = [...OPERATIONS, 'delivery'] as const;
 export type FaultOperation = Operation | 'delivery';

@@ -1,10 +1,10 @@
-import { SandboxError } from '../errors.ts';
-import { isObject, type Json, type JsonObject } from '../json.ts';
-import { setAt } from '../json-pointer.ts';
-import type { EventName } from '../service/event-names.ts';
+import { SandboxError } from '../core/errors.ts';
+import type { EventName } from '../core/event-names.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { setAt } from '../core/json-pointer.ts';
 import { mergeJson } from './merge-json.ts';
 import { padMessage } from './pad-message.ts';
-import { type MessageDetail, paymentStatusPayload } from './payment-status.ts';
+import { type MessageDetail, paymentStatusPayload } from './payloads.ts';
 import { accountsEntriesPayload, collectionStatusPayload } from './sandbox-only-payloads.ts';
 import { createRandom } from './seeded-random.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../json.ts';
+import { isObject, type Json } from '../core/json.ts';
 
 /** Lays `over` on `base` as RFC 7396 does: objects merge, null removes a field, anything else replaces. */
 export function mergeJson(base: Json, over: Json): Json {

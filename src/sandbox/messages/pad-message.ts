@@ -1,5 +1,5 @@
-import { SandboxError } from '../errors.ts';
-import { isObject, type Json, type JsonObject, setField } from '../json.ts';
+import { SandboxError } from '../core/errors.ts';
+import { isObject, type Json, type JsonObject, setField } from '../core/json.ts';
 
 const FIELD = 'sandboxPadding';
 const FILLER = 'abcdefghijklmnopqrstuvwxyz0123456789';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import type { MessageDetail } from './payment-status.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { MessageDetail } from './payloads.ts';
 
 /**
  * The interface shows no payload for these two events. What follows is made up for the sandbox and says so in every

@@ -1,7 +1,7 @@
-import { KeptMemory } from '../../../src/ingress/large/kept-memory.ts';
-import { layInPlace } from '../../../src/kafka/join-pieces.ts';
-import type { WireRecord } from '../../../src/kafka/produce-batch.ts';
-import { openProducerSession } from '../../../src/kafka/producer-session.ts';
+import { KeptMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { layInPlace } from '../../../src/kafka/connect/client-patches.ts';
+import type { WireRecord } from '../../../src/kafka/produce/produce-batch.ts';
+import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
 import type { World } from '../../support/world.ts';
 import { type Spread, spreadOf } from '../report.ts';
 import { BODY_BYTES } from './bodies.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseFilter } from '../../../src/cli/dlq/filter.ts';
-import { UsageError } from '../../../src/cli/shell.ts';
+import { UsageError } from '../../../src/cli/shell/shell.ts';
 import { letter } from '../../support/dead-letter.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Shell } from '../../../src/cli/shell.ts';
+import type { Shell } from '../../../src/cli/shell/shell.ts';
 import { applyPlan } from '../../../src/cli/subscriptions/apply-plan.ts';
 import { type Plan, planChanges } from '../../../src/cli/subscriptions/plan.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ReconcileParts, reconcile, type Tries } from '../../../src/control/reconciler/reconcile.ts';
-import { ToldDrift } from '../../../src/control/reconciler/told-drift.ts';
+import { ToldDrift } from '../../../src/control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../../src/core/command.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { type ControlDesk, create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ReconcilerParts, startReconciler } from '../../../src/control/reconciler/start-reconciler.ts';
-import type { Hold } from '../../../src/kafka/hold-alone.ts';
+import type { Hold } from '../../../src/kafka/consume/hold-alone.ts';
 import { until } from '../../support/until.ts';
 
 type Taken = Awaited<ReturnType<ReconcilerParts['hold']>>;

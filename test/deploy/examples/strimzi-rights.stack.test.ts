@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadCliConfig } from '../../../src/cli/connections.ts';
+import { loadCliConfig } from '../../../src/cli/shell/connections.ts';
+import { nodeSource } from '../../../src/config/node-source.ts';
+import { TopicSafety } from '../../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../../src/kafka/open-kafka.ts';
-import { TopicSafety } from '../../../src/kafka/watch-safety.ts';
-import { nodeSource } from '../../../src/runtime/node-source.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { cli } from '../../support/cli.ts';
 import { postSigned } from '../../support/sign.ts';

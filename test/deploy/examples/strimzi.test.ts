@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readEventSchemas } from '../../../src/avro/event-schema-set.ts';
 import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
-import { parseCommandTopics } from '../../../src/core/command-topics.ts';
-import { topicSpecs } from '../../../src/kafka/topic-specs.ts';
+import { parseCommandTopics } from '../../../src/config/command-topics.ts';
+import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
 import { readFile } from '../../support/generated/files.ts';
 
 type Topic = {

@@ -6,10 +6,10 @@ import { readWanted } from '../../../src/cli/subscriptions/read-wanted.ts';
 import { isRef } from '../../../src/core/ref.ts';
 import { DEFAULT_DIALECT, parseDialect } from '../../../src/provider/dialect.ts';
 import { fillTemplate } from '../../../src/provider/template.ts';
-import { keptBeside } from '../../../src/spool/kept-beside.ts';
+import { keptBeside } from '../../../src/runtime/kept-beside.ts';
 import { SpoolFile } from '../../../src/spool/spool-file.ts';
 import { toDelivery } from '../../../src/spool/spool-row.ts';
-import { keptRecords } from '../../../src/subscriptions/kept-records.ts';
+import { keptRecords } from '../../../src/subscriptions/cached-records.ts';
 import { changed, changes, type Fuzzed, fuzzed, must, outcome } from './fuzzed.ts';
 
 const DIALECT = JSON.stringify({

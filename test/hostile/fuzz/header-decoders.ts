@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { hasCode } from '../../../src/core/errors.ts';
 import { parseInstant } from '../../../src/core/instant.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
+import { DeadLetterIndex } from '../../../src/delivery/dead-letter/dead-letter-index.ts';
 import {
   type DeadLetterRecord,
   parsePlace,
   placeText,
   redrivesOf,
   stateOf,
-} from '../../../src/delivery/dead-letter.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter-headers.ts';
-import { DeadLetterIndex } from '../../../src/delivery/dead-letter-index.ts';
+} from '../../../src/delivery/dead-letter/dead-letters.ts';
 import { admitRequest } from '../../../src/ingress/admit-request.ts';
-import { toIncomingRecord } from '../../../src/kafka/incoming-record.ts';
+import { toIncomingRecord } from '../../../src/kafka/consume/incoming-record.ts';
 import { retryAfterMs } from '../../../src/provider/judge-answer.ts';
-import { readTraceparent, writeTraceparent } from '../../../src/runtime/tracer.ts';
+import { readTraceparent, writeTraceparent } from '../../../src/runtime/tracing.ts';
 import { changed, changes, fuzzed, must, outcome } from './fuzzed.ts';
 
 const hex = (length: number) =>

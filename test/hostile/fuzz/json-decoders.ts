@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { isJson, NotJson } from '../../../src/avro/transcode/json-scanner.ts';
-import { JsonTooLarge, parseBoundedJson } from '../../../src/core/bounded-json.ts';
+import { JsonTooLarge, parseBoundedJson } from '../../../src/core/json.ts';
 import { memberSpan } from '../../../src/core/json-member.ts';
 import { parsePointer, resolvePointer } from '../../../src/core/json-pointer.ts';
+import { isJson, NotJson } from '../../../src/core/json-scanner.ts';
 import type { Outcome } from '../../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 import { createProviderApi } from '../../../src/provider/provider-api.ts';

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
 import { COMMAND_TYPES, MOST_EXECUTION_IDS } from '../../../src/core/command.ts';
-import { OWN_TOPICS } from '../../../src/core/topics.ts';
-import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter-headers.ts';
-import { topicSpecs } from '../../../src/kafka/topic-specs.ts';
+import { OWN_TOPICS } from '../../../src/core/names.ts';
+import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
+import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
 import { ROOT } from '../source-tree.ts';
 
 type Schema = { file: string; topic: string; name: string; doc: string };
@@ -108,7 +108,7 @@ export function asyncapi(): string {
     channels,
     operations,
   };
-  return `# Generated from schemas/ and src/kafka/topic-specs.ts by \`make docs\`: do not edit by hand.\n${stringify(document, { lineWidth: 110, aliasDuplicateObjects: false })}`;
+  return `# Generated from schemas/ and src/kafka/admin/topic-specs.ts by \`make docs\`: do not edit by hand.\n${stringify(document, { lineWidth: 110, aliasDuplicateObjects: false })}`;
 }
 
 const avro = (file: string) => ({ schemaFormat: AVRO, schema: { $ref: `./${file}` } });

@@ -1,5 +1,5 @@
+import type { Setting } from '../../../src/config/env.ts';
 import { controlConfig } from '../../../src/control/config.ts';
-import type { Setting } from '../../../src/core/env.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { registrySettings, schemaSettings } from '../../../src/avro/settings.ts';
-import { commandTopicSettings, recordSizeSettings } from '../../../src/cli/cli-settings.ts';
-import { sandboxUrlSettings } from '../../../src/cli/trigger-command.ts';
+import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
+import type { Setting } from '../../../src/config/env.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
-import type { Setting } from '../../../src/core/env.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
-import { durabilitySettings, kafkaSettings, topicSettings } from '../../../src/kafka/settings.ts';
+import { commandTopicSettings, recordSizeSettings } from '../../../src/kafka/connect/cli-settings.ts';
+import { durabilitySettings, kafkaSettings, topicSettings } from '../../../src/kafka/connect/settings.ts';
 import { dialectSettings } from '../../../src/provider/settings.ts';
 import { sandboxSettings } from '../../../src/sandbox/sandbox-settings.ts';
 

@@ -1,0 +1,122 @@
+import { releaseBytes } from '../core/release-bytes.ts';
+
+/** Longer runs of bytes are copied by the runtime; shorter ones are sooner copied than it is called. */
+const SHORT = 48;
+
+/** Memory that is the writer's alone. `room` bytes of it stay free before and behind what is written. */
+export type WriterMemory = { readonly room: number; take(bytes: number): Buffer };
+
+/** Writes Avro binary into one buffer, which grows where it is too small. */
+export class AvroWriter {
+  /** Where the next byte goes; may be set back. */
+  length: number;
+  /** Bytes that are probably enough where the first are not. */
+  likely = 0;
+  readonly #memory: WriterMemory | undefined;
+  readonly #room: number;
+  /** Bytes that it has at first. */
+  readonly #firstBytes: number;
+  #buffer: Buffer;
+
+  /**
+   * @param capacity bytes that are probably enough; they cost nothing until they are written
+   * @param memory where they are to be; else they are the runtime's own
+   */
+  constructor(capacity: number, memory?: WriterMemory) {
+    this.#memory = memory;
+    this.#room = memory?.room ?? 0;
+    this.length = this.#room;
+    this.#firstBytes = capacity + 2 * this.#room;
+    this.#buffer = this.#take(this.#firstBytes);
+  }
+
+  /** What was written. The writer is of no use afterwards. */
+  end(): Buffer {
+    this.#ensure(this.#room);
+    return this.#buffer.subarray(this.#room, this.length);
+  }
+
+  /** Begins anew, with as much memory as at first. */
+  clear(): void {
+    this.length = this.#room;
+    if (this.#buffer.length <= this.#firstBytes) return;
+    releaseBytes(this.#buffer);
+    this.#buffer = this.#take(this.#firstBytes);
+  }
+
+  byte(value: number): void {
+    this.#ensure(1);
+    this.#buffer[this.length++] = value;
+  }
+
+  /** An int or a long, as zigzag: -2^52 to 2^53-2 are exact. */
+  long(value: number): void {
+    this.#ensure(10);
+    let rest = value >= 0 ? value * 2 : -value * 2 - 1;
+    while (rest >= 0x80) {
+      this.#buffer[this.length++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#buffer[this.length++] = rest;
+  }
+
+  float(value: number): void {
+    this.#ensure(4);
+    this.length = this.#buffer.writeFloatLE(value, this.length);
+  }
+
+  double(value: number): void {
+    this.#ensure(8);
+    this.length = this.#buffer.writeDoubleLE(value, this.length);
+  }
+
+  string(value: string): void {
+    const bytes = Buffer.byteLength(value);
+    this.long(bytes);
+    this.#ensure(bytes);
+    this.length += this.#buffer.write(value, this.length);
+  }
+
+  /**
+   * A string that stands there in UTF-8. False where `stop` is among its bytes: what was written is of no use then, and
+   * `length` is to be set back.
+   */
+  span(from: Buffer, start: number, end: number, stop?: number): boolean {
+    const bytes = end - start;
+    this.long(bytes);
+    this.#ensure(bytes);
+    const into = this.#buffer;
+    const at = this.length;
+    this.length = at + bytes;
+    if (bytes > SHORT) {
+      if (stop !== undefined && from.subarray(start, end).includes(stop)) return false;
+      from.copy(into, at, start, end);
+      return true;
+    }
+    for (let n = 0; n < bytes; n++) {
+      const byte = from[start + n] as number;
+      if (byte === stop) return false;
+      into[at + n] = byte;
+    }
+    return true;
+  }
+
+  /** What another one wrote. */
+  append(other: AvroWriter): void {
+    const bytes = other.length - other.#room;
+    this.#ensure(bytes);
+    other.#buffer.copy(this.#buffer, this.length, other.#room, other.length);
+    this.length += bytes;
+  }
+
+  #take(bytes: number): Buffer {
+    return this.#memory ? this.#memory.take(bytes) : Buffer.allocUnsafe(bytes);
+  }
+
+  #ensure(bytes: number): void {
+    if (this.length + bytes <= this.#buffer.length) return;
+    const longer = this.#take(Math.max(this.likely, Math.ceil(1.5 * (this.length + bytes))));
+    this.#buffer.copy(longer, 0, 0, this.length);
+    this.#buffer = longer;
+  }
+}

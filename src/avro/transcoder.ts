@@ -1,0 +1,106 @@
+import { JsonScanner, NotJson, QUOTE } from '../core/json-scanner.ts';
+import { AvroWriter, type WriterMemory } from './avro-writer.ts';
+import type { EnvelopeValues } from './envelope.ts';
+import type { FieldShape } from './event-shape.ts';
+import type { DriftSink, Plan } from './plan.ts';
+import { planMessage } from './plan-message.ts';
+import type { SpanFinder } from './span-finder.ts';
+import { ValueWriter } from './value-writer.ts';
+import { HEADER_LENGTH, writeHeader } from './wire-format.ts';
+
+/** A message that was walked over: it is JSON. Good until the transcoder's next one. */
+export type FoundMessage = {
+  /** What the message names as its type, where it is a string. */
+  readonly rawType: string | undefined;
+  /** As the record has it. */
+  readonly type: string | null;
+  /** As the record has it. */
+  readonly entityId: string | null;
+  /**
+   * The record in the wire format; `source` is the message itself. A field that carries a pointer has the value that
+   * stands there: null where there is none, null and drift where it doesn't fit. Its memory is taken from `memory`, where there is some.
+   */
+  write(
+    envelope: Omit<EnvelopeValues, 'source'>,
+    schemaId: number,
+    drift: DriftSink,
+    memory?: WriterMemory,
+  ): Buffer;
+  /** Gives up what `write` would need; for one that isn't written. */
+  drop(): void;
+};
+
+/**
+ * From a message's bytes to its record's, without an object or a string in between. It costs small messages a fifth less
+ * than objects do, and large ones half: 50 MB of JSON would be a million objects, to be collected afterwards.
+ */
+export class Transcoder {
+  readonly #scanner = new JsonScanner(Buffer.alloc(0));
+  readonly #finder: SpanFinder;
+  readonly #own: readonly [type: Plan, entityId: Plan];
+  readonly #plans: readonly Plan[];
+
+  /** @param fields of a schema whose envelope was checked: the first two are type and entityId */
+  constructor(fields: readonly FieldShape[]) {
+    const { finder, plans } = planMessage(fields);
+    const [type, entityId, ...others] = plans as [Plan, Plan, ...Plan[]];
+    this.#finder = finder;
+    this.#own = [type, entityId];
+    this.#plans = others;
+  }
+
+  /**
+   * @param message valid UTF-8
+   * @throws NotJson
+   */
+  find(message: Buffer): FoundMessage {
+    const scanner = this.#scanner;
+    scanner.bytes = message;
+    this.#walkOver(message);
+    const [type, entityId] = this.#own;
+    const rawType = this.#stringAt(message, type);
+    return {
+      rawType,
+      type: wellFormed(rawType),
+      entityId: wellFormed(this.#stringAt(message, entityId)),
+      drop: () => this.#finder.drop(),
+      write: ({ eventId, subscription, receivedAt }, schemaId, drift, memory) => {
+        const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256, memory);
+        out.length += HEADER_LENGTH;
+        const writing = new ValueWriter(message, out, drift);
+        out.string(eventId);
+        writing.nullable(type, this.#finder);
+        writing.nullable(entityId, this.#finder);
+        out.string(subscription);
+        out.long(receivedAt);
+        out.span(message, 0, message.length);
+        for (const plan of this.#plans) writing.nullable(plan, this.#finder);
+        const record = out.end();
+        writeHeader(record, schemaId);
+        return record;
+      },
+    };
+  }
+
+  #walkOver(message: Buffer): void {
+    const scanner = this.#scanner;
+    try {
+      scanner.bytes = message;
+      const end = scanner.skipSpace(this.#finder.find(scanner, scanner.skipSpace(0)));
+      if (end !== message.length) throw new NotJson();
+    } catch (error) {
+      this.#finder.drop();
+      throw error;
+    }
+  }
+
+  #stringAt(message: Buffer, { slot }: Plan): string | undefined {
+    const start = this.#finder.starts[slot] as number;
+    if (start < 0 || message[start] !== QUOTE) return undefined;
+    const text = message.toString('utf8', start + 1, (this.#finder.ends[slot] as number) - 1);
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+  }
+}
+
+/** As a field takes a string. */
+const wellFormed = (text: string | undefined): string | null => (text?.isWellFormed() ? text : null);

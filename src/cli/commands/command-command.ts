@@ -1,0 +1,126 @@
+import { Argument, type Command as Program } from 'commander';
+import { COMMAND_TYPES, type CommandType, MOST_EXECUTION_IDS } from '../../core/command.ts';
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { isRef } from '../../core/ref.ts';
+import { newId } from '../../crypto/ids.ts';
+import { connectKafka, loadCliConfig } from '../shell/connections.ts';
+import { ifGiven, secondsAsMs } from '../shell/option-values.ts';
+import { printFields, printRows } from '../shell/print-rows.ts';
+import { publishOnce } from '../shell/publish-once.ts';
+import { awaitResults } from '../shell/send-commands.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+
+type Options = {
+  ref?: string;
+  events?: string[];
+  executionIds?: string[];
+  extra?: string;
+  issuedBy?: string;
+  expiresIn?: string;
+  dryRun?: boolean;
+  commandId?: string;
+  topic?: string;
+  wait?: boolean;
+  timeout: string;
+  json?: boolean;
+};
+
+export function addCommandCommand(program: Program, shell: Shell, run: Run): void {
+  const texts = (value: string) => value.split(',').filter((one) => one !== '');
+  program
+    .command('command')
+    .description('sends a command to control')
+    .addArgument(new Argument('<type>', 'what to do').choices(COMMAND_TYPES))
+    .option('--ref <ref>', 'name of the subscription')
+    .option('--events <list>', 'events, separated by commas', texts)
+    .option('--execution-ids <list>', 'webhook runs to replay, separated by commas', texts)
+    .option('--extra <json>', 'JSON object whose fields join the request body')
+    .option('--issued-by <name>', 'who sends it')
+    .option('--expires-in <seconds>', 'not carried out after so long')
+    .option('--dry-run', 'validates and changes nothing')
+    .option('--command-id <id>', 'its id; a new UUID by default')
+    .option('--topic <name>', 'full name of the command topic; {TOPIC_PREFIX}.commands by default')
+    .option('--wait', 'waits for the result; exit code 1 unless it SUCCEEDED')
+    .option('--timeout <seconds>', 'how long --wait waits', '60')
+    .option('--json', 'print JSON')
+    .action(run((type: CommandType, options: Options) => sendCommand(shell, type, options)));
+}
+
+async function sendCommand(shell: Shell, type: CommandType, options: Options): Promise<ExitCode> {
+  const command = commandOf(type, options);
+  const timeoutMs = secondsAsMs('--timeout', options.timeout);
+  const config = loadCliConfig(shell);
+  const kafka = connectKafka(config);
+  const topic = options.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
+  const results = options.wait ? await awaitResults(shell, config, kafka) : null;
+  const result = results?.of(command.commandId, timeoutMs);
+  try {
+    const value = Buffer.from(JSON.stringify(command));
+    const key = Buffer.from(command.ref ?? command.commandId);
+    const [position] = await publishOnce(kafka, [{ topic, key, value, headers: new Map() }]);
+    if (!result) {
+      printRows(shell, options.json === true, [{ commandId: command.commandId, ...position }]);
+      return 0;
+    }
+    shell.note(`sent ${command.commandId}, waiting for its result ...`);
+    const answer = await result;
+    if (options.json) printRows(shell, true, [answer]);
+    else printAnswer(shell, answer);
+    return answer.status === 'SUCCEEDED' ? 0 : 1;
+  } finally {
+    await results?.stop();
+  }
+}
+
+/** What the result says as lines, what it lists as a table. */
+function printAnswer(shell: Shell, { subscriptions, drift, ...answer }: Record<string, unknown>): void {
+  const asTime = (value: unknown) => new Date(Number(value)).toISOString();
+  const { receivedAt, finishedAt } = answer;
+  printFields(shell, { ...answer, receivedAt: asTime(receivedAt), finishedAt: asTime(finishedAt) });
+  for (const listed of [subscriptions, drift]) {
+    if (!Array.isArray(listed) || listed.length === 0) continue;
+    shell.print('');
+    printRows(shell, false, listed);
+  }
+}
+
+/** What control would refuse for its form is refused here: without --wait nobody might see the result. */
+function commandOf(type: CommandType, options: Options) {
+  const { ref, executionIds } = options;
+  if (ref === undefined && type !== 'subscription.list') throw new UsageError(`${type} needs --ref.`);
+  if (ref !== undefined && !isRef(ref)) {
+    throw new UsageError(
+      `--ref is ${JSON.stringify(ref)}: give at most 63 of a-z, 0-9 and hyphens, no hyphen first.`,
+    );
+  }
+  if (type === 'webhook.replay' && !executionIds?.length)
+    throw new UsageError(`${type} needs --execution-ids.`);
+  if ((executionIds?.length ?? 0) > MOST_EXECUTION_IDS)
+    throw new UsageError(
+      `--execution-ids has ${executionIds?.length} entries, at most ${MOST_EXECUTION_IDS} are taken: send several commands.`,
+    );
+  const now = Date.now();
+  const expiresInMs = ifGiven(options.expiresIn, (text) => secondsAsMs('--expires-in', text));
+  return {
+    commandId: options.commandId ?? newId(),
+    type,
+    ref,
+    events: options.events,
+    executionIds,
+    extra: options.extra === undefined ? undefined : parseExtra(options.extra),
+    issuedBy: options.issuedBy,
+    issuedAt: new Date(now).toISOString(),
+    expiresAt: expiresInMs === undefined ? undefined : new Date(now + expiresInMs).toISOString(),
+    dryRun: options.dryRun,
+  };
+}
+
+function parseExtra(text: string): object {
+  try {
+    const extra: unknown = JSON.parse(text);
+    if (typeof extra === 'object' && extra !== null && !Array.isArray(extra)) return extra;
+  } catch {
+    // Said below, as of everything that is no object.
+  }
+  throw new UsageError('--extra is no JSON object: give one such as {"description":"ledger"}.');
+}

@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { printRows } from '../shell/print-rows.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { type Sample, samplesIn } from './samples-in.ts';
+
+type Options = { ingress: string[]; ref?: string; json?: boolean };
+type Row = { ref: string; use: string; key: string; lastMatched: string | null; matches: number };
+
+const USUAL_INGRESS = 'http://127.0.0.1:9464';
+const TIMEOUT_MS = 5_000;
+
+export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
+  program
+    .command('keys')
+    .description("the keys of subscriptions' deliveries")
+    .command('status')
+    .description(
+      'shows which keys are live, and when each last matched a delivery: one that no longer does can go',
+    )
+    .option(
+      '--ingress <url>',
+      `admin address of an ingress; once for each pod (default: ${USUAL_INGRESS})`,
+      (url: string, before: string[]) => [...before, url],
+      [],
+    )
+    .option('--ref <ref>', 'only the keys of this ref')
+    .option('--json', 'print JSON')
+    .action(run((options: Options) => status(shell, options)));
+}
+
+async function status(shell: Shell, { ingress, ref, json }: Options): Promise<ExitCode> {
+  const urls = ingress.length > 0 ? ingress : [USUAL_INGRESS];
+  const samples = (await Promise.all(urls.map((url) => readSamples(url, shell.signal)))).flat();
+  const rows = keyRows(samples).filter((row) => ref === undefined || row.ref === ref);
+  printRows(shell, json === true, rows);
+  if (!json) shell.note('key 0 is the current one; times are counted since each ingress has started');
+  return rows.length > 0 ? 0 : 1;
+}
+
+async function readSamples(url: string, signal: AbortSignal): Promise<Sample[]> {
+  if (!URL.canParse(url))
+    throw new UsageError(`--ingress is ${JSON.stringify(url)}: give an address such as ${USUAL_INGRESS}.`);
+  try {
+    const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    const answer = await fetch(new URL('/metrics', url), { signal: all });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    return samplesIn(await answer.text());
+  } catch (error) {
+    const { message, cause } = error as Error;
+    const why = cause instanceof Error ? cause.message : message;
+    throw new Error(
+      `${url}/metrics does not answer (${why}): --ingress names the admin address of an ingress.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Live is what any of the processes takes for live: they learn of a change within a second of one another. */
+function keyRows(samples: readonly Sample[]): Row[] {
+  const of = (name: string) => samples.filter((sample) => sample.name === name);
+  const counts = new Map<string, Sample>();
+  for (const sample of of('hookline_keys_live')) {
+    const which = JSON.stringify([sample.labels.ref, sample.labels.use]);
+    if ((counts.get(which)?.value ?? 0) < sample.value) counts.set(which, sample);
+  }
+  const rows = [...counts.values()].flatMap(({ labels: { ref = '', use = '' }, value }) =>
+    Array.from({ length: value }, (_, place): Row => {
+      const key = String(place);
+      const isIt = ({ labels }: Sample) => labels.ref === ref && labels.use === use && labels.key === key;
+      const times = of('hookline_key_last_matched_timestamp_seconds').filter(isIt);
+      const latest = Math.max(0, ...times.map((sample) => sample.value));
+      const matches = of('hookline_key_matches_total')
+        .filter(isIt)
+        .reduce((sum, one) => sum + one.value, 0);
+      return {
+        ref,
+        use,
+        key,
+        lastMatched: latest > 0 ? new Date(latest * 1_000).toISOString() : null,
+        matches,
+      };
+    }),
+  );
+  return rows.sort((a, b) => (`${a.ref} ${a.use} ${a.key}` < `${b.ref} ${b.use} ${b.key}` ? -1 : 1));
+}

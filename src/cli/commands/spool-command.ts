@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { envReader } from '../../config/env.ts';
+import { spoolSettings } from '../../spool/settings.ts';
+import { hasSpool, Spool } from '../../spool/spool.ts';
+import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
+import { subscriptionSettings } from '../../subscriptions/settings.ts';
+import { printFields } from '../shell/print-rows.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { drain } from './drain.ts';
+
+type Options = { dir?: string; json?: boolean };
+
+export function addSpoolCommand(program: Command, shell: Shell, run: Run): void {
+  const spool = program
+    .command('spool')
+    .description('what an ingress that is gone left in its spool, on a volume that is mounted here');
+  const dirHelp = 'folder of the spool; by default SPOOL_DIR';
+  spool
+    .command('status')
+    .description('shows how much is in it')
+    .option('--dir <folder>', dirHelp)
+    .option('--json', 'print JSON')
+    .action(
+      run((options: Options) => withSpool(shell, options, (one, dir) => status(shell, one, dir, options))),
+    );
+  spool
+    .command('drain')
+    .description('sends what is in it to Kafka, in order; exit code 1 unless it is empty then')
+    .option('--dir <folder>', dirHelp)
+    .option('--json', 'print JSON')
+    .action(
+      run((options: Options) => withSpool(shell, options, (one) => drain(shell, one, options.json === true))),
+    );
+}
+
+async function status(shell: Shell, spool: Spool, dir: string, { json }: Options): Promise<ExitCode> {
+  const { rows: deliveries, bytes, oldestAt, keyMissing } = spool.state;
+  const oldestReceivedAt = oldestAt === null ? null : new Date(oldestAt).toISOString();
+  const fields = { dir, deliveries, bytes, oldestReceivedAt, keyMissing };
+  if (json) shell.print(JSON.stringify(fields, null, 2));
+  else printFields(shell, fields);
+  return 0;
+}
+
+/** Owns the spool while it works: an ingress that runs keeps it to itself, and is asked by its metrics. */
+async function withSpool(
+  shell: Shell,
+  options: Options,
+  work: (spool: Spool, dir: string) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const reader = envReader(shell.source);
+  const { dir: named, sealingKeyFile } = reader.done(
+    reader.read({ ...spoolSettings, sealingKeyFile: subscriptionSettings.sealingKeyFile }),
+  );
+  const dir = options.dir ?? named;
+  if (dir === undefined) throw new UsageError('Neither --dir nor SPOOL_DIR names the folder of a spool.');
+  if (!hasSpool(dir))
+    throw new UsageError(`${dir} holds no spool: mount the volume there, or name its folder.`);
+  const sealingKeys = sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile);
+  const maxBytes = Number.MAX_SAFE_INTEGER;
+  const spool = await Spool.open({ dir, maxBytes, sealingKeys, onDeath: () => {} });
+  try {
+    return await work(spool, dir);
+  } finally {
+    await spool.close();
+  }
+}

@@ -1,0 +1,130 @@
+import type { Command } from 'commander';
+import { createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
+import { parseBoundedJson } from '../../core/json.ts';
+import { topicName } from '../../core/names.ts';
+import { withAdmin } from '../../kafka/admin/describe-topics.ts';
+import { missingTopics } from '../../kafka/admin/topics.ts';
+import type { IncomingRecord } from '../../kafka/consume/incoming-record.ts';
+import { followTopic } from '../../kafka/consume/topic-follower.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { connectKafka, connectRegistry, loadCliConfig } from '../shell/connections.ts';
+import { visible } from '../shell/fit-columns.ts';
+import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
+import { jsonValue } from '../shell/print-rows.ts';
+import { watchReading } from '../shell/read-own-topics.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+
+type Options = { fromBeginning?: boolean; since?: string; limit?: string; key?: string; json?: boolean };
+
+export function addTailCommand(program: Command, shell: Shell, run: Run): void {
+  program
+    .command('tail')
+    .description('shows the records of a topic as they come: decoded, with their headers')
+    .argument('<topic>', 'full name, or the part behind TOPIC_PREFIX')
+    .option('--from-beginning', 'begins with the oldest record')
+    .option(
+      '--since <time>',
+      'begins with what was written since: 2026-11-21T08:00:00Z, or 90s, 30m, 2h, 7d ago',
+    )
+    .option('--limit <n>', 'ends after so many records')
+    .option('--key <key>', 'only records with this key')
+    .option('--json', 'print a JSON object per line')
+    .action(run((topic: string, options: Options) => tail(shell, topic, options)));
+}
+
+async function tail(shell: Shell, given: string, options: Options): Promise<ExitCode> {
+  const limit =
+    ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? Number.POSITIVE_INFINITY;
+  const begin = beginning(options);
+  const config = loadCliConfig(shell);
+  const kafka = connectKafka(config);
+  const topic = await findTopic(kafka, config.topics.prefix, given);
+  const read = createWriterReader(connectRegistry(config));
+  const end = Promise.withResolvers<void>();
+  shell.signal.addEventListener('abort', () => end.resolve());
+  if (shell.signal.aborted) end.resolve();
+  let shown = 0;
+  const reading = watchReading(shell, topic, kafka);
+  const follower = await followTopic({
+    kafka: kafka.client,
+    topic,
+    newGroupId: kafka.newGroupId,
+    ...begin,
+    onBrokenOff: reading.onBrokenOff,
+    onRecord: async (record) => {
+      if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
+      shown++;
+      shell.print(show(await describe(record, read), options.json === true));
+      if (shown >= limit) end.resolve();
+    },
+  });
+  shell.note(`following ${topic}; Ctrl-C ends`);
+  try {
+    await Promise.race([end.promise, reading.forbidden]);
+    return 0;
+  } finally {
+    await follower.stop();
+  }
+}
+
+/** Where the follower begins; `--from-beginning` is where it does by itself. */
+function beginning({ fromBeginning, since }: Options): { from?: 'now' | number } {
+  if (since === undefined) return fromBeginning ? {} : { from: 'now' };
+  if (fromBeginning) throw new UsageError('--since and --from-beginning: give one of them.');
+  return { from: instant(`--since ${since}`, since) };
+}
+
+/** The topic that is meant, by its full name or the part behind the prefix: a team's own has another prefix. */
+async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Promise<string> {
+  const names = [topicName(prefix, given), given];
+  const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, names));
+  const found = names.find((name) => !missing.includes(name));
+  if (found === undefined) throw new UsageError(`there is no topic ${names.join(' and no topic ')}.`);
+  return found;
+}
+
+async function describe(record: IncomingRecord, read: RecordReader) {
+  const { topic, partition, offset, key, headers, value } = record;
+  const time = new Date(record.timestamp).toISOString();
+  return {
+    topic,
+    partition,
+    offset,
+    time,
+    key: key?.toString() ?? null,
+    headers,
+    value: await readValue(value, read),
+  };
+}
+
+/** Deeper JSON is shown as text: no stack has room for making it a text again. */
+const SHOWN_JSON = { mostValues: Number.POSITIVE_INFINITY, mostDepth: 1_000 };
+
+/** Avro where it is that, else JSON or text, else base64: dead letters hold whatever arrived. */
+async function readValue(value: Buffer | null, read: RecordReader): Promise<unknown> {
+  if (value === null) return null;
+  try {
+    return await read(value);
+  } catch {
+    const text = value.toString('utf8');
+    if (!Buffer.from(text).equals(value)) return { bytes: value.length, base64: value.toString('base64') };
+    try {
+      return parseBoundedJson(text, SHOWN_JSON);
+    } catch {
+      return text;
+    }
+  }
+}
+
+type Described = Awaited<ReturnType<typeof describe>>;
+
+function show(record: Described, json: boolean): string {
+  if (json) return JSON.stringify(record, jsonValue);
+  const { topic, partition, offset, time, key, headers, value } = record;
+  const head = `${topic}[${partition}]@${offset}  ${time}  key ${key}`;
+  const lines = Object.entries(headers).map(([name, text]) => `  ${name}: ${text}`);
+  const text = [head, ...lines].map((line) => line.replaceAll('\n', '\\n'));
+  return visible([...text, indent(JSON.stringify(value, jsonValue, 2)), ''].join('\n'));
+}
+
+const indent = (text: string) => text.replaceAll(/^/gm, '  ');

@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { envReader } from '../../config/env.ts';
+import { withAdmin } from '../../kafka/admin/describe-topics.ts';
+import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
+import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
+import { commandTopicSettings, recordSizeSettings } from '../../kafka/connect/cli-settings.ts';
+import { durabilitySettings } from '../../kafka/connect/settings.ts';
+import { connectKafka, loadCliConfig } from '../shell/connections.ts';
+import { wholeNumber } from '../shell/option-values.ts';
+import { printRows } from '../shell/print-rows.ts';
+import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+
+/** Of one topic: far more than any needs; beyond it a typing error would keep a cluster busy for long. */
+const MOST_PARTITIONS = 10_000;
+/** What Kafka's protocol can say. */
+const MOST_REPLICAS = 32_767;
+
+type Options = { partitions: string; replicationFactor: string; allowDataLoss?: boolean; json?: boolean };
+
+export function addTopicsCommand(program: Command, shell: Shell, run: Run): void {
+  const topics = program.command('topics').description('the topics that Hookline needs');
+  const verbs = {
+    plan: 'shows what apply would do; exit code 1 when that is anything',
+    apply: 'creates missing topics and sets their settings; doing it twice changes nothing',
+  };
+  for (const [verb, description] of Object.entries(verbs)) {
+    topics
+      .command(verb)
+      .description(description)
+      .option('--partitions <n>', 'partitions of a new topic', '6')
+      .option(
+        '--replication-factor <n>',
+        'replicas of a new topic; fewer where the cluster has fewer brokers',
+        '3',
+      )
+      .option(
+        '--allow-data-loss',
+        'shorten retention and change the cleanup policy too where they differ: the brokers then delete records',
+      )
+      .option('--json', 'print JSON')
+      .action(run((options: Options) => planOrApply(shell, verb === 'apply', options)));
+  }
+}
+
+async function planOrApply(shell: Shell, apply: boolean, options: Options): Promise<ExitCode> {
+  const wanted = {
+    partitions: wholeNumber('--partitions', options.partitions, { min: 1, max: MOST_PARTITIONS }),
+    replicas: wholeNumber('--replication-factor', options.replicationFactor, { min: 1, max: MOST_REPLICAS }),
+  };
+  const config = loadCliConfig(shell);
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const reader = envReader(shell.source);
+  const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
+  const { maxRecordBytes } = reader.read(recordSizeSettings);
+  const { minInsyncReplicas } = reader.read(durabilitySettings);
+  reader.done({});
+  return withAdmin(connectKafka(config).client, async (admin) => {
+    const brokers = await countBrokers(admin);
+    const replicationFactor = Math.min(wanted.replicas, brokers);
+    if (replicationFactor < wanted.replicas) {
+      shell.note(
+        `The cluster has ${brokers} broker(s): replication factor ${replicationFactor} instead of ${wanted.replicas}.`,
+      );
+    }
+    if (replicationFactor < minInsyncReplicas) {
+      shell.note(
+        `Ingress and control do not start on new topics with ${replicationFactor} replica(s) (TOPICS_UNSAFE): MIN_INSYNC_REPLICAS is ${minInsyncReplicas}. Set it to 1 where one broker is meant to hold everything.`,
+      );
+    }
+    const plans = await planTopics(
+      admin,
+      topicSpecs({
+        prefix: config.topics.prefix,
+        eventTopics: events.all.map((schema) => schema.topic),
+        commandTopics,
+        partitions: wanted.partitions,
+        replicationFactor,
+        ...{ maxRecordBytes, minInsyncReplicas },
+      }),
+      { allowDataLoss: options.allowDataLoss === true, minInsyncReplicas },
+    );
+    if (apply) await applyTopics(admin, plans);
+    printRows(
+      shell,
+      options.json === true,
+      plans.map((plan) => row(plan, apply)),
+    );
+    return !apply && plans.some((plan) => plan.action !== 'none') ? 1 : 0;
+  });
+}
+
+const DONE = { create: 'created', change: 'changed', none: 'as it should be' };
+const TO_DO = { create: 'would be created', change: 'would be changed', none: 'as it should be' };
+
+function row({ spec, action, changes, notes, kept }: TopicPlan, applied: boolean) {
+  return {
+    topic: spec.name,
+    state: (applied ? DONE : TO_DO)[action],
+    partitions: spec.partitions,
+    replicas: spec.replicationFactor,
+    settings: Object.entries(spec.config)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+    remarks: [
+      ...changes.map(({ setting, is, wanted }) => `${setting}: ${is} -> ${wanted}`),
+      ...notes,
+      ...kept,
+    ].join('; '),
+  };
+}

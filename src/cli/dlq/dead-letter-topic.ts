@@ -1,0 +1,58 @@
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { DeadLetterIndex } from '../../delivery/dead-letter/dead-letter-index.ts';
+import { type DeadLetter, type LetterPlace, placeText } from '../../delivery/dead-letter/dead-letters.ts';
+import { checkTopics } from '../../kafka/admin/check-topics.ts';
+import { openTopicReader, type TopicReader } from '../../kafka/consume/topic-reader.ts';
+import type { CliKafka } from '../shell/connections.ts';
+import { rangesOf } from './ranges.ts';
+
+/** The dead-letter topic as an operator looks at it. */
+export type Letters = {
+  /** Full name of the topic. */
+  readonly topic: string;
+  /** Every letter that the topic holds now, in the order of their writing. Reads all of it and keeps no body. */
+  all(): Promise<DeadLetter[]>;
+  /** The original bytes of these letters, by their name; undefined where retention has taken a part meanwhile. */
+  bodiesOf(letters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | undefined>>;
+  stop(): Promise<void>;
+};
+
+export async function openLetters(kafka: CliKafka, prefix: string): Promise<Letters> {
+  const topic = topicName(prefix, OWN_TOPICS.deadLetter);
+  await checkTopics(kafka.client, [topic]);
+  const reader = await openTopicReader({ kafka: kafka.client, topic, groupId: kafka.newGroupId() });
+  return {
+    topic,
+    all: () => readAll(reader),
+    bodiesOf: (letters) => readBodies(reader, letters),
+    stop: () => reader.stop(),
+  };
+}
+
+async function readAll(reader: TopicReader): Promise<DeadLetter[]> {
+  const index = new DeadLetterIndex();
+  await reader.read(await reader.span(), ({ partition, offset, timestamp, key, value, headers }) => {
+    const bytes = value?.length ?? 0;
+    index.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers });
+  });
+  return index.letters();
+}
+
+async function readBodies(reader: TopicReader, letters: readonly DeadLetter[]) {
+  const places = letters.flatMap((letter) => letter.places);
+  const wanted = new Set(places.map(placeText));
+  const values = new Map<string, Buffer>();
+  for (const ranges of rangesOf(places)) {
+    await reader.read(ranges, (record) => {
+      const place = placeText(record);
+      if (wanted.has(place)) values.set(place, record.value ?? Buffer.alloc(0));
+    });
+  }
+  return new Map(letters.map((letter) => [letter.at, join(letter.places, values)]));
+}
+
+function join(places: readonly LetterPlace[], values: ReadonlyMap<string, Buffer>): Buffer | undefined {
+  const pieces = places.flatMap((place) => values.get(placeText(place)) ?? []);
+  if (pieces.length < places.length) return undefined;
+  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+}

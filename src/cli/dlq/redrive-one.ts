@@ -1,0 +1,90 @@
+import { ERRORS, HooklineError } from '../../core/errors.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
+import { redriveDelivery, redriveMarker } from '../../delivery/redrive-delivery.ts';
+import type { OutgoingRecord, Position } from '../../kafka/produce/publisher.ts';
+import type { DeliverySide } from '../shell/open-delivery.ts';
+import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
+import { commandRecord } from './redrive-command.ts';
+
+/**
+ * What became of a letter: `stored` in its topic; `parked` as a dead letter again; `refused`, as it can't be redriven;
+ * `failed`, as the brokers did not confirm it: it stays as it was; `waiting`, as the redrive ended before.
+ */
+export type Outcome = 'stored' | 'parked' | 'refused' | 'failed' | 'waiting';
+
+export type LetterOutcome = {
+  readonly letter: DeadLetter;
+  readonly outcome: Outcome;
+  /** Of the event or command. */
+  readonly eventId?: string;
+  /** The record it is now, or its topic where nothing was published. */
+  readonly to?: string;
+  readonly code?: string;
+  /** Why, where it is not stored. */
+  readonly message?: string;
+};
+
+/** Publishes one letter anew, then the marker that says so. A crash between the two repeats the letter, no more. */
+export async function redriveLetter(
+  letter: DeadLetter,
+  body: Buffer | undefined,
+  parts: DeliverySide,
+): Promise<LetterOutcome> {
+  const { deadLetterTopic, publish } = parts.delivery;
+  let to: string | undefined;
+  try {
+    const end = await publishAnew(letter, body, parts);
+    to = end.to;
+    if (to !== undefined) await publish(redriveMarker(letter, to, deadLetterTopic));
+    return end;
+  } catch (error) {
+    const { message } = error as Error;
+    const why = to === undefined ? message : `stored as ${to}, but not marked as redriven: ${message}`;
+    return {
+      letter,
+      outcome: 'failed',
+      ...(error instanceof HooklineError && { code: error.code }),
+      message: why,
+    };
+  }
+}
+
+/** The same judgement without publishing anything: what a redrive would do now. */
+export function rehearse(parts: DeliverySide): DeliverySide {
+  const publish = async (record: OutgoingRecord): Promise<Position> => {
+    const bytes = record.key.length + (record.value?.length ?? 0);
+    if (bytes > parts.delivery.limitOf(record.topic))
+      throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic: record.topic });
+    return { topic: record.topic, partition: -1, offset: -1n };
+  };
+  return { ...parts, delivery: { ...parts.delivery, publish } };
+}
+
+async function publishAnew(
+  letter: DeadLetter,
+  body: Buffer | undefined,
+  parts: DeliverySide,
+): Promise<LetterOutcome> {
+  const refused = (message: string): LetterOutcome => ({ letter, outcome: 'refused', message });
+  if (letter.missing.length > 0) return refused(missingText(letter));
+  if (!body) return refused('retention took it meanwhile');
+  const { delivery } = parts;
+  if (letter.headers[NAMES.stage] === 'SPOOL')
+    return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
+  if (letter.headers[NAMES.stage] === 'COMMAND') {
+    const record = await commandRecord(letter, body, { ...parts, deadLetterTopic: delivery.deadLetterTopic });
+    if (typeof record === 'string') return refused(record);
+    return { letter, outcome: 'stored', to: placeOf(await delivery.publish(record)) };
+  }
+  const redriven = await redriveDelivery(letter, body, delivery);
+  if (!redriven) return refused('its headers do not tell whose delivery it is');
+  const { eventId, position, code } = redriven;
+  const to = placeOf(position);
+  return code === null
+    ? { letter, outcome: 'stored', eventId, to }
+    : { letter, outcome: 'parked', eventId, to, code };
+}
+
+const placeOf = ({ topic, partition, offset }: Position) =>
+  partition < 0 ? topic : `${topic}[${partition}]@${offset}`;

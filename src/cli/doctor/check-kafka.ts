@@ -1,0 +1,72 @@
+import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { type CommandTopic, overlapsOf } from '../../config/command-topics.ts';
+import { envReader } from '../../config/env.ts';
+import { withAdmin } from '../../kafka/admin/describe-topics.ts';
+import { judgeSafety, readSafety, type SafetyJudgement } from '../../kafka/admin/topic-safety.ts';
+import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
+import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
+import { commandTopicSetting, recordSizeSettings } from '../../kafka/connect/cli-settings.ts';
+import { durabilitySettings } from '../../kafka/connect/settings.ts';
+import { connectKafka, loadCliConfig } from '../shell/connections.ts';
+import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
+
+/** Whether brokers answer, whether the topics are as they should be, and whether they keep what is acknowledged. */
+export const examineKafka: Examination = async (shell) => {
+  const config = loadCliConfig(shell);
+  const reader = envReader(shell.source);
+  const { topics } = reader.read({ topics: commandTopicSetting(config.topics.prefix) });
+  const commandTopics = topics?.map(({ name }) => name);
+  const { maxRecordBytes } = reader.read(recordSizeSettings);
+  const { minInsyncReplicas } = reader.read(durabilitySettings);
+  reader.done({});
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all;
+  const kafka = connectKafka(config);
+  try {
+    return await withAdmin(kafka.client, async (admin) => {
+      const brokers = await countBrokers(admin);
+      const specs = topicSpecs({
+        prefix: config.topics.prefix,
+        eventTopics: events.map(({ topic }) => topic),
+        commandTopics,
+        partitions: 6,
+        replicationFactor: Math.min(3, brokers),
+        ...{ maxRecordBytes, minInsyncReplicas },
+      });
+      const plans = await planTopics(admin, specs, { allowDataLoss: false, minInsyncReplicas });
+      const written = plans
+        .filter(({ spec, action }) => action !== 'create' && !commandTopics.includes(spec.name))
+        .map(({ spec }) => spec.name);
+      const readings = await readSafety(admin, written);
+      const findings = plans.map((plan) => {
+        const reading = readings.get(plan.spec.name);
+        return judgeTopic(plan, reading && judgeSafety(reading, minInsyncReplicas));
+      });
+      return [ok('brokers', `${brokers} answer(s)`), ...findings, ...judgePatterns(topics)];
+    });
+  } catch (error) {
+    const mend = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';
+    return [failure('brokers', error, mend)];
+  }
+};
+
+const judgePatterns = (topics: readonly CommandTopic[]): Finding[] =>
+  overlapsOf(topics).map((overlap) =>
+    warning('COMMAND_TOPICS', `${overlap} share refs: the first creator owns`, 'make the patterns distinct'),
+  );
+
+function judgeTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyJudgement): Finding {
+  const check = `topic ${spec.name}`;
+  if (action === 'create') return fault(check, 'does not exist', 'hookline topics apply');
+  if (safety && safety.faults.length > 0)
+    return fault(check, `TOPICS_UNSAFE: ${safety.faults.join('; ')}`, safety.remedies.join('; '));
+  const differences = changes.map(
+    ({ setting, is, wanted }) => `${setting} is ${is || 'unset'}, should be ${wanted}`,
+  );
+  const others = [...notes, ...(safety?.warnings ?? [])];
+  if (differences.length > 0)
+    return warning(check, [...differences, ...others].join('; '), 'hookline topics apply');
+  return others.length > 0
+    ? warning(check, others.join('; '), 'see the finding')
+    : ok(check, 'as it should be');
+}

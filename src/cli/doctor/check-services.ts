@@ -1,0 +1,52 @@
+import { envReader } from '../../config/env.ts';
+import { newId } from '../../crypto/ids.ts';
+import { openProvider } from '../../provider/open-provider.ts';
+import { createProviderApi } from '../../provider/provider-api.ts';
+import { checkProviderSettings, providerSettings } from '../../provider/settings.ts';
+import { inWords } from '../shell/in-words.ts';
+import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';
+
+/** Whether the payment service gives a token, and takes it. */
+export const examineProvider: Examination = async ({ source }) => {
+  if (!source.env.PROVIDER_AUTH_URL)
+    return [skipped('token', 'PROVIDER_AUTH_URL is not set: control is not configured here')];
+  const reader = envReader(source);
+  const settings = reader.read(providerSettings);
+  checkProviderSettings(settings, reader);
+  reader.done({});
+  const findings: Finding[] = [];
+  const provider = openProvider({
+    settings,
+    newId,
+    onRequest: () => {},
+    onNarrowerScope: (missing) => {
+      findings.push(
+        warning(
+          'token',
+          `granted without ${missing.join(' ')}`,
+          'have the scopes granted, or ask for fewer in PROVIDER_SCOPE',
+        ),
+      );
+    },
+  });
+  try {
+    const { judgement, why, items } = await createProviderApi(provider.call, settings.dialect).list();
+    findings.push(ok('token', 'granted'));
+    if (judgement !== 'done')
+      findings.push(fault('subscriptions API', why, "check PROVIDER_BASE_URL and the API user's permission"));
+    else if (!items)
+      findings.push(
+        fault(
+          'subscriptions API',
+          "the list does not have the dialect's shape",
+          'set list in PROVIDER_DIALECT_FILE',
+        ),
+      );
+    else findings.push(ok('subscriptions API', `lists ${items.length} subscription(s)`));
+  } catch (error) {
+    findings.push(fault('token', inWords(error), 'check PROVIDER_AUTH_URL, the JWT and PROVIDER_SCOPE'));
+  } finally {
+    await provider.stop();
+  }
+  return findings;
+};

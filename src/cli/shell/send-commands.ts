@@ -1,0 +1,64 @@
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { followTopic } from '../../kafka/consume/topic-follower.ts';
+import type { CliConfig, CliKafka } from './connections.ts';
+import { ownRecordReader } from './own-records.ts';
+import { watchReading } from './read-own-topics.ts';
+import type { Shell } from './shell.ts';
+
+export type Answer = Readonly<Record<string, unknown>>;
+
+export type AwaitedResults = {
+  /** The result of a command that is yet to be sent; asked for afterwards it might be missed. */
+  of(commandId: string, timeoutMs: number): Promise<Answer>;
+  stop(): Promise<void>;
+};
+
+/** Listens for results before the commands are sent, so that none is missed. */
+export async function awaitResults(
+  shell: Shell,
+  config: CliConfig,
+  kafka: CliKafka,
+): Promise<AwaitedResults> {
+  const read = await ownRecordReader(config, 'result');
+  const waiting = new Map<string, PromiseWithResolvers<Answer>>();
+  const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
+  const reading = watchReading(shell, topic, kafka);
+  const follower = await followTopic({
+    kafka: kafka.client,
+    topic,
+    newGroupId: kafka.newGroupId,
+    from: 'now',
+    onBrokenOff: reading.onBrokenOff,
+    // One that can't be read is the answer as well: handed back to the follower it would come again for ever.
+    onRecord: async ({ key, value }) => {
+      const one = waiting.get(key?.toString() ?? '');
+      if (one && value) await read(value).then(one.resolve, one.reject);
+    },
+  });
+  const interrupted = () => {
+    for (const one of waiting.values()) one.reject(new Error('interrupted; what was sent stays sent'));
+  };
+  shell.signal.addEventListener('abort', interrupted);
+  const timers = new Set<NodeJS.Timeout>();
+  return {
+    of(commandId, timeoutMs) {
+      const one = Promise.withResolvers<Answer>();
+      one.promise.catch(() => {});
+      waiting.set(commandId, one);
+      reading.forbidden.catch(one.reject);
+      const seconds = timeoutMs / 1_000;
+      const late = () =>
+        one.reject(
+          new Error(`no result within ${seconds} s: is control running, and does it read this topic?`),
+        );
+      timers.add(setTimeout(late, timeoutMs));
+      if (shell.signal.aborted) interrupted();
+      return one.promise;
+    },
+    async stop() {
+      for (const timer of timers) clearTimeout(timer);
+      shell.signal.removeEventListener('abort', interrupted);
+      await follower.stop();
+    },
+  };
+}

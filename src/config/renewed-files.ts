@@ -1,0 +1,82 @@
+import { HooklineError } from '../core/errors.ts';
+
+/** A file that a variable names. */
+export type NamedFile = { readonly variable: string; readonly path: string };
+
+/** Told of files that are read again while a process runs. */
+export type RenewalObserver = {
+  /** Changed files have been taken up: the next connection uses them. */
+  renewed(files: readonly NamedFile[]): void;
+  /** Changed files can't be used: what was read of them before stays in force. */
+  unusable(error: Error): void;
+};
+
+/**
+ * Something made of files, such as a TLS context: looked at with each call, and made anew when a content has changed.
+ * The first reading throws where a file can't be used; afterwards what was made last stays until the files fit again,
+ * because certificate and key are seldom replaced in one instant.
+ * @param read gives a file's content, or throws
+ * @param make throws {@link credentialsFault}
+ */
+export function renewedFrom<T>(parts: {
+  readonly files: readonly NamedFile[];
+  readonly read: (path: string) => Buffer;
+  readonly make: (contents: readonly Buffer[]) => T;
+  readonly observer: RenewalObserver;
+}): () => T {
+  const { files, make, observer } = parts;
+  const readAll = () => files.map((file) => readOne(file, parts.read));
+  let contents = readAll();
+  let made = make(contents);
+  let reported = '';
+  return () => {
+    try {
+      const now = readAll();
+      if (now.every((content, n) => content.equals(contents[n] ?? Buffer.alloc(0)))) return made;
+      made = make(now);
+      contents = now;
+      reported = '';
+      observer.renewed(files);
+    } catch (error) {
+      const { message } = error as Error;
+      // Once for each fault: this is asked for every connection.
+      if (message !== reported) observer.unusable(error as Error);
+      reported = message;
+    }
+    return made;
+  };
+}
+
+function readOne(file: NamedFile, read: (path: string) => Buffer): Buffer {
+  try {
+    return read(file.path);
+  } catch (error) {
+    throw credentialsFault(
+      file,
+      `can't be read (${(error as NodeJS.ErrnoException).code})`,
+      'mount it there',
+    );
+  }
+}
+
+/** A file with a certificate, key or password doesn't hold what it should. Says never what it does hold. */
+export function credentialsFault(
+  { variable, path }: NamedFile,
+  finding: string,
+  mend: string,
+): HooklineError {
+  return new HooklineError('CREDENTIALS_INVALID', `${variable}, ${path}: ${finding}`, { mend });
+}
+
+/** A password file's one line. */
+export function passwordIn(content: Buffer, file: NamedFile): string {
+  const password = content.toString('utf8').trim();
+  if (password === '') throw credentialsFault(file, 'is empty', 'write the password into it');
+  return password;
+}
+
+/** PEM certificates. OpenSSL takes a file without any for an empty list, and every certificate is untrusted then. */
+export function certificatesIn(content: Buffer, file: NamedFile): Buffer {
+  if (content.includes('-----BEGIN CERTIFICATE-----')) return content;
+  throw credentialsFault(file, 'holds no certificate', 'give certificates in PEM form');
+}

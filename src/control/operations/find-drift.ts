@@ -1,0 +1,100 @@
+import type { ListedDrift } from '../../core/command.ts';
+import { type ErrorCode, HooklineError } from '../../core/errors.ts';
+import type { Dialect } from '../../provider/dialect.ts';
+import { eventNameOf } from '../../provider/event-names.ts';
+import type { ListedItem } from '../../provider/provider-api.ts';
+import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { receiverUrl } from './receiver.ts';
+
+export const DRIFT_KINDS = ['missing', 'changed', 'disabled', 'foreign'] as const;
+export type DriftKind = (typeof DRIFT_KINDS)[number];
+
+/** One way in which the payment service has something else than the state says. */
+export type Drift = {
+  readonly kind: DriftKind;
+  readonly subscriptionId: string;
+  /** In words, the same as long as nothing changes. */
+  readonly detail: string;
+  /** What the state says; of a foreign subscription nothing. */
+  readonly record: SubscriptionRecord | null;
+};
+
+export const DRIFT_CODES = {
+  missing: 'SUBSCRIPTION_MISSING',
+  changed: 'SUBSCRIPTION_CHANGED',
+  disabled: 'SUBSCRIPTION_DISABLED',
+  foreign: 'SUBSCRIPTION_FOREIGN',
+} as const satisfies Record<DriftKind, ErrorCode>;
+
+/** A drift in words, as a record tells of it. */
+export function listedDrift({ kind, subscriptionId, detail, record }: Drift): ListedDrift {
+  const errorCode = DRIFT_CODES[kind];
+  const { message } = new HooklineError(errorCode, detail);
+  return { ref: record?.ref ?? null, subscriptionId, errorCode, message };
+}
+
+type Compared = {
+  readonly records: readonly SubscriptionRecord[];
+  readonly items: readonly ListedItem[];
+  readonly dialect: Pick<Dialect, 'eventNames'>;
+  readonly publicUrl: string;
+};
+
+/** Compares what the payment service lists with the state. What the list doesn't show of an item is not compared. */
+export function findDrift({ records, items, dialect, publicUrl }: Compared): Drift[] {
+  const listed = new Map(items.map((item) => [item.id, item]));
+  const active = records.filter((record) => record.state === 'ACTIVE');
+  const ours = active.flatMap((record): Drift[] => {
+    const subscriptionId = record.subscriptionId ?? '';
+    const item = listed.get(subscriptionId);
+    listed.delete(subscriptionId);
+    if (!item) return [{ kind: 'missing', subscriptionId, detail: record.receiverUrl, record }];
+    if (!item.isActive) return [{ kind: 'disabled', subscriptionId, detail: record.receiverUrl, record }];
+    const detail = differences(record, item, { dialect, url: receiverUrl({ publicUrl }, record.ref) });
+    return detail === '' ? [] : [{ kind: 'changed', subscriptionId, detail: cut(detail), record }];
+  });
+  // At an address that is being asked for stands what our own call has just made.
+  const asked = new Set(records.filter(({ state }) => state === 'REQUESTED').map((one) => one.receiverUrl));
+  const foreign = [...listed.values()]
+    .filter(({ url }) => url === null || !asked.has(url))
+    .map(({ id, url }): Drift => {
+      return { kind: 'foreign', subscriptionId: id, detail: cut(url ?? 'no address shown'), record: null };
+    });
+  return [...ours, ...foreign];
+}
+
+/**
+ * A list with nothing in it, while the state has active subscriptions, is taken for a fault of the payment service: of
+ * a real loss of everything the operators decide.
+ * @throws HooklineError PROVIDER_ANSWER_INVALID
+ */
+export function refuseEmptyList(items: readonly ListedItem[], records: readonly SubscriptionRecord[]): void {
+  const active = records.filter(({ state }) => state === 'ACTIVE').length;
+  if (items.length > 0 || active === 0) return;
+  throw new HooklineError(
+    'PROVIDER_ANSWER_INVALID',
+    `the list of subscriptions is empty, and the state has ${active} active`,
+  );
+}
+
+function differences(
+  record: SubscriptionRecord,
+  item: ListedItem,
+  { dialect, url }: { dialect: Compared['dialect']; url: string },
+): string {
+  const found: string[] = [];
+  if (item.url !== null && item.url !== url) found.push(`its address is ${item.url} instead of ${url}`);
+  const names = (events: readonly string[]) =>
+    [...new Set(events.map((event) => eventNameOf(dialect, event) ?? event))].sort().join(', ');
+  // Of an adopted subscription the events may not be known.
+  const wanted = names(record.events);
+  const has = item.events && names(item.events);
+  if (wanted !== '' && has !== null && has !== wanted)
+    found.push(`its events are ${has || 'none'} instead of ${wanted}`);
+  return found.join('; ');
+}
+
+/** Characters of what the payment service lists: it may be anything, and has to fit a record. */
+const MOST_DETAIL = 500;
+
+const cut = (text: string) => (text.length > MOST_DETAIL ? `${text.slice(0, MOST_DETAIL)}…` : text);

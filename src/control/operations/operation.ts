@@ -1,0 +1,84 @@
+import type { Command, CommandResult, ListedDrift, ListedSubscription } from '../../core/command.ts';
+import type { Tenure } from '../../core/lease.ts';
+import type { SealingKeys } from '../../crypto/sealing.ts';
+import type { IncomingRecord } from '../../kafka/consume/incoming-record.ts';
+import type { ProviderCall } from '../../provider/call-provider.ts';
+import type { Dialect } from '../../provider/dialect.ts';
+import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
+import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import type { FinishedCommands } from '../finished-commands.ts';
+import type { CommandReader } from '../read-command.ts';
+import type { CommandSession } from './provider-session.ts';
+
+/** What control works with. */
+export type ControlParts = {
+  readonly readCommand: CommandReader;
+  readonly call: ProviderCall;
+  readonly dialect: Dialect;
+  readonly publicUrl: string;
+  readonly commandDeadlineMs: number;
+  readonly retiredKeysTtlMs: number;
+  readonly sealingKeys: SealingKeys;
+  readonly finished: FinishedCommands;
+  readonly subscriptions: SubscriptionView;
+  /** Gives the right to write the state, for as long as no other process has claimed it. */
+  readonly holdState: (tenure: Tenure) => Promise<StateTenure>;
+  readonly records: ControlRecords;
+  /** What SECRETS_DIR holds of a ref now; empty where it isn't set. */
+  readonly dirSecrets: (ref: string) => Promise<DirSecrets>;
+  /** The patterns of refs that a command topic takes; null where it takes every ref. */
+  readonly refPatterns: (topic: string) => readonly string[] | null;
+  readonly observe: (result: CommandResult) => void;
+  /** Told of an error without a row in the table that has ended a command. */
+  readonly unnamed: (error: unknown, commandId: string) => void;
+};
+
+/** The state as far as it has been written, by whichever control process. */
+export type SubscriptionView = {
+  get(ref: string): SubscriptionRecord | undefined;
+  all(): readonly SubscriptionRecord[];
+  caughtUp(signal: AbortSignal): Promise<void>;
+};
+
+/** A tenure that also holds the state's newest epoch: see claim-state.ts. */
+export type StateTenure = Tenure & { readonly epoch: number };
+
+/** What control writes, as long as it may. Each resolves when all in-sync replicas have it. */
+export type ControlRecords = {
+  storeResult(result: CommandResult, tenure: Tenure): Promise<void>;
+  /** null forgets the ref. */
+  storeSubscription(ref: string, record: SubscriptionRecord | null, tenure: StateTenure): Promise<void>;
+  /** Stores what `read` gives, unless that is undefined. No other write of the ref comes between the two. */
+  restoreSubscription(
+    ref: string,
+    read: () => Promise<SubscriptionRecord | null | undefined>,
+    tenure: StateTenure,
+  ): Promise<void>;
+  /** Claims an epoch in one partition of the state. */
+  storeClaim(partition: number, by: { epoch: number; claim: string }, tenure: Tenure): Promise<void>;
+  storeDeadLetter(
+    record: IncomingRecord,
+    /** `commandId` where it could be read that far: it gets its result under it. */
+    about: { reason: { code: string; message: string }; commandId: string | null },
+    tenure: Tenure,
+  ): Promise<void>;
+};
+
+/** What an operation works with: one command of one topic. */
+export type OperationContext = ControlParts & {
+  readonly command: Command;
+  /** The topic the command came from: the owner of what it creates. */
+  readonly topic: string;
+  readonly session: CommandSession;
+  readonly tenure: StateTenure;
+};
+
+/** How an operation ended well. */
+export type Settled = {
+  readonly message: string;
+  readonly subscriptionId?: string | null;
+  readonly subscriptions?: readonly ListedSubscription[];
+  readonly drift?: readonly ListedDrift[];
+};
+
+export type Operation = (context: OperationContext) => Promise<Settled>;

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HooklineError, hasCode } from '../../core/errors.ts';
+import type { Tenure } from '../../core/lease.ts';
+import type { Outcome, ProviderCall } from '../../provider/call-provider.ts';
+import type { Dialect } from '../../provider/dialect.ts';
+import { createProviderApi, type ProviderApi } from '../../provider/provider-api.ts';
+import { type Backoff, delayBefore } from '../../runtime/retry.ts';
+
+/** One command's dealings with the payment service: counted, and bounded by the command's deadline. */
+export type CommandSession = {
+  readonly api: ProviderApi;
+  /** Requests made so far, and the last answer's status. */
+  readonly made: () => { readonly attempts: number; readonly httpStatus: number | null };
+  /**
+   * Repeats a call that is safe to repeat until it is done, or what it asks about is gone.
+   * @throws HooklineError PROVIDER_REFUSED, PROVIDER_UNAVAILABLE, TOKEN_REFUSED
+   */
+  untilDone<O extends Outcome>(call: () => Promise<O>): Promise<O>;
+  /**
+   * Starts the command's time, and gives what it may act under until then: the deadline ends it with COMMAND_TIMED_OUT.
+   * What a command waits for before, its turn among others and the state, is not of its time.
+   */
+  begin<T extends Tenure>(outer: T): T;
+  /** The command has its outcome: nothing ends it any more. */
+  end(): void;
+  /**
+   * Tidies up in the time that is kept for it, behind the one for everything else. The result doesn't speak of it: the
+   * command's last answer stays the one before.
+   */
+  close<T>(act: () => Promise<T>): Promise<T>;
+  /** Waits before the next try, or throws PROVIDER_UNAVAILABLE where the deadline comes first. */
+  waitBefore(attempt: number, outcome: Pick<Outcome, 'why' | 'retryAfterMs'>): Promise<void>;
+};
+
+/** 0.5, 1, 2, 4, 8, 15, 15 … s, each shortened by up to a quarter. */
+const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 15_000 };
+
+/** Kept of the deadline, a tenth at most, for bringing a command to its end: looking once more, and noting the state. */
+const CLOSING_MS = 5_000;
+
+export function createCommandSession(parts: {
+  readonly call: ProviderCall;
+  readonly dialect: Dialect;
+  readonly deadlineMs: number;
+  /** Ends when the process stops, or the command is another's: it is then left to that one. */
+  readonly tenure: Tenure;
+}): CommandSession {
+  const { deadlineMs } = parts;
+  const closingMs = Math.min(CLOSING_MS, deadlineMs / 10);
+  const timeUp = new AbortController();
+  const release: (() => void)[] = [];
+  let endsAt = performance.now() + deadlineMs;
+  let isClosing = false;
+  let attempts = 0;
+  let httpStatus: number | null = null;
+  const leftMs = () => endsAt - performance.now() - (isClosing ? 0 : closingMs);
+  const begin = <T extends Tenure>(outer: T): T => {
+    endsAt = performance.now() + deadlineMs;
+    const timer = setTimeout(() => timeUp.abort(new HooklineError('COMMAND_TIMED_OUT')), deadlineMs);
+    const over = () => timeUp.abort(outer.signal.reason);
+    outer.signal.addEventListener('abort', over, { once: true });
+    release.push(
+      () => clearTimeout(timer),
+      () => outer.signal.removeEventListener('abort', over),
+    );
+    const check = () => {
+      outer.check();
+      timeUp.signal.throwIfAborted();
+      if (performance.now() >= endsAt) throw new HooklineError('COMMAND_TIMED_OUT');
+    };
+    return { ...outer, signal: timeUp.signal, check, leftMs: () => endsAt - performance.now() };
+  };
+  const counted: ProviderCall = async (request) => {
+    // However fast the answers come: a thousand of them take their time too.
+    if (leftMs() <= 0) throw new HooklineError('COMMAND_TIMED_OUT');
+    try {
+      const patience = { leftMs: leftMs(), tenure: parts.tenure };
+      const outcome = await parts.call({ ...request, patience });
+      if (!outcome.notSent) attempts++;
+      httpStatus = outcome.status ?? httpStatus;
+      return outcome;
+    } catch (error) {
+      attempts++;
+      // No token, no request: that is as good as an answer to try again later.
+      if (!hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE')) throw error;
+      return { judgement: 'later', status: null, body: undefined, why: error.message, retryAfterMs: null };
+    }
+  };
+  const waitBefore: CommandSession['waitBefore'] = async (attempt, { why, retryAfterMs }) => {
+    // Retry-After is the least, and may say 0: a service that does is not asked without a pause.
+    const wait = Math.max(retryAfterMs ?? 0, delayBefore(attempt, BACKOFF));
+    if (wait > leftMs()) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
+    await sleep(wait, undefined, { signal: parts.tenure.signal });
+  };
+  return {
+    api: createProviderApi(counted, parts.dialect),
+    made: () => ({ attempts, httpStatus }),
+    begin,
+    end() {
+      for (const one of release) one();
+    },
+    waitBefore,
+    async close(act) {
+      const said = httpStatus;
+      isClosing = true;
+      try {
+        return await act();
+      } finally {
+        isClosing = false;
+        httpStatus = said;
+      }
+    },
+    async untilDone(call) {
+      for (let attempt = 1; ; attempt++) {
+        const outcome = await call();
+        if (outcome.judgement === 'done' || outcome.judgement === 'gone') return outcome;
+        throwIfRefused(outcome);
+        await waitBefore(attempt, outcome);
+      }
+    },
+  };
+}
+
+/** @throws HooklineError PROVIDER_REFUSED */
+function throwIfRefused({ judgement, why }: Outcome): void {
+  if (judgement === 'refused' || judgement === 'unauthorised')
+    throw new HooklineError('PROVIDER_REFUSED', why);
+}

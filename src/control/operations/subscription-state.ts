@@ -1,0 +1,121 @@
+import {
+  openSecrets,
+  type RetiredSecrets,
+  type SubscriptionSecrets,
+  sealSecrets,
+} from '../../subscriptions/sealed-keys.ts';
+import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import type { ControlParts, OperationContext } from './operation.ts';
+import { receiverUrl } from './receiver.ts';
+
+type State = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'events' | 'sealedKeys'>;
+
+/** Stores what is now known of the command's ref. */
+export async function storeState(context: OperationContext, state: State): Promise<void> {
+  const { command, topic, records, tenure } = context;
+  const record: SubscriptionRecord = {
+    ...state,
+    ref: command.ref,
+    receiverUrl: receiverUrl(context, command.ref),
+    owner: topic,
+    commandId: command.commandId,
+    extra: extraOf(context),
+    updatedAt: Date.now(),
+  };
+  await records.storeSubscription(command.ref, record, tenure);
+}
+
+/** What else than the dialect's own fields the payment service was told: of another subscription's nothing is kept. */
+function extraOf({ command, subscriptions }: OperationContext): string | null {
+  if (Object.keys(command.extra).length > 0) return JSON.stringify(command.extra);
+  const before = subscriptions.get(command.ref);
+  const isSame =
+    command.type === 'subscription.adopt'
+      ? before?.state === 'ACTIVE'
+      : command.type !== 'subscription.create';
+  return (isSame ? before?.extra : null) ?? null;
+}
+
+/** A subscription that was deleted so long ago that its keys are no longer live: nothing of it is needed. */
+export function isForgettable(
+  { retiredKeysTtlMs }: Pick<ControlParts, 'retiredKeysTtlMs'>,
+  record: SubscriptionRecord,
+): boolean {
+  return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < Date.now();
+}
+
+/** Whether this very command was taken up before: a crash came between, and the state bears its id. */
+export function hasBegun({ command, subscriptions }: OperationContext): boolean {
+  return subscriptions.get(command.ref)?.commandId === command.commandId;
+}
+
+/** Notes before the call that a command has begun whose time may be up when it is taken up again after a crash. */
+export async function noteBegin(context: OperationContext, record: SubscriptionRecord): Promise<void> {
+  const { command, records, tenure } = context;
+  if (command.expiresAt === null || hasBegun(context)) return;
+  await records.storeSubscription(command.ref, { ...record, commandId: command.commandId }, tenure);
+}
+
+/** The secrets of a record, or undefined where it has none, or none that SEALING_KEY_FILE opens. */
+export function secretsOf(
+  { sealingKeys }: Pick<ControlParts, 'sealingKeys'>,
+  record: SubscriptionRecord,
+): SubscriptionSecrets | undefined {
+  return (record.sealedKeys && openSecrets(sealingKeys, record, record.sealedKeys)) ?? undefined;
+}
+
+/**
+ * The sealed keys of a record for what it becomes: they are tied to the state and the id, so a change of these seals
+ * them anew. What no sealing key opens stays as it is: under the same state and id a key that comes back opens it.
+ */
+export function resealed(
+  { sealingKeys }: Pick<ControlParts, 'sealingKeys'>,
+  before: SubscriptionRecord,
+  becomes: Pick<SubscriptionRecord, 'state' | 'subscriptionId'>,
+): Buffer | null {
+  const secrets = secretsOf({ sealingKeys }, before);
+  if (!secrets) return before.sealedKeys;
+  return sealSecrets(sealingKeys, { ...becomes, ref: before.ref }, secrets);
+}
+
+/** Keys of the ref's deleted subscriptions whose deliveries may still be under way: a new one must not shut them out. */
+export function carriedSecrets(
+  context: Pick<ControlParts, 'sealingKeys' | 'retiredKeysTtlMs'>,
+  before: SubscriptionRecord | undefined,
+): Pick<SubscriptionSecrets, 'previous'> {
+  const secrets = before && secretsOf(context, before);
+  if (!before || !secrets) return {};
+  const { signingSecret, encryptionKey } = secrets;
+  const retired: RetiredSecrets[] =
+    before.state === 'RETIRED' && before.subscriptionId !== null && signingSecret !== undefined
+      ? [
+          {
+            subscriptionId: before.subscriptionId,
+            signingSecret,
+            retiredAt: before.updatedAt,
+            ...(encryptionKey !== undefined && { encryptionKey }),
+          },
+        ]
+      : [];
+  const since = Date.now() - context.retiredKeysTtlMs;
+  const previous = [...retired, ...(secrets.previous ?? [])].filter((keys) => keys.retiredAt > since);
+  return previous.length > 0 ? { previous } : {};
+}
+
+/**
+ * What was there before a creation that comes to nothing: the deleted subscription whose keys are still live, which the
+ * intent carries where it has taken its place; else nothing.
+ */
+export function beforeIntent(
+  context: Pick<ControlParts, 'sealingKeys' | 'retiredKeysTtlMs'>,
+  record: SubscriptionRecord | undefined,
+): SubscriptionRecord | null {
+  if (record?.state === 'RETIRED') return record;
+  const [latest, ...earlier] = carriedSecrets(context, record).previous ?? [];
+  if (!record || !latest) return null;
+  const { subscriptionId, retiredAt, ...keys } = latest;
+  const secrets = { ...keys, ...(earlier.length > 0 && { previous: earlier }) };
+  const retired = { ...record, state: 'RETIRED', subscriptionId } as const;
+  const sealedKeys = sealSecrets(context.sealingKeys, retired, secrets);
+  return { ...retired, sealedKeys, updatedAt: retiredAt };
+}

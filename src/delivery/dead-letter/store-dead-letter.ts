@@ -1,0 +1,79 @@
+import type { Receipt, StoredDelivery } from '../../core/delivery.ts';
+import { type DeadLetterStage, HooklineError, hasCode } from '../../core/errors.ts';
+import { eventIdOf } from '../../crypto/event-id.ts';
+import type { DeliveryParts } from '../ports.ts';
+import { deadLetterHeaders } from './dead-letter-headers.ts';
+
+/** What a part's headers, key and framing take at most. */
+const PART_ROOM = 4_096;
+/** Where the topic refuses what should fit: under the usual max.message.bytes of 1 MiB, then half and half again. */
+const FIRST_PART_BYTES = 900_000;
+const LEAST_PART_BYTES = 16_384;
+
+/** A delivery that goes to the dead letters, and why. */
+export type Parking = {
+  readonly delivery: StoredDelivery;
+  /** Of the message, where it could be read; else the id is made of the body as it arrived. */
+  readonly eventId: string | undefined;
+  readonly reason: HooklineError;
+  readonly stage: DeadLetterStage;
+};
+
+/**
+ * Stores a delivery among the dead letters as it arrived: ciphertext stays ciphertext. Where the topic does
+ * not take it whole it goes in parts that fit, in order, all under the event's id.
+ * @throws HooklineError retryable ones: nothing is promised
+ */
+export async function parkDelivery(
+  { delivery, reason, stage, ...parking }: Parking,
+  parts: Pick<DeliveryParts, 'deadLetterTopic' | 'publish' | 'limitOf' | 'observer'>,
+): Promise<Receipt> {
+  const eventId = parking.eventId ?? eventIdOf(delivery.subscriptionId, delivery.body);
+  const key = Buffer.from(eventId, 'latin1');
+  const publishPart = (value: Buffer, n: number, count: number) => {
+    const headers = deadLetterHeaders({ delivery, eventId, stage, reason, part: n + 1, parts: count });
+    return parts.publish({ topic: parts.deadLetterTopic, key, value, headers });
+  };
+  const fitting = Math.max(LEAST_PART_BYTES, parts.limitOf(parts.deadLetterTopic) - PART_ROOM);
+  let partBytes = Math.max(1, Math.min(delivery.body.length, fitting));
+  for (;;) {
+    try {
+      await publishAll(cut(delivery.body, partBytes), publishPart);
+      break;
+    } catch (error) {
+      if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
+      if (partBytes <= LEAST_PART_BYTES) throw takesNothing(parts.deadLetterTopic, error);
+      partBytes = Math.max(LEAST_PART_BYTES, Math.min(FIRST_PART_BYTES, Math.floor(partBytes / 2)));
+    }
+  }
+  parts.observer.parked(stage);
+  return { eventId, stored: 'kafka' };
+}
+
+/** The first part alone, as none is larger: where it is refused no smaller one stays behind. Then the others. */
+async function publishAll(
+  pieces: readonly Buffer[],
+  publish: (piece: Buffer, n: number, count: number) => Promise<unknown>,
+): Promise<void> {
+  const [first = Buffer.alloc(0), ...others] = pieces;
+  await publish(first, 0, pieces.length);
+  const publishing = others.map((piece, n) => publish(piece, n + 1, pieces.length));
+  for (const result of await Promise.allSettled(publishing))
+    if (result.status === 'rejected') throw result.reason;
+}
+
+/** The row of RECORD_TOO_LARGE says 200, as such an event is parked. This one is nowhere: the sender must hear so. */
+const takesNothing = (topic: string, cause: HooklineError) =>
+  new HooklineError(
+    'PUBLISH_REFUSED',
+    `${topic} takes no part of a dead letter: raise its max.message.bytes`,
+    {
+      cause,
+      topic,
+    },
+  );
+
+function cut(body: Buffer, partBytes: number): Buffer[] {
+  const count = Math.max(1, Math.ceil(body.length / partBytes));
+  return Array.from({ length: count }, (_, n) => body.subarray(n * partBytes, (n + 1) * partBytes));
+}

@@ -1,0 +1,41 @@
+import type { DeadLetterStage } from '../core/errors.ts';
+import type { EncryptionKey } from '../crypto/keys.ts';
+import type { SealedLayout } from '../crypto/layout.ts';
+import type { OutgoingRecord, Position } from '../kafka/produce/publisher.ts';
+import type { EventRoutes } from './event-routes.ts';
+
+/** What a delivery needs on its way. */
+export type DeliveryParts = {
+  readonly layout: SealedLayout;
+  readonly routes: EventRoutes;
+  /** Full name of the dead-letter topic. */
+  readonly deadLetterTopic: string;
+  /** The live encryption keys of a ref, the current one first. */
+  readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
+  /** Resolves when all in-sync replicas have the record. */
+  readonly publish: (record: OutgoingRecord) => Promise<Position>;
+  /** Bytes of the largest record that a topic takes, as far as it is known. */
+  readonly limitOf: (topic: string) => number;
+  readonly observer: DeliveryObserver;
+  /** For large bodies: what they become on their way has its memory from here. */
+  readonly memory?: WorkMemory;
+};
+
+/** Memory that is used again. What nobody gives back is collected like any other. */
+export type WorkMemory = {
+  /** So many bytes of it stay free before and behind a record's value. */
+  readonly room: number;
+  /** At least so many bytes, with whatever was in them before. */
+  take(bytes: number): Buffer;
+  /** What was taken, or a part of it: nobody reads any of it any more. */
+  give(bytes: Buffer): void;
+};
+
+export type DeliveryObserver = {
+  /** `place` is the key's position among the ref's live keys; 0 is the current one. */
+  keyMatched(ref: string, use: 'signing' | 'encryption', place: number): void;
+  /** `count` values of a field did not fit; one, where it isn't said. */
+  drift(topic: string, field: string, count?: number): void;
+  unclassified(): void;
+  parked(stage: DeadLetterStage): void;
+};

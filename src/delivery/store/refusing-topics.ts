@@ -1,0 +1,108 @@
+import { HooklineError } from '../../core/errors.ts';
+import type { OutgoingRecord, Position } from '../../kafka/produce/publisher.ts';
+
+/** The topic does not take records now: the row stays in the spool, behind those that already wait. */
+export class TopicSkipped extends Error {}
+
+/** After it a topic that confirmed nothing holds up the others no longer. */
+const STUCK_MS = 2_000;
+const LOOK_EVERY_MS = 250;
+
+type Waiting = { readonly since: number; readonly release: () => void };
+type Topic = {
+  readonly waiting: Set<Waiting>;
+  state: 'open' | 'stuck' | 'recovered';
+  /** The oldest row that was left in the spool since it is stuck. */
+  firstSkipped: number;
+};
+
+/**
+ * Which topics take no records while the spool is drained. Of a stuck topic only those rows are in memory that were under
+ * way when it was found; later ones are skipped until these are stored, then read again in their order.
+ */
+export class RefusingTopics {
+  readonly #topics = new Map<string, Topic>();
+  readonly #onStuck: (error: HooklineError) => void;
+  readonly #timer: NodeJS.Timeout;
+  #confirmedAt = performance.now();
+
+  constructor(onStuck: (error: HooklineError) => void) {
+    this.#onStuck = onStuck;
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+  }
+
+  /**
+   * @param release called when the record is no longer waited for: it is stored later, or the process ends before
+   * @throws TopicSkipped
+   */
+  async publish(
+    record: OutgoingRecord,
+    row: { readonly id: number; readonly release: () => void },
+    publish: (record: OutgoingRecord) => Promise<Position>,
+  ): Promise<Position> {
+    const topic = this.#of(record.topic);
+    if (topic.state !== 'open') {
+      topic.firstSkipped = Math.min(topic.firstSkipped, row.id);
+      throw new TopicSkipped();
+    }
+    const waiting = { since: performance.now(), release: row.release };
+    topic.waiting.add(waiting);
+    try {
+      const position = await publish(record);
+      this.#confirmedAt = performance.now();
+      return position;
+    } finally {
+      topic.waiting.delete(waiting);
+      noteSettled(topic);
+    }
+  }
+
+  get isAnyStuck(): boolean {
+    return [...this.#topics.values()].some(({ state }) => state !== 'open');
+  }
+
+  /** Nothing at all is confirmed: what is read now would mostly be skipped. */
+  get isQuiet(): boolean {
+    return this.isAnyStuck && performance.now() - this.#confirmedAt > STUCK_MS;
+  }
+
+  /** Opens the topics that take records again. @returns the oldest row that they left in the spool, or Infinity */
+  reopen(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const topic of this.#topics.values()) {
+      if (topic.state !== 'recovered') continue;
+      first = Math.min(first, topic.firstSkipped);
+      topic.state = 'open';
+      topic.firstSkipped = Number.POSITIVE_INFINITY;
+    }
+    return first;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #of(name: string): Topic {
+    const known = this.#topics.get(name);
+    if (known) return known;
+    const topic: Topic = { waiting: new Set(), state: 'open', firstSkipped: Number.POSITIVE_INFINITY };
+    this.#topics.set(name, topic);
+    return topic;
+  }
+
+  #look(): void {
+    const late = performance.now() - STUCK_MS;
+    for (const [name, topic] of this.#topics) {
+      const [oldest] = topic.waiting;
+      if (topic.state !== 'open' || oldest === undefined || oldest.since > late) continue;
+      topic.state = 'stuck';
+      for (const { release } of topic.waiting) release();
+      const detail = `${name} confirms nothing; deliveries of other topics go on`;
+      this.#onStuck(new HooklineError('PUBLISH_DEADLINE', detail, { topic: name }));
+    }
+  }
+}
+
+function noteSettled(topic: Topic): void {
+  if (topic.state === 'stuck' && topic.waiting.size === 0) topic.state = 'recovered';
+}

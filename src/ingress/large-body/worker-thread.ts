@@ -1,0 +1,144 @@
+/**
+ * The thread for large bodies: all that takes long about one is done here, with a Kafka client of its own. It runs the
+ * very flow that small bodies take.
+ */
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
+import { HooklineError } from '../../core/errors.ts';
+import { releaseBytes } from '../../core/release-bytes.ts';
+import { certificateEnd } from '../../crypto/certificate.ts';
+import { storeDelivery } from '../../delivery/accept-delivery.ts';
+import { deliveryIdOf } from '../../delivery/delivery-id.ts';
+import { createEventRoutes } from '../../delivery/event-routes.ts';
+import { openDelivery } from '../../delivery/open-delivery.ts';
+import type { DeliveryParts } from '../../delivery/ports.ts';
+import { layInPlace } from '../../kafka/connect/client-patches.ts';
+import { openKafka } from '../../kafka/open-kafka.ts';
+import { KeptMemory } from './kept-memory.ts';
+import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
+
+/** A hundred megabytes take their time on a slow way: an attempt is in doubt later than one with small records. */
+const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
+
+giveWay();
+const port = parentPort;
+if (!port) throw new TypeError('this is no program but a thread');
+const options = workerData as LaneOptions;
+const tell = (message: FromThread) => port.postMessage(message);
+
+const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
+const routes = createEventRoutes(schemas, options.topicPrefix, {
+  of: ({ file }) => options.schemaIds.get(file) as number,
+});
+const kafka = openKafka({
+  settings: options.kafka,
+  // The main thread has the same files, and says what is wrong with them.
+  files: { renewed() {}, unusable() {} },
+  certificateEnd,
+  clientId: 'hookline-ingress-large',
+  log() {},
+  requestTimeoutMs: PATIENCE.requestMs,
+});
+/** Attempts of this thread that were not confirmed. */
+let failures = 0;
+const memory = new KeptMemory();
+const opened = openDelivery({
+  ...{ kafka, routes, memory, prefix: options.topicPrefix, layout: options.layout },
+  // Those of a job come with it, as does whoever observes it.
+  encryptionKeysOf: () => [],
+  observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
+  publishing: {
+    // What is here has been let in by its bytes before.
+    backlogBytes: Number.POSITIVE_INFINITY,
+    attemptMs: PATIENCE.attemptMs,
+    observer: {
+      attempt(outcome) {
+        if (outcome !== 'confirmed') failures++;
+        tell({ kind: 'attempt', outcome });
+      },
+      confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
+      sessionOpened: () => tell({ kind: 'session' }),
+      // The main thread's publisher looks at the same topics, and says it.
+      troubleChanged() {},
+    },
+  },
+});
+const { publisher } = opened;
+const limitsKnown = opened.limits.renew();
+port.on('message', (job: Job) => void work(job));
+
+async function work(job: Job): Promise<void> {
+  const seen: Seen = { matched: [], drift: new Map(), parked: [], unclassified: 0 };
+  const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
+  const delivery = restoreVerified({ ...job.delivery, body });
+  try {
+    const end = await carryOut(job, delivery, partsOf(job, seen));
+    tell({ kind: 'end', n: job.n, seen, ...end });
+  } catch (error) {
+    tell({ kind: 'end', n: job.n, seen, fault: faultOf(error) });
+  } finally {
+    // Where it was a copy: shared memory is not ours to give.
+    releaseBytes(body);
+  }
+}
+
+async function carryOut(
+  job: Job,
+  delivery: VerifiedDelivery,
+  parts: DeliveryParts,
+): Promise<Pick<JobEnd, 'receipt' | 'eventId'>> {
+  if (job.kind === 'identify') return { eventId: deliveryIdOf(delivery, parts) };
+  await limitsKnown;
+  return { receipt: await storeDelivery(delivery, parts) };
+}
+
+function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
+  return {
+    ...opened.parts,
+    encryptionKeysOf: () => keys,
+    async publish(record) {
+      if (record.topic === opened.parts.deadLetterTopic) {
+        // It is a piece of the body, which is no longer ours when the job has ended: an attempt may take longer.
+        const value = record.value && Buffer.from(record.value);
+        return publisher.publish({ ...record, value }, deadlineMs);
+      }
+      const before = failures;
+      if (record.value) layInPlace(record.value, memory.room);
+      const position = await publisher.publish(record, deadlineMs);
+      // Only then: what was given up, or sent again, may still be under way over another connection.
+      if (record.value && failures === before) memory.give(record.value);
+      return position;
+    },
+    observer: {
+      keyMatched: (_, __, place) => void seen.matched.push(place),
+      drift(topic, field) {
+        const known = seen.drift.get(`${topic} ${field}`) ?? { topic, field, count: 0 };
+        known.count++;
+        seen.drift.set(`${topic} ${field}`, known);
+      },
+      unclassified: () => void seen.unclassified++,
+      parked: (stage) => void seen.parked.push(stage),
+    },
+  };
+}
+
+/** Small bodies go first: where cores are short this thread gets what the main thread leaves. Linux can do that. */
+function giveWay(): void {
+  const LOWER = 10;
+  try {
+    const [, threadId = ''] = /\/task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
+    if (threadId !== '') setPriority(Number(threadId), LOWER);
+  } catch {
+    // Elsewhere it has the priority of the process.
+  }
+}
+
+/** Errors that have no name are told by their stack: it says where, and never quotes a body. */
+function faultOf(error: unknown): NonNullable<JobEnd['fault']> {
+  if (error instanceof HooklineError) return { code: error.code, detail: error.detail };
+  return { code: 'INTERNAL', detail: undefined, cause: error instanceof Error ? String(error.stack) : '' };
+}

@@ -1,0 +1,69 @@
+import type { Receipt } from '../core/delivery.ts';
+import { ERRORS, HooklineError } from '../core/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import { createThrottledLog } from '../runtime/throttled-log.ts';
+import { CONNECTION_ENDS, type ConnectionEnd } from './connection-limits.ts';
+
+export type IngressObserver = {
+  /** `seconds` from the head of the request to its answer. */
+  accepted(ref: string, receipt: Receipt, seconds: number): void;
+  /** `seconds` is undefined where no webhook was understood. */
+  refused(error: unknown, ref: string | undefined, seconds: number | undefined): void;
+  /** A connection was closed without an answer. */
+  closed(reason: ConnectionEnd, error?: unknown): void;
+  stop(): Promise<void>;
+};
+
+/** Of a ref that a stranger may have made up. */
+const REF_CHARACTERS = 64;
+
+export function createIngressObserver(parts: { logger: Logger; metrics: Metrics }): IngressObserver {
+  const { logger, metrics } = parts;
+  const log = createThrottledLog(logger);
+  // From the start, so that the first one is an increase: an alert sees no other.
+  for (const [code, { status }] of Object.entries(ERRORS)) {
+    if (status === null || status < 400) continue;
+    metrics.refused.inc({ code }, 0);
+    metrics.deliveries.inc({ status: String(status), stored: 'none' }, 0);
+  }
+  for (const reason of Object.keys(CONNECTION_ENDS)) metrics.connectionsClosed.inc({ reason }, 0);
+  // Counted here and handed on at each scrape.
+  const accepted = { kafka: 0, spool: 0 };
+  metrics.samplers.add(() => {
+    for (const stored of ['kafka', 'spool'] as const) {
+      if (accepted[stored] > 0) metrics.deliveries.inc({ status: '200', stored }, accepted[stored]);
+      accepted[stored] = 0;
+    }
+  });
+  return {
+    accepted(ref, receipt, seconds) {
+      metrics.deliverySeconds.observe({ stored: receipt.stored }, seconds);
+      accepted[receipt.stored]++;
+      if (logger.isLevelEnabled('debug')) logger.debug({ ref, ...receipt }, 'webhook stored');
+    },
+    refused(error, ref, seconds) {
+      if (seconds !== undefined) metrics.deliverySeconds.observe({ stored: 'none' }, seconds);
+      const code = error instanceof HooklineError ? error.code : 'INTERNAL';
+      metrics.refused.inc({ code });
+      metrics.deliveries.inc({ status: String(ERRORS[code].status ?? 500), stored: 'none' });
+      const fields = () => ({ ref: ref?.slice(0, REF_CHARACTERS), err: error });
+      if (code === 'INTERNAL') log.error({ code, where: placeOf(error) }, 'webhook failed', fields);
+      else log.warn({ code }, 'webhook refused', fields);
+    },
+    closed(reason, error) {
+      metrics.connectionsClosed.inc({ reason });
+      // What a proxy's sender is answered with 403: the same alert tells of both.
+      if (reason === 'source_not_allowed') metrics.refused.inc({ code: 'SOURCE_NOT_ALLOWED' });
+      log.warn({ reason }, 'connection closed', () => ({ why: CONNECTION_ENDS[reason], err: error }));
+    },
+    stop: async () => log.stop(),
+  };
+}
+
+/** Tells one fault of ours from another: by its kind and line, as its message may hold what a stranger sent. */
+function placeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const [, line = ''] = /\n\s+at ([^\n]*)/.exec(error.stack ?? '') ?? [];
+  return `${error.name} ${line}`;
+}

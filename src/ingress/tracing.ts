@@ -1,0 +1,44 @@
+import type { VerifiedDelivery } from '../core/delivery.ts';
+import { HooklineError } from '../core/errors.ts';
+import type { AcceptParts } from '../delivery/accept-delivery.ts';
+import type { Tracer } from '../runtime/tracing.ts';
+import { errorAnswer } from './answers.ts';
+
+/**
+ * The same store, each delivery under a span of its own. The span begins when the signature has been verified: nobody
+ * who cannot sign can make us trace, or add to a trace of others.
+ */
+export function traceStore(store: AcceptParts['store'], tracer: Tracer | undefined): AcceptParts['store'] {
+  if (!tracer) return store;
+  return async (delivery: VerifiedDelivery) => {
+    const span = tracer.start('POST /webhooks/{ref}', {
+      kind: 'server',
+      parent: delivery.traceparent,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/webhooks/{ref}',
+        'url.path': `/webhooks/${delivery.ref}`,
+      },
+    });
+    try {
+      const receipt = await store({ ...delivery, traceparent: span.traceparent });
+      const { eventId, stored } = receipt;
+      span.end({
+        attributes: {
+          'http.response.status_code': 200,
+          'hookline.event_id': eventId,
+          'hookline.stored': stored,
+        },
+      });
+      return receipt;
+    } catch (error) {
+      const { status } = errorAnswer(error);
+      const code = error instanceof HooklineError ? error.code : 'INTERNAL';
+      span.end({
+        attributes: { 'http.response.status_code': status, 'hookline.refused': code },
+        errorCode: code,
+      });
+      throw error;
+    }
+  };
+}

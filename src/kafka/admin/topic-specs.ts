@@ -1,0 +1,70 @@
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+
+/** A topic as it should be. */
+export type TopicSpec = {
+  readonly name: string;
+  readonly partitions: number;
+  readonly replicationFactor: number;
+  readonly config: Readonly<Record<string, string>>;
+};
+
+export type TopicPlanOptions = {
+  readonly prefix: string;
+  /** Of the event schemas, without the prefix. */
+  readonly eventTopics: readonly string[];
+  /** Full names, the usual one among them. */
+  readonly commandTopics: readonly string[];
+  readonly partitions: number;
+  readonly replicationFactor: number;
+  /** MAX_RECORD_BYTES */
+  readonly maxRecordBytes: number;
+  /** MIN_INSYNC_REPLICAS */
+  readonly minInsyncReplicas: number;
+};
+
+/** A broker refuses requests above 100 MiB (socket.request.max.bytes) by cutting the connection. */
+export const MOST_MESSAGE_BYTES = 96 * 1024 * 1024;
+
+/** From this replication factor on a broker can be down while two others confirm. */
+const LEAST_FOR_TWO_IN_SYNC = 3;
+
+const DAY_MS = 86_400_000;
+
+/** Every topic that Hookline needs. */
+export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
+  const { partitions, replicationFactor } = options;
+  const named = (topic: string) => topicName(options.prefix, topic);
+  const insync = minInsyncFor(replicationFactor, options.minInsyncReplicas);
+  const safety = {
+    ...(insync !== undefined && { 'min.insync.replicas': insync }),
+    // A replica that was not in sync lacks records that were acknowledged.
+    'unclean.leader.election.enable': 'false',
+  };
+  const spec = (name: string, config: Record<string, string>): TopicSpec => ({
+    name,
+    partitions,
+    replicationFactor,
+    config: { ...safety, ...config },
+  });
+  const bodies = { 'cleanup.policy': 'delete', 'max.message.bytes': String(options.maxRecordBytes) };
+  return [
+    ...options.eventTopics.map((topic) => spec(named(topic), bodies)),
+    spec(named(OWN_TOPICS.deadLetter), { ...bodies, ...keptFor(30) }),
+    // Stored uncompressed, whatever codec a team's producer has: control reads it then in any case.
+    ...options.commandTopics.map((topic) =>
+      spec(topic, { 'cleanup.policy': 'delete', ...keptFor(7), 'compression.type': 'uncompressed' }),
+    ),
+    spec(named(OWN_TOPICS.results), { 'cleanup.policy': 'delete', ...keptFor(30) }),
+    // An older value stays for a day behind a late record that does not count: see subscriptions/state-fence.ts.
+    spec(named(OWN_TOPICS.subscriptions), {
+      'cleanup.policy': 'compact',
+      'min.compaction.lag.ms': String(DAY_MS),
+    }),
+  ];
+}
+
+/** What min.insync.replicas should be for a topic with so many replicas; undefined leaves it to the cluster. */
+export const minInsyncFor = (replicas: number, least: number): string | undefined =>
+  replicas >= LEAST_FOR_TWO_IN_SYNC ? String(Math.min(Math.max(2, least), replicas)) : undefined;
+
+const keptFor = (days: number) => ({ 'retention.ms': String(days * DAY_MS) });

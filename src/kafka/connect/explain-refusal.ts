@@ -1,0 +1,110 @@
+import { HooklineError } from '../../core/errors.ts';
+import {
+  connectionFaultOf,
+  type Explanation,
+  eachError,
+  explainFault,
+  type OtherSide,
+} from '../../runtime/connection-fault.ts';
+import type { KafkaConnection } from './connection.ts';
+
+const BROKERS: OtherSide = {
+  name: 'the brokers',
+  address: 'KAFKA_BROKERS',
+  ca: 'KAFKA_CA_FILE',
+  useTls: 'set KAFKA_SSL to true',
+  useNoTls: 'set KAFKA_SSL to false, or give the port that speaks TLS in KAFKA_BROKERS',
+  cert: 'KAFKA_CERT_FILE',
+  key: 'KAFKA_KEY_FILE',
+};
+
+/**
+ * Turns a client's error into one that names the variable to look at and the mend, where the error tells what is the
+ * matter; any other is given back as it is.
+ * @param neverAnswered the brokers have answered no request of this client yet: a connection that they close then was
+ *   most likely closed because of how it began
+ */
+export function explainRefusal(
+  error: unknown,
+  connection: KafkaConnection,
+  { neverAnswered }: { neverAnswered: boolean },
+): unknown {
+  if (error instanceof HooklineError) return error;
+  const refused = explainSasl(error, connection);
+  if (refused) return explained('KAFKA_REFUSED', refused, connection, error);
+  const plaintext = explainPlaintext(error);
+  if (plaintext) return explained('PLAINTEXT_CREDENTIALS', plaintext, connection, error);
+  const fault = connectionFaultOf(error);
+  const unreached = fault
+    ? explainFault(fault, BROKERS, connection.tls?.().certificateEnds)
+    : neverAnswered && isClosed(error) && explainClosed(connection);
+  return unreached ? explained('KAFKA_UNAVAILABLE', unreached, connection, error) : error;
+}
+
+/** An advertised address that the password must not be sent to. The clients hand on the code, the message, or both. */
+function explainPlaintext(error: unknown): Explanation | undefined {
+  for (const { message } of eachError(error)) {
+    const [finding] = /the brokers advertise .* without TLS/.exec(message) ?? [];
+    if (finding === undefined) continue;
+    const mend =
+      'set KAFKA_SSL to true, or ALLOW_PLAINTEXT_CREDENTIALS where nobody else can read that network';
+    return { finding, mend };
+  }
+  return undefined;
+}
+
+function explained(
+  code: 'KAFKA_REFUSED' | 'KAFKA_UNAVAILABLE' | 'PLAINTEXT_CREDENTIALS',
+  { finding, mend }: Explanation,
+  { brokers }: KafkaConnection,
+  cause: unknown,
+): HooklineError {
+  return new HooklineError(code, `${brokers.join(', ')}: ${finding}`, { mend, cause });
+}
+
+/** What the brokers say of SASL: kafkajs names it in `name` and `type`, the other client in `apiId`. */
+function explainSasl(error: unknown, { sasl }: KafkaConnection): Explanation | undefined {
+  if (!sasl) return undefined;
+  const { mechanism } = sasl;
+  for (const one of eachError(error)) {
+    const { name, type, apiId, message } = one as Error & { type?: string; apiId?: string };
+    const kind = type ?? apiId;
+    if (kind === 'UNSUPPORTED_SASL_MECHANISM' || /mechanism is not supported/.test(message)) {
+      return {
+        finding: `they don't take ${mechanism}`,
+        mend: 'set KAFKA_SASL_MECHANISM to one that they take',
+      };
+    }
+    if (kind === 'ILLEGAL_SASL_STATE') {
+      const mend = 'leave KAFKA_SASL_MECHANISM unset, or give the port with SASL in KAFKA_BROKERS';
+      return { finding: 'this port of theirs has no SASL', mend };
+    }
+    if (kind === 'SASL_AUTHENTICATION_FAILED' || name === 'KafkaJSSASLAuthenticationError') {
+      const mend = 'correct KAFKA_USERNAME, or the content of the file that KAFKA_PASSWORD_FILE names';
+      return { finding: `${mechanism}: wrong user or password`, mend };
+    }
+  }
+  return undefined;
+}
+
+/** Whether it is about credentials, which may be others the next time: their files are read anew. */
+export const isRefusal = (error: unknown): boolean =>
+  eachError(error).some(({ name }) => name === 'KafkaJSSASLAuthenticationError');
+
+const CLOSED = /closed connection|connection closed|closed by the server|ECONNRESET|EPIPE|socket hang up/i;
+
+const isClosed = (error: unknown) =>
+  eachError(error).some((one) => CLOSED.test(`${one.code ?? ''} ${one.message}`));
+
+/** A broker that misses something in how a connection begins closes it without a word. */
+function explainClosed({ tls, sasl }: KafkaConnection): Explanation {
+  const demands = [
+    ...(tls ? [] : ['KAFKA_SSL to true where this port speaks TLS']),
+    ...(sasl ? [] : ['KAFKA_SASL_MECHANISM, KAFKA_USERNAME and KAFKA_PASSWORD_FILE where it demands SASL']),
+    ...(tls && tls().certificateEnds === undefined
+      ? ['KAFKA_CERT_FILE and KAFKA_KEY_FILE where it demands a client certificate']
+      : []),
+  ];
+  const mend = demands.length > 0 ? `set ${demands.join('; ')}` : 'see the log of the brokers';
+  return { finding: 'they close the connection without a word', mend };
+}

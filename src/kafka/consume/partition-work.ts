@@ -1,0 +1,161 @@
+import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
+import type { Tenure } from '../../core/lease.ts';
+import type { IncomingRecord } from './incoming-record.ts';
+import type { FairQueue } from './keyed-queue.ts';
+
+export type PartitionWorkParts = {
+  readonly queue: FairQueue;
+  /** What the record must not run beside. Where it rejects it is asked again, and the records behind it wait. */
+  readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
+  readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
+  /** A record's keys could not be told, its handler failed, or its commit: each is tried again. */
+  readonly onError: (error: unknown, record: IncomingRecord) => void;
+  /** Ends this work at once where the partition may be another's. */
+  readonly look: () => void;
+  /** Commits that everything before this offset is done. */
+  readonly commit: (offset: bigint) => Promise<void>;
+  /** There is room for more, after there was none. */
+  readonly onRoom: () => void;
+};
+
+/**
+ * Records of a partition that are in work or wait for their turn, and the bytes of their values; more are not taken.
+ * They are many, so that a key whose first work hangs doesn't soon fill its partition with what waits behind it.
+ */
+const MOST_OPEN = 1_000;
+const MOST_BYTES = 8 * 1024 * 1024;
+/** Before what failed is tried again. */
+const AGAIN_AFTER_MS = 500;
+
+/**
+ * The records of one partition that are in work here. They end in any order, and what is committed is never more than
+ * the beginning without a gap: after a crash those behind it come again.
+ */
+export class PartitionWork {
+  readonly #parts: PartitionWorkParts;
+  readonly #ending = new AbortController();
+  /** By offset, the bytes. Ascending: a Map keeps the order in which they came. */
+  readonly #open = new Map<bigint, number>();
+  #bytes = 0;
+  readonly #running = new Set<Promise<void>>();
+  /** Settled when every record that was taken is in the queue: in the order in which they came. */
+  #queued: Promise<void> = Promise.resolve();
+  /** Behind the last record that was taken. */
+  #next = -1n;
+  #last: IncomingRecord | undefined;
+  #committed = -1n;
+  #committing: Promise<void> = Promise.resolve();
+  /** Told by the loop itself: its promise is settled a moment after its last look. */
+  #isCommitting = false;
+  #wasFull = false;
+
+  constructor(parts: PartitionWorkParts) {
+    this.#parts = parts;
+  }
+
+  get isFull(): boolean {
+    return this.#open.size >= MOST_OPEN || this.#bytes >= MOST_BYTES;
+  }
+
+  /** The first offset that isn't done; null before the first record. */
+  get mark(): bigint | null {
+    const [first] = this.#open.keys();
+    return this.#next < 0n ? null : (first ?? this.#next);
+  }
+
+  /** A record that was taken before, as it comes after each rebalance, is passed over. */
+  take(record: IncomingRecord): void {
+    if (record.offset < this.#next || this.#ending.signal.aborted) return;
+    if (this.#next < 0n) this.#committed = record.offset;
+    this.#next = record.offset + 1n;
+    this.#last = record;
+    const bytes = record.value?.length ?? 0;
+    this.#open.set(record.offset, bytes);
+    this.#bytes += bytes;
+    if (this.isFull) this.#wasFull = true;
+    this.#queued = this.#queued.then(() => this.#enqueue(record));
+  }
+
+  /** Another process may have the partition now: nothing more is begun, and nothing committed. */
+  end(): void {
+    this.#ending.abort();
+  }
+
+  /** Ends, waits for the handlers under way, and commits what they brought to their end. */
+  async finish(): Promise<void> {
+    this.end();
+    await this.#queued;
+    await Promise.all(this.#running);
+    await this.#committing;
+    const { mark } = this;
+    if (mark !== null && mark > this.#committed) await this.#parts.commit(mark).catch(() => {});
+  }
+
+  /** Here, not where records are fetched: what one partition's records wait for holds up no other's. */
+  async #enqueue(record: IncomingRecord): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      try {
+        // Reading a large record takes its time: other partitions' records are read in between.
+        await turnOfLoop();
+        const keys = await this.#parts.keysOf(record);
+        const run = this.#parts.queue.run({ topic: record.topic, keys }, () => this.#untilHandled(record));
+        this.#running.add(run);
+        void run.then(() => this.#running.delete(run));
+        return;
+      } catch (error) {
+        if (this.#ending.signal.aborted) return;
+        this.#parts.onError(error, record);
+        await this.#pause();
+      }
+    }
+  }
+
+  async #untilHandled(record: IncomingRecord): Promise<void> {
+    const { signal } = this.#ending;
+    const tenure: Tenure = {
+      signal,
+      check: () => {
+        this.#parts.look();
+        signal.throwIfAborted();
+      },
+    };
+    while (!signal.aborted) {
+      try {
+        await this.#parts.handle(record, tenure);
+        return this.#settle(record);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#parts.onError(error, record);
+        await this.#pause();
+      }
+    }
+  }
+
+  #settle({ offset }: IncomingRecord): void {
+    this.#bytes -= this.#open.get(offset) ?? 0;
+    this.#open.delete(offset);
+    if (!this.#isCommitting) this.#committing = this.#commit();
+    if (!this.#wasFull || this.#open.size > MOST_OPEN / 2 || this.#bytes > MOST_BYTES / 2) return;
+    this.#wasFull = false;
+    this.#parts.onRoom();
+  }
+
+  /** One commit at a time; what ends meanwhile goes with the next one. */
+  async #commit(): Promise<void> {
+    this.#isCommitting = true;
+    while (!this.#ending.signal.aborted) {
+      const { mark } = this;
+      if (mark === null || mark <= this.#committed) break;
+      try {
+        await this.#parts.commit(mark);
+        this.#committed = mark;
+      } catch (error) {
+        if (this.#last && !this.#ending.signal.aborted) this.#parts.onError(error, this.#last);
+        await this.#pause();
+      }
+    }
+    this.#isCommitting = false;
+  }
+
+  #pause = () => sleep(AGAIN_AFTER_MS, undefined, { signal: this.#ending.signal }).catch(() => {});
+}

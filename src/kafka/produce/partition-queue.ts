@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HooklineError } from '../../core/errors.ts';
+import type { TopicLimits } from '../admin/topic-limits.ts';
+import { type AttemptError, type AttemptOutcome, toAttemptError } from './attempt-error.ts';
+import type { WireRecord } from './produce-batch.ts';
+import type { ProducerSession } from './producer-session.ts';
+import type { SessionPool } from './session-pool.ts';
+
+/** A record that waits for its confirmation. */
+export type Pending = WireRecord & {
+  /** On the wire, or a few less: never more. */
+  readonly bytes: number;
+  /** The partition that it was published to, where its key doesn't say that. */
+  readonly partition: number | undefined;
+  /** On the clock of `performance.now()`. After it the record is rejected, and no longer sent. */
+  readonly deadline: number;
+  /** Confirmed or rejected. */
+  settled: boolean;
+  readonly confirm: (partition: number, offset: bigint) => void;
+  readonly reject: (error: Error) => void;
+};
+
+export type LaneParts = {
+  readonly topic: string;
+  readonly partition: number;
+  readonly partitions: number;
+  /** Gives the sessions for the next batch and all its attempts. */
+  readonly sessionsForBatch: () => SessionPool;
+  readonly limits: TopicLimits;
+  readonly onAttempt: (outcome: AttemptOutcome | 'confirmed', why: string) => void;
+  /** The topic has another number of partitions: the lane has stopped and keeps what it has. */
+  readonly onReplan: () => void;
+};
+
+/** Below the usual max.message.bytes of 1 MiB, with room for what the broker counts and we don't. */
+const MOST_BYTES = 900_000;
+const LEAST_BYTES = 16_384;
+const MOST_RECORDS = 1_000;
+/** Retries of one kind that stay on the same client before a fresh one is tried. */
+const SAME_CLIENT_RETRIES = 5;
+/** 40, 80, 160, 320, 400, 400 … ms. */
+const backoff = (attempt: number) => Math.min(20 * 2 ** attempt, 400);
+
+/** The way into one partition: in order, one batch in flight, the identical batch again until it is confirmed. */
+export class Lane {
+  readonly #parts: LaneParts;
+  #queue: Pending[] = [];
+  #inFlight: Pending[] = [];
+  #running: Promise<void> | undefined;
+  #halted = false;
+  #mostBytes = MOST_BYTES;
+
+  constructor(parts: LaneParts) {
+    this.#parts = parts;
+  }
+
+  push(record: Pending): void {
+    this.#queue.push(record);
+    if (!this.#halted) this.#running ??= this.#run();
+  }
+
+  isWaiting(): boolean {
+    return this.#queue.length > 0 || this.#inFlight.some((record) => !record.settled);
+  }
+
+  /** Rejects what has passed its deadline, in flight or waiting: an attempt may well end later than its records' time. */
+  expire(now: number): void {
+    for (const record of this.#inFlight) if (record.deadline <= now) reject(record, 'PUBLISH_DEADLINE');
+    const isLate = ({ deadline }: Pending) => deadline <= now;
+    if (!this.#queue.some(isLate)) return;
+    const late = this.#queue.filter(isLate);
+    this.#queue = this.#queue.filter((record) => !isLate(record));
+    for (const record of late) reject(record, 'PUBLISH_DEADLINE');
+  }
+
+  /** Stops after the batch in flight and hands over what is not confirmed, in order. */
+  async halt(): Promise<Pending[]> {
+    this.#halted = true;
+    await this.#running;
+    return this.#queue.splice(0);
+  }
+
+  async #run(): Promise<void> {
+    // Those who publish in this turn of the event loop share the first batch.
+    await new Promise(setImmediate);
+    while (this.#queue.length > 0 && !this.#halted) {
+      this.#inFlight = this.#takeBatch();
+      await this.#deliver(this.#inFlight);
+      this.#inFlight = [];
+      // Those whom the confirmation wakes get to push before the next batch is cut.
+      await new Promise(setImmediate);
+    }
+    this.#running = undefined;
+  }
+
+  #takeBatch(): Pending[] {
+    let count = 0;
+    let bytes = 0;
+    for (const record of this.#queue) {
+      if (count > 0 && (count === MOST_RECORDS || bytes + record.bytes > this.#mostBytes)) break;
+      bytes += record.bytes;
+      count++;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  /**
+   * Sends one batch until it is confirmed or refused. A record that was given up meanwhile is sent no more: an earlier
+   * attempt may have written it, and its PUBLISH_DEADLINE says so. The others go on, in their order.
+   */
+  async #deliver(records: Pending[]): Promise<void> {
+    if (await this.#exceedsLimit(records)) return this.#giveUp(records);
+    const sessions = this.#parts.sessionsForBatch();
+    for (let attempt = 1; ; attempt++) {
+      const batch = stillWanted(records);
+      if (batch.length === 0) return;
+      const failure = await this.#attempt(batch, sessions, attempt);
+      if (failure === null) return;
+      if (failure instanceof HooklineError) return rejectAll(batch, failure);
+      if (failure.outcome === 'replan') return this.#stopForReplan(batch);
+      if (failure.outcome === 'split') return this.#split(batch, failure);
+      if (failure.outcome === 'refused') {
+        const { topic } = this.#parts;
+        const refusal = new HooklineError('PUBLISH_REFUSED', failure.message, { cause: failure, topic });
+        rejectAll(
+          batch.filter(({ deadline }) => Number.isFinite(deadline)),
+          refusal,
+        );
+      }
+      if (failure.outcome !== 'late') await sleep(backoff(attempt));
+    }
+  }
+
+  async #attempt(
+    batch: Pending[],
+    sessions: SessionPool,
+    attempt: number,
+  ): Promise<AttemptError | HooklineError | null> {
+    const { topic, partition, partitions, onAttempt } = this.#parts;
+    try {
+      // Asked again right before the write: opening a session and looking up the leader may take longer than a deadline.
+      const mayBegin = () => isWhole(batch, performance.now());
+      const send = (session: ProducerSession) =>
+        session.send({ topic, partition, records: batch, mayBegin }, partitions);
+      const offset = await sessions.attempt(send, attempt % SAME_CLIENT_RETRIES === 0);
+      onAttempt('confirmed', '');
+      for (const [n, record] of batch.entries()) {
+        if (!record.settled) record.confirm(partition, offset + BigInt(n));
+      }
+      return null;
+    } catch (error) {
+      if (error instanceof HooklineError) return error;
+      const failure = toAttemptError(error);
+      if (failure.outcome === 'late') this.expire(performance.now());
+      else onAttempt(failure.outcome, failure.message);
+      return failure;
+    }
+  }
+
+  #stopForReplan(batch: Pending[]): void {
+    this.#halted = true;
+    this.#queue.unshift(...batch.filter((record) => !record.settled));
+    this.#parts.onReplan();
+  }
+
+  /** max.message.bytes counts a whole batch: a half may fit where the whole does not. The other half goes next. */
+  async #split(batch: Pending[], failure: AttemptError): Promise<void> {
+    if (batch.length === 1) return this.#giveUp(batch, failure);
+    const half = Math.ceil(batch.length / 2);
+    this.#mostBytes = Math.max(LEAST_BYTES, Math.min(this.#mostBytes, sum(batch) / 2));
+    this.#queue.unshift(...batch.slice(half));
+    await this.#deliver(batch.slice(0, half));
+  }
+
+  /**
+   * Whether it is certain that no broker takes the record. A request above what a broker reads is never answered (it
+   * cuts the connection), which would look like doubt until the record's deadline. Limits may have been raised since
+   * they were read: they are asked for again before a record is given up by them.
+   */
+  async #exceedsLimit(batch: readonly Pending[]): Promise<boolean> {
+    const { limits, topic } = this.#parts;
+    const exceeds = () => batch.length === 1 && sum(batch) > limits.of(topic);
+    if (!exceeds()) return false;
+    await limits.renew();
+    return exceeds();
+  }
+
+  #giveUp(batch: readonly Pending[], cause?: AttemptError): void {
+    rejectAll(batch, new HooklineError('RECORD_TOO_LARGE', undefined, { cause, topic: this.#parts.topic }));
+  }
+}
+
+/** The same array where nobody was given up: then the identical batch is sent again. */
+const stillWanted = (batch: Pending[]): Pending[] =>
+  batch.some(({ settled }) => settled) ? batch.filter(({ settled }) => !settled) : batch;
+
+const isWhole = (batch: readonly Pending[], now: number) =>
+  batch.every(({ settled, deadline }) => !settled && deadline > now);
+
+const sum = (batch: readonly Pending[]) => batch.reduce((bytes, record) => bytes + record.bytes, 0);
+
+function reject(record: Pending, code: 'PUBLISH_DEADLINE'): void {
+  if (!record.settled) record.reject(new HooklineError(code));
+}
+
+function rejectAll(batch: readonly Pending[], error: Error): void {
+  for (const record of batch) if (!record.settled) record.reject(error);
+}

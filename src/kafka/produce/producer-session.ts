@@ -1,0 +1,165 @@
+import { isIP } from 'node:net';
+import { type Broker, Producer } from '@platformatic/kafka';
+import { HooklineError } from '../../core/errors.ts';
+import { type KafkaConnection, refusalOf } from '../connect/connection.ts';
+import { explainRefusal } from '../connect/explain-refusal.ts';
+import { AttemptError, toAttemptError } from './attempt-error.ts';
+import '../connect/client-patches.ts';
+import { type Batch, createProduceBatch } from './produce-batch.ts';
+
+/** One client of the cluster. It believes nothing but the broker's answer for the partition that was asked for. */
+export type ProducerSession = {
+  /**
+   * Sends a batch to one partition of a topic that has `partitions` of them.
+   * @returns the offset of the first record, when all in-sync replicas have the batch
+   * @throws AttemptError
+   */
+  send(batch: Batch, partitions: number): Promise<bigint>;
+  /** How many partitions the topic has, each with a leader. Throws AttemptError. */
+  partitionsOf(topic: string): Promise<number>;
+  /** Connects to the leaders of the topics' partitions, as the first send to each would. Throws AttemptError. */
+  connect(topics: readonly string[]): Promise<void>;
+  /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
+  cut(): void;
+};
+
+const METADATA_MAX_AGE_MS = 2_000;
+const REQUEST_TIMEOUT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 1_000;
+/** With the rounds of TLS and SASL, and the arithmetic that both cost. */
+const SECURE_CONNECT_TIMEOUT_MS = 2_500;
+
+/**
+ * Opens a session; `rotation` turns the seed brokers, so that the next one doesn't begin at a broker that hangs.
+ * Not idempotent: that mode loses under concurrency. No retries inside: each failure is judged here.
+ */
+export function openProducerSession(
+  connection: KafkaConnection,
+  clientId: string,
+  rotation: number,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
+): ProducerSession {
+  const { brokers, tls, sasl } = connection;
+  const turn = rotation % brokers.length;
+  const producer = new Producer({
+    clientId,
+    bootstrapBrokers: [...brokers.slice(turn), ...brokers.slice(0, turn)],
+    ...(tls && { tls: liveTls(tls), tlsServerName: canNameServers(brokers) }),
+    ...(sasl && { sasl }),
+    idempotent: false,
+    timeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectTimeout: tls || sasl ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
+    retries: 0,
+    autocreateTopics: false,
+    repeatOnStaleMetadata: false,
+    // A lane has one batch in flight. A request that waits for others here could be written after its deadline.
+    maxInflights: Number.MAX_SAFE_INTEGER,
+  });
+  const produce = createProduceBatch(requestTimeoutMs);
+  const lastFault = watchConnections(producer, connection);
+  let neverAnswered = true;
+  // Set when a broker's answer shows that the metadata is old: the next look-up asks afresh.
+  let stale = false;
+  const refresh = async (topics: readonly string[]) => {
+    const forceUpdate = stale;
+    stale = false;
+    const metadata = await producer.metadata({
+      topics: [...topics],
+      forceUpdate,
+      metadataMaxAge: METADATA_MAX_AGE_MS,
+    });
+    neverAnswered = false;
+    return metadata;
+  };
+  const lookUp = async (topic: string) => {
+    const metadata = await refresh([topic]);
+    const found = metadata.topics.get(topic);
+    if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
+    return { ...found, brokers: metadata.brokers };
+  };
+  const send = async (batch: Batch, partitions: number) => {
+    const { topic, partition } = batch;
+    const found = await lookUp(topic);
+    const now = found.partitionsCount;
+    // In another partition a key's records would no longer be in order (P3).
+    if (now !== partitions)
+      throw new AttemptError('replan', `${topic} has ${now} partitions, not ${partitions}`);
+    const leader = found.brokers.get(found.partitions[partition]?.leader ?? -1);
+    if (!leader) throw new AttemptError('retry', `${topic}[${partition}] has no leader`);
+    return produce.send(await producer.connections.get(leader), batch);
+  };
+  const lookUpLed = async (topic: string) => {
+    const found = await lookUp(topic);
+    const leaderless = found.partitions.findIndex(({ leader }) => !found.brokers.has(leader));
+    if (leaderless >= 0) throw new AttemptError('retry', `${topic}[${leaderless}] has no leader`);
+    return found;
+  };
+  const connect = async (topics: readonly string[]) => {
+    // One question about all of them: each of the next finds its answer there.
+    await refresh(topics);
+    const led = await Promise.all(topics.map(lookUpLed));
+    const leaders = new Set(
+      led.flatMap(({ partitions, brokers }) => partitions.map(({ leader }) => brokers.get(leader) as Broker)),
+    );
+    await Promise.all(
+      [...leaders].map(async (leader) => produce.prepare(await producer.connections.get(leader))),
+    );
+  };
+  const explained = (failure: AttemptError): AttemptError => {
+    if (failure.outcome !== 'doubt') return failure;
+    const cause = new AggregateError([failure, lastFault()]);
+    const explanation = explainRefusal(cause, connection, { neverAnswered });
+    return explanation instanceof HooklineError
+      ? new AttemptError('doubt', explanation.message, { cause: failure })
+      : failure;
+  };
+  const judged = <T>(attempt: Promise<T>): Promise<T> =>
+    attempt.catch((error: unknown) => {
+      const judgement = explained(toAttemptError(error));
+      // A leader moved, or the topic is new: the next attempt over this client asks afresh.
+      if (judgement.outcome === 'retry') stale = true;
+      throw judgement;
+    });
+  return {
+    partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
+    connect: (topics) => judged(connect(topics)),
+    send: (batch, partitions) => judged(send(batch, partitions)),
+    cut: () => cutProducer(producer),
+  };
+}
+
+/** The client takes these options apart for each connection, and so gets the certificates as they are then. */
+const liveTls = (tls: NonNullable<KafkaConnection['tls']>) => ({
+  get secureContext() {
+    return tls().context;
+  },
+});
+
+/** Clusters behind one address are told apart by the name that is asked for; an address is no name (RFC 6066). */
+const canNameServers = (brokers: readonly string[]) =>
+  !brokers.some((broker) => isIP(broker.split(':')[0] ?? '') !== 0);
+
+/**
+ * Gives what befell a connection last. A refusal of our certificate comes after the connection is made, and a request
+ * then hears no more than that it was closed. An error that nobody listens for would end the process.
+ */
+function watchConnections(producer: Producer, to: KafkaConnection): () => unknown {
+  let last: unknown;
+  producer.connections.on('connecting', ({ broker, connection }) => {
+    connection.on('error', (error) => {
+      last = error;
+    });
+    const refusal = refusalOf(to, broker.host);
+    // The socket is there when this event is over, and connected later than that: nothing is sent on it.
+    if (refusal) process.nextTick(() => connection.socket?.destroy(refusal));
+  });
+  return () => last;
+}
+
+/** `close` waits for requests under way; the sockets are destroyed under it. */
+function cutProducer(producer: Producer): void {
+  const connections = [...producer.connections].map(([, connection]) => connection);
+  producer.close().catch(() => {});
+  for (const connection of connections) connection.socket?.destroy();
+}

@@ -1,0 +1,78 @@
+import type { Dispatcher } from 'undici';
+import type { Logger } from '../runtime/logger.ts';
+import type { SandboxOptions } from './config.ts';
+import type { Clock } from './core/clock.ts';
+import { createSubscriptionStore } from './core/subscription-store.ts';
+import { createDeliveries } from './deliveries/deliver.ts';
+import { createExecutionStore } from './deliveries/execution-store.ts';
+import { replayExecution } from './deliveries/replay-execution.ts';
+import { createFaultPlan } from './faults/fault-plan.ts';
+import { createMessageMaker } from './messages/message-maker.ts';
+import { createTokenStore } from './provider-api/token-store.ts';
+import { createRequestLog } from './test-api/request-log.ts';
+import { createTriggerStore } from './test-api/trigger-store.ts';
+
+export type SandboxParts = ReturnType<typeof createSandboxParts>;
+
+/** A sandbox without its HTTP server: the stores, the deliveries, and what starts and ends them. */
+export function createSandboxParts(from: {
+  options: SandboxOptions;
+  logger: Logger;
+  clock: Clock;
+  client: Dispatcher;
+}) {
+  const { options, logger, clock, client } = from;
+  const stop = new AbortController();
+  const faults = createFaultPlan();
+  const tokens = createTokenStore({ clock, ttlS: options.tokenTtlS });
+  const subscriptions = createSubscriptionStore();
+  const executions = createExecutionStore({ count: options.keepExecutions, bytes: options.keepBytes });
+  const requests = createRequestLog();
+  const messages = createMessageMaker();
+  const deliveries = createDeliveries({
+    client,
+    clock,
+    logger,
+    subscriptions,
+    executions,
+    faults,
+    timeoutMs: options.deliveryTimeoutMs,
+    retryScheduleS: options.retryScheduleS,
+    concurrency: options.deliveryConcurrency,
+  });
+  const triggers = createTriggerStore({ clock, logger, subscriptions, executions, deliveries });
+  const replayParts = { executions, subscriptions, deliveries, bearer: options.replayBearer };
+
+  return {
+    options,
+    logger,
+    clock,
+    faults,
+    tokens,
+    subscriptions,
+    executions,
+    requests,
+    messages,
+    triggers,
+    stopping: stop.signal,
+    replay: (executionId: string) => replayExecution(executionId, replayParts),
+    /** Ends what is under way and forgets everything, as if just started. */
+    async reset(): Promise<void> {
+      triggers.cancelAll();
+      await deliveries.cancelAll();
+      triggers.clear();
+      executions.clear();
+      subscriptions.clear();
+      tokens.revokeAll();
+      faults.clear();
+      requests.clear();
+    },
+    /** Ends what is under way; an attempt that has been begun gets a second to be answered. */
+    async stop(): Promise<void> {
+      stop.abort(new Error('the sandbox is stopping'));
+      triggers.cancelAll();
+      await deliveries.cancelAll(1000);
+      await messages.stop();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { DEFAULT_DIALECT, type Dialect, placeholderIn } from './dialect.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
+import { isPointer } from './json-pointer.ts';
+import { writeCreated, writeItem, writeList } from './write-answers.ts';
+
+/** The values without which an operation can't be carried out. */
+const NEEDED = { create: ['url', 'events'], update: [], replay: ['executionId'] } as const;
+
+/**
+ * A dialect file laid over the default, key by key; a `body` is taken whole, since a field is renamed by leaving its
+ * old name out. Returns the dialect, or every fault of the file, each naming the place.
+ */
+export function loadDialect(text: string): { dialect: Dialect } | { faults: string[] } {
+  const file = parse(text);
+  if (!isObject(file)) return { faults: ['is not a JSON object'] };
+  const faults: string[] = [];
+  const dialect = overlay(DEFAULT_DIALECT as unknown as JsonObject, file, '', faults) as unknown as Dialect;
+  if (faults.length === 0) checkTemplates(dialect, faults);
+  if (faults.length === 0) checkAnswers(dialect, faults);
+  return faults.length > 0 ? { faults } : { dialect };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function overlay(base: JsonObject, over: JsonObject, place: string, faults: string[]): JsonObject {
+  const unknown = Object.keys(over).filter((name) => !Object.hasOwn(base, name));
+  faults.push(...unknown.map((name) => unknownAt(`${place}/${name}`, base)));
+  const entries = Object.entries(base).map(([name, value]): [string, Json] => {
+    const given = Object.hasOwn(over, name) ? over[name] : undefined;
+    if (given === undefined) return [name, value];
+    const here = `${place}/${name}`;
+    if (name === 'body') return [name, given];
+    if (isObject(value)) {
+      if (isObject(given)) return [name, overlay(value, given, here, faults)];
+      faults.push(`${here} must be an object`);
+    } else {
+      const fault = faultOf(here, given);
+      if (fault) faults.push(`${here} ${fault}`);
+    }
+    return [name, given];
+  });
+  return Object.fromEntries(entries);
+}
+
+function unknownAt(place: string, base: JsonObject): string {
+  if (place === '/extra/mayReplace')
+    return `${place} is no longer known: /extra/allow names the fields that a command's extra may add`;
+  return `${place} is not known: ${Object.keys(base).join(', ')} are`;
+}
+
+function faultOf(place: string, value: Json): string | null {
+  if (place === '/extra/allow') {
+    const ok = Array.isArray(value) && value.every((field) => typeof field === 'string' && field !== '');
+    return ok ? null : 'must be a list of names of fields';
+  }
+  if (place.startsWith('/status/')) {
+    const ok = Number.isInteger(value) && (value as number) >= 200 && (value as number) <= 299;
+    return ok ? null : 'must be a status from 200 to 299';
+  }
+  if (typeof value !== 'string') return 'must be a string';
+  if (place.startsWith('/eventNames/')) return value === '' ? 'must not be empty' : null;
+  if (!isPointer(value)) return 'must be a JSON pointer, such as /data/id';
+  return value === '' && place !== '/list/items' ? 'must point to a field, such as /id' : null;
+}
+
+function checkTemplates(dialect: Dialect, faults: string[]): void {
+  for (const operation of ['create', 'update', 'replay'] as const) {
+    const found: string[] = [];
+    collect(dialect[operation].body, `/${operation}/body`, found, faults);
+    for (const name of NEEDED[operation]) {
+      if (!found.includes(name)) faults.push(`/${operation}/body has no place for {${name}}`);
+    }
+  }
+}
+
+function collect(template: Json, place: string, found: string[], faults: string[]): void {
+  const name = placeholderIn(template);
+  if (name !== null) found.push(name);
+  else if (typeof template === 'string' && /\{\w+\}/.test(template)) {
+    faults.push(`${place} mixes a placeholder with text, which can't be read backwards`);
+  } else if (typeof template === 'object' && template !== null) {
+    for (const [key, value] of Object.entries(template)) collect(value, `${place}/${key}`, found, faults);
+  }
+}
+
+/** Writes a sample of each answer: pointers that lead through one another show here, not in a test run. */
+function checkAnswers(dialect: Dialect, faults: string[]): void {
+  const sample = {
+    id: 'id',
+    signingSecret: 'secret',
+    encryptionKey: null,
+    url: 'https://receiver.example',
+    events: ['payment-status'] as const,
+    active: true,
+    extra: {},
+    createdAt: '',
+  };
+  try {
+    writeCreated(sample, dialect);
+    writeItem(sample, dialect);
+    writeList([sample], dialect);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    faults.push(error.message);
+  }
+}

@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Logger } from '../../runtime/logger.ts';
+import { SandboxError } from '../core/errors.ts';
+import { type Json, parseJson } from '../core/json.ts';
+import type { Subscription, SubscriptionStore } from '../core/subscription-store.ts';
+import { writeCreated, writeItem, writeList } from '../core/write-answers.ts';
+import type { Execution } from '../deliveries/execution.ts';
+import { readByTemplate } from './read-by-template.ts';
+import { type RequestRules, readCreation, readUpdate } from './read-subscription-request.ts';
+import { requireToken } from './require-token.ts';
+import { bodyOf, takeRawBodies } from './take-raw-bodies.ts';
+import type { TokenStore } from './token-store.ts';
+
+export type SubscriptionRouteParts = RequestRules & {
+  readonly logger: Logger;
+  readonly tokens: TokenStore;
+  readonly subscriptions: SubscriptionStore;
+  readonly replay: (executionId: string) => Execution;
+};
+
+type ById = { Params: { id: string } };
+
+/** The webhook management, section 4.2 of the interface: the collection is plural, the item singular. */
+export function subscriptionRoutes(parts: SubscriptionRouteParts) {
+  const { dialect, subscriptions, logger } = parts;
+  return async (app: FastifyInstance): Promise<void> => {
+    takeRawBodies(app);
+    app.addHook('onRequest', requireToken(parts.tokens));
+
+    app.get('/subscriptions', { config: { operation: 'list' } }, async () =>
+      writeList(subscriptions.all(), dialect),
+    );
+
+    app.post('/subscriptions', { config: { operation: 'create' } }, async (request, reply) => {
+      const created = subscriptions.put(readCreation(jsonOf(request), parts));
+      logger.info(summary(created), 'subscription created');
+      return reply.code(dialect.status.create).send(writeCreated(created, dialect));
+    });
+
+    app.put<ById>('/subscription/:id', { config: { operation: 'update' } }, async (request, reply) => {
+      const known = find(request.params.id, subscriptions);
+      const updated = subscriptions.put(readUpdate(jsonOf(request), known, parts));
+      logger.info(summary(updated), 'subscription updated');
+      return reply.code(dialect.status.update).send(writeItem(updated, dialect));
+    });
+
+    app.delete<ById>('/subscription/:id', { config: { operation: 'delete' } }, async (request, reply) => {
+      const known = find(request.params.id, subscriptions);
+      subscriptions.remove(known.id);
+      logger.info(summary(known), 'subscription deleted');
+      return reply.code(dialect.status.delete).send();
+    });
+
+    app.post('/executions/replay-execution', { config: { operation: 'replay' } }, async (request, reply) => {
+      const id = readByTemplate(dialect.replay.body, jsonOf(request)).values.get('executionId');
+      if (typeof id !== 'string') {
+        throw new SandboxError('invalid_request', 'The body must name the execution to replay.');
+      }
+      const { id: executionId } = parts.replay(id);
+      return reply.code(dialect.status.replay).send({ executionId });
+    });
+  };
+}
+
+function jsonOf(request: FastifyRequest): Json {
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw new SandboxError(
+      'unsupported_media_type',
+      'The header Content-Type: application/json is required.',
+    );
+  }
+  return parseJson(bodyOf(request));
+}
+
+function find(id: string, subscriptions: SubscriptionStore): Subscription {
+  const known = subscriptions.get(id);
+  if (!known) throw new SandboxError('not_found', 'There is no subscription with this id.');
+  return known;
+}
+
+const summary = ({ id, url, events }: Subscription) => ({ subscriptionId: id, url, events });

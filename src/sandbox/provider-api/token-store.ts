@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../core/clock.ts';
+
+export type TokenStore = ReturnType<typeof createTokenStore>;
+
+/** The access tokens that are out. Those past their time are dropped whenever a new one is issued. */
+export function createTokenStore(parts: { clock: Clock; ttlS: number }) {
+  const expiries = new Map<string, number>();
+  return {
+    issue(): { token: string; expiresInS: number } {
+      const now = parts.clock.now();
+      for (const [token, expiry] of expiries) if (expiry <= now) expiries.delete(token);
+      const token = randomBytes(32).toString('base64url');
+      expiries.set(token, now + parts.ttlS * 1000);
+      return { token, expiresInS: parts.ttlS };
+    },
+    isValid(token: string): boolean {
+      return (expiries.get(token) ?? 0) > parts.clock.now();
+    },
+    /** Returns how many were valid. */
+    revokeAll(): number {
+      const now = parts.clock.now();
+      const valid = [...expiries.values()].filter((expiry) => expiry > now).length;
+      expiries.clear();
+      return valid;
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../core/clock.ts';
+import type { Operation } from '../core/operations.ts';
+
+/** A request to the emulated service. Headers and bodies are not kept: tokens and keys stand in them. */
+export type LoggedRequest = {
+  /** null: no operation of the interface has this method and path. */
+  readonly operation: Operation | null;
+  readonly method: string;
+  readonly path: string;
+  readonly at: string;
+  /** null: no whole answer went out, or none yet. */
+  status: number | null;
+  durationMs: number | null;
+};
+
+export type RequestLog = ReturnType<typeof createRequestLog>;
+
+/** The last 10,000 requests, oldest first. */
+export function createRequestLog() {
+  const kept: LoggedRequest[] = [];
+  return {
+    add(request: LoggedRequest): void {
+      kept.push(request);
+      if (kept.length > 10_000) kept.shift();
+    },
+    list: (operation?: string) =>
+      kept.filter((one) => operation === undefined || one.operation === operation),
+    clear(): void {
+      kept.length = 0;
+    },
+  };
+}
+
+/** Logs every request but those to the sandbox's own routes. */
+export function logRequests(app: FastifyInstance, parts: { requests: RequestLog; clock: Clock }): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const path = request.url.split('?')[0] ?? '';
+    if (path === '/livez' || path.startsWith('/_sandbox/')) return;
+    const start = parts.clock.now();
+    const entry: LoggedRequest = {
+      operation: request.routeOptions.config.operation ?? null,
+      method: request.method,
+      path,
+      at: new Date(start).toISOString(),
+      status: null,
+      durationMs: null,
+    };
+    parts.requests.add(entry);
+    const settle = (status: number | null) => {
+      if (entry.durationMs !== null) return;
+      entry.status = status;
+      entry.durationMs = parts.clock.now() - start;
+    };
+    reply.raw.once('finish', () => settle(reply.raw.statusCode));
+    reply.raw.once('close', () => settle(null));
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * The sandbox's own API. It needs no token, and every body is JSON whatever its Content-Type says.
+ *
+ *   POST   /_sandbox/trigger             fires deliveries; TRIGGER_SCHEMA has the fields. `wait: true` (or "first")
+ *                                        answers when each had its first attempt, "final" when each is at its end,
+ *                                        both after `waitMs` at the latest; otherwise 202 with an id to poll
+ *   GET    /_sandbox/triggers/{id}       a trigger's progress and executions (`?bodies=false` leaves bodies out)
+ *   DELETE /_sandbox/triggers/{id}       stops its firing
+ *   GET    /_sandbox/executions          `?limit=100&subscriptionId=&triggerId=&state=`, newest first, no bodies
+ *   GET    /_sandbox/executions/{id}     one with headers, message and the bytes sent, in base64
+ *   GET    /_sandbox/subscriptions       all, with id, signingSecret and encryptionKey
+ *   POST   /_sandbox/subscriptions       puts one in: `{url, events, id?, signingSecret?, encryptionKey?, active?}`
+ *   DELETE /_sandbox/subscriptions/{id}  takes one out behind the customer's back
+ *   PUT    /_sandbox/faults              `[{operation, kind, times, …}]`; FAULT_KINDS has the kinds and their fields
+ *   GET    /_sandbox/faults              the same with `remaining` and `hits`
+ *   DELETE /_sandbox/faults              clears them
+ *   POST   /_sandbox/tokens/revoke       makes every token invalid; answers `{revoked: n}`
+ *   GET    /_sandbox/requests            `?operation=`: the requests to the emulated service, oldest first
+ *   POST   /_sandbox/reset               forgets everything, as if just started
+ *   GET    /livez                        200 while the process serves
+ */
+import type { FastifyInstance } from 'fastify';
+import type { TokenStore } from '../provider-api/token-store.ts';
+import { executionRoutes } from './execution-routes.ts';
+import { faultRoutes } from './fault-routes.ts';
+import { readJsonBodies } from './read-json-bodies.ts';
+import type { RequestLog } from './request-log.ts';
+import { type SeedParts, seedRoutes } from './seed-routes.ts';
+import { type TriggerRouteParts, triggerRoutes } from './trigger-routes.ts';
+
+export type ControlParts = SeedParts &
+  TriggerRouteParts &
+  Parameters<typeof faultRoutes>[1] & {
+    readonly tokens: TokenStore;
+    readonly requests: RequestLog;
+    readonly reset: () => Promise<void>;
+  };
+
+export function controlRoutes(parts: ControlParts) {
+  return async (app: FastifyInstance): Promise<void> => {
+    readJsonBodies(app);
+    triggerRoutes(app, parts);
+    executionRoutes(app, parts);
+    seedRoutes(app, parts);
+    faultRoutes(app, parts);
+    app.get('/livez', async () => ({ status: 'ok' }));
+    app.post('/_sandbox/tokens/revoke', async () => ({ revoked: parts.tokens.revokeAll() }));
+    app.get<{ Querystring: { operation?: string } }>('/_sandbox/requests', async ({ query }) =>
+      parts.requests.list(query.operation),
+    );
+    app.post('/_sandbox/reset', async (_request, reply) => {
+      await parts.reset();
+      return reply.code(204).send();
+    });
+  };
+}

@@ -1,0 +1,96 @@
+import { EVENT_SPELLINGS } from '../core/event-names.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import type { ExtraHeaders } from './read-headers.ts';
+
+/** The body of `POST /_sandbox/trigger`, with the defaults filled in by the schema below. */
+export type TriggerRequest = {
+  readonly event: string;
+  readonly count: number;
+  readonly rate?: number;
+  readonly entities?: number;
+  readonly ordered: boolean;
+  readonly retry: boolean;
+
+  readonly ref?: string;
+  readonly subscriptionId?: string;
+  readonly url?: string;
+
+  readonly seed?: number;
+  readonly at?: string;
+  readonly spelling: 'hyphen' | 'underscore';
+  readonly unknownType: boolean | string;
+  readonly status: string;
+  readonly transactions: number;
+  readonly overrides?: JsonObject;
+  readonly set: Readonly<Record<string, Json>>;
+  readonly sizeBytes?: number;
+  readonly rawBody?: string;
+  readonly rawBodyBase64?: string;
+
+  readonly sealed: boolean;
+  readonly layout?: string;
+  readonly envelope: { readonly iv: string; readonly tag: string; readonly data: string };
+  readonly wrongKey: boolean;
+  readonly tamper?: 'signature' | 'body';
+  /** null leaves one out, a list sends it several times. */
+  readonly headers: ExtraHeaders;
+
+  readonly wait: boolean | 'first' | 'final';
+  readonly waitMs: number;
+  readonly bodies: boolean;
+};
+
+/** The interface's 50 MB and a bit, so that a receiver's refusal of more can be seen. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const text = { type: 'string', minLength: 1 };
+const no = { type: 'boolean', default: false };
+const yes = { type: 'boolean', default: true };
+const pointers = { propertyNames: { type: 'string', pattern: '^(?:/(?:[^~/]|~[01])*)*$' } };
+const whole = (maximum: number, more: object = {}) => ({ type: 'integer', minimum: 1, maximum, ...more });
+const named = (name: string) => ({ ...text, default: name });
+
+export const TRIGGER_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    event: { enum: EVENT_SPELLINGS, default: 'payment-status' },
+    count: whole(1_000_000, { default: 1 }),
+    rate: { type: 'number', exclusiveMinimum: 0, maximum: 100_000 },
+    entities: whole(1_000_000),
+    ordered: no,
+    retry: yes,
+    ref: text,
+    subscriptionId: text,
+    url: text,
+    seed: { type: 'integer' },
+    at: { ...text, format: 'date-time' },
+    spelling: { enum: ['hyphen', 'underscore'], default: 'hyphen' },
+    unknownType: { type: ['boolean', 'string'], default: false },
+    status: { type: 'string', default: 'ACCC' },
+    transactions: whole(200_000, { default: 1 }),
+    overrides: { type: 'object' },
+    set: { type: 'object', ...pointers, default: {} },
+    sizeBytes: whole(MOST_BYTES),
+    rawBody: { type: 'string', maxLength: MOST_BYTES },
+    rawBodyBase64: { type: 'string', pattern: '^[A-Za-z0-9+/]*={0,2}$' },
+    sealed: no,
+    layout: text,
+    envelope: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { iv: named('iv'), tag: named('tag'), data: named('data') },
+      default: {},
+    },
+    wrongKey: no,
+    tamper: { enum: ['signature', 'body'] },
+    headers: {
+      type: 'object',
+      additionalProperties: { type: ['string', 'array', 'null'], items: { type: 'string' } },
+      default: {},
+    },
+    wait: { enum: [true, false, 'first', 'final'], default: false },
+    waitMs: whole(600_000, { default: 60_000 }),
+    bodies: yes,
+  },
+} as const;

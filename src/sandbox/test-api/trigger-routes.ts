@@ -1,0 +1,54 @@
+import type { FastifyInstance } from 'fastify';
+import { SandboxError } from '../core/errors.ts';
+import type { ExecutionStore } from '../deliveries/execution-store.ts';
+import { describeTrigger, summariseTrigger } from './describe-trigger.ts';
+import { type PlanParts, planTrigger } from './plan-trigger.ts';
+import { TRIGGER_SCHEMA, type TriggerRequest } from './trigger-request.ts';
+import type { Trigger, TriggerStore } from './trigger-store.ts';
+
+export type TriggerRouteParts = {
+  readonly plans: PlanParts;
+  readonly triggers: TriggerStore;
+  readonly executions: ExecutionStore;
+};
+
+type ById = { Params: { id: string }; Querystring: { bodies?: string } };
+
+/** `POST /_sandbox/trigger`, and `GET` and `DELETE /_sandbox/triggers/{id}` for those that aren't waited for. */
+export function triggerRoutes(app: FastifyInstance, parts: TriggerRouteParts): void {
+  const { triggers, executions } = parts;
+  const find = (id: string): Trigger => {
+    const trigger = triggers.get(id);
+    if (!trigger) throw new SandboxError('not_found', 'There is no trigger with this id, or no more.');
+    return trigger;
+  };
+
+  app.post<{ Body: TriggerRequest }>(
+    '/_sandbox/trigger',
+    { schema: { body: TRIGGER_SCHEMA } },
+    async (request, reply) => {
+      const trigger = triggers.start(await planTrigger(request.body, parts.plans));
+      if (request.body.wait === false) {
+        return reply.code(202).send({ ...summariseTrigger(trigger), executions: [] });
+      }
+      await waitFor(trigger, request.body);
+      return describeTrigger(trigger, executions, { bodies: request.body.bodies });
+    },
+  );
+  app.get<ById>('/_sandbox/triggers/:id', async (request) =>
+    describeTrigger(find(request.params.id), executions, { bodies: request.query.bodies !== 'false' }),
+  );
+  app.delete<ById>('/_sandbox/triggers/:id', async (request, reply) => {
+    find(request.params.id).cancel();
+    return reply.code(204).send();
+  });
+}
+
+/** Until every delivery got its first answer (or, for `final`, came to its end), but no longer than `waitMs`. */
+async function waitFor(trigger: Trigger, request: TriggerRequest): Promise<void> {
+  const { progress } = trigger;
+  const deadline = Promise.withResolvers<void>();
+  const timer = setTimeout(deadline.resolve, request.waitMs);
+  await Promise.race([request.wait === 'final' ? progress.ends : progress.firsts, deadline.promise]);
+  clearTimeout(timer);
+}

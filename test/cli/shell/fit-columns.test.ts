@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { columnWidths, visible, wrap } from '../../../src/cli/shell/fit-columns.ts';
+
+describe('columns', () => {
+  it('are as wide as their widest line where there is room', () => {
+    const rows = [
+      ['topic', 'state'],
+      ['payments.commands', 'a\nlonger'],
+    ];
+    expect(columnWidths(rows, 100)).toEqual([17, 6]);
+    expect(columnWidths(rows, Number.POSITIVE_INFINITY)).toEqual([17, 6]);
+  });
+
+  it('fit into what there is, the widest ones giving way first', () => {
+    const rows = [['x'.repeat(40), 'y'.repeat(60), 'z']];
+    expect(columnWidths(rows, 71)).toEqual([35, 35, 1]);
+    expect(columnWidths(rows, 91)).toEqual([40, 50, 1]);
+  });
+
+  it('break between words before they break words', () => {
+    const rows = [['payments.accounts-entries', 'would be created', 'one two three four five six']];
+    expect(columnWidths(rows, 45)).toEqual([25, 10, 10]);
+    expect(columnWidths(rows, 36)).toEqual([24, 7, 5]);
+  });
+
+  it('are found for hundreds of thousands of rows', () => {
+    const rows = Array.from({ length: 300_000 }, () => ['0:1', 'a b']);
+    expect(columnWidths(rows, 100)).toEqual([3, 3]);
+  });
+
+  it('do not become columns of letters', () => {
+    expect(columnWidths([['x'.repeat(40), 'y'.repeat(40), 'abc']], 5)).toEqual([8, 8, 3]);
+  });
+});
+
+describe('a wrapped text', () => {
+  it('breaks between words, and keeps its own lines', () => {
+    expect(wrap('one two three\nfour', 8)).toBe('one two\nthree\nfour');
+  });
+
+  it('breaks a word that is longer than a line, and loses none of it', () => {
+    expect(wrap('3f2c1d9e-aaaa-bbbb', 8)).toBe('3f2c1d9e\n-aaaa-\nbbbb');
+    expect(wrap('cleanup.policy=compact', 20)).toBe('cleanup.policy=\ncompact');
+  });
+
+  it('keeps every sign but the spaces at the breaks, and no line is too long', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (text, width) => {
+        const wrapped = wrap(text, width);
+        expect(wrapped.replaceAll(/[ \n]/g, '')).toBe(text.replaceAll(/[ \n]/g, ''));
+        for (const line of wrapped.split('\n')) expect(line.length).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+});
+
+describe('what is made visible', () => {
+  it.each([
+    ['\u001b[2Jgone', '\\u001b[2Jgone'],
+    ['a\rb\tc\u0007', 'a\\u000db\\u0009c\\u0007'],
+    ['\u009b31m', '\\u009b31m'],
+    ['abc\u202egpj.exe', 'abc\\u202egpj.exe'],
+    ['Zürich – 東京\nnext', 'Zürich – 東京\nnext'],
+  ])('%j', (text, shown) => {
+    expect(visible(text)).toBe(shown);
+  });
+});

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { inWords } from '../../../src/cli/shell/in-words.ts';
+import { HooklineError } from '../../../src/core/errors.ts';
+
+it.each<[string, unknown, string]>([
+  ['its first line', new Error('failed\n  at something'), 'failed'],
+  [
+    'the cause where it says more',
+    new Error('fetch failed', { cause: new Error('refused') }),
+    'fetch failed (refused)',
+  ],
+  ['and not where it does not', new Error('refused: x', { cause: new Error('refused') }), 'refused: x'],
+  ['its name where it has no words', new TypeError(''), 'TypeError'],
+  ['the first of several', new AggregateError([new Error('::1 refused'), new Error('other')]), '::1 refused'],
+  [
+    'the first of several causes',
+    new Error('fetch failed', { cause: new AggregateError([new Error('::1 refused')]) }),
+    'fetch failed (::1 refused)',
+  ],
+  [
+    'only its own where they say what to do',
+    new HooklineError('KAFKA_UNAVAILABLE', 'x', { cause: new Error('y'), mend: 'correct KAFKA_BROKERS' }),
+    'the brokers cannot be reached (x): correct KAFKA_BROKERS',
+  ],
+  ['of several none', new AggregateError([]), 'AggregateError'],
+  ['a text that was thrown', 'odd', 'odd'],
+])('an error in words: %s', (_, error, words) => {
+  expect(inWords(error)).toBe(words);
+});

@@ -1,0 +1,192 @@
+import { Socket } from 'node:net';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BodyMemory } from '../../../src/ingress/body/body-memory.ts';
+import { type BodyClass, OpenBody, PROVEN, UNPROVED } from '../../../src/ingress/body/open-body.ts';
+
+const KIB = 1024;
+const MIB = KIB * KIB;
+const here = new AbortController().signal;
+
+let now: number;
+let memory: BodyMemory;
+let ended: string[];
+
+beforeEach(() => {
+  now = 0;
+  ended = [];
+  memory = new BodyMemory({
+    ...{ small: 8 * MIB, large: 300, admissionWaitMs: 20, bytesPerSecond: 1e6 },
+    now: () => now,
+  });
+});
+
+function open(name: string, of: BodyClass = UNPROVED): OpenBody {
+  const body = new OpenBody();
+  body.class = of;
+  body.end = ({ code }) => {
+    ended.push(`${name} ${code}`);
+    memory.arriving.leave(body);
+    memory.leaveLarge(body);
+  };
+  memory.open.add(new Socket(), body);
+  body.resume(now);
+  return body;
+}
+
+/** Bytes arrive, and are charged for. */
+function arrive(body: OpenBody, bytes: number): boolean {
+  body.bytes += bytes;
+  return memory.charge(body, bytes);
+}
+
+describe('memory for bodies that arrive', () => {
+  it('is charged for what has arrived', () => {
+    const body = open('one');
+    expect([arrive(body, 100), arrive(body, 50), memory.small.taken]).toEqual([true, true, 150]);
+    memory.arriving.leave(body);
+    expect(memory.small.taken).toBe(0);
+  });
+
+  it('is taken from the slowest when it is short, at once', () => {
+    const slow = [open('slow', UNPROVED), open('slowest', UNPROVED), open('fast', UNPROVED)] as const;
+    arrive(slow[0], 500 * KIB);
+    arrive(slow[1], 400 * KIB);
+    arrive(slow[2], 900 * KIB);
+    now += 20_000;
+    slow[2].bytes += 20 * MIB;
+    expect(arrive(open('next'), 300 * KIB)).toBe(true);
+    expect(ended).toEqual(['slowest NO_ROOM', 'slow NO_ROOM']);
+  });
+
+  it('is never taken from a better class', () => {
+    const proven = open('proven', PROVEN);
+    arrive(proven, 2 * MIB);
+    now += 20 * 60_000;
+    expect(arrive(open('unproved'), KIB)).toBe(false);
+    expect(ended).toEqual([]);
+  });
+
+  it('is taken from a worse class first, however slow those of the own one are', () => {
+    const [own, worse] = [open('own', PROVEN), open('worse')];
+    arrive(own, KIB);
+    arrive(worse, 2 * MIB - KIB);
+    now += 60_000;
+    expect(arrive(open('next', PROVEN), KIB)).toBe(true);
+    expect(ended).toEqual(['worse NO_ROOM']);
+  });
+
+  it('is not taken from one whose sender waits for us', () => {
+    const paused = open('paused');
+    arrive(paused, 2 * MIB);
+    paused.pause(now);
+    now += 60_000;
+    expect(arrive(open('next'), KIB)).toBe(false);
+    expect(ended).toEqual([]);
+  });
+
+  it('is had in full by one that waited for it, while others wait', async () => {
+    const bodies = Array.from({ length: 8 }, (_, n) => open(`${n}`));
+    for (const body of bodies) arrive(body, 256 * KIB);
+    const waits = bodies.map((body) => memory.reserve(body, 768 * KIB, here).then(() => body));
+    const [first, second] = await Promise.all(waits.slice(0, 2));
+    expect(memory.small.waiting).toBe(6);
+    for (let n = 0; n < 3; n++)
+      for (const body of [first, second]) expect(memory.charge(body as OpenBody, 256 * KIB)).toBe(true);
+    const settled = Promise.allSettled(waits.slice(4));
+    for (const one of bodies.slice(0, 4)) {
+      await waits[bodies.indexOf(one)];
+      memory.arriving.leave(one);
+    }
+    await settled;
+  });
+});
+
+describe('the least speed', () => {
+  it('is asked of each body once we have been ready for it for 5 s', () => {
+    const [slow, enough, empty] = [open('slow'), open('enough'), open('empty')];
+    slow.bytes = 5 * 239;
+    enough.bytes = 5 * 241;
+    now += 4_999;
+    memory.open.sweep();
+    expect([ended, empty.isPaused]).toEqual([[], false]);
+    now += 1;
+    memory.open.sweep();
+    expect(ended).toEqual(['slow BODY_TOO_SLOW', 'empty BODY_TOO_SLOW']);
+  });
+
+  it('counts no time in which the sender waits for us', () => {
+    const body = open('paused');
+    body.pause(now);
+    now += 60_000;
+    memory.open.sweep();
+    body.resume(now);
+    now += 4_999;
+    memory.open.sweep();
+    expect(ended).toEqual([]);
+  });
+});
+
+describe('memory for large bodies', () => {
+  const enter = async (body: OpenBody, bytes = 100, signal = here) => {
+    const place = memory.pacer.nextPlace(bytes, body.class === PROVEN ? 'proven' : 'unknown');
+    await memory.enterLarge(body, bytes, place, signal);
+    return place;
+  };
+  const pieceFor = async (body: OpenBody, bytes = 100) =>
+    memory.pieceFor(body, await enter(body, bytes), here);
+
+  it('is had when they are read: one after the other has the same', async () => {
+    const bodies = ['1', '2', '3'].map((name) => open(name));
+    const [first, second] = [await pieceFor(bodies[0] as OpenBody), await pieceFor(bodies[1] as OpenBody)];
+    memory.giveBack(first);
+    const third = await pieceFor(bodies[2] as OpenBody);
+    expect([first, second, third].map(({ byteOffset }) => byteOffset)).toEqual([0, 100, 0]);
+    await expect(enter(open('4'))).rejects.toMatchObject({ code: 'NO_ROOM' });
+  });
+
+  it('is not had by a body whose turn has not come', async () => {
+    memory = new BodyMemory({ small: 100, large: 300, admissionWaitMs: 20, bytesPerSecond: 1 });
+    const first = open('first');
+    memory.pacer.take(1_000_000, await enter(first), () => {});
+    const gone = new AbortController();
+    const second = open('second');
+    const place = await enter(second);
+    let given = false;
+    const waiting = memory.pieceFor(second, place, gone.signal).then(() => {
+      given = true;
+    });
+    const left = expect(waiting).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
+    await new Promise(setImmediate);
+    expect(given).toBe(false);
+    gone.abort();
+    memory.pacer.hurry();
+    await left;
+  });
+
+  it('is taken from slow ones for one that waits, the slowest first, and a fast one goes on', async () => {
+    const [fast, slow, slowest] = [open('fast'), open('slow'), open('slowest')];
+    for (const body of [fast, slow, slowest]) await enter(body);
+    now += 10_000;
+    fast.bytes = 50 * MIB;
+    slow.bytes = 2 * KIB;
+    await enter(open('next'));
+    expect(ended).toEqual(['slowest NO_ROOM']);
+    fast.bytes = slow.bytes = 500 * MIB;
+    await expect(enter(open('one more'))).rejects.toMatchObject({ code: 'NO_ROOM' });
+  });
+
+  it('is had by a small one before those that came first with much more', async () => {
+    const holding = open('holding');
+    await enter(holding, 300);
+    holding.pause(now);
+    const entered: string[] = [];
+    const settled = Promise.allSettled([
+      enter(open('300'), 300).then(() => entered.push('300')),
+      enter(open('20'), 20).then(() => entered.push('20')),
+      enter(open('270, proven', PROVEN), 270).then(() => entered.push('270, proven')),
+    ]);
+    memory.leaveLarge(holding);
+    await settled;
+    expect(entered).toEqual(['270, proven', '20']);
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { KeptMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+
+const LARGE = 2 * Buffer.poolSize;
+
+it('gives what was given back, the smallest that is large enough, and to one at a time', () => {
+  const memory = new KeptMemory();
+  const [small, large] = [memory.take(LARGE), memory.take(2 * LARGE)];
+  memory.give(large.subarray(0, 3));
+  memory.give(small);
+  expect(memory.take(LARGE - 1).buffer).toBe(small.buffer);
+  expect(memory.take(LARGE).buffer).toBe(large.buffer);
+  const fresh = memory.take(LARGE);
+  expect([small.buffer, large.buffer]).not.toContain(fresh.buffer);
+});
+
+it('keeps the two largest, and gives the memory of others back at once', () => {
+  const memory = new KeptMemory();
+  const taken = [3, 1, 2].map((times) => memory.take(times * LARGE));
+  for (const one of taken) memory.give(one);
+  expect(taken.map(({ length }) => length / LARGE)).toEqual([3, 0, 2]);
+});
+
+it('keeps nothing that it did not hand out: a pooled buffer has neighbours', () => {
+  const memory = new KeptMemory();
+  const neighbour = Buffer.from('somebody else’s');
+  const pooled = Buffer.concat([Buffer.from('a small message')]);
+  expect(pooled.buffer).toBe(neighbour.buffer);
+  memory.give(pooled);
+  memory.take(Buffer.poolSize).fill(0);
+  expect(neighbour.toString()).toBe('somebody else’s');
+});
+
+it('keeps no piece twice, though it is given back twice', () => {
+  const memory = new KeptMemory();
+  const piece = memory.take(LARGE);
+  memory.give(piece);
+  memory.give(piece);
+  expect(memory.take(LARGE).buffer).not.toBe(memory.take(LARGE).buffer);
+});

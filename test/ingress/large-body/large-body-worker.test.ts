@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HooklineError } from '../../../src/core/errors.ts';
+import { encryptionKey } from '../../../src/crypto/keys.ts';
+import { LargeLane } from '../../../src/ingress/large-body/large-body-worker.ts';
+import { deliveryParts, type Seen, verified } from '../../support/delivery-parts.ts';
+
+let lane: LargeLane;
+let seen: Seen;
+let deaths: string[];
+
+beforeEach(() => {
+  const { observer, seen: told } = deliveryParts();
+  seen = told;
+  deaths = [];
+  lane = new LargeLane({
+    options: {} as never,
+    atWork: 100,
+    heapMb: 64,
+    encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
+    observer: {
+      delivery: observer,
+      publishing: { attempt() {}, confirmed() {}, sessionOpened() {} },
+      threadDied: (error) => deaths.push((error as Error).message),
+    },
+    program: new URL('./moody-thread.fixture.ts', import.meta.url),
+  });
+});
+afterEach(() => lane.stop());
+
+const delivery = (word: string, bytes = 40, memory: ArrayBufferLike = new SharedArrayBuffer(bytes)) => {
+  const body = Buffer.from(memory);
+  body.write(word);
+  return { ...verified(''), body };
+};
+const store = (word: string, bytes?: number) => lane.store(delivery(word, bytes), () => 1_000);
+
+describe('the lane for large bodies', () => {
+  it('stores them in its thread, and tells what was seen there', async () => {
+    expect(await store('fine')).toEqual({ eventId: 'id-1', stored: 'kafka' });
+    expect([seen.matched, seen.unclassified]).toEqual([['ledger-eu encryption 0'], 1]);
+  });
+
+  it('says why one was not stored, and what the event id of one would be', async () => {
+    await expect(store('away')).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    expect(await lane.identify(delivery('fine'))).toBe('id-2');
+  });
+
+  it('reads a body in shared memory where it is, and another in a copy: both stay with the caller', async () => {
+    const [shared, own] = [delivery('mark'), delivery('mark', 40, new ArrayBuffer(40))];
+    for (const one of [shared, own]) await lane.store(one, () => 1_000);
+    expect([shared, own].map(({ body }) => body.toString('latin1', 0, 4))).toEqual(['Mark', 'mark']);
+  });
+
+  it('works on as many as have room, in their order, and asks for each deadline when its turn comes', async () => {
+    const kept = Promise.allSettled([store('keep', 60), store('keep', 40)]);
+    let asked = 0;
+    const third = lane.store(delivery('fine', 1), () => {
+      asked++;
+      throw new HooklineError('PUBLISH_DEADLINE', 'no longer');
+    });
+    const refused = third.catch(({ detail }: HooklineError) => detail);
+    await new Promise(setImmediate);
+    expect(asked).toBe(0);
+    await lane.stop();
+    const failed = { status: 'rejected', reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED' }) };
+    expect(await kept).toEqual([failed, failed]);
+    expect([await refused, asked]).toEqual(['no longer', 1]);
+  });
+
+  it('fails what its thread had when that ended, and starts another for the next', async () => {
+    const ended = Promise.allSettled([store('keep', 30), store('keep', 30), store('die!', 40)]);
+    // It waited for room, and so was not in that thread yet.
+    expect(await store('fine', 60)).toMatchObject({ stored: 'kafka' });
+    const failed = {
+      status: 'rejected',
+      reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED', status: 503 }),
+    };
+    expect(await ended).toEqual([failed, failed, failed]);
+    expect(deaths).toEqual(['the thread for large bodies ended']);
+  });
+});

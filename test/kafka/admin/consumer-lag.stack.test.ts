@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { watchLag } from '../../../src/kafka/admin/consumer-lag.ts';
+import { testKafka } from '../../support/topic-reader.ts';
+import { until } from '../../support/until.ts';
+
+const topic = `lag-${randomUUID()}`;
+const groupId = `${topic}-group`;
+const kafka = testKafka({ KAFKA_BROKERS: inject('brokers').join(',') });
+const admin = kafka.admin();
+
+beforeAll(async () => {
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions: 2 }] });
+  const producer = kafka.producer();
+  await producer.connect();
+  const messages = Array.from({ length: 5 }, (_, n) => ({ partition: 1, value: `message ${n}` }));
+  await producer.send({ topic, messages });
+  await producer.disconnect();
+});
+
+afterAll(() => admin.disconnect());
+
+describe("a group's lag", () => {
+  it('is all that is there before it has committed anything, and then what is behind its commits', async () => {
+    const lags = new Map<number, number>();
+    const failures: unknown[] = [];
+    const watch = watchLag({
+      ...{ kafka, groupId, topics: [topic], intervalMs: 50 },
+      onLag: (_topic, partition, records) => lags.set(partition, records),
+      onFailure: (error) => failures.push(error),
+    });
+    await until('it is told', () => lags.get(1) === 5 && lags.get(0) === 0);
+    await admin.setOffsets({ groupId, topic, partitions: [{ partition: 1, offset: '3' }] });
+    await until('the commit is seen', () => lags.get(1) === 2);
+    await watch.stop();
+    expect(failures).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { changesTo } from '../../../src/kafka/admin/topic-changes.ts';
+
+const DAY = 86_400_000;
+const OPTIONS = { allowDataLoss: false, minInsyncReplicas: 2 };
+const spec = (config: Record<string, string>) => ({ name: 't', partitions: 6, replicationFactor: 3, config });
+/** What becomes of one setting. */
+function outcome(setting: string, is: string | undefined, wanted: string, allowDataLoss = false) {
+  const found = new Map(is === undefined ? [] : [[setting, is]]);
+  const { changes, notes, kept } = changesTo(spec({ [setting]: wanted }), 1, found, {
+    ...OPTIONS,
+    allowDataLoss,
+  });
+  return changes.length > 0 ? 'changed' : notes.length > 0 ? 'noted' : kept.length > 0 ? 'kept' : 'same';
+}
+
+describe('a setting that', () => {
+  it.each<[string, string, string | undefined, string, string, string]>([
+    ['is as wanted', 'retention.ms', `${DAY}`, `${DAY}`, 'same', 'same'],
+    ['keeps records for too short', 'retention.ms', `${DAY}`, `${30 * DAY}`, 'changed', 'changed'],
+    ['keeps records for longer', 'retention.ms', `${90 * DAY}`, `${30 * DAY}`, 'kept', 'changed'],
+    ['keeps records for ever', 'retention.ms', '-1', `${30 * DAY}`, 'kept', 'changed'],
+    ['is not reported', 'retention.ms', undefined, `${30 * DAY}`, 'noted', 'changed'],
+    ['keeps more bytes', 'retention.bytes', '-1', '1000', 'kept', 'changed'],
+    ['keeps fewer bytes', 'retention.bytes', '1000', '-1', 'changed', 'changed'],
+    ['would begin to delete', 'cleanup.policy', 'compact', 'delete', 'noted', 'changed'],
+    ['would begin to compact', 'cleanup.policy', 'delete', 'compact', 'noted', 'changed'],
+    ['would no longer delete', 'cleanup.policy', 'compact,delete', 'compact', 'changed', 'changed'],
+    ['allows larger records', 'max.message.bytes', '100663296', '95000000', 'changed', 'changed'],
+  ])('%s (%s)', (_, setting, is, wanted, usually, withDataLoss) => {
+    expect([outcome(setting, is, wanted), outcome(setting, is, wanted, true)]).toEqual([
+      usually,
+      withDataLoss,
+    ]);
+  });
+
+  it('says what stays and what would change it', () => {
+    const { kept } = changesTo(
+      spec({ 'retention.ms': '1' }),
+      3,
+      new Map([
+        ['retention.ms', '-1'],
+        ['min.insync.replicas', '2'],
+      ]),
+      OPTIONS,
+    );
+    expect(kept).toEqual([
+      'retention.ms stays unlimited, as 1 would delete records: --allow-data-loss changes it',
+    ]);
+  });
+});
+
+describe('min.insync.replicas', () => {
+  const changed = (replicas: number, is: string, minInsyncReplicas = 2) => {
+    const { changes } = changesTo(
+      spec({ 'min.insync.replicas': '2' }),
+      replicas,
+      new Map([['min.insync.replicas', is]]),
+      {
+        ...OPTIONS,
+        minInsyncReplicas,
+      },
+    );
+    return changes.map(({ wanted }) => wanted)[0];
+  };
+
+  it('goes by the replicas that the topic has', () => {
+    expect([1, 2, 3].map((replicas) => changed(replicas, '1'))).toEqual([undefined, undefined, '2']);
+  });
+
+  it('is what the installation asks for, and never lowered', () => {
+    expect([changed(5, '2', 3), changed(5, '4', 3), changed(3, '1', 9)]).toEqual(['3', undefined, '3']);
+  });
+});
+
+it('a limit in bytes beside a retention in time is told', () => {
+  const config = new Map([
+    ['retention.bytes', '1000'],
+    ['retention.ms', '5'],
+  ]);
+  expect(changesTo(spec({ 'retention.ms': '5' }), 1, config, OPTIONS).notes).toEqual([
+    'retention.bytes is 1000: records can be deleted before retention.ms is over',
+  ]);
+});

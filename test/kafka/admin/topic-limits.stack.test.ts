@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { envReader } from '../../../src/config/env.ts';
+import { nodeSource } from '../../../src/config/node-source.ts';
+import { createTopicLimits, type TopicLimits } from '../../../src/kafka/admin/topic-limits.ts';
+import { MOST_MESSAGE_BYTES } from '../../../src/kafka/admin/topic-specs.ts';
+import { kafkaSettings } from '../../../src/kafka/connect/settings.ts';
+import { type KafkaAccess, openKafka } from '../../../src/kafka/open-kafka.ts';
+import { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { setTopicBytes } from '../../support/topic-config.ts';
+import { testKafka } from '../../support/topic-reader.ts';
+import { until } from '../../support/until.ts';
+
+const topic = `limits-${randomUUID()}`;
+const LIMIT = 20_000;
+let env: Record<string, string>;
+let kafka: KafkaAccess;
+
+beforeAll(async () => {
+  env = { KAFKA_BROKERS: inject('brokers').join(',') };
+  const reader = envReader(nodeSource(env));
+  const settings = reader.done(reader.read(kafkaSettings));
+  const files = { renewed() {}, unusable() {} };
+  kafka = openKafka({ settings, files, certificateEnd: () => new Date(), clientId: 'test', log() {} });
+  const admin = testKafka(env).admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
+  await admin.disconnect();
+  await setTopicBytes(env, topic, LIMIT);
+});
+
+afterAll(async () => {
+  const admin = testKafka(env).admin();
+  await admin.connect();
+  await admin.deleteTopics({ topics: [topic] });
+  await admin.disconnect();
+});
+
+function openPublisher(limits?: TopicLimits) {
+  const attempts: string[] = [];
+  const observer = {
+    attempt: (outcome: string) => void attempts.push(outcome),
+    confirmed() {},
+    sessionOpened() {},
+    troubleChanged() {},
+  };
+  const publisher = new Publisher({
+    openSession: kafka.openSession,
+    backlogBytes: 1e9,
+    observer,
+    ...(limits && { limits }),
+  });
+  return { publisher, attempts };
+}
+
+const sized = (bytes: number) => ({
+  topic,
+  key: Buffer.from('k'),
+  value: Buffer.alloc(bytes),
+  headers: new Map([[Buffer.from('name'), Buffer.from('value')]]),
+});
+
+describe('the limits of topics', () => {
+  it('are read from the brokers, and read anew when a record exceeds them', async () => {
+    const limits = createTopicLimits(kafka.client, [topic]);
+    expect(limits.of(topic)).toBe(MOST_MESSAGE_BYTES);
+    await until('the limit is known', async () => {
+      await limits.renew();
+      return limits.of(topic) === LIMIT;
+    });
+    const { publisher } = openPublisher(limits);
+    await expect(publisher.publish(sized(2 * LIMIT), 15_000)).rejects.toMatchObject({
+      code: 'RECORD_TOO_LARGE',
+    });
+    await setTopicBytes(env, topic, 4 * LIMIT);
+    await until('the raised limit is taken up', async () =>
+      publisher.publish(sized(2 * LIMIT), 15_000).catch(() => false),
+    );
+    await setTopicBytes(env, topic, LIMIT);
+    await publisher.stop();
+  });
+
+  it('refuse nothing that the broker would have taken, and let nothing pass that is far above', async () => {
+    const limits = createTopicLimits(kafka.client, [topic]);
+    await until('the limit is known', async () => {
+      await limits.renew();
+      return limits.of(topic) === LIMIT;
+    });
+    const [capped, plain] = [openPublisher(limits), openPublisher()];
+    const outcome = (publisher: Publisher, bytes: number) =>
+      publisher.publish(sized(bytes), 15_000).then(
+        () => 'taken',
+        (error) => error.code,
+      );
+    const sizes = Array.from({ length: 40 }, (_, n) => LIMIT - 120 + 4 * n);
+    for (const bytes of sizes) {
+      expect([bytes, await outcome(capped.publisher, bytes)]).toEqual([
+        bytes,
+        await outcome(plain.publisher, bytes),
+      ]);
+    }
+    const refusedByBroker = (attempts: readonly string[]) =>
+      attempts.filter((attempt) => attempt === 'split').length;
+    expect(plain.attempts).toContain('confirmed');
+    expect(refusedByBroker(plain.attempts)).toBeGreaterThan(10);
+    // All but the few sizes for which only the broker can tell.
+    expect(refusedByBroker(capped.attempts)).toBeLessThan(6);
+    await Promise.all([capped.publisher.stop(), plain.publisher.stop()]);
+  });
+});

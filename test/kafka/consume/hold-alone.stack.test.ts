@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { Admin } from '@platformatic/kafka';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Hold, holdAlone } from '../../../src/kafka/consume/hold-alone.ts';
+import { testKafka } from '../../support/topic-reader.ts';
+import { until } from '../../support/until.ts';
+
+const topic = `hold-${randomUUID()}`;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  env = { KAFKA_BROKERS: inject('brokers').join(',') };
+  const admin = testKafka(env).admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions: 3 }] });
+  await admin.disconnect();
+});
+
+afterAll(async () => {
+  const admin = testKafka(env).admin();
+  await admin.connect();
+  await admin.deleteTopics({ topics: [topic] });
+  await admin.disconnect();
+});
+
+const attempt = (groupId: string) => holdAlone({ kafka: testKafka(env), groupId, topic });
+const held = (result: Awaited<ReturnType<typeof attempt>>): Hold =>
+  'heldBy' in result ? expect.fail(`held by ${result.heldBy}`) : result;
+
+describe('what is held alone', () => {
+  it('is refused to a second process, which learns who has it, and free again when it is released', async () => {
+    const groupId = randomUUID();
+    const first = held(await attempt(groupId));
+    expect(await attempt(groupId)).toEqual({ heldBy: expect.stringMatching(/\d+\.\d+\.\d+\.\d+/) });
+    expect(await attempt(groupId)).toHaveProperty('heldBy');
+    expect(first.lost.aborted).toBe(false);
+    await first.release();
+    const second = held(await attempt(groupId));
+    await second.release();
+  });
+
+  it('goes to one of those who want it at the same time, and another name is another matter', async () => {
+    const groupId = randomUUID();
+    const results = await Promise.all([attempt(groupId), attempt(groupId), attempt(groupId)]);
+    const holds = results.filter((result): result is Hold => !('heldBy' in result));
+    expect(holds).toHaveLength(1);
+    expect(holds[0]?.lost.aborted).toBe(false);
+    await held(await attempt(randomUUID())).release();
+    await holds[0]?.release();
+  });
+
+  it('is told to be lost when the brokers gave it to another', async () => {
+    const groupId = randomUUID();
+    const { lost, release } = held(await attempt(groupId));
+    const admin = new Admin({ clientId: 'test', bootstrapBrokers: inject('brokers') });
+    // The broker forgets the holder, as it does with one that was silent for too long, and another comes before it.
+    const second = await until('another has it', async () => {
+      await admin.removeMembersFromConsumerGroup({ groupId, members: null });
+      const result = await attempt(groupId);
+      return 'heldBy' in result ? null : result;
+    });
+    await until('it is told', () => lost.aborted, 20_000);
+    expect(second.lost.aborted).toBe(false);
+    await Promise.all([release(), second.release(), admin.close()]);
+  });
+});

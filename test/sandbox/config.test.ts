@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/config/env.ts';
+import { defaultOptions, loadOptions } from '../../src/sandbox/config.ts';
+import { DEFAULT_DIALECT } from '../../src/sandbox/core/dialect.ts';
+
+const load = (env: Record<string, string>, files: Record<string, string> = {}) =>
+  loadOptions({ env, fileFault: (path) => (path in files ? null : 'ENOENT') }, (path) => files[path] ?? '');
+
+const faultsOf = (env: Record<string, string>, files: Record<string, string> = {}): string => {
+  try {
+    load(env, files);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults.join('\n');
+    throw error;
+  }
+  return '';
+};
+
+describe('the options of a sandbox', () => {
+  it('have a default for everything', () => {
+    expect(defaultOptions()).toMatchObject({
+      host: '127.0.0.1',
+      port: 8090,
+      jwt: 'sandbox-lite-jwt',
+      tokenTtlS: 300,
+      grantTypes: ['client_credentials'],
+      assertionTypes: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'],
+      dialect: DEFAULT_DIALECT,
+      allowHttpReceivers: true,
+      retryScheduleS: [1, 5, 30, 120, 600],
+      deliveryTimeoutMs: 10_000,
+      layout: 'iv12.ciphertext.tag16',
+      keepExecutions: 10_000,
+    });
+    expect(defaultOptions().scopes).toHaveLength(11);
+  });
+
+  it('come from the environment and from the files that it names', () => {
+    const options = load(
+      {
+        SANDBOX_JWT_FILE: '/jwt',
+        SANDBOX_DIALECT_FILE: '/dialect',
+        SANDBOX_RETRY_SCHEDULE: '0.5, 2',
+        SANDBOX_ENCRYPTION_LAYOUT: 'payload/json.iv16:hex',
+        SANDBOX_RECEIVER_CA_FILE: '/ca',
+        SANDBOX_CLIENT_CERT_FILE: '/cert',
+        SANDBOX_CLIENT_KEY_FILE: '/key',
+      },
+      {
+        '/jwt': 'mine\n',
+        '/dialect': '{"list":{"items":"/data"}}',
+        '/ca': 'CA',
+        '/cert': 'CERT',
+        '/key': 'KEY',
+      },
+    );
+    expect(options).toMatchObject({
+      jwt: 'mine',
+      dialect: { list: { items: '/data', id: '/id' } },
+      retryScheduleS: [0.5, 2],
+      layout: 'payload/json.iv16:hex',
+      tls: { ca: 'CA', cert: 'CERT', key: 'KEY' },
+    });
+  });
+
+  it('report every fault at once, each with its variable', () => {
+    const faults = faultsOf(
+      {
+        SANDBOX_PORT: 'http',
+        SANDBOX_JWT_FILE: '/empty',
+        SANDBOX_DIALECT_FILE: '/dialect',
+        SANDBOX_RETRY_SCHEDULE: '1,soon',
+        SANDBOX_ENCRYPTION_LAYOUT: 'rot13',
+        SANDBOX_GRANT_TYPES: ',',
+        SANDBOX_CLIENT_CERT_FILE: '/dialect',
+        SANDBOX_RECEIVER_CA_FILE: '/nowhere',
+      },
+      { '/dialect': '{"list":{"item":""}}', '/empty': ' \n' },
+    );
+    expect(faults).toContain('SANDBOX_PORT is "http"');
+    expect(faults).toContain('SANDBOX_JWT_FILE names an empty file');
+    expect(faults).toContain('SANDBOX_DIALECT_FILE: /list/item is not known');
+    expect(faults).toContain('SANDBOX_RETRY_SCHEDULE has "soon"');
+    expect(faults).toContain('SANDBOX_ENCRYPTION_LAYOUT is "rot13"');
+    expect(faults).toContain('SANDBOX_GRANT_TYPES is ",": give one or more');
+    expect(faults).toContain('SANDBOX_CLIENT_CERT_FILE and SANDBOX_CLIENT_KEY_FILE go together');
+    expect(faults).toContain('SANDBOX_RECEIVER_CA_FILE names "/nowhere"');
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { createPacer } from '../../../src/sandbox/test-api/pace.ts';
+
+/** A clock that moves when someone sleeps, by a bit more than asked, as real ones do. */
+function movingClock(overshootMs = 0.4) {
+  let now = 1_000_000;
+  return {
+    now: () => now,
+    sleep: async (ms: number) => {
+      now += ms + overshootMs;
+    },
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+const signal = new AbortController().signal;
+
+describe('the pacer', () => {
+  it.each([3, 100, 999, 5000])('keeps within %i a second, evenly', async (rate) => {
+    const clock = movingClock();
+    const nextTurn = createPacer({ rate, clock, signal });
+    const start = clock.now();
+    for (let n = 0; n < 2 * rate; n++) {
+      await nextTurn();
+      const passed = clock.now() - start;
+      const due = (n * 1000) / rate;
+      expect(passed).toBeGreaterThanOrEqual(due - 1e-6);
+      expect(passed).toBeLessThanOrEqual(due + 2);
+    }
+  });
+
+  it('catches up on a short pause and forgives a long one', async () => {
+    const clock = movingClock(0);
+    const nextTurn = createPacer({ rate: 100, clock, signal });
+    await nextTurn();
+    clock.pass(60_000);
+    const before = clock.now();
+    let atOnce = 0;
+    for (await nextTurn(); clock.now() === before; await nextTurn()) atOnce += 1;
+    expect(atOnce).toBeGreaterThanOrEqual(25);
+    expect(atOnce).toBeLessThanOrEqual(27);
+  });
+
+  it('without a rate gives others their turn', async () => {
+    const nextTurn = createPacer({ rate: null, clock: movingClock(), signal });
+    let others = 0;
+    const other = setImmediate(() => {
+      others += 1;
+    });
+    for (let n = 0; n < 100; n++) await nextTurn();
+    expect(others).toBe(1);
+    clearImmediate(other);
+  });
+
+  it('stops when it is told', async () => {
+    const controller = new AbortController();
+    const nextTurn = createPacer({ rate: null, clock: movingClock(), signal: controller.signal });
+    await nextTurn();
+    controller.abort(new Error('enough'));
+    await expect(nextTurn()).rejects.toThrow('enough');
+  });
+});
