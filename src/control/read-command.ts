@@ -25,12 +25,15 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Strict: a sign put in the place of what can't be read would change what was asked for. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads each record once: what it must not run beside is asked before it is run. */
+/** A thousand records of a partition may wait, and an object takes many times the bytes that it was read from. */
+const MOST_KEPT_BYTES = 4 * 1024;
+
+/** Reads a record once, where it is small: what it must not run beside is asked before it is run. */
 export function createCommandReader(readAvro: RecordReader): CommandReader {
   const known = new WeakMap<IncomingRecord, ReadCommand>();
   return async (record) => {
     const read = known.get(record) ?? (await readCommand(record, readAvro));
-    known.set(record, read);
+    if ((record.value?.length ?? 0) <= MOST_KEPT_BYTES) known.set(record, read);
     return read;
   };
 }

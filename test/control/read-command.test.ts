@@ -133,7 +133,7 @@ describe('a record of a command topic', () => {
   });
 });
 
-it('is read once of each record, and again where the registry could not be asked', async () => {
+it('is read once of each small record, and again where the registry could not be asked', async () => {
   let asked = 0;
   const reader = createCommandReader(async () => {
     if (++asked === 1) throw new HooklineError('REGISTRY_UNAVAILABLE');
@@ -145,4 +145,8 @@ it('is read once of each record, and again where the registry could not be asked
   expect(asked).toBe(2);
   await reader(incoming(record.value));
   expect(asked).toBe(3);
+  const large = incoming(Buffer.concat([record.value as Buffer, Buffer.alloc(4_096)]));
+  await reader(large);
+  await reader(large);
+  expect(asked).toBe(5);
 });
