@@ -2,7 +2,7 @@ import { COMMAND_TYPES, type Command, type CommandType, MOST_EXECUTION_IDS } fro
 import { HooklineError } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
 import { parseBoundedJson } from '../core/json.ts';
-import { isRef } from '../core/ref.ts';
+import { isRef } from '../core/names.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

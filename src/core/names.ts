@@ -10,3 +10,8 @@ export const topicName = (prefix: string, topic: string): string => `${prefix}.$
 
 /** The registry's subject for a topic's values. */
 export const subjectOf = (topicName: string): string => `${topicName}-value`;
+
+/** The name of a subscription in Hookline, and the last part of its receiver's address. */
+export const REF = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+export const isRef = (text: unknown): text is string => typeof text === 'string' && REF.test(text);

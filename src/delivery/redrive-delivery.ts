@@ -1,5 +1,5 @@
 import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
-import { isRef } from '../core/ref.ts';
+import { isRef } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../kafka/produce/publisher.ts';
 import { storeDelivery } from './accept-delivery.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter/dead-letter-headers.ts';

@@ -1,4 +1,4 @@
-import { isRef } from '../core/ref.ts';
+import { isRef } from '../core/names.ts';
 import type { KeptFile } from '../runtime/startup-cache.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from './subscription-record.ts';
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HooklineError } from '../core/errors.ts';
-import { isRef } from '../core/ref.ts';
+import { isRef } from '../core/names.ts';
 import { encryptionKeyFault, signingPartFault } from '../crypto/keys.ts';
 
 /** The values of a ref's files, the current one first; none where a file is missing. */

@@ -1,7 +1,6 @@
 import { Argument, type Command as Program } from 'commander';
 import { COMMAND_TYPES, type CommandType, MOST_EXECUTION_IDS } from '../../core/command.ts';
-import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { isRef } from '../../core/ref.ts';
+import { isRef, OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { connectKafka, loadCliConfig } from '../shell/connections.ts';
 import { ifGiven, secondsAsMs } from '../shell/option-values.ts';

@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { isRef } from '../../core/ref.ts';
+import { isRef } from '../../core/names.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import { eventNameOf } from '../../provider/event-names.ts';
 import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { readWanted } from '../../../src/cli/subscriptions/read-wanted.ts';
-import { isRef } from '../../../src/core/ref.ts';
+import { isRef } from '../../../src/core/names.ts';
 import { DEFAULT_DIALECT, parseDialect } from '../../../src/provider/dialect.ts';
 import { fillTemplate } from '../../../src/provider/template.ts';
 import { keptBeside } from '../../../src/runtime/kept-beside.ts';

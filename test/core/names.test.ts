@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRef } from '../../src/core/ref.ts';
+import { isRef } from '../../src/core/names.ts';
 
 describe('a ref', () => {
   it.each(['a', '0', 'ledger-eu', 'a-', `a${'b'.repeat(62)}`])('may be %j', (ref) => {
