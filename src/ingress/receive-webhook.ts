@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Delivery, Receipt, VerifiedDelivery } from '../core/delivery.ts';
+import { type Delivery, isLarge, type Receipt, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
-import { isLarge } from '../core/large-delivery.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
 import { readTraceparent } from '../runtime/tracing.ts';

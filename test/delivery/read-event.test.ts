@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isLarge, LARGE_BODY_BYTES } from '../../src/core/large-delivery.ts';
+import { isLarge, LARGE_BODY_BYTES } from '../../src/core/delivery.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../src/delivery/delivery-id.ts';
 import { openMessage } from '../../src/delivery/open-message.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoredDelivery } from '../../core/delivery.ts';
+import { isLarge, type LargeCarrier, type StoredDelivery } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import { isLarge, type LargeCarrier } from '../../core/large-delivery.ts';
 import type { Spool } from '../../spool/spool.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { storeDelivery } from '../accept-delivery.ts';

@@ -1,5 +1,5 @@
 import type { ValuesOf } from '../../config/env.ts';
-import { isLarge, type LargeCarrier } from '../../core/large-delivery.ts';
+import { isLarge, type LargeCarrier } from '../../core/delivery.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Publisher } from '../../kafka/produce/publisher.ts';
 import type { Logger } from '../../runtime/logger.ts';

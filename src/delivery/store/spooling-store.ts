@@ -1,6 +1,5 @@
-import type { Receipt, VerifiedDelivery } from '../../core/delivery.ts';
+import { isLarge, type LargeCarrier, type Receipt, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import { isLarge, type LargeCarrier } from '../../core/large-delivery.ts';
 import type { OutgoingRecord, Position } from '../../kafka/produce/publisher.ts';
 import type { Spool } from '../../spool/spool.ts';
 import { storeDelivery } from '../accept-delivery.ts';

@@ -1,7 +1,6 @@
-import { LARGE_BODY_BYTES } from '../../core/large-delivery.ts';
+import { LARGE_BODY_BYTES } from '../../core/delivery.ts';
 import { Room } from './byte-semaphore.ts';
-import type { OpenBody } from './open-body.ts';
-import { PROVEN } from './open-body.ts';
+import { type OpenBody, PROVEN } from './open-body.ts';
 
 /**
  * The memory that bodies hold while they are not verified: charged as they arrive, for what has arrived. Half of it is

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { LARGE_BODY_BYTES } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
-import { LARGE_BODY_BYTES } from '../../core/large-delivery.ts';
 import { SignatureCheck } from '../../crypto/signature.ts';
 import type { LiveKeyring } from '../../subscriptions/keyring.ts';
 import type { BodyMemory } from './body-memory.ts';

@@ -1,6 +1,5 @@
-import type { Receipt, VerifiedDelivery } from '../../core/delivery.ts';
+import type { LargeCarrier, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
-import type { LargeCarrier } from '../../core/large-delivery.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { DeliveryObserver } from '../../delivery/ports.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
