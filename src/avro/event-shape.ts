@@ -1,5 +1,5 @@
 import { parseInstant } from '../core/instant.ts';
-import { parsePointer } from '../core/json-pointer.ts';
+import { parsePointer } from '../core/json.ts';
 import {
   type AvroField,
   type AvroSchema,

@@ -1,4 +1,4 @@
-import { parsePointer } from '../core/json-pointer.ts';
+import { parsePointer } from '../core/json.ts';
 import { faultsOfAllow } from './extra-fields.ts';
 import { placeholdersIn } from './template.ts';
 

@@ -1,4 +1,4 @@
-import { resolvePointer } from '../core/json-pointer.ts';
+import { resolvePointer } from '../core/json.ts';
 import type { Outcome, ProviderCall } from './call-provider.ts';
 import type { Dialect } from './dialect.ts';
 import { fillTemplate, type TemplateValues } from './template.ts';

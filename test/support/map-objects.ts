@@ -2,10 +2,11 @@
  * The other way from a message to its record, by way of objects: JSON.parse, a mapping, and avsc. It is what the
  * transcoder is held against.
  */
+
 import { collectNames } from '../../src/avro/avro-schema.ts';
 import { type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
 import type { DriftSink } from '../../src/avro/plan.ts';
-import { resolvePointer } from '../../src/core/json-pointer.ts';
+import { resolvePointer } from '../../src/core/json.ts';
 
 /** Fills the fields that carry a pointer. */
 export type Mapping = (message: unknown, drift: DriftSink) => Record<string, unknown>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parsePointer, resolvePointer } from '../../src/core/json-pointer.ts';
+import { parsePointer, resolvePointer } from '../../src/core/json.ts';
 
 /** The document and the pointers of RFC 6901, section 5. */
 const DOCUMENT = {
