@@ -2,8 +2,7 @@ import { isRegistryAway, leadingFieldsOf, type RecordReader } from '../avro/reco
 import type { Command } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
-import { memberSpan } from '../core/json-member.ts';
-import { isJson } from '../core/json-scanner.ts';
+import { isJson, memberSpan } from '../core/json-scanner.ts';
 import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
 import { COMMAND_JSON, commandIdOf, parseCommand } from './parse-command.ts';
 

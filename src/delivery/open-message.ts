@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { OpenedMessage, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import { memberSpan } from '../core/json-member.ts';
+import { memberSpan } from '../core/json-scanner.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
 import {
   cutSealed,

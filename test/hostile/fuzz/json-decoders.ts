@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { JsonTooLarge, parseBoundedJson, parsePointer, resolvePointer } from '../../../src/core/json.ts';
-import { memberSpan } from '../../../src/core/json-member.ts';
-import { isJson, NotJson } from '../../../src/core/json-scanner.ts';
+import { isJson, memberSpan, NotJson } from '../../../src/core/json-scanner.ts';
 import type { Outcome } from '../../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 import { createProviderApi } from '../../../src/provider/provider-api.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberSpan } from '../../src/core/json-member.ts';
+import { memberSpan } from '../../src/core/json-scanner.ts';
 
 /** The text of the member's value, or null. */
 function member(text: string, name: string): string | null {
