@@ -1,6 +1,6 @@
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
-import { eventIdOf } from '../crypto/event-id.ts';
+import { eventIdOf } from '../crypto/ids.ts';
 import { openMessage } from './open-message.ts';
 import type { DeliveryParts } from './ports.ts';
 import { readEventId } from './read-event.ts';

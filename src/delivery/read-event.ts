@@ -3,7 +3,7 @@ import type { FoundMessage } from '../avro/transcoder.ts';
 import type { OpenedMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { isJson, NotJson } from '../core/json-scanner.ts';
-import { eventIdOf } from '../crypto/event-id.ts';
+import { eventIdOf } from '../crypto/ids.ts';
 import type { OutgoingRecord } from '../kafka/produce/publisher.ts';
 import type { EventRoute, EventRoutes } from './event-routes.ts';
 import type { DeliveryParts } from './ports.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { eventIdOf } from '../../src/crypto/event-id.ts';
+import { eventIdOf } from '../../src/crypto/ids.ts';
 import { signingKey } from '../../src/crypto/keys.ts';
 import { SignatureCheck } from '../../src/crypto/signature.ts';
 import { acceptDelivery, storeDelivery } from '../../src/delivery/accept-delivery.ts';

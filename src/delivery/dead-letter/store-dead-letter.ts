@@ -1,6 +1,6 @@
 import type { Receipt, StoredDelivery } from '../../core/delivery.ts';
 import { type DeadLetterStage, HooklineError, hasCode } from '../../core/errors.ts';
-import { eventIdOf } from '../../crypto/event-id.ts';
+import { eventIdOf } from '../../crypto/ids.ts';
 import type { DeliveryParts } from '../ports.ts';
 import { deadLetterHeaders } from './dead-letter-headers.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventIdOf } from '../../src/crypto/event-id.ts';
+import { eventIdOf } from '../../src/crypto/ids.ts';
 import { type AvroVectors, readVectors, type SignatureVectors } from '../support/vectors.ts';
 
 const { subscriptionId } = readVectors<SignatureVectors>('signatures.json');
