@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 import '../runtime/keep-heap-small.ts';
 import { readCommandSchemas } from '../avro/command-schemas.ts';
 import { openRegistry } from '../avro/open-registry.ts';
@@ -8,8 +9,8 @@ import { readSchemaFiles } from '../avro/schema-files.ts';
 import { overlapsOf, refPatternsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/node-source.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { certificateEnd } from '../crypto/certificate.ts';
 import { newId } from '../crypto/ids.ts';
+import { certificateEnd } from '../crypto/keys.ts';
 import { checkTopics } from '../kafka/admin/check-topics.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
 import { observeTopicSafety } from '../kafka/admin/observe-topic-safety.ts';

@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
 
 /** Key for X-Signature-SHA256. `place` is its position among the live keys of the ref; 0 is the current one. */
 export type SigningKey = {
@@ -47,3 +47,6 @@ function lengthFault(text: string, length: number): string | null {
 export function newEncryptionKey(): string {
   return randomBytes(24).toString('base64url');
 }
+
+/** When the first certificate of a PEM file ends. Throws where there is none. */
+export const certificateEnd = (pem: Buffer): Date => new X509Certificate(pem).validToDate;

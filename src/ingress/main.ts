@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 import '../runtime/keep-garbage-young.ts';
 import { readCommandSchemas } from '../avro/command-schemas.ts';
 import { readEventSchemas } from '../avro/event-schema-set.ts';
@@ -7,7 +8,7 @@ import { createRecordReader } from '../avro/record-reader.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/node-source.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { certificateEnd } from '../crypto/certificate.ts';
+import { certificateEnd } from '../crypto/keys.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import { reportSpool } from '../delivery/store/observe-spool.ts';

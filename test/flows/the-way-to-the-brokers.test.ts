@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadCliConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/node-source.ts';
-import { certificateEnd } from '../../src/crypto/certificate.ts';
+import { certificateEnd } from '../../src/crypto/keys.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
 import { cli } from '../support/cli.ts';
 import type { Identity } from '../support/secure/certificates.ts';

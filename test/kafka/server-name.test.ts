@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
-import { certificateEnd } from '../../src/crypto/certificate.ts';
+import { certificateEnd } from '../../src/crypto/keys.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
 import { makeAuthority } from '../support/secure/certificates.ts';
 

@@ -2,8 +2,8 @@ import { checkRegistrySettings, openRegistry } from '../../avro/open-registry.ts
 import type { Registry } from '../../avro/registry.ts';
 import { registrySettings, schemaSettings } from '../../avro/settings.ts';
 import { envReader } from '../../config/env.ts';
-import { certificateEnd } from '../../crypto/certificate.ts';
 import { newId } from '../../crypto/ids.ts';
+import { certificateEnd } from '../../crypto/keys.ts';
 import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../kafka/open-kafka.ts';
 import type { Shell } from './shell.ts';

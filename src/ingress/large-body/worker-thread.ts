@@ -2,6 +2,7 @@
  * The thread for large bodies: all that takes long about one is done here, with a Kafka client of its own. It runs the
  * very flow that small bodies take.
  */
+
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -10,7 +11,7 @@ import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
-import { certificateEnd } from '../../crypto/certificate.ts';
+import { certificateEnd } from '../../crypto/keys.ts';
 import { storeDelivery } from '../../delivery/accept-delivery.ts';
 import { deliveryIdOf } from '../../delivery/delivery-id.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { certificateEnd } from '../../../src/crypto/certificate.ts';
+import { certificateEnd } from '../../../src/crypto/keys.ts';
 import { openConnection } from '../../../src/kafka/connect/connection.ts';
 import type { KafkaSettings } from '../../../src/kafka/connect/settings.ts';
 import { makeAuthority } from '../../support/secure/certificates.ts';
