@@ -1,3 +1,6 @@
+import { Fault } from '../config/env.ts';
+import { setting } from '../config/env-settings.ts';
+
 /** How a sealed body is laid out: where the sealed bytes stand, in which text form, and in which order. */
 export type SealedLayout = {
   /** The whole body, or the message's `payload` field. */
@@ -54,3 +57,14 @@ function parseNames(text: string): SealedLayout['names'] | null {
   }
   return names as SealedLayout['names'];
 }
+
+/** How sealed bodies are opened: wherever deliveries are stored, when they come and when they are redriven. */
+export const layoutSetting = setting(
+  'ENCRYPTION_LAYOUT',
+  { about: `layout of a sealed body: ${LAYOUT_HELP}`, fallback: DEFAULT_LAYOUT },
+  (value) => {
+    const layout = parseLayout(value);
+    if (!layout) throw new Fault(`is ${JSON.stringify(value)}: ${LAYOUT_HELP}.`);
+    return layout;
+  },
+);

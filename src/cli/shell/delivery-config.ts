@@ -1,7 +1,7 @@
 import { checkRegistrySettings } from '../../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../../avro/settings.ts';
 import { envReader } from '../../config/env.ts';
-import { layoutSetting } from '../../crypto/settings.ts';
+import { layoutSetting } from '../../crypto/layout.ts';
 import { commandTopicSettings } from '../../kafka/connect/cli-settings.ts';
 import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../kafka/connect/settings.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
