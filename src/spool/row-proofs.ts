@@ -1,5 +1,12 @@
-import { checksumOf, isChecksum, openRow, type RowKey, rowKeysOf, sealRow } from '../crypto/sealed-row.ts';
-import type { SealingKeys } from '../crypto/sealing.ts';
+import {
+  checksumOf,
+  isChecksum,
+  openRow,
+  type RowKey,
+  rowKeysOf,
+  type SealingKeys,
+  sealRow,
+} from '../crypto/sealing.ts';
 import type { SpoolRow } from './spool-row.ts';
 
 /** A row as it stands in the table. */
