@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { nodeSource } from '../config/node-source.ts';
+
+import { nodeSource } from '../config/env.ts';
 import { routeWarnings } from '../runtime/route-warnings.ts';
 import { runCli } from './program.ts';
 import { visible } from './shell/fit-columns.ts';

@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+
 /**
  * The environment as an argument: a group of settings is read once, every fault is collected, and each fault
  * names the variable and the mend. Nothing here reads the process: a `main.ts` hands its environment in.
@@ -89,3 +91,17 @@ function readOne(setting: Setting<unknown>, source: EnvSource, faults: string[])
 
 /** Whether the file that the variable names holds a secret. */
 export const isSecretFile = (name: string): boolean => /(PASSWORD|SECRET|TOKEN|JWT|KEY)_FILE$/.test(name);
+
+/** The process's environment and file system as the source of settings. */
+export function nodeSource(env: Readonly<Record<string, string | undefined>>): EnvSource {
+  return { env, fileFault };
+}
+
+function fileFault(path: string): string | null {
+  try {
+    accessSync(path, constants.R_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown reason';
+  }
+}

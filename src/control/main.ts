@@ -7,7 +7,7 @@ import { createRecordReader } from '../avro/record-reader.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
 import { overlapsOf, refPatternsOf } from '../config/command-topics.ts';
-import { nodeSource } from '../config/node-source.ts';
+import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { certificateEnd } from '../crypto/keys.ts';

@@ -6,7 +6,7 @@ import { readEventSchemas } from '../avro/event-schema-set.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';
-import { nodeSource } from '../config/node-source.ts';
+import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { certificateEnd } from '../crypto/keys.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';

@@ -1,6 +1,7 @@
 /** Process 3: the payment service, emulated. Its settings stand in sandbox-settings.ts, its own API in control-routes.ts. */
+
 import { readFileSync } from 'node:fs';
-import { nodeSource } from '../config/node-source.ts';
+import { nodeSource } from '../config/env.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { loadOptions } from './config.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openLetters } from '../../src/cli/dlq/dead-letter-topic.ts';
 import { connectKafka } from '../../src/cli/shell/connections.ts';
 import { loadLookConfig } from '../../src/cli/shell/delivery-config.ts';
-import { nodeSource } from '../../src/config/node-source.ts';
+import { nodeSource } from '../../src/config/env.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { ENCRYPTION_KEY, ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';

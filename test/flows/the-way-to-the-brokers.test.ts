@@ -2,7 +2,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadCliConfig } from '../../src/cli/shell/connections.ts';
-import { nodeSource } from '../../src/config/node-source.ts';
+import { nodeSource } from '../../src/config/env.ts';
 import { certificateEnd } from '../../src/crypto/keys.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
 import { cli } from '../support/cli.ts';

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { envReader } from '../../src/config/env.ts';
-import { nodeSource } from '../../src/config/node-source.ts';
+import { envReader, nodeSource } from '../../src/config/env.ts';
 import type { VerifiedDelivery } from '../../src/core/delivery.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { BodyMemory } from '../../src/ingress/body/body-memory.ts';

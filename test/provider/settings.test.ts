@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, envReader } from '../../src/config/env.ts';
-import { nodeSource } from '../../src/config/node-source.ts';
+import { ConfigError, envReader, nodeSource } from '../../src/config/env.ts';
 import { DEFAULT_DIALECT } from '../../src/provider/dialect.ts';
 import { checkProviderSettings, providerSettings } from '../../src/provider/settings.ts';
 import { World } from '../support/world.ts';

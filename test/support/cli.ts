@@ -1,5 +1,5 @@
 import { runCli } from '../../src/cli/program.ts';
-import { nodeSource } from '../../src/config/node-source.ts';
+import { nodeSource } from '../../src/config/env.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

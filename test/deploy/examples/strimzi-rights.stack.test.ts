@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadCliConfig } from '../../../src/cli/shell/connections.ts';
-import { nodeSource } from '../../../src/config/node-source.ts';
+import { nodeSource } from '../../../src/config/env.ts';
 import { TopicSafety } from '../../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../../src/kafka/open-kafka.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { envReader } from '../../../src/config/env.ts';
-import { nodeSource } from '../../../src/config/node-source.ts';
+import { envReader, nodeSource } from '../../../src/config/env.ts';
 import { createTopicLimits, type TopicLimits } from '../../../src/kafka/admin/topic-limits.ts';
 import { MOST_MESSAGE_BYTES } from '../../../src/kafka/admin/topic-specs.ts';
 import { kafkaSettings } from '../../../src/kafka/connect/settings.ts';
