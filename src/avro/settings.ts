@@ -1,4 +1,4 @@
-import { optional, path, text, url } from '../config/env-settings.ts';
+import { optional, path, text, url } from '../config/env.ts';
 import { plaintextSettings } from '../config/plaintext-credentials.ts';
 
 /** Where the schemas are: files here, ids and the schemas of others at the registry. */

@@ -1,5 +1,4 @@
-import { Fault, type Setting } from './env.ts';
-import { setting } from './env-settings.ts';
+import { Fault, type Setting, setting } from './env.ts';
 
 /** A topic that commands are read from. */
 export type CommandTopic = {

@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import type { EnvReader } from './env.ts';
-import { flag } from './env-settings.ts';
+import { type EnvReader, flag } from './env.ts';
 
 /** Part of the settings of everything that sends a credential. */
 export const plaintextSettings = {

@@ -1,4 +1,4 @@
-import { integer, milliseconds, oneOf, text } from './env-settings.ts';
+import { integer, milliseconds, oneOf, text } from './env.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

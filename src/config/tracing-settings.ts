@@ -1,5 +1,4 @@
-import { Fault } from './env.ts';
-import { optional, setting, url } from './env-settings.ts';
+import { Fault, optional, setting, url } from './env.ts';
 
 /** OpenTelemetry's own names: an operator sets them for every service alike. */
 export const tracingSettings = {

@@ -1,5 +1,5 @@
 import { commandTopicsSetting } from '../config/command-topics.ts';
-import { integer, milliseconds, oneOf, path, text, url } from '../config/env-settings.ts';
+import { integer, milliseconds, oneOf, path, text, url } from '../config/env.ts';
 
 export const controlSettings = {
   publicUrl: url('PUBLIC_URL', {

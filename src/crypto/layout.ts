@@ -1,5 +1,4 @@
-import { Fault } from '../config/env.ts';
-import { setting } from '../config/env-settings.ts';
+import { Fault, setting } from '../config/env.ts';
 
 /** How a sealed body is laid out: where the sealed bytes stand, in which text form, and in which order. */
 export type SealedLayout = {

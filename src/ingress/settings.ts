@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { Fault } from '../config/env.ts';
-import { integer, list, milliseconds, optional, path, text } from '../config/env-settings.ts';
+import { Fault, integer, list, milliseconds, optional, path, text } from '../config/env.ts';
 import { layoutSetting } from '../crypto/layout.ts';
 
 export const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MOST_TIMER_MS } from '../config/env-settings.ts';
+import { MOST_TIMER_MS } from '../config/env.ts';
 import { parseBoundedJson } from '../core/json.ts';
 import type { Tenure } from '../core/lease.ts';
 import type { Http, HttpAnswer, HttpRequest, OnRequest } from './http.ts';

@@ -1,6 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { type EnvReader, Fault, type ValuesOf } from '../config/env.ts';
-import { oneOf, optional, path, setting, text, url } from '../config/env-settings.ts';
+import {
+  type EnvReader,
+  Fault,
+  oneOf,
+  optional,
+  path,
+  setting,
+  text,
+  url,
+  type ValuesOf,
+} from '../config/env.ts';
 import { checkPlaintextUrl, plaintextSettings } from '../config/plaintext-credentials.ts';
 import { DEFAULT_DIALECT, parseDialect } from './dialect.ts';
 

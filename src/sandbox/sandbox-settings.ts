@@ -1,5 +1,4 @@
-import { Fault, type Setting } from '../config/env.ts';
-import { flag, integer, list, optional, path, setting, text } from '../config/env-settings.ts';
+import { Fault, flag, integer, list, optional, path, type Setting, setting, text } from '../config/env.ts';
 import { runtimeSettings } from '../config/shared-settings.ts';
 import { DEFAULT_LAYOUT, LAYOUT_SYNTAX, readLayout } from './deliveries/layout.ts';
 

@@ -1,4 +1,4 @@
-import { integer, optional, text } from '../config/env-settings.ts';
+import { integer, optional, text } from '../config/env.ts';
 
 const GIB = 1024 ** 3;
 

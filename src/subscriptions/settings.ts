@@ -1,4 +1,4 @@
-import { integer, optional, path } from '../config/env-settings.ts';
+import { integer, optional, path } from '../config/env.ts';
 
 /** Where the keys of subscriptions come from, and how long a deleted one's stay live. */
 export const subscriptionSettings = {

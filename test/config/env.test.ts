@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, type EnvSource, envReader, Fault } from '../../src/config/env.ts';
-import { integer, optional, path, setting, text } from '../../src/config/env-settings.ts';
+import {
+  ConfigError,
+  type EnvSource,
+  envReader,
+  Fault,
+  integer,
+  optional,
+  path,
+  setting,
+  text,
+} from '../../src/config/env.ts';
 
 const source = (env: EnvSource['env']): EnvSource => ({ env, fileFault: () => null });
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { envReader } from '../../config/env.ts';
-import { url } from '../../config/env-settings.ts';
+import { envReader, url } from '../../config/env.ts';
 import { ifGiven, secondsAsMs, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';

@@ -1,4 +1,4 @@
-import { MOST_TIMER_MS } from '../../config/env-settings.ts';
+import { MOST_TIMER_MS } from '../../config/env.ts';
 import { parseInstant } from '../../core/instant.ts';
 import { UsageError } from './shell.ts';
 

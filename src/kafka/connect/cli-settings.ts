@@ -1,6 +1,5 @@
 import { commandTopicsSetting } from '../../config/command-topics.ts';
-import type { Setting } from '../../config/env.ts';
-import { integer } from '../../config/env-settings.ts';
+import { integer, type Setting } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { MOST_MESSAGE_BYTES } from '../admin/topic-specs.ts';
 

@@ -1,5 +1,15 @@
-import { type EnvReader, Fault, type ValuesOf } from '../../config/env.ts';
-import { flag, integer, list, oneOf, optional, path, text } from '../../config/env-settings.ts';
+import {
+  type EnvReader,
+  Fault,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optional,
+  path,
+  text,
+  type ValuesOf,
+} from '../../config/env.ts';
 import { checkPlaintextCredentials, plaintextSettings } from '../../config/plaintext-credentials.ts';
 
 export const kafkaSettings = {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, envReader, type Setting } from '../../src/config/env.ts';
 import {
+  ConfigError,
+  envReader,
   flag,
   integer,
   list,
@@ -9,9 +10,10 @@ import {
   oneOf,
   optional,
   path,
+  type Setting,
   text,
   url,
-} from '../../src/config/env-settings.ts';
+} from '../../src/config/env.ts';
 
 /** The value of X, or the fault behind its name. */
 function read<T>(setting: Setting<T>, value: string | undefined, unreadable: string[] = []): unknown {
