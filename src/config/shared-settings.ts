@@ -1,4 +1,4 @@
-import { integer, milliseconds, oneOf, text } from './env.ts';
+import { Fault, integer, milliseconds, oneOf, optional, setting, text, url } from './env.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -20,4 +20,24 @@ export const runtimeSettings = {
     fallback: '25000',
     min: 1,
   }),
+};
+
+/** OpenTelemetry's own names: an operator sets them for every service alike. */
+export const tracingSettings = {
+  endpoint: optional(
+    url('OTEL_EXPORTER_OTLP_ENDPOINT', {
+      about:
+        'address of an OpenTelemetry collector (OTLP over HTTP) that receives traces; unset means no tracing',
+    }),
+  ),
+  ratio: setting(
+    'OTEL_TRACES_SAMPLER_ARG',
+    { about: 'share of the traces begun by Hookline that are kept, from 0 to 1', fallback: '1' },
+    (text) => {
+      const ratio = Number(text);
+      if (!(ratio >= 0 && ratio <= 1))
+        throw new Fault(`is ${JSON.stringify(text)}: give a number from 0 to 1.`);
+      return ratio;
+    },
+  ),
 };

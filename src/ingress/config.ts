@@ -1,8 +1,7 @@
 import { checkRegistrySettings } from '../avro/open-registry.ts';
 import { registrySettings, schemaSettings } from '../avro/settings.ts';
 import { type EnvSource, envReader } from '../config/env.ts';
-import { runtimeSettings } from '../config/shared-settings.ts';
-import { tracingSettings } from '../config/tracing-settings.ts';
+import { runtimeSettings, tracingSettings } from '../config/shared-settings.ts';
 import {
   checkKafkaSettings,
   durabilitySettings,

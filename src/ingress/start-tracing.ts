@@ -1,5 +1,5 @@
 import type { ValuesOf } from '../config/env.ts';
-import type { tracingSettings } from '../config/tracing-settings.ts';
+import type { tracingSettings } from '../config/shared-settings.ts';
 import type { StoreParts } from '../delivery/store/open-store.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { openTracing } from '../runtime/open-tracing.ts';
