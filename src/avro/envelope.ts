@@ -1,4 +1,4 @@
-import type { AvroField, AvroSchema } from './avro-schema.ts';
+import type { AvroField, AvroSchema } from './event-shape.ts';
 
 /** The fields that every event record begins with. Those without a pointer are filled by Hookline. */
 export const ENVELOPE: readonly { name: string; type: AvroSchema; pointer?: string }[] = [

@@ -1,7 +1,6 @@
 import { HooklineError } from '../core/errors.ts';
-import { type AvroField, type AvroType, collectNames, SchemaFault } from './avro-schema.ts';
 import { ENVELOPE, envelopeFault } from './envelope.ts';
-import { readFieldShapes } from './event-shape.ts';
+import { type AvroField, type AvroType, collectNames, readFieldShapes, SchemaFault } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 import { Transcoder } from './transcoder.ts';
 

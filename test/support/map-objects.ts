@@ -3,8 +3,7 @@
  * transcoder is held against.
  */
 
-import { collectNames } from '../../src/avro/avro-schema.ts';
-import { type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
+import { collectNames, type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
 import type { DriftSink } from '../../src/avro/plan.ts';
 import { resolvePointer } from '../../src/core/json.ts';
 
