@@ -1,6 +1,13 @@
 import { HooklineError } from '../core/errors.ts';
-import { ENVELOPE, envelopeFault } from './envelope.ts';
-import { type AvroField, type AvroType, collectNames, readFieldShapes, SchemaFault } from './event-shape.ts';
+import {
+  type AvroField,
+  type AvroType,
+  collectNames,
+  ENVELOPE,
+  envelopeFault,
+  readFieldShapes,
+  SchemaFault,
+} from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 import { Transcoder } from './transcoder.ts';
 

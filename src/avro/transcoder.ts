@@ -1,7 +1,6 @@
 import { JsonScanner, NotJson, QUOTE } from '../core/json-scanner.ts';
 import { AvroWriter, type WriterMemory } from './avro-writer.ts';
-import type { EnvelopeValues } from './envelope.ts';
-import type { FieldShape } from './event-shape.ts';
+import type { EnvelopeValues, FieldShape } from './event-shape.ts';
 import type { DriftSink, Plan } from './plan.ts';
 import { planMessage } from './plan-message.ts';
 import type { SpanFinder } from './span-finder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EnvelopeValues } from '../../src/avro/envelope.ts';
+import type { EnvelopeValues } from '../../src/avro/event-shape.ts';
 import { schemaIdOf } from '../../src/avro/wire-format.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
 import { type AvroVectors, fromBase64, readVectors } from '../support/vectors.ts';
