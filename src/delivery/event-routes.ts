@@ -1,5 +1,4 @@
-import type { EventSchema } from '../avro/event-schema.ts';
-import type { EventSchemaSet } from '../avro/event-schema-set.ts';
+import type { EventSchema, EventSchemaSet } from '../avro/event-schema.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import { topicName } from '../core/names.ts';
 import { createEventHeaders, type EventHeaders } from './event-headers.ts';

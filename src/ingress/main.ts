@@ -2,7 +2,7 @@
 
 import '../runtime/keep-garbage-young.ts';
 import { readCommandSchemas } from '../avro/command-schemas.ts';
-import { readEventSchemas } from '../avro/event-schema-set.ts';
+import { readEventSchemas } from '../avro/event-schema.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
 import { readSchemaFiles } from '../avro/schema-files.ts';

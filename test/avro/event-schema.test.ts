@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readEventSchema } from '../../src/avro/event-schema.ts';
-import { readEventSchemas } from '../../src/avro/event-schema-set.ts';
+import { readEventSchema, readEventSchemas } from '../../src/avro/event-schema.ts';
 import { hasCode } from '../../src/core/errors.ts';
 import { field, ownEventSchemas, schemaText } from '../support/event-schemas.ts';
 

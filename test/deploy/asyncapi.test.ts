@@ -4,7 +4,7 @@ import specs from '@asyncapi/specs';
 import { Ajv, type Schema } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readEventSchemas } from '../../src/avro/event-schema-set.ts';
+import { readEventSchemas } from '../../src/avro/event-schema.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { OWN_TOPICS } from '../../src/core/names.ts';
 import { readFile } from '../support/generated/files.ts';

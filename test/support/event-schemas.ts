@@ -1,4 +1,4 @@
-import { readEventSchemas } from '../../src/avro/event-schema-set.ts';
+import { readEventSchemas } from '../../src/avro/event-schema.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 
 /** The event schemas that come with Hookline. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readCommandSchemas } from '../../avro/command-schemas.ts';
-import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readEventSchemas } from '../../avro/event-schema.ts';
 import type { Registry } from '../../avro/registry.ts';
 import type { RegisteredSchema } from '../../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';

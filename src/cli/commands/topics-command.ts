@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { envReader } from '../../config/env.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';

@@ -1,4 +1,4 @@
-import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { type CommandTopic, overlapsOf } from '../../config/command-topics.ts';
 import { envReader } from '../../config/env.ts';

@@ -1,5 +1,5 @@
 import { readCommandSchemas } from '../../avro/command-schemas.ts';
-import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readEventSchemas } from '../../avro/event-schema.ts';
 import { createRecordReader, createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';

@@ -6,7 +6,7 @@
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { readEventSchemas } from '../../avro/event-schema-set.ts';
+import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { readEventSchemas } from '../../../src/avro/event-schema-set.ts';
+import { readEventSchemas } from '../../../src/avro/event-schema.ts';
 import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
 import { parseCommandTopics } from '../../../src/config/command-topics.ts';
 import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
