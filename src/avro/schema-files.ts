@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { HooklineError } from '../core/errors.ts';
-import type { SchemaFile } from './event-schema.ts';
+import type { DecodeLimits } from './bounded-decode.ts';
+import { type SchemaFile, schemaInvalid } from './event-schema.ts';
+import { compileCodec, type RecordCodec } from './record-codec.ts';
 
 /** The folder that comes with Hookline. */
 const OWN = resolve(import.meta.dirname, '../../schemas');
@@ -20,5 +22,51 @@ export function readSchemaFiles(dir: string | undefined, kind: 'events' | 'comma
       .map((name) => ({ name: join(kind, name), text: readFileSync(join(folder, name), 'utf8') }));
   } catch (error) {
     throw new HooklineError('SCHEMA_INVALID', `${folder}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Commands are small, and some dozens of them are in work at the same time. Results may list many subscriptions. */
+const LIMITS: Readonly<Record<string, DecodeLimits>> = { commands: { mostValues: 10_000 } };
+
+/** The records of Hookline's own topics. */
+export type CommandSchemas = {
+  readonly command: CommandSchema;
+  readonly result: CommandSchema;
+  readonly subscription: CommandSchema;
+};
+
+type CommandSchema = {
+  readonly file: string;
+  /** Without the prefix. */
+  readonly topic: string;
+  readonly codec: RecordCodec;
+};
+
+/**
+ * Compiles the files of schemas/commands, found by the topic that each names.
+ * @throws HooklineError SCHEMA_INVALID
+ */
+export function readCommandSchemas(files: readonly SchemaFile[]): CommandSchemas {
+  const byTopic = new Map(files.map(readCommandSchema).map((schema) => [schema.topic, schema]));
+  const schemaOf = (topic: string) => {
+    const schema = byTopic.get(topic);
+    if (!schema)
+      throw schemaInvalid('commands', new Error(`no file names the topic ${JSON.stringify(topic)}`));
+    return schema;
+  };
+  return {
+    command: schemaOf('commands'),
+    result: schemaOf('command-results'),
+    subscription: schemaOf('subscriptions'),
+  };
+}
+
+function readCommandSchema(file: SchemaFile): CommandSchema {
+  try {
+    const json: { topic?: unknown } = JSON.parse(file.text);
+    if (typeof json.topic !== 'string') throw new Error('names no topic');
+    return { file: file.name, topic: json.topic, codec: compileCodec(json, LIMITS[json.topic]) };
+  } catch (error) {
+    throw schemaInvalid(file.name, error);
   }
 }

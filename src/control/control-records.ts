@@ -1,6 +1,6 @@
-import type { CommandSchemas } from '../avro/command-schemas.ts';
 import type { RecordCodec } from '../avro/record-codec.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
+import type { CommandSchemas } from '../avro/schema-files.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Tenure } from '../core/lease.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 
 import '../runtime/keep-heap-small.ts';
-import { readCommandSchemas } from '../avro/command-schemas.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { overlapsOf, refPatternsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';

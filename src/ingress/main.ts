@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 
 import '../runtime/keep-garbage-young.ts';
-import { readCommandSchemas } from '../avro/command-schemas.ts';
 import { readEventSchemas } from '../avro/event-schema.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
-import { readSchemaFiles } from '../avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { certificateEnd } from '../crypto/keys.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { readCommandSchemas } from '../../src/avro/command-schemas.ts';
-import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { tenureOf } from '../../src/core/lease.ts';

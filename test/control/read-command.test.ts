@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCommandSchemas } from '../../src/avro/command-schemas.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
-import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { createCommandReader, readCommand } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { IncomingRecord } from '../../src/kafka/consume/incoming-record.ts';

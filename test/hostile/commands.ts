@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { readCommandSchemas } from '../../src/avro/command-schemas.ts';
-import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import type { Brokers } from '../support/world.ts';
 import { type ControlRow, ControlTarget, type Sent } from './control-target.ts';
 import { changed, changes } from './fuzz/fuzzed.ts';

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { readCommandSchemas } from '../../avro/command-schemas.ts';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import type { Registry } from '../../avro/registry.ts';
 import type { RegisteredSchema } from '../../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { hasCode } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
 import { connectRegistry, loadRegistryConfig } from '../shell/connections.ts';

@@ -1,6 +1,5 @@
-import { readCommandSchemas } from '../../avro/command-schemas.ts';
 import { readEventSchemas } from '../../avro/event-schema.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { envReader } from '../../config/env.ts';
 import { runtimeSettings } from '../../config/shared-settings.ts';
 import { commandTopicSettings, recordSizeSettings } from '../../kafka/connect/cli-settings.ts';

@@ -1,8 +1,7 @@
-import { readCommandSchemas } from '../../avro/command-schemas.ts';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { createRecordReader, createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';

@@ -1,7 +1,6 @@
-import { readCommandSchemas } from '../../avro/command-schemas.ts';
 import { createRecordReader, type RecordReader } from '../../avro/record-reader.ts';
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { type CliConfig, connectRegistry } from './connections.ts';
 
 /** A reader of results or of the state's records, with the schema that is registered for them. */
