@@ -1,6 +1,5 @@
 import avro, { type Type } from 'avsc';
 import { boundedDecoder, type DecodeLimits } from './bounded-decode.ts';
-import { HEADER_LENGTH, writeHeader } from './wire-format.ts';
 
 /** Avro binary of one record type, with and without the wire format's header. */
 export type RecordCodec = {
@@ -42,4 +41,17 @@ export function compileCodec(schema: unknown, limits?: DecodeLimits): RecordCode
     decode: boundedDecoder(type, type, limits),
     resolve: (writer) => boundedDecoder(writer, type, limits),
   };
+}
+
+/** The Confluent wire format: a zero byte, the schema's id as four bytes, the Avro binary. */
+export const HEADER_LENGTH = 5;
+
+export function writeHeader(into: Buffer, schemaId: number): void {
+  into[0] = 0;
+  into.writeInt32BE(schemaId, 1);
+}
+
+/** The schema id of a record's value, or null where it isn't in the wire format (checked: shorter ones throw, C13). */
+export function schemaIdOf(value: Buffer): number | null {
+  return value.length > HEADER_LENGTH && value[0] === 0 ? value.readInt32BE(1) : null;
 }

@@ -1,9 +1,8 @@
 import type { Type } from 'avsc';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { boundedDecoder, Undecodable } from './bounded-decode.ts';
-import type { AvroRecord, RecordCodec } from './record-codec.ts';
+import { type AvroRecord, HEADER_LENGTH, type RecordCodec, schemaIdOf } from './record-codec.ts';
 import type { Registry } from './registry.ts';
-import { HEADER_LENGTH, schemaIdOf } from './wire-format.ts';
 
 /**
  * Reads record values in the wire format, whoever wrote them. Throws RECORD_UNREADABLE where the bytes are no such

@@ -3,9 +3,9 @@ import { AvroWriter, type WriterMemory } from './avro-writer.ts';
 import type { EnvelopeValues, FieldShape } from './event-shape.ts';
 import type { DriftSink, Plan } from './plan.ts';
 import { planMessage } from './plan-message.ts';
+import { HEADER_LENGTH, writeHeader } from './record-codec.ts';
 import type { SpanFinder } from './span-finder.ts';
 import { ValueWriter } from './value-writer.ts';
-import { HEADER_LENGTH, writeHeader } from './wire-format.ts';
 
 /** A message that was walked over: it is JSON. Good until the transcoder's next one. */
 export type FoundMessage = {

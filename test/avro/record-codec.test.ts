@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EnvelopeValues } from '../../src/avro/event-shape.ts';
-import { schemaIdOf } from '../../src/avro/wire-format.ts';
+import { schemaIdOf } from '../../src/avro/record-codec.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
 import { type AvroVectors, fromBase64, readVectors } from '../support/vectors.ts';
 
