@@ -1,4 +1,6 @@
 import avro, { type Type } from 'avsc';
+import { HooklineError } from '../core/errors.ts';
+import { parseBoundedJson } from '../core/json.ts';
 import { boundedDecoder, type DecodeLimits } from './bounded-decode.ts';
 
 /** Avro binary of one record type, with and without the wire format's header. */
@@ -55,3 +57,74 @@ export function writeHeader(into: Buffer, schemaId: number): void {
 export function schemaIdOf(value: Buffer): number | null {
   return value.length > HEADER_LENGTH && value[0] === 0 ? value.readInt32BE(1) : null;
 }
+
+/** A schema as a registry has it. */
+export type FoundSchema = {
+  readonly schema: string;
+  readonly schemaType?: string;
+  readonly references?: readonly SchemaReference[];
+};
+
+type SchemaReference = { readonly name: string; readonly subject: string; readonly version: number };
+
+/** Characters of a schema and of all that it refers to: whoever may register schemas has written them. */
+const MOST_TEXT = 1024 * 1024;
+const MOST_REFERENCES = 100;
+/** avsc calls itself for each level, and generates code for each field. */
+const SCHEMA_JSON = { mostValues: 20_000, mostDepth: 200 };
+
+/**
+ * Compiles a writer's schema with the schemas that it refers to.
+ * @param fetch asks the registry for a reference
+ * @throws HooklineError SCHEMA_INVALID where it is no Avro, too large, or can't be compiled
+ */
+export async function writerTypeOf(
+  found: FoundSchema,
+  fetch: (reference: SchemaReference) => Promise<FoundSchema>,
+): Promise<Type> {
+  const texts: string[] = [];
+  const seen = new Set<string>();
+  let characters = 0;
+  const collect = async ({ schema, schemaType = 'AVRO', references = [] }: FoundSchema): Promise<void> => {
+    if (schemaType !== 'AVRO') throw invalid(`it is ${schemaType}`);
+    characters += schema.length;
+    if (characters > MOST_TEXT) throw invalid(`it has more than ${MOST_TEXT} characters`);
+    for (const reference of references) {
+      const key = JSON.stringify([reference.subject, reference.version]);
+      if (seen.has(key)) continue;
+      if (seen.add(key).size > MOST_REFERENCES)
+        throw invalid(`it refers to more than ${MOST_REFERENCES} others`);
+      await collect(await fetch(reference));
+    }
+    // Behind what it refers to: a name is known before it is used.
+    texts.push(schema);
+  };
+  await collect(found);
+  try {
+    return compile(texts);
+  } catch (error) {
+    throw invalid((error as Error).message, error);
+  }
+}
+
+function compile(texts: readonly string[]): Type {
+  const registry = {};
+  const types = texts.map((text) => {
+    const schema = withoutDefaults(parseBoundedJson(text, SCHEMA_JSON)) as avro.Schema;
+    return avro.Type.forSchema(schema, { wrapUnions: 'never', omitRecordMethods: true, registry });
+  });
+  return types.at(-1) as Type;
+}
+
+/**
+ * Only a reader's defaults count. avsc works a writer's out all the same: thirty records, each with two fields of the
+ * next one that default to `{}`, would take it for ever.
+ */
+function withoutDefaults(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(withoutDefaults);
+  const members = Object.entries(schema).filter(([name]) => name !== 'default');
+  return Object.fromEntries(members.map(([name, value]) => [name, withoutDefaults(value)]));
+}
+
+const invalid = (why: string, cause?: unknown) => new HooklineError('SCHEMA_INVALID', why, { cause });

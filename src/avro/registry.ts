@@ -6,7 +6,7 @@ import type { Type } from 'avsc';
 import { HooklineError } from '../core/errors.ts';
 import { connectionFaultOf, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
 import { boundedAgent } from './bounded-agent.ts';
-import { type FoundSchema, writerTypeOf } from './writer-type.ts';
+import { type FoundSchema, writerTypeOf } from './record-codec.ts';
 
 export type RegistryOptions = {
   readonly url: string;

@@ -1,10 +1,9 @@
 import avro, { type Type } from 'avsc';
 import fc from 'fast-check';
 import { boundedDecoder, Undecodable } from '../../../src/avro/bounded-decode.ts';
-import { schemaIdOf } from '../../../src/avro/record-codec.ts';
+import { schemaIdOf, writerTypeOf } from '../../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../../src/avro/record-reader.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../../src/avro/schema-files.ts';
-import { writerTypeOf } from '../../../src/avro/writer-type.ts';
 import { readCommand } from '../../../src/control/read-command.ts';
 import { HooklineError, hasCode } from '../../../src/core/errors.ts';
 import { ownEventSchemas } from '../../support/event-schemas.ts';

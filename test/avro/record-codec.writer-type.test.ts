@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FoundSchema, writerTypeOf } from '../../src/avro/writer-type.ts';
+import { type FoundSchema, writerTypeOf } from '../../src/avro/record-codec.ts';
 
 const none = () => Promise.reject(new Error('asked for a reference'));
 const found = (schema: unknown, more: Partial<FoundSchema> = {}): FoundSchema => ({
