@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { EnvReader, ValuesOf } from '../config/env.ts';
-import { checkPlaintextUrl } from '../config/plaintext-credentials.ts';
+import { type EnvReader, optional, path, text, url, type ValuesOf } from '../config/env.ts';
+import { checkPlaintextUrl, plaintextSettings } from '../config/plaintext-credentials.ts';
 import {
   certificatesIn,
   type NamedFile,
@@ -9,7 +9,6 @@ import {
   renewedFrom,
 } from '../config/renewed-files.ts';
 import { createRegistry, type Registry } from './registry.ts';
-import type { registrySettings } from './settings.ts';
 
 type RegistrySettings = ValuesOf<typeof registrySettings>;
 
@@ -67,3 +66,25 @@ export function checkRegistrySettings(settings: RegistrySettings, reader: EnvRea
     checkPlaintextUrl(settings, { variable: 'SCHEMA_REGISTRY_URL', url, credential }, reader);
   }
 }
+
+/** Where the schemas are: files here, ids and the schemas of others at the registry. */
+export const schemaSettings = {
+  dir: optional(
+    path('SCHEMAS_DIR', {
+      about:
+        'directory with events/*.avsc and commands/*.avsc; unset means the schemas that are part of Hookline',
+    }),
+  ),
+};
+
+export const registrySettings = {
+  url: url('SCHEMA_REGISTRY_URL', { about: "address of the schema registry's Confluent API" }),
+  username: optional(
+    text('SCHEMA_REGISTRY_USERNAME', { about: 'user for basic authentication at the registry' }),
+  ),
+  passwordFile: optional(path('SCHEMA_REGISTRY_PASSWORD_FILE', { about: "file with that user's password" })),
+  caFile: optional(
+    path('SCHEMA_REGISTRY_CA_FILE', { about: "PEM file with the registry's certificate authority" }),
+  ),
+  ...plaintextSettings,
+};

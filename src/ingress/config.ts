@@ -1,5 +1,4 @@
-import { checkRegistrySettings } from '../avro/open-registry.ts';
-import { registrySettings, schemaSettings } from '../avro/settings.ts';
+import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
 import { type EnvSource, envReader } from '../config/env.ts';
 import { runtimeSettings, tracingSettings } from '../config/shared-settings.ts';
 import {

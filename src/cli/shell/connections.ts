@@ -1,6 +1,10 @@
-import { checkRegistrySettings, openRegistry } from '../../avro/open-registry.ts';
+import {
+  checkRegistrySettings,
+  openRegistry,
+  registrySettings,
+  schemaSettings,
+} from '../../avro/open-registry.ts';
 import type { Registry } from '../../avro/registry.ts';
-import { registrySettings, schemaSettings } from '../../avro/settings.ts';
 import { envReader } from '../../config/env.ts';
 import { newId } from '../../crypto/ids.ts';
 import { certificateEnd } from '../../crypto/keys.ts';

@@ -1,5 +1,4 @@
-import { checkRegistrySettings } from '../../avro/open-registry.ts';
-import { registrySettings, schemaSettings } from '../../avro/settings.ts';
+import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/open-registry.ts';
 import { envReader } from '../../config/env.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
 import { commandTopicSettings } from '../../kafka/connect/cli-settings.ts';

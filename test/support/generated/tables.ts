@@ -1,4 +1,4 @@
-import { registrySettings, schemaSettings } from '../../../src/avro/settings.ts';
+import { registrySettings, schemaSettings } from '../../../src/avro/open-registry.ts';
 import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
 import type { Setting } from '../../../src/config/env.ts';
 import { controlConfig } from '../../../src/control/config.ts';
