@@ -1,6 +1,10 @@
-import { resolveOrKeptIds } from '../avro/kept-ids.ts';
 import type { Registry } from '../avro/registry.ts';
-import { type RegisteredSchema, resolveSchemaIds, type SchemaIds } from '../avro/resolve-ids.ts';
+import {
+  type RegisteredSchema,
+  resolveOrKeptIds,
+  resolveSchemaIds,
+  type SchemaIds,
+} from '../avro/resolve-ids.ts';
 import { type KeptFileObserver, keptBeside } from '../runtime/kept-beside.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type KeptRecords, keptRecords } from '../subscriptions/cached-records.ts';

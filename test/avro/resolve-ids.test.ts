@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { resolveOrKeptIds } from '../../src/avro/kept-ids.ts';
 import type { Registry } from '../../src/avro/registry.ts';
+import { resolveOrKeptIds } from '../../src/avro/resolve-ids.ts';
 import { type ErrorCode, HooklineError } from '../../src/core/errors.ts';
 import type { KeptFile } from '../../src/runtime/startup-cache.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
