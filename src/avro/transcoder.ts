@@ -1,10 +1,9 @@
 import { JsonScanner, NotJson, QUOTE } from '../core/json-scanner.ts';
 import { AvroWriter, type WriterMemory } from './avro-writer.ts';
 import type { EnvelopeValues, FieldShape, Shape } from './event-shape.ts';
-import type { DriftSink, Plan } from './plan.ts';
 import { HEADER_LENGTH, writeHeader } from './record-codec.ts';
 import { Place, SpanFinder } from './span-finder.ts';
-import { ArrayElements, ValueWriter } from './value-writer.ts';
+import { ArrayElements, type DriftSink, type Plan, ValueWriter } from './value-writer.ts';
 
 /** A message that was walked over: it is JSON. Good until the transcoder's next one. */
 export type FoundMessage = {

@@ -8,7 +8,6 @@ import {
 } from '../core/json-scanner.ts';
 import { AvroWriter } from './avro-writer.ts';
 import type { Convert, ValueType } from './event-shape.ts';
-import type { DriftSink, Plan, WrittenElements } from './plan.ts';
 import type { ArrayReader, SpanFinder } from './span-finder.ts';
 
 /** Writes the values of one message by their plans. */
@@ -131,3 +130,16 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     this.#drift.set(field, (this.#drift.get(field) ?? 0) + 1);
   };
 }
+
+/** Told of each value that is there and doesn't fit, by the dotted path of its field. */
+export type DriftSink = (field: string) => void;
+
+/** How a shape is written from where its value stands. */
+export type Plan = { readonly slot: number; readonly path: string } & (
+  | { readonly kind: 'value'; readonly type: ValueType; readonly convert: Convert }
+  | { readonly kind: 'record'; readonly fields: readonly Plan[] }
+  | { readonly kind: 'array'; readonly elements: WrittenElements }
+);
+
+/** What the elements of the array that was walked over last have become. */
+type WrittenElements = { writeTo(out: AvroWriter, drift: DriftSink): void };

@@ -4,7 +4,7 @@
  */
 
 import { collectNames, type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
-import type { DriftSink } from '../../src/avro/plan.ts';
+import type { DriftSink } from '../../src/avro/value-writer.ts';
 import { resolvePointer } from '../../src/core/json.ts';
 
 /** Fills the fields that carry a pointer. */
