@@ -3,7 +3,7 @@ import { createWriterReader } from '../../avro/record-reader.ts';
 import { envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { commandTopicSettings } from '../../kafka/connect/cli-settings.ts';
+import { commandTopicSettings } from '../../kafka/connect/settings.ts';
 import { openTopicReader } from '../../kafka/consume/topic-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { type CliKafka, connectKafka, connectRegistry, loadCliConfig } from '../shell/connections.ts';

@@ -5,8 +5,11 @@ import { envReader } from '../../config/env.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
-import { commandTopicSettings, recordSizeSettings } from '../../kafka/connect/cli-settings.ts';
-import { durabilitySettings } from '../../kafka/connect/settings.ts';
+import {
+  commandTopicSettings,
+  durabilitySettings,
+  recordSizeSettings,
+} from '../../kafka/connect/settings.ts';
 import { connectKafka, loadCliConfig } from '../shell/connections.ts';
 import { wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';

@@ -2,8 +2,11 @@ import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { envReader } from '../../config/env.ts';
 import { runtimeSettings } from '../../config/shared-settings.ts';
-import { commandTopicSettings, recordSizeSettings } from '../../kafka/connect/cli-settings.ts';
-import { durabilitySettings } from '../../kafka/connect/settings.ts';
+import {
+  commandTopicSettings,
+  durabilitySettings,
+  recordSizeSettings,
+} from '../../kafka/connect/settings.ts';
 import { loadCliConfig } from '../shell/connections.ts';
 import { type Examination, ok } from './finding.ts';
 

@@ -6,8 +6,7 @@ import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from '../../kafka/admin/topic-safety.ts';
 import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
-import { commandTopicSetting, recordSizeSettings } from '../../kafka/connect/cli-settings.ts';
-import { durabilitySettings } from '../../kafka/connect/settings.ts';
+import { commandTopicSetting, durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
 import { connectKafka, loadCliConfig } from '../shell/connections.ts';
 import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
 

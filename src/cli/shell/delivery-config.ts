@@ -1,8 +1,12 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/open-registry.ts';
 import { envReader } from '../../config/env.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
-import { commandTopicSettings } from '../../kafka/connect/cli-settings.ts';
-import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../kafka/connect/settings.ts';
+import {
+  checkKafkaSettings,
+  commandTopicSettings,
+  kafkaSettings,
+  topicSettings,
+} from '../../kafka/connect/settings.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import type { Shell } from './shell.ts';
 

@@ -5,8 +5,13 @@ import { controlConfig } from '../../../src/control/config.ts';
 import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
-import { commandTopicSettings, recordSizeSettings } from '../../../src/kafka/connect/cli-settings.ts';
-import { durabilitySettings, kafkaSettings, topicSettings } from '../../../src/kafka/connect/settings.ts';
+import {
+  commandTopicSettings,
+  durabilitySettings,
+  kafkaSettings,
+  recordSizeSettings,
+  topicSettings,
+} from '../../../src/kafka/connect/settings.ts';
 import { dialectSettings } from '../../../src/provider/settings.ts';
 import { sandboxSettings } from '../../../src/sandbox/sandbox-settings.ts';
 
