@@ -1,9 +1,8 @@
+import './kafkajs-request-queue.ts';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import type { KafkaConnection } from './connection.ts';
-import { explainRefusal } from './explain-refusal.ts';
-import { explaining } from './explaining.ts';
-import './kafkajs-request-queue.ts';
+import { explaining, explainRefusal } from './explain-refusal.ts';
 import { createSockets } from './kafkajs-sockets.ts';
 
 /**
