@@ -1,4 +1,4 @@
-import './kafkajs-request-queue.ts';
+import './client-patches.ts';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import type { KafkaConnection } from './connection.ts';

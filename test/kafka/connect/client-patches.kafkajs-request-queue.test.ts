@@ -1,6 +1,6 @@
+import '../../../src/kafka/connect/client-patches.ts';
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import '../../../src/kafka/connect/kafkajs-request-queue.ts';
 
 type Queue = {
   push(request: object): void;
