@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AttemptError, type AttemptOutcome } from '../../../src/kafka/produce/attempt-error.ts';
-import { partitionOf } from '../../../src/kafka/produce/partitioner.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
 // The sleeping of the code under test, on the clock that the tests turn.

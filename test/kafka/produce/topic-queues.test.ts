@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { murmur2, partitionOf } from '../../../src/kafka/produce/partitioner.ts';
+import { murmur2, partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
 import { readVectors } from '../../support/vectors.ts';
 
 const vectors = readVectors<{ key: string; murmur2: number }[]>('murmur2.json');
