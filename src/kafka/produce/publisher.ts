@@ -5,7 +5,7 @@ import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './partition-queue.ts';
 import type { WireRecord } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
-import { SessionPools } from './session-pools.ts';
+import { SessionPools } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicLanes } from './topic-queues.ts';
 
