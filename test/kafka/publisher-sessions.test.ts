@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AttemptError } from '../../src/kafka/produce/attempt-error.ts';
+import { AttemptError } from '../../src/kafka/produce/produce-batch.ts';
 import type { Publisher } from '../../src/kafka/produce/publisher.ts';
 import { outgoing, ScriptedCluster } from '../support/scripted-cluster.ts';
 

@@ -1,6 +1,5 @@
 import type { TopicLimits } from '../../src/kafka/admin/topic-limits.ts';
-import { AttemptError } from '../../src/kafka/produce/attempt-error.ts';
-import type { Batch, WireRecord } from '../../src/kafka/produce/produce-batch.ts';
+import { AttemptError, type Batch, type WireRecord } from '../../src/kafka/produce/produce-batch.ts';
 import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../src/kafka/produce/publisher.ts';
 

@@ -3,7 +3,7 @@ import type { DeadLetterStage, ErrorCode } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { SealedLayout } from '../../crypto/layout.ts';
 import type { KafkaSettings } from '../../kafka/connect/settings.ts';
-import type { AttemptOutcome } from '../../kafka/produce/attempt-error.ts';
+import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 
 /** What the thread for large bodies is started with. No secret is among it: keys come with each job. */
 export type LaneOptions = {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError } from '../../core/errors.ts';
 import type { TopicLimits } from '../admin/topic-limits.ts';
-import { type AttemptError, type AttemptOutcome, toAttemptError } from './attempt-error.ts';
-import type { WireRecord } from './produce-batch.ts';
+import { type AttemptError, type AttemptOutcome, toAttemptError, type WireRecord } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
 

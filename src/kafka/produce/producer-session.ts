@@ -1,11 +1,10 @@
+import '../connect/client-patches.ts';
 import { isIP } from 'node:net';
 import { type Broker, Producer } from '@platformatic/kafka';
 import { HooklineError } from '../../core/errors.ts';
 import { type KafkaConnection, refusalOf } from '../connect/connection.ts';
 import { explainRefusal } from '../connect/explain-refusal.ts';
-import { AttemptError, toAttemptError } from './attempt-error.ts';
-import '../connect/client-patches.ts';
-import { type Batch, createProduceBatch } from './produce-batch.ts';
+import { AttemptError, type Batch, createProduceBatch, toAttemptError } from './produce-batch.ts';
 
 /** One client of the cluster. It believes nothing but the broker's answer for the partition that was asked for. */
 export type ProducerSession = {

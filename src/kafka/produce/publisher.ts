@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/topic-limits.ts';
-import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './partition-queue.ts';
-import type { WireRecord } from './produce-batch.ts';
+import { type AttemptOutcome, toAttemptError, type WireRecord } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import { SessionPools } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';

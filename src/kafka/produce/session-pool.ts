@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError } from '../../core/errors.ts';
-import { AttemptError, toAttemptError } from './attempt-error.ts';
+import { AttemptError, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 
 const ATTEMPT_MS = 5_000;

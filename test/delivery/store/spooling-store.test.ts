@@ -8,7 +8,7 @@ import type { LargeCarrier, Receipt } from '../../../src/core/delivery.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { deliveryIdOf } from '../../../src/delivery/delivery-id.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
-import { AttemptError } from '../../../src/kafka/produce/attempt-error.ts';
+import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { deliveryParts, verified } from '../../support/delivery-parts.ts';

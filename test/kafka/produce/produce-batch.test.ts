@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AttemptError, toAttemptError } from '../../../src/kafka/produce/attempt-error.ts';
+import { AttemptError, toAttemptError } from '../../../src/kafka/produce/produce-batch.ts';
 
 const withId = (apiId: string) => Object.assign(new Error('Kafka says'), { apiId });
 
