@@ -68,3 +68,75 @@ export const minInsyncFor = (replicas: number, least: number): string | undefine
   replicas >= LEAST_FOR_TWO_IN_SYNC ? String(Math.min(Math.max(2, least), replicas)) : undefined;
 
 const keptFor = (days: number) => ({ 'retention.ms': String(days * DAY_MS) });
+
+/** A setting that `apply` changes: what is, what should be. */
+type TopicChange = { readonly setting: string; readonly is: string; readonly wanted: string };
+
+export type TopicChanges = {
+  readonly changes: readonly TopicChange[];
+  /** What is otherwise than specified and stays so, in words: somebody should look at it. */
+  readonly notes: readonly string[];
+  /** What is more than was asked for, and stays. */
+  readonly kept: readonly string[];
+};
+
+export type ChangeOptions = {
+  /** Whether records may be deleted earlier than now. */
+  readonly allowDataLoss: boolean;
+  /** MIN_INSYNC_REPLICAS */
+  readonly minInsyncReplicas: number;
+};
+
+/** Compares the settings in force with those specified. A change that deletes records needs `allowDataLoss`. */
+export function changesTo(
+  spec: TopicSpec,
+  replicas: number,
+  config: ReadonlyMap<string, string>,
+  options: ChangeOptions,
+): TopicChanges {
+  const changes: TopicChange[] = [];
+  const notes: string[] = [];
+  const kept: string[] = [];
+  for (const [setting, wanted] of Object.entries(settingsFor(spec, replicas, options))) {
+    const is = config.get(setting) ?? '';
+    if (is === wanted) continue;
+    const isMore = isMoreThan(setting, is, wanted);
+    if (setting === 'min.insync.replicas' && isMore) kept.push(`${setting} stays ${is}`);
+    else if (options.allowDataLoss || !losesRecords(setting, is, wanted))
+      changes.push({ setting, is, wanted });
+    else {
+      const text = `${setting} stays ${inWords(setting, is)}, as ${wanted} would delete records: --allow-data-loss changes it`;
+      (isMore ? kept : notes).push(text);
+    }
+  }
+  const bytes = Number(config.get('retention.bytes') ?? -1);
+  if ('retention.ms' in spec.config && bytes >= 0) {
+    notes.push(`retention.bytes is ${bytes}: records can be deleted before retention.ms is over`);
+  }
+  return { changes, notes, kept };
+}
+
+/** As many replicas as the topic has decide, not as many as a new one would get. */
+function settingsFor(spec: TopicSpec, replicas: number, options: ChangeOptions): Record<string, string> {
+  const { 'min.insync.replicas': _, ...config } = spec.config;
+  const insync = minInsyncFor(replicas, options.minInsyncReplicas);
+  return { ...(insync !== undefined && { 'min.insync.replicas': insync }), ...config };
+}
+
+function isMoreThan(setting: string, is: string, wanted: string): boolean {
+  if (is === '' || !/^(retention|min\.insync)/.test(setting)) return false;
+  // -1 is without end.
+  return Number(is) === -1 || (Number(wanted) !== -1 && Number(is) > Number(wanted));
+}
+
+function losesRecords(setting: string, is: string, wanted: string): boolean {
+  if (setting.startsWith('retention.')) return is === '' || isMoreThan(setting, is, wanted);
+  if (setting !== 'cleanup.policy') return false;
+  const before = new Set(is.split(','));
+  return wanted.split(',').some((policy) => !before.has(policy));
+}
+
+function inWords(setting: string, value: string): string {
+  if (value === '') return 'as it is (it is not reported)';
+  return setting.startsWith('retention.') && value === '-1' ? 'unlimited' : value;
+}

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { describeConfigs } from './describe-configs.ts';
 import { allowedRecordBytes } from './record-limit.ts';
-import { type ChangeOptions, changesTo, type TopicChanges } from './topic-changes.ts';
-import type { TopicSpec } from './topic-specs.ts';
+import { type ChangeOptions, changesTo, type TopicChanges, type TopicSpec } from './topic-specs.ts';
 
 /** Until new topics have leaders. */
 const LEADERS_MS = 30_000;

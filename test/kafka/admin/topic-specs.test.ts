@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesTo } from '../../../src/kafka/admin/topic-changes.ts';
+import { changesTo } from '../../../src/kafka/admin/topic-specs.ts';
 
 const DAY = 86_400_000;
 const OPTIONS = { allowDataLoss: false, minInsyncReplicas: 2 };
