@@ -26,7 +26,7 @@ import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { createStartGate } from '../runtime/start-gate.ts';
-import { readSealingKeys } from '../subscriptions/follow-keys.ts';
+import { readSealingKeys } from '../subscriptions/open-keyring.ts';
 import { readDirSecrets } from '../subscriptions/secrets-dir.ts';
 import { claimState } from './claim-state.ts';
 import { loadControlConfig } from './config.ts';

@@ -23,7 +23,7 @@ import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { createStartGate } from '../runtime/start-gate.ts';
-import { readSealingKeys } from '../subscriptions/follow-keys.ts';
+import { readSealingKeys } from '../subscriptions/open-keyring.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { memoryShares } from './body/memory-shares.ts';
 import { loadIngressConfig } from './config.ts';

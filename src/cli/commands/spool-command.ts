@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { envReader } from '../../config/env.ts';
 import { spoolSettings } from '../../spool/settings.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
-import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
+import { readSealingKeys } from '../../subscriptions/open-keyring.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import { printFields } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';

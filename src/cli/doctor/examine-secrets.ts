@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { envReader } from '../../config/env.ts';
-import { readSealingKeys } from '../../subscriptions/follow-keys.ts';
+import { readSealingKeys } from '../../subscriptions/open-keyring.ts';
 import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import { inWords } from '../shell/in-words.ts';

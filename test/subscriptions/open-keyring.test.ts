@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
-import { followKeys, readSealingKeys } from '../../src/subscriptions/follow-keys.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
+import { followKeys, readSealingKeys } from '../../src/subscriptions/open-keyring.ts';
 import { sealSecrets } from '../../src/subscriptions/sealed-keys.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
 import { World } from '../support/world.ts';
