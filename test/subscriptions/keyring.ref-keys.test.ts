@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type KeySources, refKeys } from '../../src/subscriptions/ref-keys.ts';
+import { type KeySources, refKeys } from '../../src/subscriptions/keyring.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
 
 const TTL = 1_000;
