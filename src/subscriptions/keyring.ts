@@ -1,7 +1,6 @@
 import { decoyKey, type EncryptionKey, encryptionKey, type SigningKey, signingKey } from '../crypto/keys.ts';
-import type { SubscriptionSecrets } from './sealed-keys.ts';
 import type { DirSecrets } from './secrets-dir.ts';
-import type { SubscriptionRecord } from './subscription-record.ts';
+import type { SubscriptionRecord, SubscriptionSecrets } from './subscription-record.ts';
 
 /** What is known of a ref from both sides. */
 type Known = { record?: SubscriptionRecord; secrets?: SubscriptionSecrets | null; dir?: DirSecrets };

@@ -5,9 +5,8 @@ import { parseSealingKeys, SEALING_KEY_HELP, type SealingKeys } from '../crypto/
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import type { KeptRecords } from './cached-records.ts';
 import { LiveKeyring } from './keyring.ts';
-import { openSecrets, type SubscriptionSecrets } from './sealed-keys.ts';
 import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
-import type { SubscriptionRecord } from './subscription-record.ts';
+import { openSecrets, type SubscriptionRecord, type SubscriptionSecrets } from './subscription-record.ts';
 import { watchSecrets } from './watch-secrets.ts';
 
 export type KeyringParts = {

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { followKeys, readSealingKeys } from '../../src/subscriptions/open-keyring.ts';
-import { sealSecrets } from '../../src/subscriptions/sealed-keys.ts';
-import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
+import { type SubscriptionRecord, sealSecrets } from '../../src/subscriptions/subscription-record.ts';
 import { World } from '../support/world.ts';
 
 const newKeys = () => parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');

@@ -13,9 +13,12 @@ import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import type { IncomingRecord } from '../../src/kafka/consume/incoming-record.ts';
 import type { ProviderCall } from '../../src/provider/call-provider.ts';
 import { parseDialect } from '../../src/provider/dialect.ts';
-import { openSecrets, type SubscriptionSecrets } from '../../src/subscriptions/sealed-keys.ts';
 import { readDirSecrets } from '../../src/subscriptions/secrets-dir.ts';
-import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
+import {
+  openSecrets,
+  type SubscriptionRecord,
+  type SubscriptionSecrets,
+} from '../../src/subscriptions/subscription-record.ts';
 import { openProviderDesk } from './provider-desk.ts';
 
 export const TOPIC = 'payments.commands';

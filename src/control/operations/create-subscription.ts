@@ -1,9 +1,12 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { newEncryptionKey } from '../../crypto/keys.ts';
 import type { CreatedItem } from '../../provider/provider-api.ts';
-import { type SubscriptionSecrets, sealSecrets } from '../../subscriptions/sealed-keys.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
-import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import {
+  type SubscriptionRecord,
+  type SubscriptionSecrets,
+  sealSecrets,
+} from '../../subscriptions/subscription-record.ts';
 import { clearAddress } from './clear-address.ts';
 import { createUntilVerifiable } from './create-until-verifiable.ts';
 import type { OperationContext, Settled } from './operation.ts';

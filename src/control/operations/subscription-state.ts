@@ -1,10 +1,10 @@
 import {
   openSecrets,
   type RetiredSecrets,
+  type SubscriptionRecord,
   type SubscriptionSecrets,
   sealSecrets,
-} from '../../subscriptions/sealed-keys.ts';
-import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+} from '../../subscriptions/subscription-record.ts';
 import type { ControlParts, OperationContext } from './operation.ts';
 import { receiverUrl } from './receiver.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../src/control/run-command.ts';
 import { parseSealingKeys, seal } from '../../../src/crypto/sealing.ts';
-import { openSecrets } from '../../../src/subscriptions/sealed-keys.ts';
+import { openSecrets } from '../../../src/subscriptions/subscription-record.ts';
 import { create, openControlDesk } from '../../support/control-desk.ts';
 
 const update = (more: object = {}) => ({ type: 'subscription.update', ref: 'a', ...more });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseSealingKeys, seal } from '../../src/crypto/sealing.ts';
-import { openSecrets, sealSecrets } from '../../src/subscriptions/sealed-keys.ts';
+import { openSecrets, sealSecrets } from '../../src/subscriptions/subscription-record.ts';
 
 const keysOf = (...keys: Buffer[]) =>
   parseSealingKeys(Buffer.from(keys.map((key) => key.toString('hex')).join('\n'))) ?? expect.fail('no key');
