@@ -5,9 +5,9 @@ import { parseSealingKeys, SEALING_KEY_HELP, type SealingKeys } from '../crypto/
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import type { KeptRecords } from './cached-records.ts';
 import { LiveKeyring } from './keyring.ts';
+import { watchSecrets } from './secrets-dir.ts';
 import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
 import { openSecrets, type SubscriptionRecord, type SubscriptionSecrets } from './subscription-record.ts';
-import { watchSecrets } from './watch-secrets.ts';
 
 export type KeyringParts = {
   readonly secretsDir: string | undefined;

@@ -60,3 +60,106 @@ function emptyWhenMissing(error: NodeJS.ErrnoException, path: string): string {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
   throw new HooklineError('KEYS_INVALID', `${path}: ${error.code}`, { cause: error });
 }
+
+export type SecretsWatch = {
+  /** Looks now, as it does by itself once a second; or waits for the look that is under way. */
+  look(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+type SecretsWatchParts = {
+  readonly dir: string;
+  /** Told of each ref whose files are new or changed, and with null of one whose folder is gone. */
+  readonly onChange: (ref: string, secrets: DirSecrets | null) => void;
+  /** Told when files can't be used, once for each reason: what was read of them before stays in force. */
+  readonly onFault: (ref: string, error: Error) => void;
+  readonly intervalMs?: number;
+};
+
+/** What is known of a ref's files: what is in force, and the fingerprint of the last look. */
+type Seen = { readonly inForce?: InForce; readonly lastLook?: string };
+type InForce = { readonly fingerprint: string; readonly secrets: DirSecrets };
+
+const GONE = 'gone';
+/** Stands for the folder as a whole in a fault: no ref has this name. */
+const WHOLE = '*';
+
+/**
+ * Reads SECRETS_DIR, then looks for changes once a second. Looking finds what watching misses: the swap of links by
+ * which Kubernetes renews a mounted Secret, and folders that come later. What only adds keys counts at once, what takes
+ * one away when two looks have seen the same: who empties a file before writing it is let finish.
+ */
+export async function watchSecrets(parts: SecretsWatchParts): Promise<SecretsWatch> {
+  const lookOnce = createLook(parts);
+  await lookOnce(true);
+  let looking: Promise<void> | undefined;
+  const look = () => {
+    looking ??= lookOnce(false).finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+  const timer = setInterval(() => void look(), parts.intervalMs ?? 1_000);
+  return {
+    look,
+    async stop() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+function createLook({ dir, onChange, onFault }: SecretsWatchParts): (isFirst: boolean) => Promise<void> {
+  const seen = new Map<string, Seen>();
+  const faults = new Map<string, string>();
+  const report = (ref: string, error: Error) => {
+    if (faults.get(ref) === error.message) return;
+    faults.set(ref, error.message);
+    onFault(ref, error);
+  };
+
+  const readChanged = async (ref: string, now: string, isSettled: boolean) => {
+    const before = seen.get(ref)?.inForce?.secrets;
+    const secrets = await readDirSecrets(dir, ref);
+    // Changed while it was read: it may be half of the one and half of the other.
+    if ((await fingerprint(dir, ref)) !== now) return;
+    if (before ? !isSettled && takesAway(before, secrets) : isEmpty(secrets)) return;
+    seen.set(ref, { inForce: { fingerprint: now, secrets }, lastLook: now });
+    faults.delete(ref);
+    onChange(ref, secrets);
+  };
+
+  const forget = (ref: string) => {
+    const { inForce } = seen.get(ref) ?? {};
+    seen.delete(ref);
+    faults.delete(ref);
+    if (inForce !== undefined) onChange(ref, null);
+  };
+
+  return async (isFirst) => {
+    const refs = await listRefs(dir).catch((error: Error) => report(WHOLE, error));
+    // A folder that can't be listed, as while a volume is away, says nothing of what is in it.
+    if (!refs) return;
+    faults.delete(WHOLE);
+    for (const ref of new Set([...seen.keys(), ...refs])) {
+      const now = refs.includes(ref) ? await fingerprint(dir, ref) : GONE;
+      const { inForce, lastLook } = seen.get(ref) ?? {};
+      const isSettled = isFirst || lastLook === now;
+      seen.set(ref, { ...(inForce && { inForce }), lastLook: now });
+      if (now === inForce?.fingerprint) continue;
+      if (now !== GONE) {
+        // A fault of a file that is just being written is none.
+        const onError = (error: Error) => isSettled && report(ref, error);
+        await readChanged(ref, now, isSettled).catch(onError);
+      } else if (isSettled) forget(ref);
+    }
+  };
+}
+
+const LISTS = ['subscriptionIds', 'signingSecrets', 'encryptionKeys'] as const;
+
+const takesAway = (before: DirSecrets, after: DirSecrets) =>
+  LISTS.some((list) => before[list].some((value) => !after[list].includes(value)));
+
+/** A folder without a file, or a file with a ref's name: nothing to tell of. */
+const isEmpty = (secrets: DirSecrets) => LISTS.every((list) => secrets[list].length === 0);

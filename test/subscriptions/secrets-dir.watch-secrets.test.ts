@@ -3,8 +3,7 @@ import { renameSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasCode } from '../../src/core/errors.ts';
-import type { DirSecrets } from '../../src/subscriptions/secrets-dir.ts';
-import { type SecretsWatch, watchSecrets } from '../../src/subscriptions/watch-secrets.ts';
+import { type DirSecrets, type SecretsWatch, watchSecrets } from '../../src/subscriptions/secrets-dir.ts';
 import { until } from '../support/until.ts';
 import { World } from '../support/world.ts';
 
