@@ -1,6 +1,6 @@
 import { takesRef } from '../config/command-topics.ts';
 import { HooklineError } from '../core/errors.ts';
-import { eventNameOf } from '../provider/event-names.ts';
+import { eventNameOf } from '../provider/dialect.ts';
 import { extraConflict } from '../provider/extra-fields.ts';
 import { acceptedExtra } from '../subscriptions/subscription-record.ts';
 import type { OperationContext } from './operations/operation.ts';

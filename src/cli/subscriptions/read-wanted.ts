@@ -1,7 +1,6 @@
 import type { Node } from 'yaml';
 import { isRef } from '../../core/names.ts';
-import type { Dialect } from '../../provider/dialect.ts';
-import { eventNameOf } from '../../provider/event-names.ts';
+import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';
 import { type Field, readYaml, type YamlSource } from './yaml-source.ts';
 

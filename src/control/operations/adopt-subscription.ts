@@ -1,6 +1,6 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { signingPartFault } from '../../crypto/keys.ts';
-import { eventNameOf } from '../../provider/event-names.ts';
+import { eventNameOf } from '../../provider/dialect.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import { type SubscriptionRecord, sealSecrets } from '../../subscriptions/subscription-record.ts';

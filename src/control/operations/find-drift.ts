@@ -1,7 +1,6 @@
 import type { ListedDrift } from '../../core/command.ts';
 import { type ErrorCode, HooklineError } from '../../core/errors.ts';
-import type { Dialect } from '../../provider/dialect.ts';
-import { eventNameOf } from '../../provider/event-names.ts';
+import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { receiverUrl } from './receiver.ts';

@@ -1,4 +1,4 @@
-import { eventNameOf, serviceNameOf } from '../../provider/event-names.ts';
+import { eventNameOf, serviceNameOf } from '../../provider/dialect.ts';
 import type { ControlParts, OperationContext } from './operation.ts';
 
 /** Where the payment service delivers to: derived, never taken from a command, and one per ref. */

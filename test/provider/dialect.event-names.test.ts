@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_DIALECT, parseDialect } from '../../src/provider/dialect.ts';
-import { eventNameOf, serviceNameOf } from '../../src/provider/event-names.ts';
+import { DEFAULT_DIALECT, eventNameOf, parseDialect, serviceNameOf } from '../../src/provider/dialect.ts';
 
 describe('the name of an event', () => {
   it.each([
