@@ -2,8 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MOST_TIMER_MS } from '../config/env.ts';
 import { parseBoundedJson } from '../core/json.ts';
 import type { Tenure } from '../core/lease.ts';
-import type { Http, HttpAnswer, HttpRequest, OnRequest } from './http.ts';
-import { type Judgement, judgeStatus, retryAfterMs } from './judge-answer.ts';
+import {
+  type Http,
+  type HttpAnswer,
+  type HttpRequest,
+  type Judgement,
+  judgeStatus,
+  type OnRequest,
+  retryAfterMs,
+} from './http.ts';
 import type { TokenSource } from './token-source.ts';
 
 /** One call, judged. `body` is the answer's JSON, or undefined where it has none. */

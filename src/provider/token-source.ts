@@ -1,8 +1,7 @@
 import { HooklineError } from '../core/errors.ts';
 import { parseBoundedJson } from '../core/json.ts';
 import type { Assertion } from './assertion.ts';
-import type { Http, HttpAnswer, OnRequest } from './http.ts';
-import { judgeStatus, retryAfterMs } from './judge-answer.ts';
+import { type Http, type HttpAnswer, judgeStatus, type OnRequest, retryAfterMs } from './http.ts';
 
 /** One access token for all callers. */
 export type TokenSource = {

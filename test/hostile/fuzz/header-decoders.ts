@@ -12,7 +12,7 @@ import {
 } from '../../../src/delivery/dead-letter/dead-letters.ts';
 import { admitRequest } from '../../../src/ingress/admit-request.ts';
 import { toIncomingRecord } from '../../../src/kafka/consume/incoming-record.ts';
-import { retryAfterMs } from '../../../src/provider/judge-answer.ts';
+import { retryAfterMs } from '../../../src/provider/http.ts';
 import { readTraceparent, writeTraceparent } from '../../../src/runtime/tracing.ts';
 import { changed, changes, fuzzed, must, outcome } from './fuzzed.ts';
 

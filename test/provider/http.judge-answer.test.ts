@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judgeStatus, retryAfterMs } from '../../src/provider/judge-answer.ts';
+import { judgeStatus, retryAfterMs } from '../../src/provider/http.ts';
 
 describe('a status', () => {
   it.each([
