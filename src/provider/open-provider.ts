@@ -1,9 +1,8 @@
-import { type Assertion, createAssertion } from './assertion.ts';
 import { createBreaker } from './breaker.ts';
 import { createProviderCall, type ProviderCall } from './call-provider.ts';
 import { createHttp, type OnRequest } from './http.ts';
 import type { ProviderSettings } from './settings.ts';
-import { createTokenSource } from './token-source.ts';
+import { type Assertion, createAssertion, createTokenSource } from './token-source.ts';
 
 /** The payment service that the settings name. */
 export function openProvider(parts: {

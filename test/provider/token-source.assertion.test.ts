@@ -2,7 +2,7 @@ import { generateKeyPairSync, verify } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createAssertion } from '../../src/provider/assertion.ts';
+import { createAssertion } from '../../src/provider/token-source.ts';
 import { providerSettingsOf } from '../support/provider-desk.ts';
 import { World } from '../support/world.ts';
 
