@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 
 import { nodeSource } from '../config/env.ts';
-import { routeWarnings } from '../runtime/route-warnings.ts';
+import { routeWarnings } from '../runtime/process-shell.ts';
 import { runCli } from './program.ts';
 import { visible } from './shell/fit-columns.ts';
 import { inWords } from './shell/in-words.ts';

@@ -2,7 +2,6 @@ import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
 import { hasCode } from '../core/errors.ts';
 import type { Logger } from './logger.ts';
-import { routeWarnings } from './route-warnings.ts';
 
 /** Something that runs. `stop` may be called twice and resolves when nothing of it is left. */
 export type Part = { stop(): Promise<void> };
@@ -120,4 +119,10 @@ export function configOrExit<T>(load: () => T): T {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exit(CONFIG_EXIT_CODE);
   }
+}
+
+/** Hands Node's warnings to `onWarning` instead of printing them. */
+export function routeWarnings(onWarning: (warning: Error) => void): void {
+  process.removeAllListeners('warning');
+  process.on('warning', onWarning);
 }
