@@ -5,7 +5,7 @@ import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import type { StartGate } from '../runtime/start-gate.ts';
+import type { StartGate } from '../runtime/process-shell.ts';
 import type { KeptRecords } from '../subscriptions/cached-records.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import { type OpenKeyring, openKeyring } from '../subscriptions/open-keyring.ts';
