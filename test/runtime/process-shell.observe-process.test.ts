@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/runtime/metrics.ts';
-import { observeProcess } from '../../src/runtime/observe-process.ts';
 import { createProbes } from '../../src/runtime/probes.ts';
+import { observeProcess } from '../../src/runtime/process-shell.ts';
 
 function observe() {
   const metrics = createMetrics();
