@@ -15,10 +15,9 @@ import { openSpool, storeInKafka, storeWithSpool } from '../delivery/store/open-
 import { observeTopicSafety } from '../kafka/admin/observe-topic-safety.ts';
 import { TopicSafety } from '../kafka/admin/watch-safety.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
-import { startAdminServer } from '../runtime/admin-server.ts';
+import { createProbes, startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import { createProbes } from '../runtime/probes.ts';
 import { configOrExit, createStartGate, observeProcess, runProcess } from '../runtime/process-shell.ts';
 import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { readSealingKeys } from '../subscriptions/open-keyring.ts';

@@ -1,9 +1,9 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import type { Probes } from './admin-server.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import type { Probes } from './probes.ts';
 import { type Backoff, retry, STARTUP_BACKOFF } from './retry.ts';
 
 /** Something that runs. `stop` may be called twice and resolves when nothing of it is left. */

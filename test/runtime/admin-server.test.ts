@@ -2,9 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AdminServer, startAdminServer } from '../../src/runtime/admin-server.ts';
+import {
+  type AdminServer,
+  createProbes,
+  type Probes,
+  startAdminServer,
+} from '../../src/runtime/admin-server.ts';
 import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
-import { createProbes, type Probes } from '../../src/runtime/probes.ts';
 
 let probes: Probes;
 let metrics: Metrics;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createProbes } from '../../src/runtime/admin-server.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
-import { createProbes } from '../../src/runtime/probes.ts';
 import { observeProcess } from '../../src/runtime/process-shell.ts';
 
 function observe() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createProbes } from '../../src/runtime/probes.ts';
+import { createProbes } from '../../src/runtime/admin-server.ts';
 import { createStartGate } from '../../src/runtime/process-shell.ts';
 import { capturedLog } from '../support/captured-log.ts';
 
