@@ -1,6 +1,5 @@
 import { type LoggerOptions, type Logger as PinoLogger, pino } from 'pino';
 import type { LOG_LEVELS } from '../config/shared-settings.ts';
-import { redactFields, redactText } from './redact.ts';
 
 /** Without `child`: the fields of a child logger would stand in its lines as they are, secrets and all. */
 export type Logger = Pick<
@@ -43,3 +42,95 @@ export function filesLog(logger: Logger) {
       logger.error({ err }, 'changed files can not be used, what was read before stays'),
   };
 }
+
+/**
+ * What may stand in a log line. A secret is known by the name it stands under, at any depth and in any spelling
+ * (`signingSecret`, `signing-secret`, `Signing_Secret`); in running text by its form. Bodies are cut the same way.
+ */
+
+const SECRET_NAME =
+  /^(.*(authorization|cookie|password|passphrase|secrets?|tokens?|assertion|credentials?)|jwt|.*(encryption|sealing|sealed|signing|private)keys?|.*body|payload|value|source)$/;
+const CENSORED = '[redacted]';
+
+/** Deeper than anything we log on purpose. */
+const MOST_DEPTH = 8;
+const MOST_CAUSES = 4;
+
+/** The fields of a line as they may be written: plain values, without secrets, bodies and cycles. Never throws. */
+function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  try {
+    return redactMembers(fields, [fields]);
+  } catch (error) {
+    // A getter or a toJSON of someone else's: a log line must not be what breaks.
+    return { unloggable: error instanceof Error ? redactText(error.message) : typeof error };
+  }
+}
+
+/** Bearer tokens, JWTs and the credentials in an address, wherever they stand in a text. */
+function redactText(text: string): string {
+  return text
+    .replaceAll(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${CENSORED}`)
+    .replaceAll(/\beyJ[\w-]{4,}\.[\w-]+(\.[\w-]*)?/g, CENSORED)
+    .replaceAll(/(:\/\/)[^\s/@"']+@/g, `$1${CENSORED}@`);
+}
+
+type ErrorDescription = {
+  type: string;
+  message: string;
+  code?: string | number;
+  stack?: string;
+  cause?: ErrorDescription;
+};
+
+/**
+ * What may be logged of an error: clients hang requests, responses and configurations with credentials on theirs,
+ * so that nothing but these fields is taken, four causes deep.
+ */
+function describeError(error: Error, depth = 0): ErrorDescription {
+  const { code } = error as { code?: unknown };
+  const cause = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
+  return {
+    type: error.name,
+    message: redactText(error.message),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(depth === 0 && error.stack !== undefined ? { stack: redactText(error.stack) } : {}),
+    ...(cause instanceof Error && depth < MOST_CAUSES ? { cause: describeError(cause, depth + 1) } : {}),
+  };
+}
+
+function redactMembers(members: object, within: readonly object[]): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [
+      name,
+      isSecretName(name) && value !== undefined && value !== null ? CENSORED : redactValue(value, within),
+    ]),
+  );
+}
+
+const isSecretName = (name: string) => SECRET_NAME.test(name.toLowerCase().replaceAll(/[-_ ]/g, ''));
+
+function redactValue(value: unknown, within: readonly object[]): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Error) return describeError(value);
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (within.includes(value)) return '[circular]';
+  if (within.length > MOST_DEPTH) return '[too deep]';
+  const inner = [...within, value];
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === 'function') return redactValue(toJSON.call(value), inner);
+  if (!Array.isArray(value)) return redactMembers(value, inner);
+  return isHeaderList(value)
+    ? redactMembers(toHeaders(value), inner)
+    : value.map((one) => redactValue(one, inner));
+}
+
+/** Headers as Node and undici have them raw, where the name of a value is its neighbour: `['Authorization', '…']`. */
+const isHeaderList = (list: readonly unknown[]): boolean =>
+  list.length % 2 === 0 &&
+  list.every((one) => typeof one === 'string') &&
+  list.some((name, at) => at % 2 === 0 && isSecretName(name));
+
+const toHeaders = (list: readonly unknown[]) =>
+  Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])));
