@@ -1,8 +1,7 @@
 import type { Receipt } from '../core/delivery.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { createThrottledLog, type Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { createThrottledLog } from '../runtime/throttled-log.ts';
 import { CONNECTION_ENDS, type ConnectionEnd } from './connection-limits.ts';
 
 export type IngressObserver = {
