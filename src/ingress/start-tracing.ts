@@ -2,9 +2,8 @@ import type { ValuesOf } from '../config/env.ts';
 import type { tracingSettings } from '../config/shared-settings.ts';
 import type { StoreParts } from '../delivery/store/open-store.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { openTracing } from '../runtime/open-tracing.ts';
 import type { Parts } from '../runtime/process-shell.ts';
-import type { Tracer } from '../runtime/tracing.ts';
+import { openTracing, type Tracer } from '../runtime/tracing.ts';
 import { tracePublishing } from './trace-publisher.ts';
 
 /** The tracer of OTEL_EXPORTER_OTLP_ENDPOINT; undefined where that is unset. */

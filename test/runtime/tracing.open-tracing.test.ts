@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openTracing } from '../../src/runtime/open-tracing.ts';
-import { readTraceparent } from '../../src/runtime/tracing.ts';
+import { openTracing, readTraceparent } from '../../src/runtime/tracing.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { openCollector } from '../support/collector.ts';
 import { readTree } from '../support/source-tree.ts';
