@@ -5,8 +5,8 @@ import {
   resolveSchemaIds,
   type SchemaIds,
 } from '../avro/resolve-ids.ts';
-import { type KeptFileObserver, keptBeside } from '../runtime/kept-beside.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { type KeptFileObserver, keptBeside } from '../runtime/startup-cache.ts';
 import { type KeptRecords, keptRecords } from '../subscriptions/cached-records.ts';
 
 /** What a start needs of others, and with a spool can take from what the last process kept beside it. */

@@ -1,3 +1,6 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
 /** What a process keeps for the next one, as JSON. It can do without: neither call throws. */
 export type KeptFile = {
   /**
@@ -7,3 +10,62 @@ export type KeptFile = {
   read<T>(check: (content: unknown) => T): T | undefined;
   write(content: unknown): void;
 };
+
+/** What goes wrong with a file beside the spool. The process goes on without it. */
+export type KeptFileObserver = {
+  /** It can't be written: a later start knows less. */
+  notWritten(path: string, error: unknown): void;
+  /** It is there and can't be used: it is ignored, and written anew. */
+  damaged(path: string, error: unknown): void;
+};
+
+/** It holds what one process knows, some bytes for each subscription: what is larger is something else. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/**
+ * A file beside the spool, for its owner's eyes alone. It is written in one stroke: a reader finds the old content or the
+ * new one.
+ */
+export function keptBeside(dir: string, name: string, observer: KeptFileObserver): KeptFile {
+  const path = join(dir, name);
+  return {
+    read(check) {
+      try {
+        const { size } = statSync(path);
+        if (size > MOST_BYTES) throw new Error(`it has ${size} bytes`);
+        return check(parse(readFileSync(path, 'utf8')));
+      } catch (error) {
+        // Absent at the first start.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') observer.damaged(path, error);
+        return undefined;
+      }
+    },
+    write(content) {
+      try {
+        writeSynced(`${path}.next`, `${JSON.stringify(content)}\n`);
+        renameSync(`${path}.next`, path);
+      } catch (error) {
+        observer.notWritten(path, error);
+      }
+    },
+  };
+}
+
+/** The parser's own message quotes what it has read. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('it is no JSON');
+  }
+}
+
+function writeSynced(path: string, text: string): void {
+  const file = openSync(path, 'w', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

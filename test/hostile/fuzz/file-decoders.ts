@@ -6,7 +6,7 @@ import { readWanted } from '../../../src/cli/subscriptions/read-wanted.ts';
 import { isRef } from '../../../src/core/names.ts';
 import { DEFAULT_DIALECT, parseDialect } from '../../../src/provider/dialect.ts';
 import { fillTemplate } from '../../../src/provider/template.ts';
-import { keptBeside } from '../../../src/runtime/kept-beside.ts';
+import { keptBeside } from '../../../src/runtime/startup-cache.ts';
 import { SpoolFile } from '../../../src/spool/spool-file.ts';
 import { toDelivery } from '../../../src/spool/spool-row.ts';
 import { keptRecords } from '../../../src/subscriptions/cached-records.ts';

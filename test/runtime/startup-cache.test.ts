@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type KeptFileObserver, keptBeside } from '../../src/runtime/kept-beside.ts';
+import { type KeptFileObserver, keptBeside } from '../../src/runtime/startup-cache.ts';
 import { keptRecords } from '../../src/subscriptions/cached-records.ts';
 import { until } from '../support/until.ts';
 
