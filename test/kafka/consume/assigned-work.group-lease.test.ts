@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GroupLease } from '../../../src/kafka/consume/group-lease.ts';
+import { GroupLease } from '../../../src/kafka/consume/assigned-work.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
