@@ -1,5 +1,5 @@
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { createTopicLimits, type TopicLimits } from '../kafka/admin/topic-limits.ts';
+import { createTopicLimits, type TopicLimits } from '../kafka/admin/describe-topics.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import { Publisher, type PublisherParts } from '../kafka/produce/publisher.ts';
 import type { EventRoutes } from './event-routes.ts';

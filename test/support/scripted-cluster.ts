@@ -1,4 +1,4 @@
-import type { TopicLimits } from '../../src/kafka/admin/topic-limits.ts';
+import type { TopicLimits } from '../../src/kafka/admin/describe-topics.ts';
 import { AttemptError, type Batch, type WireRecord } from '../../src/kafka/produce/produce-batch.ts';
 import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../src/kafka/produce/publisher.ts';

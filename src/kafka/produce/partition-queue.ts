@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError } from '../../core/errors.ts';
-import type { TopicLimits } from '../admin/topic-limits.ts';
+import type { TopicLimits } from '../admin/describe-topics.ts';
 import { type AttemptError, type AttemptOutcome, toAttemptError, type WireRecord } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';

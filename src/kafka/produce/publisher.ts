@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/topic-limits.ts';
+import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/describe-topics.ts';
 import type { Pending } from './partition-queue.ts';
 import { type AttemptOutcome, toAttemptError, type WireRecord } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';

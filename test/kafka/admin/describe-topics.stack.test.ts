@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { envReader, nodeSource } from '../../../src/config/env.ts';
-import { createTopicLimits, type TopicLimits } from '../../../src/kafka/admin/topic-limits.ts';
+import { createTopicLimits, type TopicLimits } from '../../../src/kafka/admin/describe-topics.ts';
 import { MOST_MESSAGE_BYTES } from '../../../src/kafka/admin/topic-specs.ts';
 import { kafkaSettings } from '../../../src/kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../../src/kafka/open-kafka.ts';
