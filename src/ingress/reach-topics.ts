@@ -1,6 +1,5 @@
 import { hasCode } from '../core/errors.ts';
-import { checkTopics } from '../kafka/admin/check-topics.ts';
-import type { TopicSafety } from '../kafka/admin/watch-safety.ts';
+import { checkTopics, type TopicSafety } from '../kafka/admin/watch-safety.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 
 /** What an operator has to repair: waiting in the spool would hide it. */

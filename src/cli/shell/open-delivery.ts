@@ -6,7 +6,7 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryParts } from '../../delivery/ports.ts';
-import { checkTopics } from '../../kafka/admin/check-topics.ts';
+import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { openKeyring, readSealingKeys } from '../../subscriptions/open-keyring.ts';
 import { type CliKafka, connectRegistry } from './connections.ts';
 import type { DeliveryConfig } from './delivery-config.ts';

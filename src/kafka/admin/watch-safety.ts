@@ -1,7 +1,9 @@
 import type kafkajs from 'kafkajs';
 import { HooklineError } from '../../core/errors.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
+import { withAdmin } from './describe-topics.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from './topic-safety.ts';
+import { missingTopics } from './topics.ts';
 
 export type TopicSafetyParts = {
   readonly kafka: KafkaClient;
@@ -131,3 +133,19 @@ export class TopicSafety {
 }
 
 const wordsOf = (unsafe: Unsafe | null): string | null => unsafe?.faults.join(', ') ?? null;
+
+/**
+ * @throws HooklineError TOPICS_MISSING, TOPICS_UNSAFE naming them; the client's own error where no broker answers
+ * @param safety also judges how safe those are that are written to
+ */
+export async function checkTopics(
+  kafka: KafkaClient,
+  names: readonly string[],
+  safety?: TopicSafety,
+): Promise<void> {
+  await withAdmin(kafka, async (admin) => {
+    const missing = await missingTopics(admin, names);
+    if (missing.length > 0) throw new HooklineError('TOPICS_MISSING', missing.join(', '));
+    await safety?.check(admin);
+  });
+}
