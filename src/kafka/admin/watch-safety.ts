@@ -1,5 +1,7 @@
 import type kafkajs from 'kafkajs';
 import { HooklineError } from '../../core/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { withAdmin } from './describe-topics.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from './topic-safety.ts';
@@ -148,4 +150,17 @@ export async function checkTopics(
     if (missing.length > 0) throw new HooklineError('TOPICS_MISSING', missing.join(', '));
     await safety?.check(admin);
   });
+}
+
+/** What tells of topics that can lose what was acknowledged: a gauge per topic, and one log line per change. */
+export function observeTopicSafety({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
+  return {
+    verdict: (topic: string, unsafe: string | null) =>
+      metrics.topicUnsafe.set({ topic }, unsafe === null ? 0 : 1),
+    changed(topic: string, unsafe: string | null) {
+      if (unsafe === null) logger.info({ topic }, 'topic is safe again');
+      else logger.error({ topic, code: 'TOPICS_UNSAFE', unsafe }, 'topic can lose what was acknowledged');
+    },
+    warning: (text: string) => logger.warn({ about: text }, 'topic settings need a look'),
+  };
 }
