@@ -4,6 +4,8 @@ import {
   type StoredDelivery,
   type VerifiedDelivery,
 } from '../core/delivery.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 
 /** A delivery as it crosses to the spool's thread and lies in its table. */
 export type SpoolRow = {
@@ -49,3 +51,33 @@ export function toDelivery(stored: StoredRow): SpooledDelivery {
   const delivery = { ...row, traceparent: traceparent ?? undefined, body: bytes };
   return isChanged ? { id, isChanged, delivery } : { id, isChanged, delivery: restoreVerified(delivery) };
 }
+
+/** What the spool's thread is asked. `n` comes back with the answer. */
+export type Request =
+  | { readonly kind: 'open'; readonly n: number }
+  | AppendRequest
+  | { readonly kind: 'read'; readonly n: number; readonly limits: ReadLimits }
+  | { readonly kind: 'remove'; readonly n: number; readonly ids: readonly number[] }
+  | { readonly kind: 'probe'; readonly n: number }
+  | { readonly kind: 'close'; readonly n: number };
+
+export type AppendRequest = { readonly kind: 'append'; readonly n: number; readonly row: SpoolRow };
+
+export type Answer = {
+  readonly n: number;
+  readonly rows?: readonly StoredRow[];
+  readonly fault?: { readonly code: ErrorCode; readonly detail: string };
+};
+
+/** The answers to some requests, and what is in the spool after them. */
+export type Report = { readonly answers: readonly Answer[]; readonly state: SpoolState | null };
+
+/** The first report has the answer with this number: the file is open, or why not. */
+export const OPENED = 0;
+
+export type ThreadOptions = {
+  readonly dir: string;
+  readonly maxBytes: number;
+  /** Seal each row; unset means that rows only have a checksum. */
+  readonly sealingKeys?: SealingKeys | undefined;
+};

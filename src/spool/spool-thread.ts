@@ -2,18 +2,19 @@
  * The spool's thread: the disk blocks it, and nothing else. Requests that came while it was blocked are done
  * together: all appends among them are one transaction, one sync.
  */
+
 import { parentPort, workerData } from 'node:worker_threads';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { SpoolFile } from './spool-file.ts';
-import type { StoredRow } from './spool-row.ts';
 import {
   type Answer,
   type AppendRequest,
   OPENED,
   type Report,
   type Request,
+  type StoredRow,
   type ThreadOptions,
-} from './thread-messages.ts';
+} from './spool-row.ts';
 
 /** Bytes of one transaction; a body that is larger has one of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024;

@@ -4,15 +4,19 @@ import { Worker } from 'node:worker_threads';
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import {
+  type Answer,
+  OPENED,
   type ReadLimits,
+  type Report,
+  type Request,
   type SpooledDelivery,
   type SpoolState,
   type StoredRow,
+  type ThreadOptions,
   toDelivery,
   toRow,
 } from './spool-row.ts';
 import { FILE_NAME } from './spool-schema.ts';
-import { type Answer, OPENED, type Report, type Request, type ThreadOptions } from './thread-messages.ts';
 
 type Waiting = {
   readonly kind: Request['kind'];
