@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import { FILE_NAME } from './database.ts';
 import {
   type Answer,
   OPENED,
@@ -16,7 +17,6 @@ import {
   toDelivery,
   toRow,
 } from './spool-row.ts';
-import { FILE_NAME } from './spool-schema.ts';
 
 type Waiting = {
   readonly kind: Request['kind'];

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { hasCode } from '../core/errors.ts';
+import { ADD_COLUMNS_SQL, CHECKSUMS, COLUMNS_SQL, PLAIN, SEALED } from './database.ts';
 import type { RowProofs, TableRow } from './row-proofs.ts';
-import { ADD_COLUMNS_SQL, CHECKSUMS, COLUMNS_SQL, PLAIN, SEALED } from './spool-schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 
 /** Of one transaction: the log takes it beside the table. */
