@@ -1,8 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { HooklineError } from '../core/errors.ts';
-import { sqliteFailure } from './sqlite-failure.ts';
+import { type ErrorCode, HooklineError } from '../core/errors.ts';
 
 /** How long another owner of the folder may take to end. */
 const LOCK_WAIT_MS = 2_000;
@@ -141,3 +140,20 @@ export const INSERT_SQL = `
   INSERT INTO deliveries (id, ref, subscription_id, media_type, received_at, traceparent, key_id, proof, body)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 `;
+
+/** SQLite's primary result codes (sqlite.org/rescode.html) whose meaning differs from "the disk fails". */
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  5: 'SPOOL_IN_USE', // BUSY
+  11: 'SPOOL_INVALID', // CORRUPT
+  13: 'SPOOL_FULL', // FULL
+  26: 'SPOOL_INVALID', // NOTADB
+};
+
+/** What a failure of the spool's file means. The extended codes carry the primary one in their last byte. */
+export function sqliteFailure(error: unknown, dir: string): HooklineError {
+  if (error instanceof HooklineError) return error;
+  const { errcode, code, message } = error as { errcode?: number; code?: string; message?: string };
+  const meaning = errcode === undefined ? undefined : CODES[errcode & 0xff];
+  if (code === 'ENOSPC') return new HooklineError('SPOOL_FULL', dir, { cause: error });
+  return new HooklineError(meaning ?? 'SPOOL_FAILING', `${dir}: ${message}`, { cause: error });
+}

@@ -1,7 +1,7 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../core/errors.ts';
-import { sqliteFailure } from './sqlite-failure.ts';
+import { sqliteFailure } from './database.ts';
 
 /** What a removal writes, and the pages of the log that go into the table after it, a few times over. */
 export const RESERVE_BYTES = 4 * 1024 * 1024;

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { hasCode } from '../core/errors.ts';
-import { ADD_COLUMNS_SQL, CHECKSUMS, COLUMNS_SQL, PLAIN, SEALED } from './database.ts';
+import { ADD_COLUMNS_SQL, CHECKSUMS, COLUMNS_SQL, PLAIN, SEALED, sqliteFailure } from './database.ts';
 import type { RowProofs, TableRow } from './row-proofs.ts';
-import { sqliteFailure } from './sqlite-failure.ts';
 
 /** Of one transaction: the log takes it beside the table. */
 const MOST_ROWS = 500;
