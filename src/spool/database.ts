@@ -1,7 +1,18 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type ErrorCode, HooklineError } from '../core/errors.ts';
+import { type ErrorCode, HooklineError, hasCode } from '../core/errors.ts';
 
 /** How long another owner of the folder may take to end. */
 const LOCK_WAIT_MS = 2_000;
@@ -156,4 +167,45 @@ export function sqliteFailure(error: unknown, dir: string): HooklineError {
   const meaning = errcode === undefined ? undefined : CODES[errcode & 0xff];
   if (code === 'ENOSPC') return new HooklineError('SPOOL_FULL', dir, { cause: error });
   return new HooklineError(meaning ?? 'SPOOL_FAILING', `${dir}: ${message}`, { cause: error });
+}
+
+/** What a removal writes, and the pages of the log that go into the table after it, a few times over. */
+export const RESERVE_BYTES = 4 * 1024 * 1024;
+export const RESERVE_NAME = 'spool.reserve';
+
+/**
+ * Room on the volume that is taken beforehand. What is taken out of the spool is written too: on a disk that others
+ * have filled to its last byte nothing could be taken out any more, and the spool would stay in use with Kafka back.
+ */
+export class Reserve {
+  readonly #path: string;
+
+  constructor(dir: string) {
+    this.#path = join(dir, RESERVE_NAME);
+  }
+
+  get isTaken(): boolean {
+    return statSync(this.#path, { throwIfNoEntry: false })?.size === RESERVE_BYTES;
+  }
+
+  /** @throws HooklineError SPOOL_FULL, SPOOL_FAILING */
+  take(): void {
+    try {
+      writeFileSync(this.#path, Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
+    } catch (error) {
+      rmSync(this.#path, { force: true });
+      throw sqliteFailure(error, this.#path);
+    }
+  }
+
+  /** Does `work`, and where the disk is too full for it, does it again in the room of the reserve. */
+  lend<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!hasCode(error, 'SPOOL_FULL') || !this.isTaken) throw error;
+      rmSync(this.#path, { force: true });
+      return work();
+    }
+  }
 }

@@ -3,8 +3,16 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import { COLUMNS_SQL, INSERT_SQL, LOG_NAME, openDatabase, PAGE_BYTES, sqliteFailure } from './database.ts';
-import { RESERVE_BYTES, Reserve } from './reserve.ts';
+import {
+  COLUMNS_SQL,
+  INSERT_SQL,
+  LOG_NAME,
+  openDatabase,
+  PAGE_BYTES,
+  RESERVE_BYTES,
+  Reserve,
+  sqliteFailure,
+} from './database.ts';
 import { RowProofs, type TableRow } from './row-proofs.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 import { upgradeRows } from './upgrade-rows.ts';

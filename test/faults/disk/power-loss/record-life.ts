@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { RESERVE_NAME } from '../../../../src/spool/reserve.ts';
+import { RESERVE_NAME } from '../../../../src/spool/database.ts';
 import { type DiskFault, shimEnv } from '../shim/build-shim.ts';
 import { type DiskEvent, readLog } from '../shim/read-log.ts';
 import type { Order, Script } from './recorded.ts';
