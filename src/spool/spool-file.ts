@@ -13,9 +13,8 @@ import {
   Reserve,
   sqliteFailure,
 } from './database.ts';
-import { RowProofs, type TableRow } from './row-proofs.ts';
+import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
-import { upgradeRows } from './upgrade-rows.ts';
 
 /** What a row takes beside its body, at most. */
 const ROW_BYTES = 1_024;
