@@ -1,5 +1,6 @@
 import type { ValuesOf } from '../../config/env.ts';
 import { isLarge, type LargeCarrier } from '../../core/delivery.ts';
+import { HooklineError } from '../../core/errors.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Publisher } from '../../kafka/produce/publisher.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -8,8 +9,7 @@ import type { spoolSettings } from '../../spool/settings.ts';
 import { Spool } from '../../spool/spool.ts';
 import { type AcceptParts, storeDelivery } from '../accept-delivery.ts';
 import type { DeliveryParts } from '../ports.ts';
-import { observeSpool } from './observe-spool.ts';
-import { SpoolingStore } from './spooling-store.ts';
+import { SpoolingStore, type SpoolObserver } from './spooling-store.ts';
 
 /** Longest time that an event waits for the brokers. With a spool that is all that a slow Kafka costs its sender. */
 const PUBLISH_DEADLINE_MS = { alone: 15_000, spooling: 2_000 };
@@ -80,4 +80,53 @@ export async function openSpool(
   onDeath: (error: Error) => void,
 ): Promise<Spool | undefined> {
   return dir === undefined ? undefined : Spool.open({ dir, maxBytes, sealingKeys, onDeath });
+}
+
+/** At the start: how rows are protected, and whether some can't be opened. */
+export function reportSpool(parts: { logger: Logger; spool: Pick<Spool, 'state'>; isSealed: boolean }): void {
+  const { logger, spool, isSealed } = parts;
+  const { keyMissing } = spool.state;
+  if (!isSealed)
+    logger.warn(
+      "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
+    );
+  if (keyMissing === 0) return;
+  const mend = 'add the key to SEALING_KEY_FILE, behind the current one, and restart';
+  const err = new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { mend });
+  logger.error({ err, code: err.code }, 'deliveries stay in the spool');
+}
+
+/** What happens to the spool, as metrics and one log line per change. */
+function observeSpool(parts: {
+  logger: Logger;
+  metrics: Metrics;
+  spool: Pick<Spool, 'state'>;
+}): SpoolObserver {
+  const { logger, metrics, spool } = parts;
+  metrics.samplers.add(() => {
+    const { rows, bytes, oldestAt, keyMissing } = spool.state;
+    metrics.spoolKeyMissing.set(keyMissing);
+    metrics.spoolDeliveries.set(rows);
+    metrics.spoolBytes.set(bytes);
+    metrics.spoolOldest.set(oldestAt === null ? 0 : Math.max(0, (Date.now() - oldestAt) / 1_000));
+  });
+  let saidFailure = '';
+  return {
+    diverted(why) {
+      metrics.spoolInUse.set(1);
+      saidFailure = '';
+      logger.warn({ why }, 'the spool is in use');
+    },
+    drained(deliveries, seconds) {
+      metrics.spoolInUse.set(0);
+      metrics.spoolDrained.inc(deliveries);
+      logger.info({ deliveries, seconds: Number(seconds.toFixed(3)) }, 'the spool is drained');
+    },
+    drainFailed(error) {
+      const { message } = error as Error;
+      if (message === saidFailure) return;
+      saidFailure = message;
+      logger.warn({ err: error }, 'the spool is not drained, tried again');
+    },
+  };
 }
