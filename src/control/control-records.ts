@@ -4,7 +4,7 @@ import type { CommandSchemas } from '../avro/schema-files.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Tenure } from '../core/lease.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/store-dead-letter.ts';
 import type { OutgoingRecord, Publisher } from '../kafka/produce/publisher.ts';
 import { type Backoff, retry } from '../runtime/retry.ts';
 import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY } from '../subscriptions/state-fence.ts';

@@ -2,8 +2,8 @@ import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/d
 import { isRef } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../kafka/produce/publisher.ts';
 import { storeDelivery } from './accept-delivery.ts';
-import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, placeText, redrivesOf } from './dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter/store-dead-letter.ts';
 import type { DeliveryParts } from './ports.ts';
 
 /** Where a redriven dead letter is now; `code` where it is a dead letter again. */

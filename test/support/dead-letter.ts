@@ -1,5 +1,5 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import type { DeadLetter } from '../../src/delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/store-dead-letter.ts';
 
 type Wanted = {
   at?: string;

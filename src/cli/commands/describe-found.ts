@@ -1,5 +1,5 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import type { IncomingRecord } from '../../kafka/consume/incoming-record.ts';
 import { StateFence } from '../../subscriptions/state-fence.ts';
 

@@ -1,6 +1,6 @@
 import { ERRORS } from '../../core/errors.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, redrivesOf, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 
 /** All that is told of a dead letter: where it is, what and why; nothing of its body but the size. */
 export function describeLetter(letter: DeadLetter) {

@@ -1,5 +1,5 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, parsePlace, placeText, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { instant } from '../shell/option-values.ts';
 import { UsageError } from '../shell/shell.ts';
 

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import type { LetterOutcome, Outcome } from './redrive-one.ts';
 
 /** What became of each letter, for programs. */

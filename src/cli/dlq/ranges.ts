@@ -1,5 +1,5 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import type { DeadLetter, LetterPlace } from '../../delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import type { OffsetRange } from '../../kafka/consume/topic-reader.ts';
 
 /** Records between two wanted ones that are read along: fewer cost less than another reading does. */

@@ -1,6 +1,6 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { redriveMarks } from '../../delivery/redrive-delivery.ts';
 import type { OutgoingRecord } from '../../kafka/produce/publisher.ts';
 

@@ -1,6 +1,6 @@
 import { ERRORS, HooklineError } from '../../core/errors.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { redriveDelivery, redriveMarker } from '../../delivery/redrive-delivery.ts';
 import type { OutgoingRecord, Position } from '../../kafka/produce/publisher.ts';
 import type { DeliverySide } from '../shell/open-delivery.ts';

@@ -1,6 +1,6 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { type Hold, holdAlone } from '../../kafka/consume/hold-alone.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { connectKafka } from '../shell/connections.ts';

@@ -1,4 +1,3 @@
-import { DEAD_LETTER_HEADERS as NAMES } from './dead-letter-headers.ts';
 import {
   type DeadLetter,
   type DeadLetterRecord,
@@ -7,6 +6,7 @@ import {
   placeText,
   stateOf,
 } from './dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from './store-dead-letter.ts';
 
 type Marker = { readonly at: number; readonly to: string };
 

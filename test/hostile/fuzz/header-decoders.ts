@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { hasCode } from '../../../src/core/errors.ts';
 import { parseInstant } from '../../../src/core/instant.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { DeadLetterIndex } from '../../../src/delivery/dead-letter/dead-letter-index.ts';
 import {
   type DeadLetterRecord,
@@ -10,6 +9,7 @@ import {
   redrivesOf,
   stateOf,
 } from '../../../src/delivery/dead-letter/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
 import { admitRequest } from '../../../src/ingress/admit-request.ts';
 import { toIncomingRecord } from '../../../src/kafka/consume/incoming-record.ts';
 import { retryAfterMs } from '../../../src/provider/http.ts';

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
 import { COMMAND_TYPES, MOST_EXECUTION_IDS } from '../../../src/core/command.ts';
 import { OWN_TOPICS } from '../../../src/core/names.ts';
-import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
+import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
 import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
 import { ROOT } from '../source-tree.ts';
 
