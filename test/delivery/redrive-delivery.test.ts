@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
-import { DeadLetterIndex } from '../../src/delivery/dead-letter/dead-letter-index.ts';
-import type { DeadLetter } from '../../src/delivery/dead-letter/dead-letters.ts';
+import { type DeadLetter, DeadLetterIndex } from '../../src/delivery/dead-letter/dead-letters.ts';
 import { redriveDelivery } from '../../src/delivery/redrive-delivery.ts';
 import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';

@@ -1,6 +1,10 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { DeadLetterIndex } from '../../delivery/dead-letter/dead-letter-index.ts';
-import { type DeadLetter, type LetterPlace, placeText } from '../../delivery/dead-letter/dead-letters.ts';
+import {
+  type DeadLetter,
+  DeadLetterIndex,
+  type LetterPlace,
+  placeText,
+} from '../../delivery/dead-letter/dead-letters.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { openTopicReader, type TopicReader } from '../../kafka/consume/topic-reader.ts';
 import type { CliKafka } from '../shell/connections.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { hasCode } from '../../../src/core/errors.ts';
 import { parseInstant } from '../../../src/core/instant.ts';
-import { DeadLetterIndex } from '../../../src/delivery/dead-letter/dead-letter-index.ts';
 import {
+  DeadLetterIndex,
   type DeadLetterRecord,
   parsePlace,
   placeText,

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DeadLetterIndex } from '../../../src/delivery/dead-letter/dead-letter-index.ts';
-import { type DeadLetterRecord, stateOf } from '../../../src/delivery/dead-letter/dead-letters.ts';
+import {
+  DeadLetterIndex,
+  type DeadLetterRecord,
+  stateOf,
+} from '../../../src/delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
 import { redriveMarker } from '../../../src/delivery/redrive-delivery.ts';
 
