@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type ErrorCode, HooklineError } from '../core/errors.ts';
-import { faultOfHead } from './admit-request.ts';
 import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
 import { markRefuted } from './body/connection-standing.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
 import type { IngressObserver } from './observe-ingress.ts';
-import { receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
+import { faultOfHead, receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
 import {
   discardBody,
   isClosing,
