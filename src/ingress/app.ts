@@ -1,20 +1,22 @@
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type ErrorCode, HooklineError } from '../core/errors.ts';
-import { type Answer, errorAnswer, receiptAnswer } from './answers.ts';
+import {
+  type Answer,
+  discardBody,
+  errorAnswer,
+  isClosing,
+  lingerOn,
+  markClosing,
+  receiptAnswer,
+  refuseConnection,
+  refuseTunnel,
+} from './answers.ts';
 import { markRefuted } from './body/connection-standing.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
 import type { IngressObserver } from './observe-ingress.ts';
 import { faultOfHead, receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
-import {
-  discardBody,
-  isClosing,
-  lingerOn,
-  markClosing,
-  refuseConnection,
-  refuseTunnel,
-} from './refuse-connection.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 export type AppParts = WebhookParts & {

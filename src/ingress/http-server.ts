@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { isClosing } from './answers.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
-import { isClosing } from './refuse-connection.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. A TLS handshake too. */
