@@ -28,9 +28,8 @@ import { observeDelivery } from './observe-delivery.ts';
 import { createIngressObserver } from './observe-ingress.ts';
 import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
-import { startTracing, traced } from './start-tracing.ts';
 import { keepBeside } from './start-without-kafka.ts';
-import { traceStore } from './tracing.ts';
+import { startTracing, traced, traceStore } from './tracing.ts';
 import { watchMemory } from './watch-memory.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
