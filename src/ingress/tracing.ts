@@ -4,11 +4,11 @@ import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { AcceptParts } from '../delivery/accept-delivery.ts';
 import type { StoreParts } from '../delivery/store/open-store.ts';
+import type { OutgoingRecord, Position } from '../kafka/produce/publisher.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Parts } from '../runtime/process-shell.ts';
 import { openTracing, type Tracer } from '../runtime/tracing.ts';
 import { errorAnswer } from './answers.ts';
-import { tracePublishing } from './trace-publisher.ts';
 
 /**
  * The same store, each delivery under a span of its own. The span begins when the signature has been verified: nobody
@@ -70,5 +70,45 @@ export function traced(
     publish: tracePublishing((record, deadlineMs) => publisher.publish(record, deadlineMs), tracer),
     dropWaiting: () => publisher.dropWaiting(),
     trouble: () => publisher.trouble(),
+  };
+}
+
+type Publish = (record: OutgoingRecord, deadlineMs: number) => Promise<Position>;
+
+const TRACEPARENT = 'traceparent';
+
+/**
+ * The same publishing with a span for each record, from handing it over until the brokers confirmed it. The record
+ * bears this span's `traceparent` in place of its webhook's: who reads it goes on from there.
+ */
+function tracePublishing(publish: Publish, tracer: Tracer): Publish {
+  return async (record, deadlineMs) => {
+    const headers = new Map(record.headers);
+    const name = [...headers.keys()].find((key) => key.toString('latin1') === TRACEPARENT);
+    const span = tracer.start(`send ${record.topic}`, {
+      kind: 'producer',
+      parent: name && headers.get(name)?.toString('latin1'),
+      attributes: {
+        'messaging.system': 'kafka',
+        'messaging.operation.type': 'send',
+        'messaging.operation.name': 'send',
+        'messaging.destination.name': record.topic,
+      },
+    });
+    headers.set(name ?? Buffer.from(TRACEPARENT), Buffer.from(span.traceparent, 'latin1'));
+    try {
+      const position = await publish({ ...record, headers }, deadlineMs);
+      const { partition, offset } = position;
+      span.end({
+        attributes: {
+          'messaging.destination.partition.id': String(partition),
+          'messaging.kafka.offset': Number(offset),
+        },
+      });
+      return position;
+    } catch (error) {
+      span.end({ errorCode: error instanceof HooklineError ? error.code : 'INTERNAL' });
+      throw error;
+    }
   };
 }
