@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { observeControl } from '../../../src/control/observe-control.ts';
-import { observeDelivery } from '../../../src/ingress/observe-delivery.ts';
-import { createIngressObserver } from '../../../src/ingress/observe-ingress.ts';
+import { createIngressObserver, observeDelivery } from '../../../src/ingress/observe-ingress.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { CHART } from '../../support/generated/chart-readme.ts';
