@@ -24,12 +24,11 @@ import { memoryShares } from './body/memory-shares.ts';
 import { loadIngressConfig } from './config.ts';
 import { startIngressServer } from './ingress-server.ts';
 import { startLargeLane } from './large-body/start-lane.ts';
-import { createIngressObserver, observeDelivery } from './observe-ingress.ts';
+import { createIngressObserver, observeDelivery, watchMemory } from './observe-ingress.ts';
 import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
 import { keepBeside } from './start-without-kafka.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
-import { watchMemory } from './watch-memory.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
