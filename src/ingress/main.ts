@@ -25,9 +25,8 @@ import { loadIngressConfig } from './config.ts';
 import { startIngressServer } from './ingress-server.ts';
 import { startLargeLane } from './large-body/start-lane.ts';
 import { createIngressObserver, observeDelivery, watchMemory } from './observe-ingress.ts';
-import { reachTopics } from './reach-topics.ts';
 import { startKeyring } from './start-keyring.ts';
-import { keepBeside } from './start-without-kafka.ts';
+import { keepBeside, reachTopics } from './start-without-kafka.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */

@@ -5,6 +5,9 @@ import {
   resolveSchemaIds,
   type SchemaIds,
 } from '../avro/resolve-ids.ts';
+import { hasCode } from '../core/errors.ts';
+import { checkTopics, type TopicSafety } from '../kafka/admin/watch-safety.ts';
+import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type KeptFileObserver, keptBeside } from '../runtime/startup-cache.ts';
 import { type KeptRecords, keptRecords } from '../subscriptions/cached-records.ts';
@@ -45,4 +48,33 @@ export function keepBeside(parts: {
       resolveOrKeptIds({ registry, prefix, kept: file('schema-ids.json'), onKept }, schemas),
     subscriptions: { kept: keptRecords(file('subscriptions.json')) },
   };
+}
+
+/** What an operator has to repair: waiting in the spool would hide it. */
+const NEEDS_OPERATOR = [
+  'TOPICS_MISSING',
+  'TOPICS_UNSAFE',
+  'KAFKA_REFUSED',
+  'CREDENTIALS_INVALID',
+  'PLAINTEXT_CREDENTIALS',
+] as const;
+
+/**
+ * Whether Kafka is there, with all these topics, those that are written to safe. With a spool an ingress begins while it is not: a pod that is moved
+ * during an outage must take webhooks like those that were not.
+ * @throws HooklineError of NEEDS_OPERATOR; without a spool also what tells that no broker answers
+ */
+export async function reachTopics(
+  kafka: KafkaClient,
+  topics: readonly string[],
+  safety: TopicSafety,
+  hasSpool: boolean,
+): Promise<boolean> {
+  try {
+    await checkTopics(kafka, topics, safety);
+    return true;
+  } catch (error) {
+    if (!hasSpool || hasCode(error, ...NEEDS_OPERATOR)) throw error;
+    return false;
+  }
 }
