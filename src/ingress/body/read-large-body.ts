@@ -3,7 +3,7 @@ import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { OpenBody } from './open-body.ts';
-import type { Pieces } from './pieces.ts';
+import type { Pieces } from './read-body.ts';
 import { type Place, reasonOf } from './waiting-line.ts';
 
 export type LargeReading = {

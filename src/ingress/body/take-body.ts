@@ -6,8 +6,7 @@ import type { LiveKeyring } from '../../subscriptions/keyring.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { standingOf } from './connection-standing.ts';
 import { HOPELESS, OpenBody, PROVEN, UNPROVED } from './open-body.ts';
-import type { Pieces } from './pieces.ts';
-import { readBody } from './read-body.ts';
+import { type Pieces, readBody } from './read-body.ts';
 import { readLargeBody } from './read-large-body.ts';
 
 /** A request whose body is wanted. */
