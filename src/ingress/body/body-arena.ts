@@ -1,4 +1,4 @@
-import { type Waiter, WaitingLine } from './waiting-line.ts';
+import { type Waiter, WaitingLine } from './byte-semaphore.ts';
 
 /** Bytes from `start` to before `end`. */
 type Range = { start: number; end: number };

@@ -1,12 +1,11 @@
 import { LARGE_BODY_BYTES } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { BodyArena } from './body-arena.ts';
-import { Room } from './byte-semaphore.ts';
+import { type Place, Room } from './byte-semaphore.ts';
 import type { MemoryShares } from './memory-shares.ts';
 import { chooseVictims, OpenBodies } from './open-bodies.ts';
 import { type BodyClass, type OpenBody, PROVEN } from './open-body.ts';
 import { Pacer } from './throttle.ts';
-import type { Place } from './waiting-line.ts';
 
 export type BodyMemoryOptions = Pick<MemoryShares, 'small' | 'large'> & {
   /** How long a body waits for room, at the most. */

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
+import type { Place } from './byte-semaphore.ts';
 import type { Standing } from './connection-standing.ts';
 import { type BodyClass, HOPELESS, type OpenBody } from './open-body.ts';
-import type { Place } from './waiting-line.ts';
 
 /** What was read of a body: all of it, or its beginning, where it is longer than it may be here. */
 export type ReadBody = { readonly whole: Buffer } | { readonly begun: Pieces };

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
+import { type Place, reasonOf } from './byte-semaphore.ts';
 import type { OpenBody } from './open-body.ts';
 import type { Pieces } from './read-body.ts';
-import { type Place, reasonOf } from './waiting-line.ts';
 
 export type LargeReading = {
   /** Memory for the most bytes that the body may have: it is never copied as a whole. */

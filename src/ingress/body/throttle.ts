@@ -1,5 +1,5 @@
+import { isBefore, type Place, reasonOf } from './byte-semaphore.ts';
 import type { Standing } from './connection-standing.ts';
-import { isBefore, type Place, reasonOf } from './waiting-line.ts';
 
 /** What is read in one turn: about half a millisecond's work. */
 const TURN_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Place } from '../../../src/ingress/body/byte-semaphore.ts';
 import { LAST_PLACE, Pacer } from '../../../src/ingress/body/throttle.ts';
-import type { Place } from '../../../src/ingress/body/waiting-line.ts';
 
 const PIECE = 64 * 1024;
 const PACE = 128 * 1024 ** 2;
