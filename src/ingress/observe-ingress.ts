@@ -5,7 +5,7 @@ import type { DeliveryObserver } from '../delivery/ports.ts';
 import { createThrottledLog, type Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { BodyMemory } from './body/body-memory.ts';
-import { PROVEN, UNPROVED } from './body/open-body.ts';
+import { PROVEN, UNPROVED } from './body/open-bodies.ts';
 import { CONNECTION_ENDS, type ConnectionEnd } from './connection-limits.ts';
 
 export type IngressObserver = {

@@ -3,8 +3,7 @@ import { HooklineError } from '../../core/errors.ts';
 import { BodyArena } from './body-arena.ts';
 import { type Place, Room } from './byte-semaphore.ts';
 import type { MemoryShares } from './memory-shares.ts';
-import { chooseVictims, OpenBodies } from './open-bodies.ts';
-import { type BodyClass, type OpenBody, PROVEN } from './open-body.ts';
+import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, PROVEN } from './open-bodies.ts';
 import { Pacer } from './throttle.ts';
 
 export type BodyMemoryOptions = Pick<MemoryShares, 'small' | 'large'> & {

@@ -1,5 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
-import { type BodyClass, UNPROVED } from './open-body.ts';
+import { type BodyClass, UNPROVED } from './open-bodies.ts';
 
 /**
  * Memory that bodies share, counted in bytes: who finds no room waits, in the order of their places. A body that is larger

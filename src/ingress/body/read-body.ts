@@ -4,7 +4,7 @@ import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { Place } from './byte-semaphore.ts';
 import type { Standing } from './connection-standing.ts';
-import { type BodyClass, HOPELESS, type OpenBody } from './open-body.ts';
+import { type BodyClass, HOPELESS, type OpenBody } from './open-bodies.ts';
 
 /** What was read of a body: all of it, or its beginning, where it is longer than it may be here. */
 export type ReadBody = { readonly whole: Buffer } | { readonly begun: Pieces };

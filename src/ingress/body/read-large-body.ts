@@ -3,7 +3,7 @@ import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { type Place, reasonOf } from './byte-semaphore.ts';
-import type { OpenBody } from './open-body.ts';
+import type { OpenBody } from './open-bodies.ts';
 import type { Pieces } from './read-body.ts';
 
 export type LargeReading = {

@@ -5,7 +5,7 @@ import { SignatureCheck } from '../../crypto/signature.ts';
 import type { LiveKeyring } from '../../subscriptions/keyring.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { standingOf } from './connection-standing.ts';
-import { HOPELESS, OpenBody, PROVEN, UNPROVED } from './open-body.ts';
+import { HOPELESS, OpenBody, PROVEN, UNPROVED } from './open-bodies.ts';
 import { type Pieces, readBody } from './read-body.ts';
 import { readLargeBody } from './read-large-body.ts';
 

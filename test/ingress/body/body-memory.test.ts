@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../src/ingress/body/body-memory.ts';
-import { type BodyClass, OpenBody, PROVEN, UNPROVED } from '../../../src/ingress/body/open-body.ts';
+import { type BodyClass, OpenBody, PROVEN, UNPROVED } from '../../../src/ingress/body/open-bodies.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;
