@@ -23,7 +23,7 @@ import { BodyMemory } from './body/body-memory.ts';
 import { memoryShares } from './body/memory-shares.ts';
 import { loadIngressConfig } from './config.ts';
 import { startIngressServer } from './ingress-server.ts';
-import { startLargeLane } from './large-body/start-lane.ts';
+import { startLargeLane } from './large-body/large-body-worker.ts';
 import { createIngressObserver, observeDelivery, watchMemory } from './observe-ingress.ts';
 import { startKeyring } from './start-keyring.ts';
 import { keepBeside, reachTopics } from './start-without-kafka.ts';
