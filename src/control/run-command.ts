@@ -1,12 +1,17 @@
-import type { Command, CommandPlace } from '../core/command.ts';
+import type { Command, CommandPlace, CommandType } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { Tenure } from '../core/lease.ts';
 import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
 import { checkCommand } from './check-command.ts';
 import { isSamePlace } from './finished-commands.ts';
-import type { ControlParts, Settled } from './operations/operation.ts';
+import { adoptSubscription } from './operations/adopt-subscription.ts';
+import { createSubscription } from './operations/create-subscription.ts';
+import { deleteSubscription } from './operations/delete-subscription.ts';
+import { listSubscriptions } from './operations/list-subscriptions.ts';
+import type { ControlParts, Operation, Settled } from './operations/operation.ts';
 import { type CommandSession, createCommandSession } from './operations/provider-session.ts';
-import { OPERATIONS } from './operations.ts';
+import { replayWebhooks } from './operations/replay-webhooks.ts';
+import { updateSubscription } from './operations/update-subscription.ts';
 import { resultOf, resultOfPoison } from './result.ts';
 import { storeResult } from './store-result.ts';
 
@@ -71,3 +76,13 @@ async function carryOut(
     return new HooklineError('INTERNAL', undefined, { cause: error });
   }
 }
+
+/** What is done for each type of command. */
+export const OPERATIONS: Readonly<Record<CommandType, Operation>> = {
+  'subscription.create': createSubscription,
+  'subscription.update': updateSubscription,
+  'subscription.delete': deleteSubscription,
+  'subscription.list': listSubscriptions,
+  'subscription.adopt': adoptSubscription,
+  'webhook.replay': replayWebhooks,
+};
