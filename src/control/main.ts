@@ -27,10 +27,9 @@ import { claimState } from './claim-state.ts';
 import { loadControlConfig } from './config.ts';
 import { createControlRecords } from './control-records.ts';
 import { followState } from './follow-state.ts';
-import { keysOf } from './keys-of.ts';
 import { observeControl } from './observe-control.ts';
 import type { ControlParts } from './operations/operation.ts';
-import { createCommandReader } from './read-command.ts';
+import { createCommandReader, keysOf } from './read-command.ts';
 import { openReconciler } from './reconciler/open-reconciler.ts';
 import { runCommand } from './run-command.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keysOf } from '../../src/control/keys-of.ts';
-import { createCommandReader } from '../../src/control/read-command.ts';
+import { createCommandReader, keysOf } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { FairQueue } from '../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../src/kafka/consume/partition-work.ts';
