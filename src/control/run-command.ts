@@ -12,8 +12,7 @@ import type { ControlParts, Operation, Settled } from './operations/operation.ts
 import { type CommandSession, createCommandSession } from './operations/provider-session.ts';
 import { replayWebhooks } from './operations/replay-webhooks.ts';
 import { updateSubscription } from './operations/update-subscription.ts';
-import { resultOf, resultOfPoison } from './result.ts';
-import { storeResult } from './store-result.ts';
+import { resultOf, resultOfPoison, storeResult } from './result.ts';
 
 /**
  * The whole way of one command: read, checked, carried out, and its one terminal result stored. When this resolves

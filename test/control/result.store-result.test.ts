@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { storeResult } from '../../src/control/store-result.ts';
+import { storeResult } from '../../src/control/result.ts';
 import type { CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { tenureOf } from '../../src/core/lease.ts';
