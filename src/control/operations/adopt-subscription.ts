@@ -6,8 +6,15 @@ import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import { type SubscriptionRecord, sealSecrets } from '../../subscriptions/subscription-record.ts';
 import { listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
-import { eventsOf, receiverUrl, serviceEvents } from './receiver.ts';
-import { carriedSecrets, resealed, secretsOf, storeState } from './subscription-state.ts';
+import {
+  carriedSecrets,
+  eventsOf,
+  receiverUrl,
+  resealed,
+  secretsOf,
+  serviceEvents,
+  storeState,
+} from './subscription-state.ts';
 
 /**
  * Takes over a subscription that exists, without recreating it. It is found by the subscription-id in SECRETS_DIR, or

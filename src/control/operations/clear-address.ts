@@ -2,7 +2,7 @@ import { HooklineError } from '../../core/errors.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import { refuseEmptyList } from './find-drift.ts';
 import type { OperationContext } from './operation.ts';
-import { receiverUrl } from './receiver.ts';
+import { receiverUrl } from './subscription-state.ts';
 
 /** Calls whose answers were lost leave some; a list that shows more of them would be removed from for ever. */
 const MOST_LEFT_BEHIND = 100;

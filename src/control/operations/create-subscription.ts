@@ -10,8 +10,16 @@ import {
 import { clearAddress } from './clear-address.ts';
 import { createUntilVerifiable } from './create-until-verifiable.ts';
 import type { OperationContext, Settled } from './operation.ts';
-import { eventsOf, receiverUrl, serviceEvents } from './receiver.ts';
-import { beforeIntent, carriedSecrets, hasBegun, secretsOf, storeState } from './subscription-state.ts';
+import {
+  beforeIntent,
+  carriedSecrets,
+  eventsOf,
+  hasBegun,
+  receiverUrl,
+  secretsOf,
+  serviceEvents,
+  storeState,
+} from './subscription-state.ts';
 
 /**
  * Creates the subscription of a ref, effective once: the intent is stored before the call, and the receiver's address,

@@ -3,7 +3,7 @@ import { type ErrorCode, HooklineError } from '../../core/errors.ts';
 import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { receiverUrl } from './receiver.ts';
+import { receiverUrl } from './subscription-state.ts';
 
 export const DRIFT_KINDS = ['missing', 'changed', 'disabled', 'foreign'] as const;
 export type DriftKind = (typeof DRIFT_KINDS)[number];

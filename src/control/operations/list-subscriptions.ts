@@ -2,7 +2,7 @@ import { takesRef } from '../../config/command-topics.ts';
 import { listItems } from './clear-address.ts';
 import { findDrift, listedDrift } from './find-drift.ts';
 import type { OperationContext, Settled } from './operation.ts';
-import { receiverUrl } from './receiver.ts';
+import { receiverUrl } from './subscription-state.ts';
 
 /**
  * What the payment service has, each with its ref where it is ours, and in what that differs from the state. A topic

@@ -1,7 +1,14 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { OperationContext, Settled } from './operation.ts';
-import { eventsOf, receiverUrl, serviceEvents } from './receiver.ts';
-import { noteBegin, resealed, secretsOf, storeState } from './subscription-state.ts';
+import {
+  eventsOf,
+  noteBegin,
+  receiverUrl,
+  resealed,
+  secretsOf,
+  serviceEvents,
+  storeState,
+} from './subscription-state.ts';
 
 /** Changes the events of a ref's subscription; without events it tells the payment service again what it should have. */
 export async function updateSubscription(context: OperationContext): Promise<Settled> {
