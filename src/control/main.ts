@@ -30,7 +30,7 @@ import { followState } from './follow-state.ts';
 import { observeControl } from './observe-control.ts';
 import type { ControlParts } from './operations/operation.ts';
 import { createCommandReader, keysOf } from './read-command.ts';
-import { openReconciler } from './reconciler/open-reconciler.ts';
+import { openReconciler } from './reconciler/start-reconciler.ts';
 import { runCommand } from './run-command.ts';
 
 /** Bytes of records that may wait for the brokers: results and state are small. */

@@ -1,6 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Hold } from '../../kafka/consume/hold-alone.ts';
+import { takesRef } from '../../config/command-topics.ts';
+import { HooklineError } from '../../core/errors.ts';
+import { newId } from '../../crypto/ids.ts';
+import type { KafkaClient } from '../../kafka/connect/kafkajs-client.ts';
+import { type Hold, holdAlone } from '../../kafka/consume/hold-alone.ts';
+import type { Publisher } from '../../kafka/produce/publisher.ts';
+import { createProviderApi } from '../../provider/provider-api.ts';
+import type { observeControl } from '../observe-control.ts';
+import type { ControlParts } from '../operations/operation.ts';
 import { type ReconcileParts, reconcile, type Tries } from './reconcile.ts';
+import type { OwnCommand } from './repair-commands.ts';
+import type { ToldDrift } from './reported-drift.ts';
 
 export type Reconciler = { stop(): Promise<void> };
 
@@ -53,3 +63,61 @@ async function run(parts: ReconcilerParts, stopping: AbortSignal): Promise<void>
 /** False where the process stops meanwhile. */
 const rest = (ms: number, signal: AbortSignal): Promise<boolean> =>
   sleep(ms, true, { signal }).catch(() => false);
+
+const PUBLISH_DEADLINE_MS = 15_000;
+/** Longer than a request to the payment service and the writes after it usually take. */
+const CONFIRM_AFTER_MS = 2_000;
+
+/** The reconciler of this process: it rests where another one of the group compares. */
+export function openReconciler(parts: {
+  readonly control: ControlParts;
+  readonly settings: {
+    readonly reconcile: ReconcileParts['mode'];
+    readonly reconcileIntervalMs: number;
+    readonly reconcileRepairMax: number;
+    readonly groupId: string;
+  };
+  readonly commandTopics: readonly string[];
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly kafka: KafkaClient;
+  readonly stateTopic: string;
+  readonly told: ToldDrift;
+  readonly observe: Pick<
+    ReturnType<typeof observeControl>,
+    'drift' | 'compared' | 'comparedElsewhere' | 'notCompared' | 'notRepaired' | 'withheld'
+  >;
+}): Reconciler {
+  const { control, settings, publisher, kafka, stateTopic: topic, observe } = parts;
+  const groupId = `${settings.groupId}-reconciler`;
+  return startReconciler({
+    ...control,
+    told: parts.told,
+    newId,
+    mode: settings.reconcile,
+    repairMax: settings.reconcileRepairMax,
+    intervalMs: settings.reconcileIntervalMs,
+    confirmAfterMs: Math.min(CONFIRM_AFTER_MS, settings.reconcileIntervalMs),
+    api: createProviderApi(control.call, control.dialect),
+    hold: (signal) => holdAlone({ kafka, groupId, topic, signal }),
+    async send(owner, command) {
+      if (!parts.commandTopics.includes(owner))
+        throw new HooklineError('NOT_OWNER', `${owner}, which this control does not read`);
+      if (!takesRef(control.refPatterns(owner), command.ref))
+        throw new HooklineError('NOT_OWNER', `COMMAND_TOPICS no longer gives ${command.ref} to ${owner}`);
+      await publisher.publish(toRecord(owner, command), PUBLISH_DEADLINE_MS);
+    },
+    onDrift: observe.drift,
+    onWithheld: observe.withheld,
+    onLook: observe.compared,
+    onUnsent: observe.notRepaired,
+    onElsewhere: observe.comparedElsewhere,
+    onFailure: observe.notCompared,
+  });
+}
+
+const toRecord = (topic: string, command: OwnCommand) => ({
+  topic,
+  key: Buffer.from(command.ref),
+  value: Buffer.from(JSON.stringify(command)),
+  headers: new Map<Buffer, Buffer>(),
+});
