@@ -11,8 +11,7 @@ import { addTriggerCommand } from './commands/trigger-command.ts';
 import { addDlqCommand } from './dlq/dlq-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { visible } from './shell/fit-columns.ts';
-import { inWords } from './shell/in-words.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from './shell/shell.ts';
+import { type ExitCode, inWords, type Run, type Shell, UsageError } from './shell/shell.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
 
 /**

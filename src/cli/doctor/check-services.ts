@@ -3,7 +3,7 @@ import { newId } from '../../crypto/ids.ts';
 import { openProvider } from '../../provider/open-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import { checkProviderSettings, providerSettings } from '../../provider/settings.ts';
-import { inWords } from '../shell/in-words.ts';
+import { inWords } from '../shell/shell.ts';
 import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';
 
 /** Whether the payment service gives a token, and takes it. */

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
-import { inWords } from '../shell/in-words.ts';
 import { printRows } from '../shell/print-rows.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { type ExitCode, inWords, type Run, type Shell } from '../shell/shell.ts';
 import { examineConfiguration } from './check-files.ts';
 import { examineKafka } from './check-kafka.ts';
 import { examineProvider } from './check-services.ts';

@@ -3,7 +3,7 @@ import { envReader } from '../../config/env.ts';
 import { readSealingKeys } from '../../subscriptions/open-keyring.ts';
 import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
-import { inWords } from '../shell/in-words.ts';
+import { inWords } from '../shell/shell.ts';
 import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';
 
 /** Whether the secret files can be used, and are nobody else's to read. */

@@ -1,6 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
-import { inWords } from '../shell/in-words.ts';
-import type { Shell } from '../shell/shell.ts';
+import { inWords, type Shell } from '../shell/shell.ts';
 
 /** One thing that was looked at. `mend` says what to do where it isn't as it should be. */
 export type Finding = {

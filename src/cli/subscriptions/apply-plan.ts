@@ -1,5 +1,4 @@
-import { inWords } from '../shell/in-words.ts';
-import type { Shell } from '../shell/shell.ts';
+import { inWords, type Shell } from '../shell/shell.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Plan } from './plan.ts';
 import { commandsOf } from './plan-commands.ts';

@@ -3,10 +3,9 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { inWords } from '../shell/in-words.ts';
 import { ownRecordReader } from '../shell/own-records.ts';
 import { watchReading } from '../shell/read-own-topics.ts';
-import type { Shell } from '../shell/shell.ts';
+import { inWords, type Shell } from '../shell/shell.ts';
 import type { CommandLine } from './command-line.ts';
 
 /** Every subscription's record, as the compacted topic has it now. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inWords } from '../../../src/cli/shell/in-words.ts';
+import { inWords } from '../../../src/cli/shell/shell.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 
 it.each<[string, unknown, string]>([
