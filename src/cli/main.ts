@@ -3,7 +3,7 @@
 import { nodeSource } from '../config/env.ts';
 import { routeWarnings } from '../runtime/process-shell.ts';
 import { runCli } from './program.ts';
-import { visible } from './shell/fit-columns.ts';
+import { visible } from './shell/print-rows.ts';
 import { inWords } from './shell/shell.ts';
 
 const note = (line: string) => void process.stderr.write(`${line}\n`);

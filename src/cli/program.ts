@@ -10,7 +10,7 @@ import { addTopicsCommand } from './commands/topics-command.ts';
 import { addTriggerCommand } from './commands/trigger-command.ts';
 import { addDlqCommand } from './dlq/dlq-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
-import { visible } from './shell/fit-columns.ts';
+import { visible } from './shell/print-rows.ts';
 import { type ExitCode, inWords, type Run, type Shell, UsageError } from './shell/shell.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
 

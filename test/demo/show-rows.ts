@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { columnWidths, wrap } from '../../src/cli/shell/fit-columns.ts';
+import { columnWidths, wrap } from '../../src/cli/shell/print-rows.ts';
 import type { SeenRecord } from '../support/topic-reader.ts';
 import type { Row } from './read-back.ts';
 

@@ -8,9 +8,8 @@ import type { IncomingRecord } from '../../kafka/consume/incoming-record.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { connectKafka, connectRegistry, loadCliConfig } from '../shell/connections.ts';
-import { visible } from '../shell/fit-columns.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
-import { jsonValue } from '../shell/print-rows.ts';
+import { jsonValue, visible } from '../shell/print-rows.ts';
 import { watchReading } from '../shell/read-own-topics.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 

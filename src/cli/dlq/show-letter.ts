@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
-import { oneLine } from '../shell/fit-columns.ts';
+import { oneLine } from '../shell/print-rows.ts';
 import type { ExitCode, Shell } from '../shell/shell.ts';
 import type { Letters } from './dead-letter-topic.ts';
 import { causeOf, describeLetter, missingText } from './describe-dead-letter.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { oneLine } from '../shell/fit-columns.ts';
+import { oneLine } from '../shell/print-rows.ts';
 import { ACTIONS, type Action, type Change, type Plan } from './plan.ts';
 
 const SIGNS: Record<Action, string> = { create: '+', adopt: '+', update: '~', replace: '~', delete: '-' };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnWidths, visible, wrap } from '../../../src/cli/shell/fit-columns.ts';
+import { columnWidths, visible, wrap } from '../../../src/cli/shell/print-rows.ts';
 
 describe('columns', () => {
   it('are as wide as their widest line where there is room', () => {
