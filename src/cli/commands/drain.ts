@@ -1,8 +1,7 @@
 import { HooklineError } from '../../core/errors.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import type { Spool } from '../../spool/spool.ts';
-import { connectKafka } from '../shell/connections.ts';
-import { loadDeliveryConfig } from '../shell/delivery-config.ts';
+import { connectKafka, loadDeliveryConfig } from '../shell/connections.ts';
 import { openDeliverySide } from '../shell/open-delivery.ts';
 import type { ExitCode, Shell } from '../shell/shell.ts';
 

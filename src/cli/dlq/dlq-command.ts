@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { connectKafka } from '../shell/connections.ts';
-import { loadLookConfig } from '../shell/delivery-config.ts';
+import { connectKafka, loadLookConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type Letters, openLetters } from './dead-letter-topic.ts';

@@ -3,8 +3,7 @@ import { type DeadLetter, stateOf } from '../../delivery/dead-letter/dead-letter
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { type Hold, holdAlone } from '../../kafka/consume/hold-alone.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { connectKafka } from '../shell/connections.ts';
-import { loadDeliveryConfig } from '../shell/delivery-config.ts';
+import { connectKafka, loadDeliveryConfig } from '../shell/connections.ts';
 import { openDeliverySide } from '../shell/open-delivery.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';

@@ -8,8 +8,15 @@ import type { Registry } from '../../avro/registry.ts';
 import { envReader } from '../../config/env.ts';
 import { newId } from '../../crypto/ids.ts';
 import { certificateEnd } from '../../crypto/keys.ts';
-import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../kafka/connect/settings.ts';
+import { layoutSetting } from '../../crypto/layout.ts';
+import {
+  checkKafkaSettings,
+  commandTopicSettings,
+  kafkaSettings,
+  topicSettings,
+} from '../../kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../kafka/open-kafka.ts';
+import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import type { Shell } from './shell.ts';
 
 /** What most commands need, from the same variables as the processes. */
@@ -63,3 +70,31 @@ export function connectKafka(config: Pick<CliConfig, 'kafka'>): CliKafka {
 
 export const connectRegistry = (config: Pick<CliConfig, 'registry'>): Registry =>
   openRegistry(config.registry, UNTOLD);
+
+export type DeliveryConfig = ReturnType<typeof loadDeliveryConfig>;
+
+/** What sends deliveries again: the variables of ingress that say how a delivery is opened and stored. */
+export function loadDeliveryConfig({ source }: Shell) {
+  const reader = envReader(source);
+  const topics = reader.read(topicSettings);
+  const config = {
+    kafka: reader.read(kafkaSettings),
+    topics,
+    registry: reader.read(registrySettings),
+    schemas: reader.read(schemaSettings),
+    subscriptions: reader.read(subscriptionSettings),
+    delivery: reader.read({ layout: layoutSetting }),
+    commands: reader.read(commandTopicSettings(topics.prefix)),
+  };
+  checkKafkaSettings(config.kafka, reader);
+  checkRegistrySettings(config.registry, reader);
+  return reader.done(config);
+}
+
+/** What looking at dead letters needs. */
+export function loadLookConfig({ source }: Pick<Shell, 'source'>) {
+  const reader = envReader(source);
+  const config = { kafka: reader.read(kafkaSettings), topics: reader.read(topicSettings) };
+  checkKafkaSettings(config.kafka, reader);
+  return reader.done(config);
+}

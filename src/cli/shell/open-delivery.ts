@@ -8,8 +8,7 @@ import { deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryParts } from '../../delivery/ports.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { openKeyring, readSealingKeys } from '../../subscriptions/open-keyring.ts';
-import { type CliKafka, connectRegistry } from './connections.ts';
-import type { DeliveryConfig } from './delivery-config.ts';
+import { type CliKafka, connectRegistry, type DeliveryConfig } from './connections.ts';
 import { watchReading } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
