@@ -1,8 +1,7 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { CliConfig, CliKafka } from './connections.ts';
-import { ownRecordReader } from './own-records.ts';
-import { watchReading } from './read-own-topics.ts';
+import { ownRecordReader, watchReading } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;

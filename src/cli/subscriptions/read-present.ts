@@ -3,8 +3,7 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { ownRecordReader } from '../shell/own-records.ts';
-import { watchReading } from '../shell/read-own-topics.ts';
+import { ownRecordReader, watchReading } from '../shell/read-own-topics.ts';
 import { inWords, type Shell } from '../shell/shell.ts';
 import type { CommandLine } from './command-line.ts';
 
