@@ -5,8 +5,7 @@ import { newId } from '../../crypto/ids.ts';
 import { connectKafka, loadCliConfig } from '../shell/connections.ts';
 import { ifGiven, secondsAsMs } from '../shell/option-values.ts';
 import { printFields, printRows } from '../shell/print-rows.ts';
-import { publishOnce } from '../shell/publish-once.ts';
-import { awaitResults } from '../shell/send-commands.ts';
+import { awaitResults, publishOnce } from '../shell/send-commands.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
 type Options = {

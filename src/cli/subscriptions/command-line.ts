@@ -1,6 +1,5 @@
 import { type CliConfig, type CliKafka, connectKafka } from '../shell/connections.ts';
-import { publishOnce } from '../shell/publish-once.ts';
-import { type AwaitedResults, awaitResults } from '../shell/send-commands.ts';
+import { type AwaitedResults, awaitResults, publishOnce } from '../shell/send-commands.ts';
 import type { Shell } from '../shell/shell.ts';
 import type { PlannedCommand } from './plan-commands.ts';
 
