@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describers } from '../../../src/cli/commands/describe-found.ts';
+import { describers } from '../../../src/cli/commands/inspect-command.ts';
 
 const RESULT = {
   commandId: 'c-1',
