@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { type Sample, samplesIn } from './samples-in.ts';
 
 type Options = { ingress: string[]; ref?: string; json?: boolean };
 type Row = { ref: string; use: string; key: string; lastMatched: string | null; matches: number };
@@ -85,3 +84,25 @@ function keyRows(samples: readonly Sample[]): Row[] {
   );
   return rows.sort((a, b) => (`${a.ref} ${a.use} ${a.key}` < `${b.ref} ${b.use} ${b.key}` ? -1 : 1));
 }
+
+/** One line of a scrape. */
+type Sample = {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+};
+
+const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$/;
+const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
+
+/** The samples of a scrape in Prometheus' text format; comments and what can't be read are passed over. */
+export function samplesIn(text: string): Sample[] {
+  return text.split('\n').flatMap((line) => {
+    const [, name, labels = '', value] = LINE.exec(line) ?? [];
+    if (name === undefined || value === undefined) return [];
+    const pairs = [...labels.matchAll(LABEL)].map(([, label = '', said = '']) => [label, unescaped(said)]);
+    return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
+  });
+}
+
+const unescaped = (text: string) => text.replaceAll(/\\(.)/g, (_, one: string) => (one === 'n' ? '\n' : one));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { samplesIn } from '../../../src/cli/commands/samples-in.ts';
+import { samplesIn } from '../../../src/cli/commands/keys-command.ts';
 
 it('reads a scrape: names, labels, values; comments are passed over', () => {
   const text = [
