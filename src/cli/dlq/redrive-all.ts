@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
 import type { DeliverySide } from '../shell/open-delivery.ts';
-import type { Letters } from './dead-letter-topic.ts';
-import { portionsOf } from './ranges.ts';
+import { type Letters, portionsOf } from './dead-letter-topic.ts';
 import { type LetterOutcome, redriveLetter } from './redrive-one.ts';
 
 export type RedriveRun = {
