@@ -3,10 +3,9 @@ import { connectKafka, loadLookConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type Letters, openLetters } from './dead-letter-topic.ts';
-import { describeLetter, letterRow } from './describe-dead-letter.ts';
+import { describeLetter, letterRow, showBody, showLetter } from './describe-dead-letter.ts';
 import { FILTER_HELP, parseFilter } from './filter.ts';
 import { type RedriveOptions, redrive } from './redrive.ts';
-import { showBody, showLetter } from './show-letter.ts';
 
 type ListOptions = { filter: string[]; json?: boolean };
 type ShowOptions = { body?: string | boolean; json?: boolean };

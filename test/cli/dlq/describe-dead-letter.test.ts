@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { showLetter } from '../../../src/cli/dlq/show-letter.ts';
+import { showLetter } from '../../../src/cli/dlq/describe-dead-letter.ts';
 import { letter } from '../../support/dead-letter.ts';
 
 const ESCAPE = '\u001b';
