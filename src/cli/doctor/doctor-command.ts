@@ -5,8 +5,7 @@ import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, inWords, type Run, type Shell } from '../shell/shell.ts';
 import { examineConfiguration } from './check-files.ts';
 import { examineKafka } from './check-kafka.ts';
-import { examineProvider, examineRegistry } from './check-services.ts';
-import { examineClock } from './examine-clock.ts';
+import { examineClock, examineProvider, examineRegistry } from './check-services.ts';
 import { examineSecrets } from './examine-secrets.ts';
 import { type Examination, type Finding, failure, fault } from './finding.ts';
 
