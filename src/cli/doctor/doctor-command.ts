@@ -3,10 +3,9 @@ import { ConfigError } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, inWords, type Run, type Shell } from '../shell/shell.ts';
-import { examineConfiguration } from './check-files.ts';
+import { examineConfiguration, examineSecrets } from './check-files.ts';
 import { examineKafka } from './check-kafka.ts';
 import { examineClock, examineProvider, examineRegistry } from './check-services.ts';
-import { examineSecrets } from './examine-secrets.ts';
 import { type Examination, type Finding, failure, fault } from './finding.ts';
 
 const EXAMINATIONS: Readonly<Record<string, Examination>> = {
