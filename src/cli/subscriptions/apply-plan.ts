@@ -1,7 +1,6 @@
 import { inWords, type Shell } from '../shell/shell.ts';
 import type { CommandLine } from './command-line.ts';
-import type { Plan } from './plan.ts';
-import { commandsOf } from './plan-commands.ts';
+import { commandsOf, type Plan } from './plan.ts';
 
 /** What came of one command of a plan; without a status nobody has told. */
 export type Applied = {

@@ -1,7 +1,7 @@
 import { type CliConfig, type CliKafka, connectKafka } from '../shell/connections.ts';
 import { type AwaitedResults, awaitResults, publishOnce } from '../shell/send-commands.ts';
 import type { Shell } from '../shell/shell.ts';
-import type { PlannedCommand } from './plan-commands.ts';
+import type { PlannedCommand } from './plan.ts';
 
 const ISSUED_BY = 'hookline subscriptions';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planChanges } from '../../../src/cli/subscriptions/plan.ts';
-import { commandsOf } from '../../../src/cli/subscriptions/plan-commands.ts';
+import { commandsOf, planChanges } from '../../../src/cli/subscriptions/plan.ts';
 import { showPlan } from '../../../src/cli/subscriptions/show-plan.ts';
 import type { WantedSubscription } from '../../../src/cli/subscriptions/wanted.ts';
 import type { ListedDrift } from '../../../src/core/command.ts';
