@@ -5,7 +5,7 @@ import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { ownRecordReader, watchReading } from '../shell/read-own-topics.ts';
 import { inWords, type Shell } from '../shell/shell.ts';
-import type { CommandLine } from './command-line.ts';
+import type { CommandLine } from './apply-plan.ts';
 
 /** Every subscription's record, as the compacted topic has it now. */
 export async function readRecords(
