@@ -1,5 +1,5 @@
 import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
-import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../core/record.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';

@@ -3,7 +3,7 @@ import type { Command } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
 import { isJson, memberSpan } from '../core/json-scanner.ts';
-import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../core/record.ts';
 import { COMMAND_JSON, commandIdOf, parseCommand } from './parse-command.ts';
 
 /** A record of a command topic, read as far as it can be. */

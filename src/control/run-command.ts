@@ -1,7 +1,7 @@
 import type { Command, CommandPlace, CommandType } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { Tenure } from '../core/lease.ts';
-import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../core/record.ts';
 import { checkCommand } from './check-command.ts';
 import { isSamePlace } from './finished-commands.ts';
 import { adoptSubscription } from './operations/adopt-subscription.ts';

@@ -1,7 +1,7 @@
 import { type Delivery, markVerified, type Receipt, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import type { OutgoingRecord } from '../core/record.ts';
 import type { SignatureCheck } from '../crypto/signature.ts';
-import type { OutgoingRecord } from '../kafka/produce/publisher.ts';
 import { parkDelivery } from './dead-letter/store-dead-letter.ts';
 import { openMessage } from './open-message.ts';
 import type { DeliveryParts } from './ports.ts';

@@ -1,7 +1,7 @@
 import type { DeadLetterStage } from '../core/errors.ts';
+import type { OutgoingRecord, Position } from '../core/record.ts';
 import type { EncryptionKey } from '../crypto/keys.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
-import type { OutgoingRecord, Position } from '../kafka/produce/publisher.ts';
 import type { EventRoutes } from './event-routes.ts';
 
 /** What a delivery needs on its way. */

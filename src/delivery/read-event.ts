@@ -3,8 +3,8 @@ import type { FoundMessage } from '../avro/transcoder.ts';
 import type { OpenedMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { isJson, NotJson } from '../core/json-scanner.ts';
+import type { OutgoingRecord } from '../core/record.ts';
 import { eventIdOf } from '../crypto/ids.ts';
-import type { OutgoingRecord } from '../kafka/produce/publisher.ts';
 import type { EventRoute, EventRoutes } from './event-routes.ts';
 import type { DeliveryParts } from './ports.ts';
 

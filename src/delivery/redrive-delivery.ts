@@ -1,6 +1,6 @@
 import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
 import { isRef } from '../core/names.ts';
-import type { OutgoingRecord, Position } from '../kafka/produce/publisher.ts';
+import type { OutgoingRecord, Position } from '../core/record.ts';
 import { storeDelivery } from './accept-delivery.ts';
 import { type DeadLetter, placeText, redrivesOf } from './dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter/store-dead-letter.ts';

@@ -1,4 +1,4 @@
-import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../core/record.ts';
 
 /**
  * Which records of the `subscriptions` topic count. Control's processes take turns in writing it, each under an epoch of

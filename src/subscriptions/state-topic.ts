@@ -1,6 +1,6 @@
 import type { RecordReader } from '../avro/record-reader.ts';
+import type { IncomingRecord } from '../core/record.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
-import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import { StateFence } from './state-fence.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';

@@ -1,6 +1,6 @@
 import type { AvroRecord } from '../avro/record-codec.ts';
 import { isRegistryAway, type RecordReader } from '../avro/record-reader.ts';
-import type { IncomingRecord } from '../kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../core/record.ts';
 import { retry, STARTUP_BACKOFF } from '../runtime/retry.ts';
 
 export type RecordTakerParts = {

@@ -3,7 +3,7 @@ import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files
 import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { tenureOf } from '../../src/core/lease.ts';
-import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
+import type { OutgoingRecord } from '../../src/core/record.ts';
 
 /** The way to topics whose brokers fail as told, in turn. */
 function open(...ends: Error[]) {

@@ -5,7 +5,7 @@ import { createRegistry } from '../../src/avro/registry.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { createCommandReader, readCommand } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import type { IncomingRecord } from '../../src/kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../../src/core/record.ts';
 import { serve } from '../support/serve.ts';
 
 const { codec } = readCommandSchemas(readSchemaFiles(undefined, 'commands')).command;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
+import type { OutgoingRecord } from '../../src/core/record.ts';
 import { eventIdOf } from '../../src/crypto/ids.ts';
 import { signingKey } from '../../src/crypto/keys.ts';
 import { SignatureCheck } from '../../src/crypto/signature.ts';
 import { acceptDelivery, storeDelivery } from '../../src/delivery/accept-delivery.ts';
-import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 import {
   deliveryParts,
   headersOf,

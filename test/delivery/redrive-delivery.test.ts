@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
+import type { OutgoingRecord } from '../../src/core/record.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { type DeadLetter, DeadLetterIndex } from '../../src/delivery/dead-letter/dead-letters.ts';
 import { redriveDelivery } from '../../src/delivery/redrive-delivery.ts';
-import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
 
 /** The letter that records of the dead-letter topic make up. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compileCodec } from '../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
-import type { IncomingRecord } from '../../src/kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../../src/core/record.ts';
 import { takeRecords } from '../../src/subscriptions/take-records.ts';
 import { serve } from '../support/serve.ts';
 

@@ -1,10 +1,10 @@
 import { restoreVerified, type VerifiedDelivery } from '../../src/core/delivery.ts';
 import type { DeadLetterStage } from '../../src/core/errors.ts';
+import type { OutgoingRecord } from '../../src/core/record.ts';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseLayout } from '../../src/crypto/layout.ts';
 import { createEventRoutes } from '../../src/delivery/event-routes.ts';
 import type { DeliveryParts } from '../../src/delivery/ports.ts';
-import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 import { ownEventSchemas } from './event-schemas.ts';
 import { readVectors, type SealedVectors, type SignatureVectors } from './vectors.ts';
 

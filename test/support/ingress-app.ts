@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import type { Receipt } from '../../src/core/delivery.ts';
+import type { OutgoingRecord } from '../../src/core/record.ts';
 import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
 import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
@@ -8,7 +9,6 @@ import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connecti
 import type { IngressObserver } from '../../src/ingress/observe-ingress.ts';
 import { createSourceFilter } from '../../src/ingress/settings.ts';
 import type { TlsFiles } from '../../src/ingress/tls-files.ts';
-import type { OutgoingRecord } from '../../src/kafka/produce/publisher.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { deliveryParts, signingSecret, subscriptionId } from './delivery-parts.ts';
 import { signatureOf } from './sign.ts';

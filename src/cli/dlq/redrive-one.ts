@@ -1,9 +1,9 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
 import { ERRORS, HooklineError } from '../../core/errors.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { redriveDelivery, redriveMarker, redriveMarks } from '../../delivery/redrive-delivery.ts';
-import type { OutgoingRecord, Position } from '../../kafka/produce/publisher.ts';
 import type { DeliverySide } from '../shell/open-delivery.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
 

@@ -1,8 +1,9 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { type OutgoingRecord, type Position, Publisher } from '../../kafka/produce/publisher.ts';
+import { Publisher } from '../../kafka/produce/publisher.ts';
 import type { CliConfig, CliKafka } from './connections.ts';
 import { ownRecordReader, watchReading } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';

@@ -1,7 +1,7 @@
 import type { Command, CommandResult, ListedDrift, ListedSubscription } from '../../core/command.ts';
 import type { Tenure } from '../../core/lease.ts';
+import type { IncomingRecord } from '../../core/record.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
-import type { IncomingRecord } from '../../kafka/consume/incoming-record.ts';
 import type { ProviderCall } from '../../provider/call-provider.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';

@@ -1,5 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
-import type { OutgoingRecord, Position } from '../../kafka/produce/publisher.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 
 /** The topic does not take records now: the row stays in the spool, behind those that already wait. */
 export class TopicSkipped extends Error {}

@@ -1,6 +1,6 @@
 import { isLarge, type LargeCarrier, type Receipt, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import type { OutgoingRecord, Position } from '../../kafka/produce/publisher.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 import type { Spool } from '../../spool/spool.ts';
 import { storeDelivery } from '../accept-delivery.ts';
 import { deliveryIdOf } from '../delivery-id.ts';

@@ -1,6 +1,6 @@
 import type kafkajs from 'kafkajs';
 import type { Tenure } from '../../core/lease.ts';
-import type { IncomingRecord } from './incoming-record.ts';
+import type { IncomingRecord } from '../../core/record.ts';
 import type { FairQueue } from './keyed-queue.ts';
 import { PartitionWork } from './partition-work.ts';
 

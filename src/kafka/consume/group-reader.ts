@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import type { Tenure } from '../../core/lease.ts';
+import type { IncomingRecord } from '../../core/record.ts';
 import { isRefusal } from '../connect/explain-refusal.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { AssignedWork } from './assigned-work.ts';
-import { type IncomingRecord, toIncomingRecord } from './incoming-record.ts';
+import { toIncomingRecord } from './incoming-record.ts';
 import { FairQueue } from './keyed-queue.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
 

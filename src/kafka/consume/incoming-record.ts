@@ -1,16 +1,5 @@
 import type kafkajs from 'kafkajs';
-
-/** A record as it was read. */
-export type IncomingRecord = {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: bigint;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970. */
-  readonly timestamp: number;
-};
+import type { IncomingRecord } from '../../core/record.ts';
 
 export function toIncomingRecord(
   topic: string,

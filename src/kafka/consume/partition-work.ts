@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Tenure } from '../../core/lease.ts';
-import type { IncomingRecord } from './incoming-record.ts';
+import type { IncomingRecord } from '../../core/record.ts';
 import type { FairQueue } from './keyed-queue.ts';
 
 export type PartitionWorkParts = {

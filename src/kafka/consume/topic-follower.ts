@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { IncomingRecord } from '../../core/record.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
-import type { IncomingRecord } from './incoming-record.ts';
 import { toIncomingRecord } from './incoming-record.ts';
 
 export type FollowerParts = {

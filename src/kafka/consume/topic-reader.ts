@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type kafkajs from 'kafkajs';
+import type { IncomingRecord } from '../../core/record.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
-import { type IncomingRecord, toIncomingRecord } from './incoming-record.ts';
+import { toIncomingRecord } from './incoming-record.ts';
 
 /** Offsets of one partition: from the first to the one before `to`. */
 export type OffsetRange = { readonly partition: number; readonly from: bigint; readonly to: bigint };

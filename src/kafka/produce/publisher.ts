@@ -1,23 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../../core/errors.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/describe-topics.ts';
 import type { Pending } from './partition-queue.ts';
-import { type AttemptOutcome, toAttemptError, type WireRecord } from './produce-batch.ts';
+import { type AttemptOutcome, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import { SessionPools } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicLanes } from './topic-queues.ts';
-
-/** A record to publish. Without `timestamp` it bears the time of its publishing. */
-export type OutgoingRecord = Omit<WireRecord, 'timestamp'> & {
-  readonly topic: string;
-  /** Where it belongs, whatever its key; unset, the key says where. */
-  readonly partition?: number;
-  readonly timestamp?: bigint;
-};
-
-/** Where a record is. */
-export type Position = { readonly topic: string; readonly partition: number; readonly offset: bigint };
 
 export type PublisherParts = {
   /** Opens a client; the number counts the openings. */

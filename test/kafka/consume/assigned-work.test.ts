@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Tenure } from '../../../src/core/lease.ts';
+import type { IncomingRecord } from '../../../src/core/record.ts';
 import { AssignedWork } from '../../../src/kafka/consume/assigned-work.ts';
-import type { IncomingRecord } from '../../../src/kafka/consume/incoming-record.ts';
 import { FairQueue } from '../../../src/kafka/consume/keyed-queue.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Tenure } from '../../../src/core/lease.ts';
-import type { IncomingRecord } from '../../../src/kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../../../src/core/record.ts';
 import { FairQueue } from '../../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../../src/kafka/consume/partition-work.ts';
 import { until } from '../../support/until.ts';

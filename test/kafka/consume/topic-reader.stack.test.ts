@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { IncomingRecord } from '../../../src/kafka/consume/incoming-record.ts';
+import type { IncomingRecord } from '../../../src/core/record.ts';
 import { openTopicReader, type TopicReader } from '../../../src/kafka/consume/topic-reader.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 
