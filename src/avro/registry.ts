@@ -114,18 +114,18 @@ function classify(error: unknown, { url, auth }: RegistryOptions): HooklineError
     return new HooklineError('SCHEMA_NOT_REGISTERED', undefined, { cause: error });
   }
   if (status === 401 || status === 403) {
-    const mend = auth
+    const remedy = auth
       ? 'correct SCHEMA_REGISTRY_USERNAME, or the content of the file that SCHEMA_REGISTRY_PASSWORD_FILE names'
       : 'set SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE';
-    return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, mend });
+    return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, remedy });
   }
   if (status === 409 || status === 422)
     return new HooklineError('SCHEMA_INCOMPATIBLE', shortened(message), { cause: error });
   const why = shortened(message?.replace(/^.* - (Error, status 400: )?/, ''));
   const fault = connectionFaultOf(error);
   if (!fault) return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
-  const { finding, mend } = explainFault(fault, REGISTRY);
-  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${finding}`, { cause: error, mend });
+  const { finding, remedy } = explainFault(fault, REGISTRY);
+  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${finding}`, { cause: error, remedy });
 }
 
 /** What an answer says of itself may be megabytes, and goes into the log. */

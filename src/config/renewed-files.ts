@@ -63,9 +63,9 @@ function readOne(file: NamedFile, read: (path: string) => Buffer): Buffer {
 export function credentialsFault(
   { variable, path }: NamedFile,
   finding: string,
-  mend: string,
+  remedy: string,
 ): HooklineError {
-  return new HooklineError('CREDENTIALS_INVALID', `${variable}, ${path}: ${finding}`, { mend });
+  return new HooklineError('CREDENTIALS_INVALID', `${variable}, ${path}: ${finding}`, { remedy });
 }
 
 /** A password file's one line. */

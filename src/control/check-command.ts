@@ -40,8 +40,8 @@ function checkExtra({ command, dialect, subscriptions }: OperationContext): void
   const before = acceptedExtra(subscriptions.get(command.ref));
   const conflict = extraConflict(dialect, command.extra, before);
   if (conflict === null) return;
-  const mend = "leave it out, or have the operator name the field in the dialect's extra.allow";
-  throw new HooklineError('EXTRA_CONFLICT', conflict, { mend });
+  const remedy = "leave it out, or have the operator name the field in the dialect's extra.allow";
+  throw new HooklineError('EXTRA_CONFLICT', conflict, { remedy });
 }
 
 /** As HTTP's If-Match: whoever decides by what he has seen is not to undo what came since. What is gone is deleted. */

@@ -81,7 +81,9 @@ export function claimState(parts: StateClaimParts): StateClaim {
       const partitions = await table.partitions(tenure.signal);
       // Claimed all the same it would be read as none, and claimed again without an end.
       if (fence.highest() >= MOST_EPOCH)
-        throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, { mend: FORGED });
+        throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, {
+          remedy: FORGED,
+        });
       const mine = { epoch: fence.highest() + 1, claim: parts.newId() };
       await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, tenure)));
       await table.caughtUp(tenure.signal);

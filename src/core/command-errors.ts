@@ -1,5 +1,3 @@
-import type { ErrorRow } from './error-row.ts';
-
 /** How a command ends that does not simply succeed, and what is found at the payment service. */
 export const COMMAND_ERRORS = {
   // Commands: the result's status
@@ -149,4 +147,4 @@ export const COMMAND_ERRORS = {
     result: 'DRIFT',
     text: 'the provider has a subscription that Hookline did not create: adopt it, or leave it',
   },
-} as const satisfies Record<string, ErrorRow>;
+} as const;

@@ -1,9 +1,6 @@
 import type { ResultStatus } from './command.ts';
-import type { DeadLetterStage, ErrorRow } from './error-row.ts';
-import { ERRORS, type ErrorCode } from './error-table.ts';
-
-export type { DeadLetterStage } from './error-row.ts';
-export { ERRORS, type ErrorCode } from './error-table.ts';
+import { COMMAND_ERRORS } from './command-errors.ts';
+import { WEBHOOK_ERRORS } from './webhook-errors.ts';
 
 /** A failure with a row in {@link ERRORS}. Match on `code`; `detail` says more and never holds a secret or a body. */
 export class HooklineError extends Error {
@@ -12,19 +9,19 @@ export class HooklineError extends Error {
   /** The topic concerned, where there is one. */
   readonly topic: string | undefined;
   /** What an operator does about it, where that is known. The message ends with it. */
-  readonly mend: string | undefined;
+  readonly remedy: string | undefined;
   constructor(
     code: ErrorCode,
     detail?: string,
-    options: { cause?: unknown; topic?: string; mend?: string } = {},
+    options: { cause?: unknown; topic?: string; remedy?: string } = {},
   ) {
     const text = detail === undefined ? ERRORS[code].text : `${ERRORS[code].text} (${detail})`;
-    super(options.mend === undefined ? text : `${text}: ${options.mend}`, { cause: options.cause });
+    super(options.remedy === undefined ? text : `${text}: ${options.remedy}`, { cause: options.cause });
     this.name = 'HooklineError';
     this.code = code;
     this.detail = detail;
     this.topic = options.topic;
-    this.mend = options.mend;
+    this.remedy = options.remedy;
   }
   get status(): number | null {
     return ERRORS[this.code].status;
@@ -49,3 +46,65 @@ export function hasCode<C extends ErrorCode>(
 ): error is HooklineError & { readonly code: C } {
   return error instanceof HooklineError && codes.some((code) => code === error.code);
 }
+
+/** The step at which a valid webhook went to the dead letters, in the words of Kafka Connect's header. */
+export type DeadLetterStage = 'DECRYPT' | 'PARSE' | 'ENCODE' | 'PRODUCE' | 'SPOOL' | 'COMMAND';
+
+/** What is known of a failure by its name. */
+export type ErrorRow = {
+  /** The HTTP answer, where the failure ends a webhook request. */
+  readonly status: number | null;
+  /** Whether the same input can succeed later. Not retryable unless the row says so. */
+  readonly retryable: boolean;
+  /** Where the failure ends among the dead letters: the event is stored there, and the answer is 200. */
+  readonly deadLetter?: DeadLetterStage;
+  /** The status of a command's result, where the failure ends a command. */
+  readonly result?: ResultStatus;
+  readonly text: string;
+};
+
+/** Every failure that Hookline knows by name. */
+export const ERRORS = {
+  ...WEBHOOK_ERRORS,
+  ...COMMAND_ERRORS,
+  // The way to the brokers
+  KAFKA_UNAVAILABLE: { status: null, retryable: true, text: 'the brokers cannot be reached' },
+  KAFKA_REFUSED: { status: null, retryable: false, text: "the brokers refuse Hookline's credentials" },
+  PLAINTEXT_CREDENTIALS: {
+    status: null,
+    retryable: false,
+    text: 'a password or token would be sent without TLS',
+  },
+  CREDENTIALS_INVALID: { status: null, retryable: false, text: 'a credentials file cannot be used' },
+  // Start-up
+  SCHEMA_INVALID: { status: null, retryable: false, text: 'a schema file is invalid' },
+  SCHEMA_NOT_REGISTERED: {
+    status: null,
+    retryable: true,
+    text: 'the registry does not have the schema: run hookline schemas push',
+  },
+  SCHEMA_INCOMPATIBLE: {
+    status: null,
+    retryable: false,
+    text: 'the registry refuses the schema as incompatible',
+  },
+  REGISTRY_REFUSED: { status: null, retryable: false, text: 'the registry refuses the credentials' },
+  REGISTRY_UNAVAILABLE: { status: null, retryable: true, text: 'the schema registry does not answer' },
+  RECORD_UNREADABLE: { status: null, retryable: false, text: 'the record is not Avro in the wire format' },
+  SEALING_KEY_INVALID: { status: null, retryable: false, text: 'SEALING_KEY_FILE holds no key' },
+  SPOOL_IN_USE: {
+    status: null,
+    retryable: false,
+    text: 'another process owns the spool: a directory has one owner',
+  },
+  SPOOL_INVALID: { status: null, retryable: false, text: 'the spool has no file that can be read' },
+  TOPICS_UNSAFE: { status: null, retryable: true, text: 'topics can lose what was acknowledged' },
+  SPOOL_KEY_MISSING: {
+    status: null,
+    retryable: true,
+    text: 'deliveries in the spool are sealed with a key that is not in SEALING_KEY_FILE',
+  },
+  TOPICS_MISSING: { status: null, retryable: true, text: 'topics do not exist: run hookline topics apply' },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;

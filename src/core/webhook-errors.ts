@@ -1,5 +1,3 @@
-import type { ErrorRow } from './error-row.ts';
-
 /** How a webhook ends that is not simply stored. */
 export const WEBHOOK_ERRORS = {
   // A webhook is refused: the event is nowhere.
@@ -97,4 +95,4 @@ export const WEBHOOK_ERRORS = {
     deadLetter: 'SPOOL',
     text: "the delivery was changed on the spool's volume: nothing proves any longer that the provider sent it",
   },
-} as const satisfies Record<string, ErrorRow>;
+} as const;

@@ -1,5 +1,5 @@
 import type { Receipt } from '../core/delivery.ts';
-import type { DeadLetterStage } from '../core/error-row.ts';
+import type { DeadLetterStage } from '../core/errors.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
 import type { DeliveryObserver } from '../delivery/ports.ts';
 import { createThrottledLog, type Logger } from '../runtime/logger.ts';

@@ -63,7 +63,7 @@ export type OtherSide = {
 };
 
 /** What was found, and what to do about it. */
-export type Explanation = { readonly finding: string; readonly mend: string };
+export type Explanation = { readonly finding: string; readonly remedy: string };
 
 /** @param ownExpiry when our client certificate ends, where there is one */
 export function explainFault(fault: ConnectionFault, side: OtherSide, ownExpiry?: Date): Explanation {
@@ -109,4 +109,4 @@ export function explainFault(fault: ConnectionFault, side: OtherSide, ownExpiry?
   }
 }
 
-const said = (finding: string, mend: string): Explanation => ({ finding, mend });
+const said = (finding: string, remedy: string): Explanation => ({ finding, remedy });

@@ -108,7 +108,7 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   }
   const { rows: left, keyMissing } = spool.state;
   if (keyMissing > 0)
-    shell.note(new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { mend: KEY_REMEDY }).message);
+    shell.note(new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { remedy: KEY_REMEDY }).message);
   const drained = before - left;
   if (json) shell.print(JSON.stringify({ drained, left }, null, 2));
   else

@@ -37,7 +37,7 @@ export const skipped = (check: string, finding: string): Finding => ({
 
 /** What failed, with the mend that the error names, else the one given. */
 export function failure(check: string, error: unknown, mend: string): Finding {
-  if (!(error instanceof HooklineError) || error.mend === undefined)
+  if (!(error instanceof HooklineError) || error.remedy === undefined)
     return fault(check, inWords(error), mend);
-  return fault(check, error.message.slice(0, -`: ${error.mend}`.length), error.mend);
+  return fault(check, error.message.slice(0, -`: ${error.remedy}`.length), error.remedy);
 }

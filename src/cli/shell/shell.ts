@@ -30,7 +30,7 @@ export function inWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const line = wordsOf(error);
   // It ends with what to do about it: the cause has been looked at.
-  if (error instanceof HooklineError && error.mend !== undefined) return line;
+  if (error instanceof HooklineError && error.remedy !== undefined) return line;
   const cause = error.cause instanceof Error ? wordsOf(error.cause) : '';
   return line.includes(cause) ? line : `${line} (${cause})`;
 }

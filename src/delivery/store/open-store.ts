@@ -91,8 +91,8 @@ export function reportSpool(parts: { logger: Logger; spool: Pick<Spool, 'state'>
       "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
     );
   if (keyMissing === 0) return;
-  const mend = 'add the key to SEALING_KEY_FILE, behind the current one, and restart';
-  const err = new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { mend });
+  const remedy = 'add the key to SEALING_KEY_FILE, behind the current one, and restart';
+  const err = new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { remedy });
   logger.error({ err, code: err.code }, 'deliveries stay in the spool');
 }
 

@@ -129,8 +129,8 @@ export class TopicSafety {
     );
     if (unsafe.length === 0) return undefined;
     const detail = unsafe.map(({ topic, faults }) => `${topic}: ${faults.join(', ')}`).join('; ');
-    const mend = [...new Set(unsafe.flatMap(({ remedies }) => remedies))].join('; ');
-    return new HooklineError('TOPICS_UNSAFE', detail, { mend });
+    const remedy = [...new Set(unsafe.flatMap(({ remedies }) => remedies))].join('; ');
+    return new HooklineError('TOPICS_UNSAFE', detail, { remedy });
   }
 }
 

@@ -19,7 +19,7 @@ const BROKERS: OtherSide = {
 };
 
 /**
- * Turns a client's error into one that names the variable to look at and the mend, where the error tells what is the
+ * Turns a client's error into one that names the variable to look at and the remedy, where the error tells what is the
  * matter; any other is given back as it is.
  * @param neverAnswered the brokers have answered no request of this client yet: a connection that they close then was
  *   most likely closed because of how it began
@@ -46,20 +46,20 @@ function explainPlaintext(error: unknown): Explanation | undefined {
   for (const { message } of eachError(error)) {
     const [finding] = /the brokers advertise .* without TLS/.exec(message) ?? [];
     if (finding === undefined) continue;
-    const mend =
+    const remedy =
       'set KAFKA_SSL to true, or ALLOW_PLAINTEXT_CREDENTIALS where nobody else can read that network';
-    return { finding, mend };
+    return { finding, remedy };
   }
   return undefined;
 }
 
 function explained(
   code: 'KAFKA_REFUSED' | 'KAFKA_UNAVAILABLE' | 'PLAINTEXT_CREDENTIALS',
-  { finding, mend }: Explanation,
+  { finding, remedy }: Explanation,
   { brokers }: KafkaConnection,
   cause: unknown,
 ): HooklineError {
-  return new HooklineError(code, `${brokers.join(', ')}: ${finding}`, { mend, cause });
+  return new HooklineError(code, `${brokers.join(', ')}: ${finding}`, { remedy, cause });
 }
 
 /** What the brokers say of SASL: kafkajs names it in `name` and `type`, the other client in `apiId`. */
@@ -72,16 +72,16 @@ function explainSasl(error: unknown, { sasl }: KafkaConnection): Explanation | u
     if (kind === 'UNSUPPORTED_SASL_MECHANISM' || /mechanism is not supported/.test(message)) {
       return {
         finding: `they don't take ${mechanism}`,
-        mend: 'set KAFKA_SASL_MECHANISM to one that they take',
+        remedy: 'set KAFKA_SASL_MECHANISM to one that they take',
       };
     }
     if (kind === 'ILLEGAL_SASL_STATE') {
-      const mend = 'leave KAFKA_SASL_MECHANISM unset, or give the port with SASL in KAFKA_BROKERS';
-      return { finding: 'this port of theirs has no SASL', mend };
+      const remedy = 'leave KAFKA_SASL_MECHANISM unset, or give the port with SASL in KAFKA_BROKERS';
+      return { finding: 'this port of theirs has no SASL', remedy };
     }
     if (kind === 'SASL_AUTHENTICATION_FAILED' || name === 'KafkaJSSASLAuthenticationError') {
-      const mend = 'correct KAFKA_USERNAME, or the content of the file that KAFKA_PASSWORD_FILE names';
-      return { finding: `${mechanism}: wrong user or password`, mend };
+      const remedy = 'correct KAFKA_USERNAME, or the content of the file that KAFKA_PASSWORD_FILE names';
+      return { finding: `${mechanism}: wrong user or password`, remedy };
     }
   }
   return undefined;
@@ -105,8 +105,8 @@ function explainClosed({ tls, sasl }: KafkaConnection): Explanation {
       ? ['KAFKA_CERT_FILE and KAFKA_KEY_FILE where it demands a client certificate']
       : []),
   ];
-  const mend = demands.length > 0 ? `set ${demands.join('; ')}` : 'see the log of the brokers';
-  return { finding: 'they close the connection without a word', mend };
+  const remedy = demands.length > 0 ? `set ${demands.join('; ')}` : 'see the log of the brokers';
+  return { finding: 'they close the connection without a word', remedy };
 }
 
 /** @param neverAnswered whether no method but `connect` has come to its end yet */

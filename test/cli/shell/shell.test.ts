@@ -19,7 +19,7 @@ it.each<[string, unknown, string]>([
   ],
   [
     'only its own where they say what to do',
-    new HooklineError('KAFKA_UNAVAILABLE', 'x', { cause: new Error('y'), mend: 'correct KAFKA_BROKERS' }),
+    new HooklineError('KAFKA_UNAVAILABLE', 'x', { cause: new Error('y'), remedy: 'correct KAFKA_BROKERS' }),
     'the brokers cannot be reached (x): correct KAFKA_BROKERS',
   ],
   ['of several none', new AggregateError([]), 'AggregateError'],
