@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, systemClock } from './clock.ts';
 
 /** How long to wait before attempt n (1 is the first repeat): data, so that a timeline can be read off it. */
 export type Backoff = { readonly firstMs: number; readonly factor: number; readonly mostMs: number };
@@ -24,8 +24,10 @@ export async function retry<T>(
     signal: AbortSignal;
     again: (error: unknown) => boolean;
     onFailure: (error: unknown, attempt: number) => void;
+    clock?: Clock;
   },
 ): Promise<T> {
+  const { clock = systemClock } = options;
   for (let n = 1; ; n++) {
     options.signal.throwIfAborted();
     try {
@@ -36,6 +38,8 @@ export async function retry<T>(
       if (!options.again(error)) throw error;
     }
     // It rejects when the signal aborts; the next round throws the signal's own reason.
-    await sleep(delayBefore(n, options.backoff), undefined, { signal: options.signal }).catch(() => {});
+    await clock
+      .sleep(delayBefore(n, options.backoff, clock.random), { signal: options.signal })
+      .catch(() => {});
   }
 }

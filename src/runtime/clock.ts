@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * Time and chance, for everything that runs on the way of a webhook or a command: handed in as an argument, so that a
+ * simulation can drive them. Nothing on these ways asks Node for either.
+ */
+export type Clock = {
+  /** Milliseconds that only grow, from some beginning: for deadlines and durations. */
+  now(): number;
+  /** Milliseconds since 1970: for what is written down. It may jump. */
+  wall(): number;
+  /** At least 0 and below 1. */
+  random(): number;
+  /** Resolves after `ms`. Rejects with the signal's reason when it aborts. Keeps the process alive unless `ref` is false. */
+  sleep(ms: number, options?: { readonly signal?: AbortSignal; readonly ref?: boolean }): Promise<void>;
+  /** Calls `work` once, after `ms`. It doesn't keep the process alive. */
+  after(ms: number, work: () => void): Timer;
+  /** Calls `work` every `ms`. It doesn't keep the process alive. */
+  every(ms: number, work: () => void): Timer;
+};
+
+export type Timer = {
+  /** What has not been called yet is not called any more. */
+  cancel(): void;
+};
+
+/** The machine's own. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  random: () => Math.random(),
+  async sleep(ms, { signal, ref = true } = {}) {
+    try {
+      await sleep(ms, undefined, { signal, ref });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  },
+  after(ms, work) {
+    const timer = setTimeout(work, ms).unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+  every(ms, work) {
+    const timer = setInterval(work, ms).unref();
+    return { cancel: () => clearInterval(timer) };
+  },
+};
