@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that need a real Kafka and registry: the flows, and files named *.stack.test.ts beside the units they test. */
-const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test/support/stack/*.test.ts'];
+const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test/stack/*.test.ts'];
 
 /** Tests on disks that fail: they need a C compiler and the right to mount. `make disk-faults` runs them. */
 const NEEDS_COMPILER = 'test/faults/disk/**/*.test.ts';

@@ -1,5 +1,5 @@
+import { useStack } from '../stack/use-stack.ts';
 import { ControlWorld } from '../support/control-world.ts';
-import { useStack } from '../support/stack/use-stack.ts';
 import { deliverAll } from './deliver-all.ts';
 import { readBack } from './read-back.ts';
 import { showRows } from './show-rows.ts';

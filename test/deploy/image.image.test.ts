@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { freePorts } from '../stack/plan-ports.ts';
 import { postSigned } from '../support/sign.ts';
-import { freePorts } from '../support/stack/plan-ports.ts';
 import { until } from '../support/until.ts';
 import { World } from '../support/world.ts';
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { LOCAL_DIR } from '../stack/start-stack.ts';
 import { cliJson } from '../support/cli.ts';
 import { callJudges, type Judges, unwrapUnions } from '../support/judges/judges.ts';
 import { leavesOf } from '../support/leaves.ts';
 import { ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
 import { ROOT } from '../support/source-tree.ts';
-import { LOCAL_DIR } from '../support/stack/start-stack.ts';
 
 let receiver: ReceiverWorld;
 let judges: Judges;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KafkaCluster } from '../stack/kafka-cluster.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/start-stack.ts';
 import { cli } from '../support/cli.ts';
 import { ReceiverWorld } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';
-import type { KafkaCluster } from '../support/stack/kafka-cluster.ts';
-import type { Stack } from '../support/stack/stack.ts';
-import { startStack } from '../support/stack/start-stack.ts';
 import { until } from '../support/until.ts';
 
 /** A Kafka of their own, that these tests may stop: the way is the JVM, whatever the others run on. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { followTopic } from '../../src/kafka/consume/topic-follower.ts';
+import type { KafkaCluster } from '../stack/kafka-cluster.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/start-stack.ts';
 import { cli } from '../support/cli.ts';
 import { ReceiverWorld } from '../support/receiver-world.ts';
 import { postSigned } from '../support/sign.ts';
-import type { KafkaCluster } from '../support/stack/kafka-cluster.ts';
-import type { Stack } from '../support/stack/stack.ts';
-import { startStack } from '../support/stack/start-stack.ts';
 import { testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 

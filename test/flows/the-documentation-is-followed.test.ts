@@ -1,8 +1,8 @@
 import { beforeAll, expect, inject, it } from 'vitest';
+import { freePorts } from '../stack/plan-ports.ts';
 import { readDocument, sectionOf } from '../support/documents.ts';
 import { shellLine } from '../support/shell-line.ts';
 import { ROOT } from '../support/source-tree.ts';
-import { freePorts } from '../support/stack/plan-ports.ts';
 import { type Brokers, World } from '../support/world.ts';
 
 /** Some twenty commands, each a process. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withDeadline } from '../support/stack/wait-until.ts';
+import { withDeadline } from '../stack/wait-until.ts';
 import type { Attack, AttackContext, AttackOutcome, Scale } from './attack.ts';
 import type { AttackPlan, AttackSeen } from './attackers/plan.ts';
 import { startAttackers } from './attackers/start-attackers.ts';

@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node';
+import { LOCAL_DIR } from '../stack/start-stack.ts';
+import { useStack } from '../stack/use-stack.ts';
 import { callJudges } from './judges/judges.ts';
-import { LOCAL_DIR } from './stack/start-stack.ts';
-import { useStack } from './stack/use-stack.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { onPath } from '../../support/stack/on-path.ts';
+import { onPath } from '../../stack/on-path.ts';
 
 const run = promisify(execFile);
 

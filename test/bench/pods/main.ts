@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { useStack } from '../../support/stack/use-stack.ts';
+import { useStack } from '../../stack/use-stack.ts';
 import { writeRequests } from '../load/bodies.ts';
 import { findWrk, runWrk } from '../load/run-wrk.ts';
 import { measure } from '../measure.ts';

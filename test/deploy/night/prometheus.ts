@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
+import { freePorts } from '../../stack/plan-ports.ts';
 import { CHART } from '../../support/generated/chart-readme.ts';
 import { readFile } from '../../support/generated/files.ts';
-import { freePorts } from '../../support/stack/plan-ports.ts';
 import { until } from '../../support/until.ts';
 import { shortenRules } from './shorten-rules.ts';
 

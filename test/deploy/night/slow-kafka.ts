@@ -1,9 +1,9 @@
 import { FaultProxy } from '../../faults/proxy/fault-proxy.ts';
 import { ProduceFaults } from '../../faults/proxy/produce-faults.ts';
-import type { KafkaNode } from '../../support/stack/kafka-node.ts';
-import { freePorts } from '../../support/stack/plan-ports.ts';
-import type { Stack } from '../../support/stack/stack.ts';
-import { startStack } from '../../support/stack/start-stack.ts';
+import type { KafkaNode } from '../../stack/kafka-node.ts';
+import { freePorts } from '../../stack/plan-ports.ts';
+import type { Stack } from '../../stack/stack.ts';
+import { startStack } from '../../stack/start-stack.ts';
 
 /** A broker of the drill's own, which may be killed, and which can be made to confirm late. */
 export class SlowKafka implements AsyncDisposable {

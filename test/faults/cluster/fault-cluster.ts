@@ -1,8 +1,8 @@
 import kafkajs from 'kafkajs';
-import type { KafkaNode } from '../../support/stack/kafka-node.ts';
-import { freePorts } from '../../support/stack/plan-ports.ts';
-import type { Stack } from '../../support/stack/stack.ts';
-import { startStack } from '../../support/stack/start-stack.ts';
+import type { KafkaNode } from '../../stack/kafka-node.ts';
+import { freePorts } from '../../stack/plan-ports.ts';
+import type { Stack } from '../../stack/stack.ts';
+import { startStack } from '../../stack/start-stack.ts';
 import { until } from '../../support/until.ts';
 import { FaultProxy } from '../proxy/fault-proxy.ts';
 import { ProduceFaults } from '../proxy/produce-faults.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { openSandbox } from '../../sandbox/support/open-sandbox.ts';
+import { freePorts } from '../../stack/plan-ports.ts';
+import { startStack } from '../../stack/start-stack.ts';
 import type { RunningProcess } from '../../support/running-process.ts';
-import { freePorts } from '../../support/stack/plan-ports.ts';
-import { startStack } from '../../support/stack/start-stack.ts';
 import { until } from '../../support/until.ts';
 import { World } from '../../support/world.ts';
 import { Gate } from './gate.ts';

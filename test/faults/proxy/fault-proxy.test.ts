@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePorts } from '../../support/stack/plan-ports.ts';
+import { freePorts } from '../../stack/plan-ports.ts';
 import { until } from '../../support/until.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { RequestWatch, ResponseCutter } from './kafka-frames.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { onPath } from '../../stack/on-path.ts';
+import { StackError } from '../../stack/stack-error.ts';
 import { ROOT } from '../../support/source-tree.ts';
-import { onPath } from '../../support/stack/on-path.ts';
-import { StackError } from '../../support/stack/stack-error.ts';
 import { goTool, HELM } from '../../support/tools/go-tool.ts';
 import { hostAddress } from './host-address.ts';
 import { kubectlJson } from './kubectl.ts';

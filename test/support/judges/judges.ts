@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { findJdks, newestOf } from '../stack/find-jdk.ts';
-import { type Bundle, fetchBundle } from '../stack/maven.ts';
-import type { Env } from '../stack/stack.ts';
-import { StackError } from '../stack/stack-error.ts';
+import { findJdks, newestOf } from '../../stack/find-jdk.ts';
+import { type Bundle, fetchBundle } from '../../stack/maven.ts';
+import type { Env } from '../../stack/stack.ts';
+import { StackError } from '../../stack/stack-error.ts';
 
 /** Kafka's own console consumer and Avro's own tools: they know nothing of Hookline, and judge what it writes. */
 export type Judges = {

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Listener } from '../stack/kafka-properties.ts';
-import { freePorts } from '../stack/plan-ports.ts';
-import type { Stack } from '../stack/stack.ts';
-import { startStack } from '../stack/start-stack.ts';
+import type { Listener } from '../../stack/kafka-properties.ts';
+import { freePorts } from '../../stack/plan-ports.ts';
+import type { Stack } from '../../stack/stack.ts';
+import { startStack } from '../../stack/start-stack.ts';
 import { type Authority, type Identity, makeAuthority } from './certificates.ts';
 
 export const USER = 'hookline';

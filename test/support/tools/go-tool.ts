@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { underLock } from '../stack/lock.ts';
-import { onPath } from '../stack/on-path.ts';
-import type { Env } from '../stack/stack.ts';
-import { StackError } from '../stack/stack-error.ts';
+import { underLock } from '../../stack/lock.ts';
+import { onPath } from '../../stack/on-path.ts';
+import type { Env } from '../../stack/stack.ts';
+import { StackError } from '../../stack/stack-error.ts';
 
 /** A program that its project publishes as a Go module. */
 export type GoTool = {

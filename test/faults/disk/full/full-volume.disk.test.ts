@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Stack } from '../../../stack/stack.ts';
+import { startStack } from '../../../stack/start-stack.ts';
 import { ReceiverWorld } from '../../../support/receiver-world.ts';
 import { postSigned } from '../../../support/sign.ts';
-import type { Stack } from '../../../support/stack/stack.ts';
-import { startStack } from '../../../support/stack/start-stack.ts';
 import { until } from '../../../support/until.ts';
 
 const VOLUME = 'size=16m,mode=700';

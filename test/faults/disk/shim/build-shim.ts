@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onPath } from '../../../support/stack/on-path.ts';
+import { onPath } from '../../../stack/on-path.ts';
 
 const SOURCE = join(import.meta.dirname, 'disk-shim.c');
 

@@ -11,7 +11,7 @@ export type Parts = { kafka: string; registry: string };
 
 const bundleFor = (jdk: Jdk): Bundle => ({
   what: 'Kafka and the schema registry (200 MB)',
-  pom: resolve(import.meta.dirname, '../../../deploy/local-stack/pom.xml'),
+  pom: resolve(import.meta.dirname, '../../deploy/local-stack/pom.xml'),
   folderProperty: 'stackDir',
   args: jdk.major >= 21 ? [] : [`-Dregistry.version=${REGISTRY_FOR_JAVA_17}`],
 });

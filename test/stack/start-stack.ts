@@ -9,7 +9,7 @@ import { useNamedStack } from './named-stack.ts';
 import type { Stack, StackOptions, StartInput } from './stack.ts';
 
 /** Git-ignored: what Maven brought, and the state of what `make up` started. */
-export const LOCAL_DIR = resolve(import.meta.dirname, '../../../.local/stack');
+export const LOCAL_DIR = resolve(import.meta.dirname, '../../.local/stack');
 
 /**
  * A real Kafka and a real schema registry: what the environment names, else in Docker, else as plain JVM programs.
