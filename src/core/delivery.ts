@@ -58,9 +58,9 @@ export const isLarge = ({ body }: Pick<Delivery, 'body'>): boolean => body.lengt
  */
 export type LargeCarrier = {
   /**
-   * The way of `storeDelivery`, with as long for the brokers' confirmation as `deadlineMs` says when its turn comes; what
+   * The way of `publishDelivery`, with as long for the brokers' confirmation as `deadlineMs` says when its turn comes; what
    * that throws is thrown, and nothing is stored.
-   * @throws HooklineError what `storeDelivery` throws, and LARGE_BODY_FAILED: the thread ended
+   * @throws HooklineError what `publishDelivery` throws, and LARGE_BODY_FAILED: the thread ended
    */
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt>;
   /** What `deliveryIdOf` tells. @throws HooklineError LARGE_BODY_FAILED */

@@ -11,10 +11,10 @@ import {
   readEnvelope,
   type SealedPieces,
 } from '../crypto/sealed-body.ts';
-import type { DeliveryParts } from './ports.ts';
+import type { DeliveryPorts } from './ports.ts';
 
 type Object = Readonly<Record<string, unknown>>;
-type Parts = Pick<DeliveryParts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
+type Parts = Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
 
 /**
  * Opens a delivery and reads its message. The signed bytes alone decide whether they are sealed: never the media type,

@@ -4,8 +4,8 @@ import type { EncryptionKey } from '../crypto/keys.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
 import type { EventRoutes } from './event-routes.ts';
 
-/** What a delivery needs on its way. */
-export type DeliveryParts = {
+/** What the delivery flow needs from outside; Kafka and HTTP stand behind these. */
+export type DeliveryPorts = {
   readonly layout: SealedLayout;
   readonly routes: EventRoutes;
   /** Full name of the dead-letter topic. */
@@ -37,5 +37,23 @@ export type DeliveryObserver = {
   /** `count` values of a field did not fit; one, where it isn't said. */
   drift(topic: string, field: string, count?: number): void;
   unclassified(): void;
-  parked(stage: DeadLetterStage): void;
+  deadLettered(stage: DeadLetterStage): void;
+};
+
+/** How large a record each topic takes, as far as it is known. */
+export type TopicLimits = {
+  /** Bytes of the largest record on the wire. Never above what a broker reads in one request, known or not. */
+  of(topic: string): number;
+  /** Asks the brokers again, unless they were asked a moment ago. Without an answer what was known stays. */
+  renew(): Promise<void>;
+};
+
+/** The publisher, as far as the stores need it. */
+export type StorePublisher = {
+  /** @throws HooklineError PUBLISH_DEADLINE after `deadlineMs`: the record may be there or not */
+  publish(record: OutgoingRecord, deadlineMs: number): Promise<Position>;
+  /** Gives up all that waits, as if its deadline had passed now. */
+  dropWaiting(): void;
+  /** Why the brokers do not confirm records now, or null. */
+  trouble(): string | null;
 };

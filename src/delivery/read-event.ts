@@ -6,7 +6,7 @@ import { isJson, NotJson } from '../core/json-scanner.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { eventIdOf } from '../crypto/ids.ts';
 import type { EventRoute, EventRoutes } from './event-routes.ts';
-import type { DeliveryParts } from './ports.ts';
+import type { DeliveryPorts } from './ports.ts';
 
 /** A message that is JSON: its event has an id, and can be encoded. */
 export type ReadEvent = {
@@ -26,7 +26,7 @@ export type ReadEvent = {
  */
 export function readEvent(
   opened: OpenedMessage,
-  parts: Pick<DeliveryParts, 'routes' | 'observer' | 'memory'>,
+  parts: Pick<DeliveryPorts, 'routes' | 'observer' | 'memory'>,
 ): ReadEvent {
   const { message, subscriptionId } = opened;
   const { route, found } = parsing(message, () => findRouted(message, parts.routes));
@@ -49,7 +49,7 @@ export function readEventId({ message, subscriptionId }: OpenedMessage): string 
 function recordOf(
   { ref, receivedAt, traceparent }: OpenedMessage,
   { eventId, route, found }: { eventId: string; route: EventRoute; found: FoundMessage },
-  { observer, memory }: Pick<DeliveryParts, 'observer' | 'memory'>,
+  { observer, memory }: Pick<DeliveryPorts, 'observer' | 'memory'>,
 ): OutgoingRecord {
   const drift = (field: string) => observer.drift(route.topic, field);
   const type = found.type ?? route.schema.topic;

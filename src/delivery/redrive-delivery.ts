@@ -1,10 +1,10 @@
 import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
 import { isRef } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
-import { storeDelivery } from './accept-delivery.ts';
 import { type DeadLetter, placeText, redrivesOf } from './dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter/store-dead-letter.ts';
-import type { DeliveryParts } from './ports.ts';
+import type { DeliveryPorts } from './ports.ts';
+import { publishDelivery } from './publish-delivery.ts';
 
 /** Where a redriven dead letter is now; `code` where it is a dead letter again. */
 export type Redriven = {
@@ -25,9 +25,9 @@ const PLACES_IN_MARKER = 20;
 export async function redriveDelivery(
   letter: DeadLetter,
   body: Buffer,
-  parts: DeliveryParts,
+  parts: DeliveryPorts,
 ): Promise<Redriven | null> {
-  const delivery = parkedDelivery(letter, body);
+  const delivery = restoreDeadLetter(letter, body);
   if (!delivery) return null;
   let stored: { record: OutgoingRecord; position: Position } | undefined;
   const marks = redriveMarks(letter, parts.deadLetterTopic);
@@ -36,14 +36,14 @@ export async function redriveDelivery(
     stored ??= { record, position };
     return position;
   };
-  const { eventId } = await storeDelivery(delivery, { ...parts, publish });
+  const { eventId } = await publishDelivery(delivery, { ...parts, publish });
   if (!stored) throw new TypeError(`${letter.at} was stored without being published`);
   const isLetter = stored.record.topic === parts.deadLetterTopic;
   return { eventId, position: stored.position, code: isLetter ? codeOf(stored.record) : null };
 }
 
 /** The delivery as it was when it had been verified: its signature was checked before it was parked. */
-function parkedDelivery({ headers }: DeadLetter, body: Buffer): VerifiedDelivery | null {
+function restoreDeadLetter({ headers }: DeadLetter, body: Buffer): VerifiedDelivery | null {
   const ref = headers[NAMES.ref];
   // It decides nothing: a record without it, or with another, is redriven all the same.
   const mediaType: Delivery['mediaType'] = headers[NAMES.mediaType] === 'json' ? 'json' : 'octet-stream';

@@ -12,7 +12,7 @@ import { createEventRoutes } from '../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import { openSpool, reportSpool, storeInKafka, storeWithSpool } from '../delivery/store/open-store.ts';
 import { observeTopicSafety, TopicSafety } from '../kafka/admin/watch-safety.ts';
-import { openKafka } from '../kafka/open-kafka.ts';
+import { openKafka, openPublisher } from '../kafka/open-kafka.ts';
 import { createProbes, startAdminServer } from '../runtime/admin-server.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -111,13 +111,14 @@ await runProcess({
     );
     if (isKafkaThere) await topicRead;
     const delivery = openDelivery({
-      ...{ kafka, routes, prefix: topics.prefix, layout: ingress.layout },
+      ...{ routes, prefix: topics.prefix, layout: ingress.layout },
       encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
-      publishing: {
-        sessions: PUBLISHING_SESSIONS,
-        backlogBytes: BACKLOG_BYTES,
-        observer: watchPublishing({ logger, metrics }),
-      },
+      openPublisher: (names) =>
+        openPublisher(kafka, names, {
+          sessions: PUBLISHING_SESSIONS,
+          backlogBytes: BACKLOG_BYTES,
+          observer: watchPublishing({ logger, metrics }),
+        }),
       observer: observeDelivery(metrics),
     });
     await delivery.limits.renew();
@@ -137,12 +138,12 @@ await runProcess({
           layout: ingress.layout,
           schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])),
         },
-        ...{ atWork: shares.atWork, encryptionKeysOf: delivery.parts.encryptionKeysOf },
-        ...{ delivery: delivery.parts.observer, logger, metrics },
+        ...{ atWork: shares.atWork, encryptionKeysOf: delivery.ports.encryptionKeysOf },
+        ...{ delivery: delivery.ports.observer, logger, metrics },
       }),
     );
     const storeParts = {
-      delivery: delivery.parts,
+      delivery: delivery.ports,
       publisher: traced(publisher, tracer),
       publishDeadlineMs,
       large,
@@ -158,7 +159,7 @@ await runProcess({
       observer,
       keyring,
       memory,
-      delivery: { observer: delivery.parts.observer, store: traceStore(store.store, tracer) },
+      delivery: { observer: delivery.ports.observer, store: traceStore(store.store, tracer) },
     });
     parts.add('http', server);
     metrics.samplers.add(() => metrics.connectionsOpen.set(server.connections()));

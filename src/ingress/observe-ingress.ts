@@ -114,7 +114,7 @@ export function observeDelivery(metrics: Metrics): DeliveryObserver {
     },
     drift: (topic, field, count = 1) => metrics.schemaDrift.inc({ topic, field }, count),
     unclassified: () => metrics.unclassified.inc(),
-    parked: (stage) => metrics.deadLetters.inc({ stage }),
+    deadLettered: (stage) => metrics.deadLetters.inc({ stage }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Delivery, isLarge, type Receipt, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { SignatureCheck } from '../crypto/signature.ts';
-import { type AcceptParts, acceptDelivery } from '../delivery/accept-delivery.ts';
+import { type AcceptPorts, acceptDelivery } from '../delivery/accept-delivery.ts';
 import { readTraceparent } from '../runtime/tracing.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import type { BodyMemory } from './body/body-memory.ts';
@@ -22,7 +22,7 @@ export type WebhookRequest = {
 };
 
 export type WebhookParts = {
-  readonly delivery: AcceptParts;
+  readonly delivery: AcceptPorts;
   readonly keyring: LiveKeyring;
   readonly memory: BodyMemory;
   readonly maxBodyBytes: number;

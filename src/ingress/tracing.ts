@@ -3,7 +3,7 @@ import type { tracingSettings } from '../config/shared-settings.ts';
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
-import type { AcceptParts } from '../delivery/accept-delivery.ts';
+import type { AcceptPorts } from '../delivery/accept-delivery.ts';
 import type { StoreParts } from '../delivery/store/open-store.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Parts } from '../runtime/process-shell.ts';
@@ -14,7 +14,7 @@ import { errorAnswer } from './answers.ts';
  * The same store, each delivery under a span of its own. The span begins when the signature has been verified: nobody
  * who cannot sign can make us trace, or add to a trace of others.
  */
-export function traceStore(store: AcceptParts['store'], tracer: Tracer | undefined): AcceptParts['store'] {
+export function traceStore(store: AcceptPorts['store'], tracer: Tracer | undefined): AcceptPorts['store'] {
   if (!tracer) return store;
   return async (delivery: VerifiedDelivery) => {
     const span = tracer.start('POST /webhooks/{ref}', {

@@ -5,7 +5,8 @@ import type { OutgoingRecord } from '../../src/core/record.ts';
 import { eventIdOf } from '../../src/crypto/ids.ts';
 import { signingKey } from '../../src/crypto/keys.ts';
 import { SignatureCheck } from '../../src/crypto/signature.ts';
-import { acceptDelivery, storeDelivery } from '../../src/delivery/accept-delivery.ts';
+import { acceptDelivery } from '../../src/delivery/accept-delivery.ts';
+import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import {
   deliveryParts,
   headersOf,
@@ -36,7 +37,7 @@ function accept(body: Buffer, header: string | undefined, parts = deliveryParts(
     receipt: acceptDelivery(
       { ...verified(body) },
       { check, header },
-      { ...parts, store: (delivery) => storeDelivery(delivery, parts) },
+      { ...parts, store: (delivery) => publishDelivery(delivery, parts) },
     ),
   };
 }
@@ -78,8 +79,8 @@ describe('a delivery', () => {
 
   it('has the same event id sealed and plain, so that a replay is told', async () => {
     const parts = deliveryParts();
-    const plain = await storeDelivery(verified(source), parts);
-    const opened = await storeDelivery(
+    const plain = await publishDelivery(verified(source), parts);
+    const opened = await publishDelivery(
       verified(fromBase64(sealed.cases[0]?.body ?? ''), 'octet-stream'),
       parts,
     );
@@ -90,7 +91,7 @@ describe('a delivery', () => {
   it('carries the trace context that the request had', async () => {
     const parts = deliveryParts();
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-    await storeDelivery({ ...verified(source), traceparent }, parts);
+    await publishDelivery({ ...verified(source), traceparent }, parts);
     expect(headersOf(only(parts.seen.records))).toMatchObject({ traceparent });
   });
 
@@ -102,7 +103,7 @@ describe('a delivery', () => {
     ['a type that is no text', '{"type":5}', null, 'unclassified'],
   ])('with %s is unclassified, with its JSON as source', async (_, body, key, type) => {
     const parts = deliveryParts();
-    const { eventId } = await storeDelivery(verified(body), parts);
+    const { eventId } = await publishDelivery(verified(body), parts);
     const record = only(parts.seen.records);
     expect(record.topic).toBe('payments.unclassified');
     expect(record.key.toString()).toBe(key ?? eventId);
@@ -112,7 +113,7 @@ describe('a delivery', () => {
 
   it('with values that do not fit is stored all the same, and the drift counted', async () => {
     const parts = deliveryParts();
-    await storeDelivery(
+    await publishDelivery(
       verified('{"type":"payment_status","entityId":7,"payload":{"status":1,"pacs002":"x"}}'),
       parts,
     );
@@ -134,7 +135,7 @@ describe('a delivery', () => {
     'that fails at %s is a dead letter with its original bytes (%s)',
     async (stage, code, body, mediaType) => {
       const parts = deliveryParts();
-      const receipt = await storeDelivery(verified(body, mediaType), parts);
+      const receipt = await publishDelivery(verified(body, mediaType), parts);
       const record = only(parts.seen.records);
       expect(record.topic).toBe('payments.dead-letter');
       expect(record.value).toEqual(body);
@@ -162,7 +163,7 @@ describe('a delivery', () => {
         if ((value?.length ?? 0) > limit) throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
       },
     });
-    const receipt = await storeDelivery(verified(body), parts);
+    const receipt = await publishDelivery(verified(body), parts);
     const letters = parts.seen.records.filter((record) => headersOf(record)['hookline.parts'] === '5');
     expect(Buffer.concat(letters.map((record) => record.value ?? Buffer.alloc(0)))).toEqual(body);
     expect(letters.map((record) => headersOf(record)['hookline.part'])).toEqual(['1', '2', '3', '4', '5']);
@@ -192,7 +193,7 @@ describe('a delivery', () => {
       },
     });
     const body = Buffer.from(JSON.stringify({ type: 'payment-status', pad: 'x'.repeat(450_000) }));
-    await storeDelivery(verified(body), parts);
+    await publishDelivery(verified(body), parts);
     expect(refused).toBe(1);
     expect(Buffer.concat(parts.seen.records.map((record) => record.value ?? Buffer.alloc(0)))).toEqual(body);
     expect(parts.seen.records).toHaveLength(5);
@@ -204,7 +205,7 @@ describe('a delivery', () => {
         if ((value?.length ?? 0) > 400_000) throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
       },
     });
-    await storeDelivery(verified(`{"type":"payment-status","pad":"${'x'.repeat(1_000_000)}"}`), parts);
+    await publishDelivery(verified(`{"type":"payment-status","pad":"${'x'.repeat(1_000_000)}"}`), parts);
     const counts = parts.seen.records.map((record) => headersOf(record)['hookline.parts']);
     expect(new Set(counts)).toEqual(new Set([String(counts.length)]));
   });
@@ -215,7 +216,7 @@ describe('a delivery', () => {
         throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
       },
     });
-    await expect(storeDelivery(verified(source), parts)).rejects.toMatchObject({
+    await expect(publishDelivery(verified(source), parts)).rejects.toMatchObject({
       code: 'PUBLISH_REFUSED',
       status: 503,
       message: expect.stringContaining('payments.dead-letter'),
@@ -229,7 +230,9 @@ describe('a delivery', () => {
         throw new HooklineError('PUBLISH_DEADLINE');
       },
     });
-    await expect(storeDelivery(verified(source), parts)).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    await expect(publishDelivery(verified(source), parts)).rejects.toMatchObject({
+      code: 'PUBLISH_DEADLINE',
+    });
     expect(parts.seen.parked).toEqual([]);
   });
 
@@ -245,7 +248,7 @@ describe('a delivery', () => {
         async (bytes, mediaType) => {
           const parts = deliveryParts();
           const body = Buffer.from(bytes);
-          await storeDelivery(verified(body, mediaType), parts);
+          await publishDelivery(verified(body, mediaType), parts);
           const record = only(parts.seen.records);
           expect(record.value?.includes(body)).toBe(true);
         },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encryptionKey } from '../../src/crypto/keys.ts';
-import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import type { WorkMemory } from '../../src/delivery/ports.ts';
+import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { KeptMemory } from '../../src/ingress/large-body/kept-memory.ts';
 import { deliveryParts, verified } from '../support/delivery-parts.ts';
 import { sealBody } from '../support/seal.ts';
@@ -26,7 +26,7 @@ async function recordsOf(memory?: WorkMemory): Promise<Buffer[]> {
   const parts = deliveryParts();
   const records: Buffer[] = [];
   for (const delivery of deliveries) {
-    await storeDelivery(delivery, {
+    await publishDelivery(delivery, {
       ...parts,
       ...(memory && { memory }),
       encryptionKeysOf: () => keys,

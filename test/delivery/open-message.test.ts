@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hasCode } from '../../src/core/errors.ts';
-import { deliveryIdOf } from '../../src/delivery/delivery-id.ts';
 import { openMessage as open } from '../../src/delivery/open-message.ts';
+import { deliveryIdOf } from '../../src/delivery/publish-delivery.ts';
 import { readEvent } from '../../src/delivery/read-event.ts';
 import { deliveryParts, verified } from '../support/delivery-parts.ts';
 import { fromBase64, readVectors, type SealedVectors } from '../support/vectors.ts';

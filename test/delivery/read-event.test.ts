@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isLarge, LARGE_BODY_BYTES } from '../../src/core/delivery.ts';
-import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
-import { deliveryIdOf } from '../../src/delivery/delivery-id.ts';
 import { openMessage } from '../../src/delivery/open-message.ts';
+import { deliveryIdOf, publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { readEvent } from '../../src/delivery/read-event.ts';
 import { jsonText } from '../avro/transcode/json-text.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
@@ -94,7 +93,7 @@ describe('a large message', () => {
     const parts = deliveryParts();
     const delivery = large('{"type":"payment-status","entityId":"entity-7"}');
     expect(isLarge(delivery)).toBe(true);
-    const { eventId } = await storeDelivery(delivery, parts);
+    const { eventId } = await publishDelivery(delivery, parts);
     expect(deliveryIdOf(delivery, parts)).toBe(eventId);
     expect(parts.seen.records.map(({ topic, key }) => `${topic} ${key}`)).toEqual([
       'payments.payment-status entity-7',
@@ -107,7 +106,7 @@ describe('a large message', () => {
   ])('that is %s is parked among the dead letters', async (_, bytes) => {
     const parts = deliveryParts();
     const delivery = verified(Buffer.concat([bytes, Buffer.alloc(LARGE_BODY_BYTES, ' ')]));
-    const { eventId } = await storeDelivery(delivery, parts);
+    const { eventId } = await publishDelivery(delivery, parts);
     expect(parts.seen.parked).toEqual(['PARSE']);
     expect(deliveryIdOf(delivery, parts)).toBe(eventId);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
-import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
 import { type DeadLetter, DeadLetterIndex } from '../../src/delivery/dead-letter/dead-letters.ts';
+import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { redriveDelivery } from '../../src/delivery/redrive-delivery.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
 
@@ -27,14 +27,14 @@ async function park() {
       if (topic !== 'payments.dead-letter') throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
     },
   });
-  const { eventId } = await storeDelivery({ ...verified(source), traceparent }, parts);
+  const { eventId } = await publishDelivery({ ...verified(source), traceparent }, parts);
   return { letter: letterOf(parts.seen.records), eventId };
 }
 
 describe('a redriven delivery', () => {
   it('becomes the very event that it would have been, and says that it was redriven', async () => {
     const direct = deliveryParts();
-    await storeDelivery({ ...verified(source), traceparent }, direct);
+    await publishDelivery({ ...verified(source), traceparent }, direct);
     const { letter, eventId } = await park();
     const parts = deliveryParts();
     const redriven = await redriveDelivery(letter, Buffer.from(source), parts);

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { envReader, nodeSource } from '../../src/config/env.ts';
 import type { VerifiedDelivery } from '../../src/core/delivery.ts';
-import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
+import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
 import { startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
@@ -40,7 +40,7 @@ async function startServer(stopDelayMs: number) {
   const logger = createLogger({ name: 'test', level: 'silent' });
   const accept = {
     observer: delivery.observer,
-    store: (one: VerifiedDelivery) => storeDelivery(one, delivery),
+    store: (one: VerifiedDelivery) => publishDelivery(one, delivery),
   };
   const memory = new BodyMemory({ small: 1e6, large: 1e6, admissionWaitMs: 1_000, bytesPerSecond: 1e9 });
   return startIngressServer({

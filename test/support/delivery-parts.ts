@@ -4,7 +4,7 @@ import type { OutgoingRecord } from '../../src/core/record.ts';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseLayout } from '../../src/crypto/layout.ts';
 import { createEventRoutes } from '../../src/delivery/event-routes.ts';
-import type { DeliveryParts } from '../../src/delivery/ports.ts';
+import type { DeliveryPorts } from '../../src/delivery/ports.ts';
 import { ownEventSchemas } from './event-schemas.ts';
 import { readVectors, type SealedVectors, type SignatureVectors } from './vectors.ts';
 
@@ -26,7 +26,7 @@ export function deliveryParts(
     publish?: (record: OutgoingRecord, n: number) => void;
     limitOf?: (topic: string) => number;
   } = {},
-): DeliveryParts & { seen: Seen } {
+): DeliveryPorts & { seen: Seen } {
   const seen: Seen = { records: [], drift: [], parked: [], matched: [], unclassified: 0 };
   const layout = parseLayout(options.layout ?? 'iv12.ciphertext.tag16');
   if (!layout) throw new Error('no layout');
@@ -49,7 +49,7 @@ export function deliveryParts(
       unclassified: () => {
         seen.unclassified++;
       },
-      parked: (stage) => seen.parked.push(stage),
+      deadLettered: (stage) => seen.parked.push(stage),
     },
   };
 }

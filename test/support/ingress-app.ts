@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import type { Receipt } from '../../src/core/delivery.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
-import { storeDelivery } from '../../src/delivery/accept-delivery.ts';
+import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
 import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
 import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connection-limits.ts';
@@ -87,7 +87,7 @@ export async function startIngressApp(options: Options = {}) {
     stop: async () => {},
   };
   const app = createIngressApp({
-    delivery: { ...delivery, store: (verified) => storeDelivery(verified, delivery) },
+    delivery: { ...delivery, store: (verified) => publishDelivery(verified, delivery) },
     keyring,
     observer,
     limits,

@@ -5,8 +5,9 @@ import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts'
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';
-import type { DeliveryParts } from '../../delivery/ports.ts';
+import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
+import { openPublisher } from '../../kafka/open-kafka.ts';
 import { openKeyring, readSealingKeys } from '../../subscriptions/open-keyring.ts';
 import { type CliKafka, connectRegistry, type DeliveryConfig } from './connections.ts';
 import { watchReading } from './read-own-topics.ts';
@@ -14,7 +15,7 @@ import type { Shell } from './shell.ts';
 
 /** What dead letters and a spool's deliveries are sent with: the same as ingress, by the same variables. */
 export type DeliverySide = {
-  readonly delivery: DeliveryParts;
+  readonly delivery: DeliveryPorts;
   /** Reads a record by its writer's schema, where the registry has that. */
   readonly readAvro: RecordReader;
   readonly commandTopics: readonly string[];
@@ -51,18 +52,19 @@ export async function openDeliverySide(
     named(OWN_TOPICS.subscriptions),
     readSubscription,
   );
-  const { parts, publisher, limits } = openDelivery({
-    ...{ kafka, routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
+  const { ports, publisher, limits } = openDelivery({
+    ...{ routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
     encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
-    publishing: {
-      backlogBytes: BACKLOG_BYTES,
-      observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
-    },
-    observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
+    openPublisher: (topics) =>
+      openPublisher(kafka, topics, {
+        backlogBytes: BACKLOG_BYTES,
+        observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
+      }),
+    observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
   });
   await limits.renew();
   return {
-    delivery: { ...parts, publish: (record) => publisher.publish(record, publishDeadlineMs) },
+    delivery: { ...ports, publish: (record) => publisher.publish(record, publishDeadlineMs) },
     readAvro: createWriterReader(registry),
     commandTopics,
     async stop() {

@@ -1,7 +1,7 @@
 import type { Receipt, StoredDelivery } from '../../core/delivery.ts';
 import { type DeadLetterStage, HooklineError, hasCode } from '../../core/errors.ts';
 import { eventIdOf } from '../../crypto/ids.ts';
-import type { DeliveryParts } from '../ports.ts';
+import type { DeliveryPorts } from '../ports.ts';
 
 /** What a part's headers, key and framing take at most. */
 const PART_ROOM = 4_096;
@@ -10,7 +10,7 @@ const FIRST_PART_BYTES = 900_000;
 const LEAST_PART_BYTES = 16_384;
 
 /** A delivery that goes to the dead letters, and why. */
-export type Parking = {
+export type DeadLetterCase = {
   readonly delivery: StoredDelivery;
   /** Of the message, where it could be read; else the id is made of the body as it arrived. */
   readonly eventId: string | undefined;
@@ -23,9 +23,9 @@ export type Parking = {
  * not take it whole it goes in parts that fit, in order, all under the event's id.
  * @throws HooklineError retryable ones: nothing is promised
  */
-export async function parkDelivery(
-  { delivery, reason, stage, ...parking }: Parking,
-  parts: Pick<DeliveryParts, 'deadLetterTopic' | 'publish' | 'limitOf' | 'observer'>,
+export async function storeDeadLetter(
+  { delivery, reason, stage, ...parking }: DeadLetterCase,
+  parts: Pick<DeliveryPorts, 'deadLetterTopic' | 'publish' | 'limitOf' | 'observer'>,
 ): Promise<Receipt> {
   const eventId = parking.eventId ?? eventIdOf(delivery.subscriptionId, delivery.body);
   const key = Buffer.from(eventId, 'latin1');
@@ -45,7 +45,7 @@ export async function parkDelivery(
       partBytes = Math.max(LEAST_PART_BYTES, Math.min(FIRST_PART_BYTES, Math.floor(partBytes / 2)));
     }
   }
-  parts.observer.parked(stage);
+  parts.observer.deadLettered(stage);
   return { eventId, stored: 'kafka' };
 }
 

@@ -3,15 +3,15 @@ import { isLarge, type LargeCarrier, type StoredDelivery } from '../../core/deli
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { Spool } from '../../spool/spool.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
-import { storeDelivery } from '../accept-delivery.ts';
-import { parkDelivery } from '../dead-letter/store-dead-letter.ts';
-import type { DeliveryParts } from '../ports.ts';
+import { storeDeadLetter } from '../dead-letter/store-dead-letter.ts';
+import type { DeliveryPorts } from '../ports.ts';
+import { publishDelivery } from '../publish-delivery.ts';
 import { RefusingTopics, TopicSkipped } from './refusing-topics.ts';
 
 export type DrainParts = {
   readonly spool: Pick<Spool, 'read' | 'remove' | 'outstanding'>;
   /** `publish` waits for Kafka as long as it takes. */
-  readonly delivery: DeliveryParts;
+  readonly delivery: DeliveryPorts;
   readonly observer: DrainObserver;
   readonly stopping: AbortSignal;
   /** Takes the large ones; without it they go the way of all. */
@@ -160,13 +160,13 @@ function rowParts(
 async function drainOne(row: SpooledDelivery, parts: DrainParts): Promise<boolean> {
   return persist(parts, async () => {
     try {
-      if (row.isChanged) await parkChanged(row.delivery, parts);
-      else await storeDelivery(row.delivery, parts.delivery);
+      if (row.isChanged) await deadLetterChanged(row.delivery, parts);
+      else await publishDelivery(row.delivery, parts.delivery);
       return true;
     } catch (error) {
       if (error instanceof TopicSkipped) return false;
       if (error instanceof HooklineError) throw error;
-      await parkUnreadable(row.delivery, error, parts);
+      await deadLetterUnreadable(row.delivery, error, parts);
       return true;
     }
   });
@@ -188,26 +188,30 @@ async function drainLarge(
     } catch (error) {
       if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
       if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
-      await parkUnreadable(row.delivery, error, parts);
+      await deadLetterUnreadable(row.delivery, error, parts);
     }
   });
   await persist(parts, () => parts.spool.remove([row.id]));
 }
 
 /** Its columns may hold anything, of any length. */
-async function parkChanged(delivery: StoredDelivery, parts: DrainParts): Promise<void> {
+async function deadLetterChanged(delivery: StoredDelivery, parts: DrainParts): Promise<void> {
   const [ref, subscriptionId] = [delivery.ref, delivery.subscriptionId].map((text) => text.slice(0, 100));
   const reason = new HooklineError('SPOOL_ROW_CHANGED');
   const named = { ...delivery, ref: ref ?? '', subscriptionId: subscriptionId ?? '', traceparent: undefined };
-  await parkDelivery({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, parts.delivery);
+  await storeDeadLetter({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, parts.delivery);
 }
 
 const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
 
-async function parkUnreadable(delivery: StoredDelivery, cause: unknown, parts: DrainParts): Promise<void> {
+async function deadLetterUnreadable(
+  delivery: StoredDelivery,
+  cause: unknown,
+  parts: DrainParts,
+): Promise<void> {
   parts.observer.drainFailed(cause);
   const reason = new HooklineError('UNENCODABLE', undefined, { cause });
-  await parkDelivery({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, parts.delivery);
+  await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, parts.delivery);
 }
 
 /** Tries until it succeeds or the process stops. */

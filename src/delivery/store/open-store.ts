@@ -2,13 +2,13 @@ import type { ValuesOf } from '../../config/env.ts';
 import { isLarge, type LargeCarrier } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
-import type { Publisher } from '../../kafka/produce/publisher.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { spoolSettings } from '../../spool/settings.ts';
 import { Spool } from '../../spool/spool.ts';
-import { type AcceptParts, storeDelivery } from '../accept-delivery.ts';
-import type { DeliveryParts } from '../ports.ts';
+import type { AcceptPorts } from '../accept-delivery.ts';
+import type { DeliveryPorts, StorePublisher } from '../ports.ts';
+import { publishDelivery } from '../publish-delivery.ts';
 import { SpoolingStore, type SpoolObserver } from './spooling-store.ts';
 
 /** Longest time that an event waits for the brokers. With a spool that is all that a slow Kafka costs its sender. */
@@ -16,15 +16,15 @@ const PUBLISH_DEADLINE_MS = { alone: 15_000, spooling: 2_000 };
 
 /** Where verified deliveries are stored. */
 export type DeliveryStore = {
-  readonly store: AcceptParts['store'];
+  readonly store: AcceptPorts['store'];
   /** Why nothing can be stored durably now, in words, or null. */
   trouble(): string | null;
   stop(): Promise<void>;
 };
 
 export type StoreParts = {
-  readonly delivery: Omit<DeliveryParts, 'publish'>;
-  readonly publisher: Pick<Publisher, 'publish' | 'dropWaiting' | 'trouble'>;
+  readonly delivery: Omit<DeliveryPorts, 'publish'>;
+  readonly publisher: StorePublisher;
   /** PUBLISH_DEADLINE_MS, where it is set. */
   readonly publishDeadlineMs: number | undefined;
   /** Takes the large ones. */
@@ -34,13 +34,13 @@ export type StoreParts = {
 /** Kafka alone: while it is away nothing can be stored. */
 export function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreParts): DeliveryStore {
   const deadlineMs = publishDeadlineMs ?? PUBLISH_DEADLINE_MS.alone;
-  const parts: DeliveryParts = {
+  const parts: DeliveryPorts = {
     ...delivery,
     publish: (record) => publisher.publish(record, deadlineMs),
   };
   return {
     store: (verified) =>
-      isLarge(verified) ? large.store(verified, () => deadlineMs) : storeDelivery(verified, parts),
+      isLarge(verified) ? large.store(verified, () => deadlineMs) : publishDelivery(verified, parts),
     trouble: () => publisher.trouble(),
     stop: async () => {},
   };

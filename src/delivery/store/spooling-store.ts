@@ -1,20 +1,16 @@
 import { isLarge, type LargeCarrier, type Receipt, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import type { OutgoingRecord, Position } from '../../core/record.ts';
+import type { OutgoingRecord } from '../../core/record.ts';
 import type { Spool } from '../../spool/spool.ts';
-import { storeDelivery } from '../accept-delivery.ts';
-import { deliveryIdOf } from '../delivery-id.ts';
-import type { DeliveryParts } from '../ports.ts';
+import type { DeliveryPorts, StorePublisher } from '../ports.ts';
+import { deliveryIdOf, publishDelivery } from '../publish-delivery.ts';
 import { type DrainObserver, drainSpool } from './drain-spool.ts';
 
 export type SpoolingStoreParts = {
   /** `publish` of these is not used: the store has its own ways. */
-  readonly delivery: Omit<DeliveryParts, 'publish'>;
+  readonly delivery: Omit<DeliveryPorts, 'publish'>;
   readonly spool: Pick<Spool, 'append' | 'read' | 'remove' | 'outstanding' | 'state'>;
-  readonly publisher: {
-    publish(record: OutgoingRecord, deadlineMs: number): Promise<Position>;
-    dropWaiting(): void;
-  };
+  readonly publisher: Pick<StorePublisher, 'publish' | 'dropWaiting'>;
   /** After it Kafka counts as away. */
   readonly publishDeadlineMs: number;
   /** Takes the large ones; without it they go the way of all. */
@@ -67,7 +63,7 @@ export class SpoolingStore {
     if (parts.spool.outstanding > 0) this.#divert('an earlier process left deliveries in it');
   }
 
-  /** @throws HooklineError SPOOL_FULL, SPOOL_FAILING, and what storeDelivery throws: nothing is promised */
+  /** @throws HooklineError SPOOL_FULL, SPOOL_FAILING, and what publishDelivery throws: nothing is promised */
   store(delivery: VerifiedDelivery): Promise<Receipt> {
     if (this.#parts.large && isLarge(delivery)) return this.#storeLarge(delivery, this.#parts.large);
     return new Promise((resolve, reject) => {
@@ -119,7 +115,7 @@ export class SpoolingStore {
       if (!this.#inFlight.has(entry)) return Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
       return this.#parts.publisher.publish(record, this.#parts.publishDeadlineMs);
     };
-    storeDelivery(entry.delivery, { ...this.#parts.delivery, publish }).then(
+    publishDelivery(entry.delivery, { ...this.#parts.delivery, publish }).then(
       (receipt) => {
         if (this.#inFlight.delete(entry)) entry.resolve(receipt);
       },

@@ -106,7 +106,7 @@ export class LargeLane implements LargeCarrier {
     for (const place of seen.matched) observer.keyMatched(ref, 'encryption', place);
     for (const { topic, field, count } of seen.drift.values()) observer.drift(topic, field, count);
     for (let n = 0; n < seen.unclassified; n++) observer.unclassified();
-    for (const stage of seen.parked) observer.parked(stage);
+    for (const stage of seen.parked) observer.deadLettered(stage);
   }
 }
 

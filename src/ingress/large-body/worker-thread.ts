@@ -12,13 +12,12 @@ import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import { certificateEnd } from '../../crypto/keys.ts';
-import { storeDelivery } from '../../delivery/accept-delivery.ts';
-import { deliveryIdOf } from '../../delivery/delivery-id.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openDelivery } from '../../delivery/open-delivery.ts';
-import type { DeliveryParts } from '../../delivery/ports.ts';
+import type { DeliveryPorts } from '../../delivery/ports.ts';
+import { deliveryIdOf, publishDelivery } from '../../delivery/publish-delivery.ts';
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
-import { openKafka } from '../../kafka/open-kafka.ts';
+import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { KeptMemory } from './kept-memory.ts';
 import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
 
@@ -48,25 +47,26 @@ const kafka = openKafka({
 let failures = 0;
 const memory = new KeptMemory();
 const opened = openDelivery({
-  ...{ kafka, routes, memory, prefix: options.topicPrefix, layout: options.layout },
+  ...{ routes, memory, prefix: options.topicPrefix, layout: options.layout },
   // Those of a job come with it, as does whoever observes it.
   encryptionKeysOf: () => [],
-  observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
-  publishing: {
-    // What is here has been let in by its bytes before.
-    backlogBytes: Number.POSITIVE_INFINITY,
-    attemptMs: PATIENCE.attemptMs,
-    observer: {
-      attempt(outcome) {
-        if (outcome !== 'confirmed') failures++;
-        tell({ kind: 'attempt', outcome });
+  observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
+  openPublisher: (topics) =>
+    openPublisher(kafka, topics, {
+      // What is here has been let in by its bytes before.
+      backlogBytes: Number.POSITIVE_INFINITY,
+      attemptMs: PATIENCE.attemptMs,
+      observer: {
+        attempt(outcome) {
+          if (outcome !== 'confirmed') failures++;
+          tell({ kind: 'attempt', outcome });
+        },
+        confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
+        sessionOpened: () => tell({ kind: 'session' }),
+        // The main thread's publisher looks at the same topics, and says it.
+        troubleChanged() {},
       },
-      confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
-      sessionOpened: () => tell({ kind: 'session' }),
-      // The main thread's publisher looks at the same topics, and says it.
-      troubleChanged() {},
-    },
-  },
+    }),
 });
 const { publisher } = opened;
 const limitsKnown = opened.limits.renew();
@@ -90,19 +90,19 @@ async function work(job: Job): Promise<void> {
 async function carryOut(
   job: Job,
   delivery: VerifiedDelivery,
-  parts: DeliveryParts,
+  parts: DeliveryPorts,
 ): Promise<Pick<JobEnd, 'receipt' | 'eventId'>> {
   if (job.kind === 'identify') return { eventId: deliveryIdOf(delivery, parts) };
   await limitsKnown;
-  return { receipt: await storeDelivery(delivery, parts) };
+  return { receipt: await publishDelivery(delivery, parts) };
 }
 
-function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
+function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryPorts {
   return {
-    ...opened.parts,
+    ...opened.ports,
     encryptionKeysOf: () => keys,
     async publish(record) {
-      if (record.topic === opened.parts.deadLetterTopic) {
+      if (record.topic === opened.ports.deadLetterTopic) {
         // It is a piece of the body, which is no longer ours when the job has ended: an attempt may take longer.
         const value = record.value && Buffer.from(record.value);
         return publisher.publish({ ...record, value }, deadlineMs);
@@ -122,7 +122,7 @@ function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryParts {
         seen.drift.set(`${topic} ${field}`, known);
       },
       unclassified: () => void seen.unclassified++,
-      parked: (stage) => void seen.parked.push(stage),
+      deadLettered: (stage) => void seen.parked.push(stage),
     },
   };
 }

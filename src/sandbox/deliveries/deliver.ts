@@ -4,7 +4,7 @@ import { type Execution, type ExecutionState, newExecution } from './execution.t
 import type { ExecutionStore } from './execution-store.ts';
 import { createLimiter } from './limit-concurrency.ts';
 
-export type DeliveryParts = Omit<AttemptParts, 'limiter'> & {
+export type DeliveryPorts = Omit<AttemptParts, 'limiter'> & {
   readonly logger: Logger;
   readonly executions: ExecutionStore;
   /** Attempts under way to one subscription. */
@@ -28,7 +28,7 @@ export type Run = {
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
 /** Delivers messages at least once, many at a time, and records what becomes of each. */
-export function createDeliveries(parts: DeliveryParts) {
+export function createDeliveries(parts: DeliveryPorts) {
   const attemptParts = { ...parts, limiter: createLimiter(parts.concurrency) };
   const running = new Set<Promise<void>>();
   let cancels = { waits: new AbortController(), sends: new AbortController() };

@@ -29,7 +29,8 @@ if (isCounting) {
     count(crypto, name);
   syncBuiltinESMExports();
 }
-const { acceptDelivery, storeDelivery } = await import('../../../src/delivery/accept-delivery.ts');
+const { acceptDelivery } = await import('../../../src/delivery/accept-delivery.ts');
+const { publishDelivery } = await import('../../../src/delivery/publish-delivery.ts');
 const { SignatureCheck } = await import('../../../src/crypto/signature.ts');
 const { encryptionKey, signingKey } = await import('../../../src/crypto/keys.ts');
 const { deliveryParts } = await import('../../support/delivery-parts.ts');
@@ -44,13 +45,13 @@ let bytes = 0;
 const parts = {
   ...deliveryParts(),
   encryptionKeysOf: () => encryptionKeys,
-  observer: { keyMatched() {}, drift() {}, unclassified() {}, parked() {} },
+  observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
   publish: async (record: { value: Buffer | null }) => {
     bytes += record.value?.length ?? 0;
     return position;
   },
 };
-const accept = { ...parts, store: (delivery: VerifiedDelivery) => storeDelivery(delivery, parts) };
+const accept = { ...parts, store: (delivery: VerifiedDelivery) => publishDelivery(delivery, parts) };
 
 async function run(): Promise<void> {
   for (const { body, signature, mediaType } of requests) {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LargeCarrier, Receipt } from '../../../src/core/delivery.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { deliveryIdOf } from '../../../src/delivery/delivery-id.ts';
+import { deliveryIdOf } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
 import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
