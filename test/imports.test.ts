@@ -51,6 +51,11 @@ function mayImport(from: SourceFile, to: string): boolean {
   return folderOf(to) !== 'sandbox' && stepOf(folderOf(to)) < stepOf(folderOf(from.path));
 }
 
+/** Folders of tests that belong to no source file: they test several processes, documents or the tests' own parts. */
+const NOT_UNIT = /^test\/(bench|demo|deploy|docs|faults|flows|hostile|kubernetes|stack|support)\//;
+/** About the repository as a whole. */
+const OF_THE_HOUSE = ['test/imports.test.ts', 'test/node-version.test.ts'];
+
 describe('the house', () => {
   it('has only known folders', () => {
     const known = new Set([...STEPS.flat(), 'sandbox']);
@@ -111,6 +116,17 @@ describe('the house', () => {
         : [],
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('names each unit test after its source file: <source>.test.ts, or <source>.<topic>.test.ts', () => {
+    const tests = readTree('test').map(({ path }) => path);
+    const units = tests.filter((path) => path.endsWith('.test.ts') && !NOT_UNIT.test(path));
+    const sources = new Set(files.map(({ path }) => path));
+    // Where a test needs a Kafka, `.stack` comes last.
+    const sourceOf = (path: string) =>
+      path.replace(/^test/, 'src').replace(/(\.[a-z-]+)?(\.stack)?\.test\.ts$/, '.ts');
+    const strays = units.filter((path) => !OF_THE_HOUSE.includes(path) && !sources.has(sourceOf(path)));
+    expect(strays).toEqual([]);
   });
 
   it('has no index.ts and no utils', () => {

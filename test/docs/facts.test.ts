@@ -21,7 +21,7 @@ describe('docs/acknowledgement.md', () => {
 
   it.each(rows)('%s: %s, %s (%s)', (what, _answer, _where, proof = '') => {
     const [, file, folder, title] =
-      /^([a-z-]+)(?: \((test\/[a-z/-]+\/)\))?: (.+)$/.exec(proof) ?? expect.fail(`${what}: ${proof}`);
+      /^([a-z0-9.-]+)(?: \((test\/[a-z/-]+\/)\))?: (.+)$/.exec(proof) ?? expect.fail(`${what}: ${proof}`);
     expect(read(`${folder ?? 'test/flows/'}${file}.test.ts`), what).toContain(title);
   });
 });

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { TopicLimits } from '../../src/kafka/admin/describe-topics.ts';
-import { MOST_MESSAGE_BYTES } from '../../src/kafka/admin/topic-specs.ts';
-import type { Publisher } from '../../src/kafka/produce/publisher.ts';
-import { outgoing, ScriptedCluster } from '../support/scripted-cluster.ts';
+import type { TopicLimits } from '../../../src/kafka/admin/describe-topics.ts';
+import { MOST_MESSAGE_BYTES } from '../../../src/kafka/admin/topic-specs.ts';
+import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
 let publisher: Publisher;
 

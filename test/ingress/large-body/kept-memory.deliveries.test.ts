@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { encryptionKey } from '../../src/crypto/keys.ts';
-import type { WorkMemory } from '../../src/delivery/ports.ts';
-import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
-import { KeptMemory } from '../../src/ingress/large-body/kept-memory.ts';
-import { deliveryParts, verified } from '../support/delivery-parts.ts';
-import { sealBody } from '../support/seal.ts';
-import { readVectors, type SealedVectors } from '../support/vectors.ts';
+import { encryptionKey } from '../../../src/crypto/keys.ts';
+import type { WorkMemory } from '../../../src/delivery/ports.ts';
+import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
+import { KeptMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { deliveryParts, verified } from '../../support/delivery-parts.ts';
+import { sealBody } from '../../support/seal.ts';
+import { readVectors, type SealedVectors } from '../../support/vectors.ts';
 
 const { encryptionKey: KEY } = readVectors<SealedVectors>('sealed.json');
 const keys = [encryptionKey('x'.repeat(32), 0), encryptionKey(KEY, 1)];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AttemptError } from '../../src/kafka/produce/produce-batch.ts';
-import type { Publisher } from '../../src/kafka/produce/publisher.ts';
-import { outgoing, ScriptedCluster } from '../support/scripted-cluster.ts';
+import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
+import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
 // The sleeping of the code under test, on the clock that the tests turn.
 vi.mock('node:timers/promises', () => ({
