@@ -1,5 +1,6 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
-import { type EnvSource, envReader } from '../config/env.ts';
+import { commandTopicsSetting } from '../config/command-topics.ts';
+import { type EnvSource, envReader, integer, milliseconds, oneOf, path, text, url } from '../config/env.ts';
 import { runtimeSettings } from '../config/shared-settings.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import {
@@ -10,7 +11,51 @@ import {
 } from '../kafka/connect/settings.ts';
 import { checkProviderSettings, providerSettings } from '../provider/settings.ts';
 import { subscriptionSettings } from '../subscriptions/settings.ts';
-import { controlSettings } from './settings.ts';
+
+const controlSettings = {
+  publicUrl: url('PUBLIC_URL', {
+    about: 'address at which the provider reaches ingress; receiver URLs are {PUBLIC_URL}/webhooks/{ref}',
+  }),
+  commandTopics: commandTopicsSetting(''),
+  commandDeadlineMs: milliseconds('COMMAND_DEADLINE_MS', {
+    about:
+      'longest time from the start of a command to its outcome; then it is FAILED; the time that it waits behind other commands does not count',
+    fallback: '600000',
+    min: 1,
+  }),
+  reconcile: oneOf('RECONCILE', {
+    about:
+      'what is done about a difference between the provider and the state: off, report, or repair; foreign subscriptions are never changed',
+    fallback: 'report',
+    values: ['off', 'report', 'repair'],
+  }),
+  reconcileIntervalMs: milliseconds('RECONCILE_INTERVAL_MS', {
+    about:
+      'how often the provider and the state are compared, and deleted subscriptions without live keys are removed from the state',
+    fallback: '300000',
+    min: 100,
+  }),
+  reconcileRepairMax: integer('RECONCILE_REPAIR_MAX', {
+    about:
+      'how many subscriptions one comparison may repair; if it would change more, it changes none, and an alert fires',
+    fallback: '5',
+    min: 0,
+  }),
+  groupId: text('CONTROL_GROUP_ID', {
+    about: 'consumer group of the control processes: one of them works, the others stand by',
+    fallback: 'hookline-control',
+  }),
+  sessionTimeoutMs: milliseconds('CONTROL_SESSION_TIMEOUT_MS', {
+    about:
+      'how long the working control process may be silent before a standby takes over; the brokers require at least their group.min.session.timeout.ms',
+    fallback: '10000',
+    min: 1_000,
+  }),
+  sealingKeyFile: path('SEALING_KEY_FILE', {
+    about:
+      'file with the key that seals subscription secrets in Kafka: 32 bytes as hex, base64 or text; one per line',
+  }),
+};
 
 const { secretsDir, retiredKeysTtlMs } = subscriptionSettings;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseCommand } from '../../src/control/parse-command.ts';
+import { parseCommand } from '../../src/control/read-command.ts';
 import { resultOf, resultOfPoison } from '../../src/control/result.ts';
 import { ERRORS, type ErrorCode, HooklineError } from '../../src/core/errors.ts';
 

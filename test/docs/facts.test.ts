@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readWanted } from '../../src/cli/subscriptions/read-wanted.ts';
-import { parseCommand } from '../../src/control/parse-command.ts';
+import { parseCommand } from '../../src/control/read-command.ts';
 import { COMMAND_TYPES } from '../../src/core/command.ts';
 import { DEFAULT_DIALECT, parseDialect } from '../../src/provider/dialect.ts';
 import { readDocument, sectionOf, tableRows } from '../support/documents.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commandIdOf, parseCommand } from '../../src/control/parse-command.ts';
+import { commandIdOf, parseCommand } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 
 const base = { commandId: 'c-1', type: 'subscription.create', ref: 'ledger-eu' };
