@@ -28,10 +28,10 @@ import { loadControlConfig } from './config.ts';
 import { createControlRecords } from './control-records.ts';
 import { followState } from './follow-state.ts';
 import { observeControl } from './observe-control.ts';
-import type { ControlParts } from './operations/operation.ts';
 import { createCommandReader, keysOf } from './read-command.ts';
+import { ReportedDrift } from './reconciler/reported-drift.ts';
 import { openReconciler } from './reconciler/start-reconciler.ts';
-import { runCommand } from './run-command.ts';
+import { type ControlDeps, runCommand } from './run-command.ts';
 
 /** Bytes of records that may wait for the brokers: results and state are small. */
 const BACKLOG_BYTES = 16 * 1024 * 1024;
@@ -94,12 +94,14 @@ await runProcess({
 
     const readerOf = (schema: (typeof schemas)['result']) =>
       createRecordReader(schema.codec, ids.of(schema), registry);
+    const reported = new ReportedDrift();
     const state = parts.add(
       'state',
       await followState({
         kafka: kafka.client,
         subscriptions: { topic: named(OWN_TOPICS.subscriptions), read: readerOf(schemas.subscription) },
         results: { topic: named(OWN_TOPICS.results), read: readerOf(schemas.result) },
+        onDrift: (fields) => reported.take(fields),
         onUnreadable: observe.unreadable,
         onAwaited: observe.awaited,
         onBrokenOff: observe.brokenOff,
@@ -131,7 +133,7 @@ await runProcess({
         ...{ onClaimed: observe.claimed, onFenced: observe.fenced, onFailure: observe.notClaimed },
       }),
     );
-    const control: ControlParts = {
+    const control: ControlDeps = {
       ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
       subscriptions: state.subscriptions,
       finished: state.finished,
@@ -164,7 +166,7 @@ await runProcess({
       'reconciler',
       openReconciler({
         ...{ control, settings: config.control, commandTopics, publisher, observe },
-        ...{ kafka: kafka.client, stateTopic: named(OWN_TOPICS.subscriptions), told: state.told },
+        ...{ kafka: kafka.client, stateTopic: named(OWN_TOPICS.subscriptions), reported },
       }),
     );
     const lagParts = { kafka: kafka.client, groupId, topics: commandTopics };

@@ -1,51 +1,65 @@
-import type { Command, CommandPlace, CommandType } from '../core/command.ts';
+import type { Command, CommandPlace, CommandResult, CommandType } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { Tenure } from '../core/lease.ts';
 import type { IncomingRecord } from '../core/record.ts';
+import type { ProviderCall } from '../provider/call-provider.ts';
 import { checkCommand } from './check-command.ts';
-import { isSamePlace } from './finished-commands.ts';
+import { type FinishedCommands, isSamePlace } from './follow-state.ts';
 import { adoptSubscription } from './operations/adopt-subscription.ts';
 import { createSubscription } from './operations/create-subscription.ts';
 import { deleteSubscription } from './operations/delete-subscription.ts';
 import { listSubscriptions } from './operations/list-subscriptions.ts';
-import type { ControlParts, Operation, Settled } from './operations/operation.ts';
+import type { Operation, OperationDeps, Settled, StateTenure } from './operations/operation.ts';
 import { type CommandSession, createCommandSession } from './operations/provider-session.ts';
 import { replayWebhooks } from './operations/replay-webhooks.ts';
 import { updateSubscription } from './operations/update-subscription.ts';
+import type { CommandReader } from './read-command.ts';
 import { resultOf, resultOfPoison, storeResult } from './result.ts';
+
+export type ControlDeps = OperationDeps & {
+  readonly readCommand: CommandReader;
+  readonly call: ProviderCall;
+  readonly commandDeadlineMs: number;
+  readonly finished: FinishedCommands;
+  /** Gives the right to write the state, for as long as no other process has claimed it. */
+  readonly holdState: (tenure: Tenure) => Promise<StateTenure>;
+  readonly observe: (result: CommandResult) => void;
+  /** Gets each error without a row in the error table that has ended a command. */
+  readonly unnamed: (error: unknown, commandId: string) => void;
+};
 
 /**
  * The whole way of one command: read, checked, carried out, and its one terminal result stored. When this resolves
  * the record may be committed; when it rejects the command comes again, here or elsewhere.
  */
-export async function runCommand(record: IncomingRecord, parts: ControlParts, tenure: Tenure): Promise<void> {
+export async function runCommand(record: IncomingRecord, deps: ControlDeps, tenure: Tenure): Promise<void> {
   const receivedAt = Date.now();
   const place: CommandPlace = {
     topic: record.topic,
     partition: record.partition,
     offset: Number(record.offset),
   };
-  const read = await parts.readCommand(record);
-  await Promise.all([parts.finished.caughtUp(tenure.signal), parts.subscriptions.caughtUp(tenure.signal)]);
+  const read = await deps.readCommand(record);
+  await Promise.all([deps.finished.caughtUp(tenure.signal), deps.subscriptions.caughtUp(tenure.signal)]);
   const commandId = read.ok ? read.command.commandId : read.commandId;
-  const earlier = commandId === null ? undefined : parts.finished.placeOf(commandId);
+  const earlier = commandId === null ? undefined : deps.finished.placeOf(commandId);
   // Its result was stored, and the commit was lost.
   if (earlier && isSamePlace(earlier, place)) return;
-  if (!read.ok) await parts.records.storeDeadLetter(record, read, tenure);
+  if (!read.ok) await deps.records.storeDeadLetter(record, read, tenure);
   if (commandId === null) return;
   const result = read.ok
-    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, parts, tenure)
+    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, deps, tenure)
     : resultOfPoison(read, { commandId, receivedAt, place });
-  parts.observe(await storeResult(result, parts.records, tenure));
+  deps.observe(await storeResult(result, deps.records, tenure));
 }
 
 type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boolean };
 
-async function settle(command: Command, circumstances: Circumstances, parts: ControlParts, tenure: Tenure) {
-  const { call, dialect, commandDeadlineMs: deadlineMs } = parts;
+async function settle(command: Command, circumstances: Circumstances, deps: ControlDeps, tenure: Tenure) {
+  const { call, dialect, commandDeadlineMs: deadlineMs } = deps;
   const session = createCommandSession({ call, dialect, deadlineMs, tenure });
   try {
-    const end = await carryOut(command, circumstances, session, parts, tenure);
+    const end = await carryOut(command, circumstances, session, deps, tenure);
     return resultOf(command, end, { ...circumstances, ...session.made() });
   } finally {
     session.end();
@@ -57,13 +71,13 @@ async function carryOut(
   command: Command,
   { place, isDuplicate }: Circumstances,
   session: CommandSession,
-  parts: ControlParts,
+  deps: ControlDeps,
   tenure: Tenure,
 ): Promise<Settled | HooklineError> {
   try {
     if (isDuplicate) throw new HooklineError('COMMAND_DUPLICATE');
-    const held = await parts.holdState(tenure);
-    const context = { ...parts, command, topic: place.topic, session, tenure: session.begin(held) };
+    const held = await deps.holdState(tenure);
+    const context = { ...deps, command, topic: place.topic, session, tenure: session.begin(held) };
     checkCommand(context);
     return await OPERATIONS[command.type](context);
   } catch (error) {
@@ -71,7 +85,7 @@ async function carryOut(
     if (tenure.signal.aborted || (error instanceof HooklineError && error.retryable)) throw error;
     if (error instanceof HooklineError) return error;
     // It would be the same the next time, and the commands behind it would wait for ever.
-    parts.unnamed(error, command.commandId);
+    deps.unnamed(error, command.commandId);
     return new HooklineError('INTERNAL', undefined, { cause: error });
   }
 }

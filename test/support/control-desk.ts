@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { compileCodec } from '../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
-import type { ControlParts } from '../../src/control/operations/operation.ts';
 import { createCommandReader } from '../../src/control/read-command.ts';
-import { runCommand } from '../../src/control/run-command.ts';
+import { type ControlDeps, runCommand } from '../../src/control/run-command.ts';
 import type { CommandPlace, CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { Tenure } from '../../src/core/lease.ts';
@@ -75,7 +74,7 @@ export async function openControlDesk(options: Options = {}) {
     },
   };
 
-  const parts: ControlParts = {
+  const parts: ControlDeps = {
     readCommand: createCommandReader(
       createRecordReader(compileCodec({ type: 'record', name: 'R', fields: [] }), 1, {
         writerType: () => Promise.reject(new HooklineError('SCHEMA_NOT_REGISTERED')),

@@ -2,35 +2,23 @@ import type { Command, CommandResult, ListedDrift, ListedSubscription } from '..
 import type { Tenure } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
-import type { ProviderCall } from '../../provider/call-provider.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import type { FinishedCommands } from '../finished-commands.ts';
-import type { CommandReader } from '../read-command.ts';
 import type { CommandSession } from './provider-session.ts';
 
-/** What control works with. */
-export type ControlParts = {
-  readonly readCommand: CommandReader;
-  readonly call: ProviderCall;
+/** What every operation needs, whatever the command. */
+export type OperationDeps = {
   readonly dialect: Dialect;
   readonly publicUrl: string;
-  readonly commandDeadlineMs: number;
   readonly retiredKeysTtlMs: number;
   readonly sealingKeys: SealingKeys;
-  readonly finished: FinishedCommands;
   readonly subscriptions: SubscriptionView;
-  /** Gives the right to write the state, for as long as no other process has claimed it. */
-  readonly holdState: (tenure: Tenure) => Promise<StateTenure>;
   readonly records: ControlRecords;
   /** What SECRETS_DIR holds of a ref now; empty where it isn't set. */
   readonly dirSecrets: (ref: string) => Promise<DirSecrets>;
   /** The patterns of refs that a command topic takes; null where it takes every ref. */
   readonly refPatterns: (topic: string) => readonly string[] | null;
-  readonly observe: (result: CommandResult) => void;
-  /** Told of an error without a row in the table that has ended a command. */
-  readonly unnamed: (error: unknown, commandId: string) => void;
 };
 
 /** The state as far as it has been written, by whichever control process. */
@@ -65,7 +53,7 @@ export type ControlRecords = {
 };
 
 /** What an operation works with: one command of one topic. */
-export type OperationContext = ControlParts & {
+export type OperationContext = OperationDeps & {
   readonly command: Command;
   /** The topic the command came from: the owner of what it creates. */
   readonly topic: string;

@@ -6,7 +6,7 @@ import {
   type SubscriptionSecrets,
   sealSecrets,
 } from '../../subscriptions/subscription-record.ts';
-import type { ControlParts, OperationContext } from './operation.ts';
+import type { OperationContext, OperationDeps } from './operation.ts';
 
 type State = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'events' | 'sealedKeys'>;
 
@@ -38,7 +38,7 @@ function extraOf({ command, subscriptions }: OperationContext): string | null {
 
 /** A subscription that was deleted so long ago that its keys are no longer live: nothing of it is needed. */
 export function isForgettable(
-  { retiredKeysTtlMs }: Pick<ControlParts, 'retiredKeysTtlMs'>,
+  { retiredKeysTtlMs }: Pick<OperationDeps, 'retiredKeysTtlMs'>,
   record: SubscriptionRecord,
 ): boolean {
   return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < Date.now();
@@ -58,7 +58,7 @@ export async function noteBegin(context: OperationContext, record: SubscriptionR
 
 /** The secrets of a record, or undefined where it has none, or none that SEALING_KEY_FILE opens. */
 export function secretsOf(
-  { sealingKeys }: Pick<ControlParts, 'sealingKeys'>,
+  { sealingKeys }: Pick<OperationDeps, 'sealingKeys'>,
   record: SubscriptionRecord,
 ): SubscriptionSecrets | undefined {
   return (record.sealedKeys && openSecrets(sealingKeys, record, record.sealedKeys)) ?? undefined;
@@ -69,7 +69,7 @@ export function secretsOf(
  * them anew. What no sealing key opens stays as it is: under the same state and id a key that comes back opens it.
  */
 export function resealed(
-  { sealingKeys }: Pick<ControlParts, 'sealingKeys'>,
+  { sealingKeys }: Pick<OperationDeps, 'sealingKeys'>,
   before: SubscriptionRecord,
   becomes: Pick<SubscriptionRecord, 'state' | 'subscriptionId'>,
 ): Buffer | null {
@@ -80,7 +80,7 @@ export function resealed(
 
 /** Keys of the ref's deleted subscriptions whose deliveries may still be under way: a new one must not shut them out. */
 export function carriedSecrets(
-  context: Pick<ControlParts, 'sealingKeys' | 'retiredKeysTtlMs'>,
+  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs'>,
   before: SubscriptionRecord | undefined,
 ): Pick<SubscriptionSecrets, 'previous'> {
   const secrets = before && secretsOf(context, before);
@@ -107,7 +107,7 @@ export function carriedSecrets(
  * intent carries where it has taken its place; else nothing.
  */
 export function beforeIntent(
-  context: Pick<ControlParts, 'sealingKeys' | 'retiredKeysTtlMs'>,
+  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs'>,
   record: SubscriptionRecord | undefined,
 ): SubscriptionRecord | null {
   if (record?.state === 'RETIRED') return record;
@@ -121,7 +121,7 @@ export function beforeIntent(
 }
 
 /** Where the payment service delivers to: derived, never taken from a command, and one per ref. */
-export function receiverUrl({ publicUrl }: Pick<ControlParts, 'publicUrl'>, ref: string): string {
+export function receiverUrl({ publicUrl }: Pick<OperationDeps, 'publicUrl'>, ref: string): string {
   return `${publicUrl}/webhooks/${ref}`;
 }
 
@@ -136,7 +136,7 @@ export function eventsOf({
 
 /** The same events as the service spells them. */
 export function serviceEvents(
-  { dialect }: Pick<ControlParts, 'dialect'>,
+  { dialect }: Pick<OperationDeps, 'dialect'>,
   events: readonly string[] | null,
 ): string[] | undefined {
   return events?.map((event) => serviceNameOf(dialect, event));

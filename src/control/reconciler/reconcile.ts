@@ -5,21 +5,28 @@ import { tenureOf } from '../../core/lease.ts';
 import type { ListedItem, ProviderApi } from '../../provider/provider-api.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
-import type { ControlParts } from '../operations/operation.ts';
+import type { OperationDeps } from '../operations/operation.ts';
 import { isForgettable } from '../operations/subscription-state.ts';
-import { driftEnded, driftResult } from './drift-result.ts';
 import { forgetCommand, type OwnCommand, repairCommands } from './repair-commands.ts';
-import { subjectOf, subjectOfDrift, type ToldDrift } from './reported-drift.ts';
+import {
+  driftResolved,
+  driftResult,
+  type ReportedDrift,
+  subjectOf,
+  subjectOfDrift,
+} from './reported-drift.ts';
 
 export type ReconcileParts = Pick<
-  ControlParts,
-  'dialect' | 'publicUrl' | 'subscriptions' | 'finished' | 'records' | 'retiredKeysTtlMs'
+  OperationDeps,
+  'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retiredKeysTtlMs'
 > & {
+  /** Follows the results topic, where earlier reports stand. */
+  readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };
   readonly mode: 'off' | 'report' | 'repair';
   /** Where one look would change more subscriptions than this, it changes none. */
   readonly repairMax: number;
   readonly api: Pick<ProviderApi, 'list'>;
-  readonly told: ToldDrift;
+  readonly reported: ReportedDrift;
   readonly newId: () => string;
   /** Writes a command to its topic. */
   readonly send: (topic: string, command: OwnCommand) => Promise<void>;
@@ -47,19 +54,19 @@ export async function reconcile(parts: ReconcileParts, tries: Tries, signal: Abo
   if (parts.mode === 'off') return;
   const found = await look(parts, signal);
   await parts.finished.caughtUp(signal);
-  const isNews = (drift: Drift) => parts.told.of(subjectOfDrift(drift))?.message !== textOf(drift);
+  const isNews = (drift: Drift) => parts.reported.of(subjectOfDrift(drift))?.message !== textOf(drift);
   const confirmed = found.drifts.some(isNews) ? await confirm(parts, found.drifts, signal) : found.drifts;
   parts.onLook(confirmed);
   const store = async (result: CommandResult) => {
     await parts.records.storeResult(result, tenureOf(signal));
     parts.onDrift(result);
   };
-  const told = () => ({ id: parts.newId(), httpStatus: found.httpStatus });
-  for (const drift of confirmed.filter(isNews)) await store(driftResult(drift, told()));
+  const report = () => ({ id: parts.newId(), httpStatus: found.httpStatus });
+  for (const drift of confirmed.filter(isNews)) await store(driftResult(drift, report()));
   // What one of the two looks has seen may be there: it has not ended.
   const present = new Set([...found.drifts, ...confirmed].map(subjectOfDrift));
-  for (const before of parts.told.open())
-    if (!present.has(subjectOf(before))) await store(driftEnded(before, told()));
+  for (const before of parts.reported.open())
+    if (!present.has(subjectOf(before))) await store(driftResolved(before, report()));
   if (parts.mode === 'repair') await repair(parts, confirmed, tries);
 }
 

@@ -2,7 +2,7 @@ import type { Dialect } from '../../provider/dialect.ts';
 import { sendableAgain } from '../../provider/extra-fields.ts';
 import { acceptedExtra, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { Drift } from '../operations/find-drift.ts';
-import { RECONCILER } from './drift-result.ts';
+import { RECONCILER } from './reported-drift.ts';
 
 /** A command as control itself sends it. */
 export type OwnCommand = {

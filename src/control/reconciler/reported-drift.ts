@@ -1,40 +1,82 @@
 import type { CommandResult } from '../../core/command.ts';
-import type { Drift } from '../operations/find-drift.ts';
+import { type Drift, listedDrift } from '../operations/find-drift.ts';
 
-/** Which subscription a drift is of: its ref, or of a foreign one its id. */
+/** The issuer of drift records, and of the commands that repair a drift. */
+export const RECONCILER = 'hookline-reconciler';
+
+/** Which subscription a drift concerns: its ref, or its id if the subscription is foreign. */
 export const subjectOf = ({ ref, subscriptionId }: { ref: string | null; subscriptionId: string | null }) =>
   ref === null ? `id ${subscriptionId}` : `ref ${ref}`;
 
-type Told = Pick<
+export const subjectOfDrift = ({ record, subscriptionId }: Drift) =>
+  subjectOf({ ref: record?.ref ?? null, subscriptionId });
+
+type Reported = Pick<
   CommandResult,
   'ref' | 'subscriptionId' | 'errorCode' | 'message' | 'finishedAt' | 'issuedBy'
 >;
 
-/**
- * What has been told of drift, by whichever process: the results topic remembers it, so that a restart tells nothing
- * twice.
- */
-export class ToldDrift {
-  readonly #told = new Map<string, Told>();
+/** The drift that any control process has reported: the results topic holds it, so a restart reports nothing twice. */
+export class ReportedDrift {
+  readonly #reported = new Map<string, Reported>();
 
-  /** A record with the status DRIFT, as the topic holds it. Partitions come in any order. */
+  /** Takes a record with the status DRIFT from the results topic. Partitions come in any order. */
   take(fields: Readonly<Record<string, unknown>>): void {
-    const told = fields as unknown as Told;
-    const subject = subjectOf(told);
-    const before = this.#told.get(subject);
-    if (!before || Number(told.finishedAt) >= Number(before.finishedAt)) this.#told.set(subject, told);
+    const reported = fields as unknown as Reported;
+    const subject = subjectOf(reported);
+    const before = this.#reported.get(subject);
+    if (!before || Number(reported.finishedAt) >= Number(before.finishedAt))
+      this.#reported.set(subject, reported);
   }
 
-  /** The drift that was told last of each subscription and has not ended since. */
-  open(): readonly Told[] {
-    return [...this.#told.values()].filter(({ errorCode }) => errorCode !== null);
+  /** The drift that was reported last for each subscription, unless it was reported as resolved since. */
+  open(): readonly Reported[] {
+    return [...this.#reported.values()].filter(({ errorCode }) => errorCode !== null);
   }
 
-  of(subject: string): Told | undefined {
-    const told = this.#told.get(subject);
-    return told && told.errorCode !== null ? told : undefined;
+  of(subject: string): Reported | undefined {
+    const reported = this.#reported.get(subject);
+    return reported && reported.errorCode !== null ? reported : undefined;
   }
 }
 
-export const subjectOfDrift = ({ record, subscriptionId }: Drift) =>
-  subjectOf({ ref: record?.ref ?? null, subscriptionId });
+/** What each report of one comparison carries. */
+type Report = { readonly id: string; readonly httpStatus: number | null };
+
+/** A drift as a record of the results topic. */
+export function driftResult(drift: Drift, report: Report): CommandResult {
+  return result(listedDrift(drift), report);
+}
+
+/** The end of a drift that was reported before. */
+export function driftResolved(
+  { ref, subscriptionId }: Pick<CommandResult, 'ref' | 'subscriptionId'>,
+  report: Report,
+): CommandResult {
+  return result({ ref, subscriptionId, errorCode: null, message: 'the drift has ended' }, report);
+}
+
+/** It belongs to no command, so it has no position in a command topic. */
+function result(
+  about: Pick<CommandResult, 'ref' | 'subscriptionId' | 'errorCode' | 'message'>,
+  { id, httpStatus }: Report,
+): CommandResult {
+  const now = Date.now();
+  return {
+    ...about,
+    commandId: id,
+    type: 'reconcile',
+    status: 'DRIFT',
+    httpStatus,
+    attempts: 1,
+    subscriptions: null,
+    drift: null,
+    issuedBy: RECONCILER,
+    dryRun: false,
+    receivedAt: now,
+    finishedAt: now,
+    commandTopic: '',
+    commandPartition: -1,
+    commandOffset: -1,
+  };
+}

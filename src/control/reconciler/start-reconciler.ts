@@ -5,12 +5,13 @@ import { newId } from '../../crypto/ids.ts';
 import type { KafkaClient } from '../../kafka/connect/kafkajs-client.ts';
 import { type Hold, holdAlone } from '../../kafka/consume/hold-alone.ts';
 import type { Publisher } from '../../kafka/produce/publisher.ts';
+import type { ProviderCall } from '../../provider/call-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import type { observeControl } from '../observe-control.ts';
-import type { ControlParts } from '../operations/operation.ts';
+import type { OperationDeps } from '../operations/operation.ts';
 import { type ReconcileParts, reconcile, type Tries } from './reconcile.ts';
 import type { OwnCommand } from './repair-commands.ts';
-import type { ToldDrift } from './reported-drift.ts';
+import type { ReportedDrift } from './reported-drift.ts';
 
 export type Reconciler = { stop(): Promise<void> };
 
@@ -70,7 +71,7 @@ const CONFIRM_AFTER_MS = 2_000;
 
 /** The reconciler of this process: it rests where another one of the group compares. */
 export function openReconciler(parts: {
-  readonly control: ControlParts;
+  readonly control: OperationDeps & Pick<ReconcileParts, 'finished'> & { readonly call: ProviderCall };
   readonly settings: {
     readonly reconcile: ReconcileParts['mode'];
     readonly reconcileIntervalMs: number;
@@ -81,7 +82,7 @@ export function openReconciler(parts: {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly kafka: KafkaClient;
   readonly stateTopic: string;
-  readonly told: ToldDrift;
+  readonly reported: ReportedDrift;
   readonly observe: Pick<
     ReturnType<typeof observeControl>,
     'drift' | 'compared' | 'comparedElsewhere' | 'notCompared' | 'notRepaired' | 'withheld'
@@ -91,7 +92,7 @@ export function openReconciler(parts: {
   const groupId = `${settings.groupId}-reconciler`;
   return startReconciler({
     ...control,
-    told: parts.told,
+    reported: parts.reported,
     newId,
     mode: settings.reconcile,
     repairMax: settings.reconcileRepairMax,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ReconcileParts, reconcile, type Tries } from '../../../src/control/reconciler/reconcile.ts';
-import { ToldDrift } from '../../../src/control/reconciler/reported-drift.ts';
+import { ReportedDrift } from '../../../src/control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../../src/core/command.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { type ControlDesk, create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 
 /** The reconciler beside a desk: what it sends is carried out at once, as by the control that reads the topic. */
 function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report') {
-  const told = new ToldDrift();
+  const reported = new ReportedDrift();
   const tries: Tries = new Map();
   const drifts: CommandResult[] = [];
   const gauges: string[][] = [];
@@ -19,13 +19,13 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report'
   const sent: { topic: string; type: string; status: string | undefined }[] = [];
   const parts: ReconcileParts = {
     ...desk.parts,
-    ...{ mode, told, api: desk.provider.api, newId: randomUUID, confirmAfterMs: 1, repairMax: 5 },
+    ...{ mode, reported, api: desk.provider.api, newId: randomUUID, confirmAfterMs: 1, repairMax: 5 },
     async send(topic, command) {
       await desk.take(desk.recordOf(command, topic));
       sent.push({ topic, type: command.type, status: desk.results.at(-1)?.status });
     },
     onDrift(result) {
-      told.take({ ...result });
+      reported.take({ ...result });
       drifts.push(result);
     },
     onUnsent: (_, ref) => unsent.push(ref),
@@ -33,7 +33,7 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report'
     onLook: (found) => gauges.push(found.map(({ kind }) => kind).sort()),
   };
   return {
-    ...{ told, drifts, gauges, sent, unsent, withheld, parts },
+    ...{ reported, drifts, gauges, sent, unsent, withheld, parts },
     look: () => reconcile(parts, tries, desk.stopping.signal),
     codes: () => drifts.map(({ errorCode, ref }) => [errorCode, ref]),
   };
@@ -122,7 +122,7 @@ describe('drift', () => {
     await seedAgain(one.desk, one.id, { events: ['collection-status'] });
     await first.look();
     for (const result of one.desk.results.filter(({ status }) => status === 'DRIFT'))
-      second.told.take({ ...result });
+      second.reported.take({ ...result });
     await second.look();
     expect([first.drifts.length, second.drifts.length]).toEqual([1, 0]);
   });
