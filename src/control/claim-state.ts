@@ -1,8 +1,8 @@
 import { HooklineError } from '../core/errors.ts';
-import { type Tenure, tenureOf } from '../core/lease.ts';
+import { type Lease, leaseOf } from '../core/lease.ts';
 import { MOST_EPOCH } from '../subscriptions/state-fence.ts';
 import type { SubscriptionTable } from '../subscriptions/state-topic.ts';
-import type { ControlRecords, StateTenure } from './operations/operation.ts';
+import type { ControlRecords, StateLease } from './operations/operation.ts';
 
 /**
  * This process's right to write the state: an epoch that it claims when it starts to work, and anew when another process
@@ -10,10 +10,10 @@ import type { ControlRecords, StateTenure } from './operations/operation.ts';
  */
 export type StateClaim = {
   /**
-   * The tenure to write the state under, once an epoch is held. Its `check` fails with STATE_FENCED as soon as another epoch
+   * The lease to write the state under, once an epoch is held. Its `check` fails with STATE_FENCED as soon as another epoch
    * has been claimed, by whichever process: what was read before may be out of date, and the command begins anew.
    */
-  hold(tenure: Tenure): Promise<StateTenure>;
+  acquire(lease: Lease): Promise<StateLease>;
   /** The process starts to work, or stands by from now on. */
   working(isWorking: boolean): void;
   stop(): Promise<void>;
@@ -39,35 +39,35 @@ export function claimState(parts: StateClaimParts): StateClaim {
   /** Times that a record that does not count may have been left the latest of its key, and up to which it is written again. */
   let left = 1;
   let restored = 0;
-  let claiming: { readonly by: Tenure; readonly done: Promise<void> } | undefined;
+  let claiming: { readonly by: Lease; readonly done: Promise<void> } | undefined;
   let working = new AbortController();
 
   const isHeld = () => held !== undefined && fence.highest() <= held;
-  const under = (tenure: Tenure, epoch: number): StateTenure => ({
+  const under = (lease: Lease, epoch: number): StateLease => ({
     epoch,
-    signal: tenure.signal,
+    signal: lease.signal,
     check() {
-      tenure.check();
+      lease.check();
       if (held !== epoch || !isHeld()) throw new HooklineError('STATE_FENCED', `epoch ${epoch}`);
     },
   });
 
-  const restore = (ref: string, tenure: StateTenure) =>
+  const restore = (ref: string, lease: StateLease) =>
     records.restoreSubscription(
       ref,
       async () => {
-        await table.caughtUp(tenure.signal);
+        await table.caughtUp(lease.signal);
         return fence.isOverwritten(ref) ? (table.get(ref) ?? null) : undefined;
       },
-      tenure,
+      lease,
     );
 
-  /** What ends with its tenure is left for the next one; what can't be written at all holds up nobody's command. */
-  const restoreAll = async (tenure: StateTenure) => {
+  /** What ends with its lease is left for the next one; what can't be written at all holds up nobody's command. */
+  const restoreAll = async (lease: StateLease) => {
     const until = left;
     const written = fence.overwritten().map((ref) =>
-      restore(ref, tenure).catch((error) => {
-        tenure.check();
+      restore(ref, lease).catch((error) => {
+        lease.check();
         parts.onFailure(error);
       }),
     );
@@ -75,42 +75,42 @@ export function claimState(parts: StateClaimParts): StateClaim {
     restored = until;
   };
 
-  const claim = async (tenure: Tenure) => {
+  const claim = async (lease: Lease) => {
     while (!isHeld()) {
-      await table.caughtUp(tenure.signal);
-      const partitions = await table.partitions(tenure.signal);
+      await table.caughtUp(lease.signal);
+      const partitions = await table.partitions(lease.signal);
       // Claimed all the same it would be read as none, and claimed again without an end.
       if (fence.highest() >= MOST_EPOCH)
         throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, {
           remedy: FORGED,
         });
       const mine = { epoch: fence.highest() + 1, claim: parts.newId() };
-      await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, tenure)));
-      await table.caughtUp(tenure.signal);
-      tenure.check();
+      await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, lease)));
+      await table.caughtUp(lease.signal);
+      lease.check();
       if (!fence.isHeld(partitions, mine)) continue;
       held = mine.epoch;
       left++;
       parts.onClaimed(held);
     }
-    await restoreAll(under(tenure, held as number));
+    await restoreAll(under(lease, held as number));
   };
 
-  const hold = async (tenure: Tenure): Promise<StateTenure> => {
+  const acquire = async (lease: Lease): Promise<StateLease> => {
     while (!isHeld() || restored < left) {
-      tenure.check();
-      const running = claiming ?? { by: tenure, done: claim(tenure) };
+      lease.check();
+      const running = claiming ?? { by: lease, done: claim(lease) };
       claiming = running;
       try {
         await running.done;
       } catch (error) {
-        // What ended with another tenure is tried again under this one.
-        if (running.by === tenure) throw error;
+        // What ended with another lease is tried again under this one.
+        if (running.by === lease) throw error;
       } finally {
         if (claiming === running) claiming = undefined;
       }
     }
-    return under(tenure, held as number);
+    return under(lease, held as number);
   };
 
   table.onFenced((ref) => {
@@ -122,20 +122,20 @@ export function claimState(parts: StateClaimParts): StateClaim {
     }
     parts.onFenced(ref);
     // Should this process be another's predecessor by now, its epoch says so of what it writes here.
-    restore(ref, under(tenureOf(signal), held)).catch((error) => {
+    restore(ref, under(leaseOf(signal), held)).catch((error) => {
       if (signal.aborted) left++;
       else parts.onFailure(error);
     });
   });
 
   return {
-    hold,
+    acquire,
     working(isWorking) {
       working.abort();
       if (!isWorking) return;
       working = new AbortController();
       const { signal } = working;
-      hold(tenureOf(signal)).catch((error) => {
+      acquire(leaseOf(signal)).catch((error) => {
         if (!signal.aborted) parts.onFailure(error);
       });
     },

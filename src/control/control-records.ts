@@ -2,7 +2,7 @@ import type { RecordCodec } from '../avro/record-codec.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import type { Tenure } from '../core/lease.ts';
+import type { Lease } from '../core/lease.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/store-dead-letter.ts';
@@ -10,7 +10,7 @@ import type { Publisher } from '../kafka/produce/publisher.ts';
 import { type Backoff, retry } from '../runtime/retry.ts';
 import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY } from '../subscriptions/state-fence.ts';
 import type { SubscriptionRecord } from '../subscriptions/subscription-record.ts';
-import type { ControlRecords, StateTenure } from './operations/operation.ts';
+import type { ControlRecords, StateLease } from './operations/operation.ts';
 
 const PUBLISH_DEADLINE_MS = 15_000;
 const SIZE_HINT = 1_024;
@@ -37,14 +37,14 @@ export function createControlRecords(parts: {
   const { publisher, prefix, schemas, ids } = parts;
   // A record that was under way when the process was frozen is given up by then, not written over what came since.
   const deadlineMs = Math.min(PUBLISH_DEADLINE_MS, parts.sessionTimeoutMs);
-  const store = async (record: OutgoingRecord, tenure: Tenure) => {
+  const store = async (record: OutgoingRecord, lease: Lease) => {
     const publish = async () => {
-      tenure.check();
-      await publisher.publish(record, Math.min(deadlineMs, Math.max(1, tenure.leftMs?.() ?? deadlineMs)));
+      lease.check();
+      await publisher.publish(record, Math.min(deadlineMs, Math.max(1, lease.leftMs?.() ?? deadlineMs)));
     };
     await retry(publish, {
       backoff: BACKOFF,
-      signal: tenure.signal,
+      signal: lease.signal,
       again: (error) =>
         error instanceof HooklineError && error.retryable && error.code !== 'PUBLISHER_CLOSED',
       onFailure: (error) => parts.onDelay(record.topic, error),
@@ -55,31 +55,31 @@ export function createControlRecords(parts: {
   const headers = toHeaders({ 'content-type': 'application/avro' });
   const inTurn = createTurns();
   const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
-  const storeState = (ref: string, record: SubscriptionRecord | null, tenure: StateTenure) => {
+  const storeState = (ref: string, record: SubscriptionRecord | null, lease: StateLease) => {
     const value = record && encode(schemas.subscription, record);
-    const fenced = toHeaders({ 'content-type': 'application/avro', [EPOCH_HEADER]: String(tenure.epoch) });
-    return store({ topic: stateTopic, key: Buffer.from(ref), value, headers: fenced }, tenure);
+    const fenced = toHeaders({ 'content-type': 'application/avro', [EPOCH_HEADER]: String(lease.epoch) });
+    return store({ topic: stateTopic, key: Buffer.from(ref), value, headers: fenced }, lease);
   };
   return {
-    storeResult: (result, tenure) => {
+    storeResult: (result, lease) => {
       const topic = topicName(prefix, OWN_TOPICS.results);
       const value = encode(schemas.result, result);
-      return store({ topic, key: Buffer.from(result.commandId), value, headers }, tenure);
+      return store({ topic, key: Buffer.from(result.commandId), value, headers }, lease);
     },
-    storeSubscription: (ref, record, tenure) => inTurn(ref, () => storeState(ref, record, tenure)),
-    restoreSubscription: (ref, read, tenure) =>
+    storeSubscription: (ref, record, lease) => inTurn(ref, () => storeState(ref, record, lease)),
+    restoreSubscription: (ref, read, lease) =>
       inTurn(ref, async () => {
         const record = await read();
-        if (record !== undefined) await storeState(ref, record, tenure);
+        if (record !== undefined) await storeState(ref, record, lease);
       }),
-    storeClaim: (partition, { epoch, claim }, tenure) => {
+    storeClaim: (partition, { epoch, claim }, lease) => {
       const by = toHeaders({ [EPOCH_HEADER]: String(epoch), [CLAIM_HEADER]: claim });
       // Decimal digits: no reader takes them for a record in the wire format, which begins with byte 0.
       const value = Buffer.from(String(epoch));
       const key = Buffer.from(EPOCH_KEY);
-      return store({ topic: stateTopic, partition, key, value, headers: by }, tenure);
+      return store({ topic: stateTopic, partition, key, value, headers: by }, lease);
     },
-    storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, tenure) => {
+    storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, lease) => {
       const at = `${topic}-${partition}-${offset}`;
       const recordOf = (message: string) => ({
         topic: topicName(prefix, OWN_TOPICS.deadLetter),
@@ -96,14 +96,14 @@ export function createControlRecords(parts: {
       });
       const message = shortened(reason.message);
       try {
-        await store({ ...recordOf(message), key: key ?? Buffer.from(at), value }, tenure);
+        await store({ ...recordOf(message), key: key ?? Buffer.from(at), value }, lease);
       } catch (error) {
         // Tried again, it would hold up its partition for ever: the record itself stays where it was read.
         if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
         const bytes = `its ${value?.length ?? 0} bytes do not fit here: read them at ${at}`;
         await store(
           { ...recordOf(`${message} (${bytes})`), key: Buffer.from(at), value: Buffer.alloc(0) },
-          tenure,
+          lease,
         );
       }
       parts.onParked();

@@ -139,7 +139,7 @@ await runProcess({
       finished: state.finished,
       readCommand: createCommandReader(readerOf(schemas.command)),
       records,
-      holdState: claim.hold,
+      acquireState: claim.acquire,
       dirSecrets: async (ref: string) =>
         secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref),
       refPatterns: (topic) => refPatternsOf(config.commandTopics, topic),
@@ -152,7 +152,7 @@ await runProcess({
         kafka: kafka.client,
         ...{ groupId, topics: commandTopics, sessionTimeoutMs },
         keysOf: (record) => keysOf(record, control.readCommand),
-        handle: (record, tenure) => runCommand(record, control, tenure),
+        handle: (record, lease) => runCommand(record, control, lease),
         onError: observe.failed,
         onWorking: (isWorking) => {
           observe.working(isWorking);

@@ -1,6 +1,6 @@
 import type { Command, CommandPlace, CommandResult, ResultStatus } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import type { Tenure } from '../core/lease.ts';
+import type { Lease } from '../core/lease.ts';
 import type { ControlRecords, Settled } from './operations/operation.ts';
 import type { ReadCommand } from './read-command.ts';
 
@@ -90,11 +90,11 @@ const placeFields = ({ topic, partition, offset }: CommandPlace) => ({
 export async function storeResult(
   result: CommandResult,
   records: Pick<ControlRecords, 'storeResult'>,
-  tenure: Tenure,
+  lease: Lease,
 ): Promise<CommandResult> {
   for (let kept = result; ; ) {
     try {
-      await records.storeResult(kept, tenure);
+      await records.storeResult(kept, lease);
       return kept;
     } catch (error) {
       const listed = Math.max(kept.subscriptions?.length ?? 0, kept.drift?.length ?? 0);

@@ -1,6 +1,6 @@
 import type { Command, CommandPlace, CommandResult, CommandType } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
-import type { Tenure } from '../core/lease.ts';
+import type { Lease } from '../core/lease.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
 import { checkCommand } from './check-command.ts';
@@ -9,7 +9,7 @@ import { adoptSubscription } from './operations/adopt-subscription.ts';
 import { createSubscription } from './operations/create-subscription.ts';
 import { deleteSubscription } from './operations/delete-subscription.ts';
 import { listSubscriptions } from './operations/list-subscriptions.ts';
-import type { Operation, OperationDeps, Settled, StateTenure } from './operations/operation.ts';
+import type { Operation, OperationDeps, Settled, StateLease } from './operations/operation.ts';
 import { type CommandSession, createCommandSession } from './operations/provider-session.ts';
 import { replayWebhooks } from './operations/replay-webhooks.ts';
 import { updateSubscription } from './operations/update-subscription.ts';
@@ -22,7 +22,7 @@ export type ControlDeps = OperationDeps & {
   readonly commandDeadlineMs: number;
   readonly finished: FinishedCommands;
   /** Gives the right to write the state, for as long as no other process has claimed it. */
-  readonly holdState: (tenure: Tenure) => Promise<StateTenure>;
+  readonly acquireState: (lease: Lease) => Promise<StateLease>;
   readonly observe: (result: CommandResult) => void;
   /** Gets each error without a row in the error table that has ended a command. */
   readonly unnamed: (error: unknown, commandId: string) => void;
@@ -32,7 +32,7 @@ export type ControlDeps = OperationDeps & {
  * The whole way of one command: read, checked, carried out, and its one terminal result stored. When this resolves
  * the record may be committed; when it rejects the command comes again, here or elsewhere.
  */
-export async function runCommand(record: IncomingRecord, deps: ControlDeps, tenure: Tenure): Promise<void> {
+export async function runCommand(record: IncomingRecord, deps: ControlDeps, lease: Lease): Promise<void> {
   const receivedAt = Date.now();
   const place: CommandPlace = {
     topic: record.topic,
@@ -40,26 +40,26 @@ export async function runCommand(record: IncomingRecord, deps: ControlDeps, tenu
     offset: Number(record.offset),
   };
   const read = await deps.readCommand(record);
-  await Promise.all([deps.finished.caughtUp(tenure.signal), deps.subscriptions.caughtUp(tenure.signal)]);
+  await Promise.all([deps.finished.caughtUp(lease.signal), deps.subscriptions.caughtUp(lease.signal)]);
   const commandId = read.ok ? read.command.commandId : read.commandId;
   const earlier = commandId === null ? undefined : deps.finished.placeOf(commandId);
   // Its result was stored, and the commit was lost.
   if (earlier && isSamePlace(earlier, place)) return;
-  if (!read.ok) await deps.records.storeDeadLetter(record, read, tenure);
+  if (!read.ok) await deps.records.storeDeadLetter(record, read, lease);
   if (commandId === null) return;
   const result = read.ok
-    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, deps, tenure)
+    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, deps, lease)
     : resultOfPoison(read, { commandId, receivedAt, place });
-  deps.observe(await storeResult(result, deps.records, tenure));
+  deps.observe(await storeResult(result, deps.records, lease));
 }
 
 type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boolean };
 
-async function settle(command: Command, circumstances: Circumstances, deps: ControlDeps, tenure: Tenure) {
+async function settle(command: Command, circumstances: Circumstances, deps: ControlDeps, lease: Lease) {
   const { call, dialect, commandDeadlineMs: deadlineMs } = deps;
-  const session = createCommandSession({ call, dialect, deadlineMs, tenure });
+  const session = createCommandSession({ call, dialect, deadlineMs, lease });
   try {
-    const end = await carryOut(command, circumstances, session, deps, tenure);
+    const end = await carryOut(command, circumstances, session, deps, lease);
     return resultOf(command, end, { ...circumstances, ...session.made() });
   } finally {
     session.end();
@@ -72,17 +72,17 @@ async function carryOut(
   { place, isDuplicate }: Circumstances,
   session: CommandSession,
   deps: ControlDeps,
-  tenure: Tenure,
+  lease: Lease,
 ): Promise<Settled | HooklineError> {
   try {
     if (isDuplicate) throw new HooklineError('COMMAND_DUPLICATE');
-    const held = await deps.holdState(tenure);
-    const context = { ...deps, command, topic: place.topic, session, tenure: session.begin(held) };
+    const held = await deps.acquireState(lease);
+    const context = { ...deps, command, topic: place.topic, session, lease: session.begin(held) };
     checkCommand(context);
     return await OPERATIONS[command.type](context);
   } catch (error) {
     if (error instanceof HooklineError && error.result) return error;
-    if (tenure.signal.aborted || (error instanceof HooklineError && error.retryable)) throw error;
+    if (lease.signal.aborted || (error instanceof HooklineError && error.retryable)) throw error;
     if (error instanceof HooklineError) return error;
     // It would be the same the next time, and the commands behind it would wait for ever.
     deps.unnamed(error, command.commandId);

@@ -1,16 +1,16 @@
-/** For how long somebody may act on what he was given: a partition, or a right to act alone, is another's some day. */
-export type Tenure = {
-  /** Aborts when it is over. */
+/** The right to act on something for a while: on a partition, or alone for a group of processes. */
+export type Lease = {
+  /** Aborts when the lease ends. */
   readonly signal: AbortSignal;
   /**
-   * Looks at once whether it is over, for right before what can't be taken back: a process that was frozen is told by
-   * nobody what has happened meanwhile.
+   * Checks at once whether the lease has ended: call it right before an effect that cannot be undone. A process that was
+   * frozen has not been notified of anything meanwhile.
    * @throws the signal's reason
    */
   check(): void;
-  /** Milliseconds that are left of it, where that is known before: nothing is begun that would take longer. */
+  /** Milliseconds that are left, where the end is known in advance: do not begin what takes longer. */
   readonly leftMs?: () => number;
 };
 
-/** One whose end is always told. */
-export const tenureOf = (signal: AbortSignal): Tenure => ({ signal, check: () => signal.throwIfAborted() });
+/** A lease that lasts until `signal` aborts. */
+export const leaseOf = (signal: AbortSignal): Lease => ({ signal, check: () => signal.throwIfAborted() });

@@ -75,7 +75,7 @@ export function createBreaker(parts: {
         if (!patience || leftMs <= 0) return notSent(open.why);
         await Promise.race([
           open.closed,
-          sleep(leftMs, undefined, { signal: patience.tenure.signal, ref: false }),
+          sleep(leftMs, undefined, { signal: patience.lease.signal, ref: false }),
         ]);
       }
       const leftMs = Math.max(0, until - performance.now());

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MOST_TIMER_MS } from '../config/env.ts';
 import { parseBoundedJson } from '../core/json.ts';
-import type { Tenure } from '../core/lease.ts';
+import type { Lease } from '../core/lease.ts';
 import {
   type Http,
   type HttpAnswer,
@@ -35,7 +35,7 @@ export type ProviderRequest = Pick<HttpRequest, 'method'> & {
    * How long the caller has time, and may have anything done at all; without it, a call while the service is away ends
    * at once.
    */
-  readonly patience?: { readonly leftMs: number; readonly tenure: Tenure };
+  readonly patience?: { readonly leftMs: number; readonly lease: Lease };
 };
 
 export type ProviderCall = (request: ProviderRequest) => Promise<Outcome>;
@@ -78,7 +78,7 @@ export function createProviderCall(parts: {
       mostAnswerBytes: method === 'GET' ? MOST_LIST_BYTES : MOST_CHANGE_BYTES,
     };
     // Behind the waits: for the breaker, a token, and whatever the process was frozen for.
-    patience?.tenure.check();
+    patience?.lease.check();
     const start = performance.now();
     const isCut = request.timeoutMs < TIMEOUT_MS[method];
     const outcome = await parts.http.send(request).then(judge, (error) => noAnswer(error, isCut));

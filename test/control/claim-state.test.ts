@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { claimState } from '../../src/control/claim-state.ts';
-import type { Tenure } from '../../src/core/lease.ts';
-import { tenureOf } from '../../src/core/lease.ts';
+import type { Lease } from '../../src/core/lease.ts';
+import { leaseOf } from '../../src/core/lease.ts';
 import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY, StateFence } from '../../src/subscriptions/state-fence.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
 
@@ -43,7 +43,7 @@ function openProcess(log: Log, name: string) {
   const stuck: (() => void)[] = [];
   const process = {
     stuckClaims: 0,
-    /** The brokers take no state record: whoever writes one waits until his tenure ends. */
+    /** The brokers take no state record: whoever writes one waits until his lease ends. */
     isHeldUp: false,
     refuses: undefined as Error | undefined,
     failures: [] as unknown[],
@@ -55,7 +55,7 @@ function openProcess(log: Log, name: string) {
     read,
     write,
     working: (isWorking: boolean) => state.working(isWorking),
-    hold: (tenure: Tenure) => state.hold(tenure),
+    acquire: (lease: Lease) => state.acquire(lease),
   };
   function read(): void {
     for (const partition of PARTITIONS) {
@@ -107,7 +107,7 @@ function openProcess(log: Log, name: string) {
     },
   });
   async function claim(): Promise<void> {
-    void state.hold(tenureOf(new AbortController().signal)).then(({ epoch }) => {
+    void state.acquire(leaseOf(new AbortController().signal)).then(({ epoch }) => {
       process.epoch = epoch;
       process.model = new Map([...table].map(([ref, { commandId }]) => [ref, commandId as string]));
     });
@@ -252,7 +252,7 @@ async function withLateRecord() {
   return { log, next: openProcess(log, 'next') };
 }
 
-it('what a claim could not restore in its tenure is restored when the process works again', async () => {
+it('what a claim could not restore in its lease is restored when the process works again', async () => {
   const { log, next } = await withLateRecord();
   next.isHeldUp = true;
   next.working(true);
@@ -266,16 +266,16 @@ it('what a claim could not restore in its tenure is restored when the process wo
   expect(stateOf(log)).toEqual({ a: 'right' });
 });
 
-it('what the tenure of one command was too short to restore is restored under the next one’s', async () => {
+it('what the lease of one command was too short to restore is restored under the next one’s', async () => {
   const { log, next } = await withLateRecord();
   next.isHeldUp = true;
   const partition = new AbortController();
-  const first = next.hold(tenureOf(partition.signal)).catch(() => {});
+  const first = next.acquire(leaseOf(partition.signal)).catch(() => {});
   await settle();
   partition.abort();
   await first;
   next.isHeldUp = false;
-  void next.hold(tenureOf(new AbortController().signal));
+  void next.acquire(leaseOf(new AbortController().signal));
   await settle();
   log.compact();
   expect(stateOf(log)).toEqual({ a: 'right' });
@@ -303,7 +303,7 @@ it('an epoch behind which none can be claimed is an error, and not a claim again
   log.append(0, 'a', 'forged', { [EPOCH_HEADER]: '999999999999999' });
   const one = openProcess(log, 'one');
   const ends = new AbortController();
-  const held = one.hold(tenureOf(ends.signal));
+  const held = one.acquire(leaseOf(ends.signal));
   const failed = expect(held).rejects.toThrow('epoch 999999999999999 is the last one');
   await settle();
   ends.abort();
@@ -314,6 +314,6 @@ it('an epoch behind which none can be claimed is an error, and not a claim again
 it('a restore that no broker takes is told, and holds up no command', async () => {
   const { next } = await withLateRecord();
   next.refuses = new Error('too large');
-  await expect(next.hold(tenureOf(new AbortController().signal))).resolves.toMatchObject({ epoch: 3 });
+  await expect(next.acquire(leaseOf(new AbortController().signal))).resolves.toMatchObject({ epoch: 3 });
   expect(next.failures).toEqual([next.refuses]);
 });

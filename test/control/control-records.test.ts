@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/lease.ts';
+import { leaseOf } from '../../src/core/lease.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 
 /** The way to topics whose brokers fail as told, in turn. */
@@ -35,14 +35,14 @@ function open(...ends: Error[]) {
 
 it('what could not be stored is tried again', async () => {
   const { records, published, delays } = open(new HooklineError('PUBLISH_DEADLINE'));
-  await records.storeSubscription('a', null, { ...tenureOf(new AbortController().signal), epoch: 3 });
+  await records.storeSubscription('a', null, { ...leaseOf(new AbortController().signal), epoch: 3 });
   expect(published).toEqual(['payments.subscriptions', 'payments.subscriptions']);
   expect(delays).toEqual(['payments.subscriptions']);
 });
 
 it('what was under way is given up when another may have taken the place of this process', async () => {
   const { records, deadlines } = open();
-  await records.storeSubscription('a', null, { ...tenureOf(new AbortController().signal), epoch: 3 });
+  await records.storeSubscription('a', null, { ...leaseOf(new AbortController().signal), epoch: 3 });
   expect(deadlines).toEqual([10_000]);
 });
 
@@ -50,7 +50,7 @@ it('what is another’s by now is not stored, nor tried again', async () => {
   const { records, published, delays } = open(new HooklineError('PUBLISH_DEADLINE'));
   const over = new AbortController();
   let looks = 0;
-  const tenure = {
+  const lease = {
     epoch: 3,
     signal: over.signal,
     check() {
@@ -58,7 +58,7 @@ it('what is another’s by now is not stored, nor tried again', async () => {
       over.signal.throwIfAborted();
     },
   };
-  await expect(records.storeSubscription('a', null, tenure)).rejects.toMatchObject({ name: 'AbortError' });
+  await expect(records.storeSubscription('a', null, lease)).rejects.toMatchObject({ name: 'AbortError' });
   expect([looks, published, delays]).toEqual([2, ['payments.subscriptions'], ['payments.subscriptions']]);
 });
 
@@ -69,7 +69,7 @@ it('a command that does not fit among the dead letters leaves one without its by
     ...{ key: Buffer.alloc(1_000), value: Buffer.alloc(2_000) },
   };
   const why = { reason: new HooklineError('COMMAND_INVALID', 'x'.repeat(1_000_000)), commandId: 'c-1' };
-  await records.storeDeadLetter(command, why, tenureOf(new AbortController().signal));
+  await records.storeDeadLetter(command, why, leaseOf(new AbortController().signal));
   const told = stored.map(({ key, value, headers }) => [key.length, value?.length, textOf(headers)]);
   expect(told).toEqual([
     [1_000, 2_000, expect.stringMatching(/^[^(]* \(x+…$/)],

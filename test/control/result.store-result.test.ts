@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { storeResult } from '../../src/control/result.ts';
 import type { CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/lease.ts';
+import { leaseOf } from '../../src/core/lease.ts';
 
-const tenure = tenureOf(new AbortController().signal);
+const lease = leaseOf(new AbortController().signal);
 
 const resultOf = (count: number): CommandResult => ({
   ...{ commandId: 'c-1', type: 'subscription.list', ref: null, status: 'SUCCEEDED', subscriptionId: null },
@@ -44,13 +44,13 @@ describe('a result', () => {
   it('that fits is stored as it is', async () => {
     const { stored, records } = topicFor(10);
     const result = resultOf(10);
-    expect(await storeResult(result, records, tenure)).toBe(result);
+    expect(await storeResult(result, records, lease)).toBe(result);
     expect(stored).toEqual([result]);
   });
 
   it('with a list that is too large is stored once, with the first of it, and says so', async () => {
     const { stored, records } = topicFor(30);
-    const kept = await storeResult(resultOf(100), records, tenure);
+    const kept = await storeResult(resultOf(100), records, lease);
     expect(stored).toEqual([kept]);
     expect(kept.subscriptions?.map(({ subscriptionId }) => subscriptionId)).toEqual(
       Array.from({ length: 25 }, (_, n) => `s-${n}`),
@@ -63,13 +63,13 @@ describe('a result', () => {
 
   it('whose drift alone is too large is cut as well', async () => {
     const { records } = topicFor(30);
-    const kept = await storeResult({ ...resultOf(100), subscriptions: [] }, records, tenure);
+    const kept = await storeResult({ ...resultOf(100), subscriptions: [] }, records, lease);
     expect(kept.drift).toHaveLength(25);
   });
 
   it('is stored without its list where not even one fits', async () => {
     const { records } = topicFor(0);
-    expect((await storeResult(resultOf(3), records, tenure)).subscriptions).toEqual([]);
+    expect((await storeResult(resultOf(3), records, lease)).subscriptions).toEqual([]);
   });
 
   it.each([
@@ -83,7 +83,7 @@ describe('a result', () => {
         throw new HooklineError(code);
       },
     };
-    await expect(storeResult(result, records, tenure)).rejects.toMatchObject({ code });
+    await expect(storeResult(result, records, lease)).rejects.toMatchObject({ code });
     expect(tried).toEqual([result]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/lease.ts';
+import { leaseOf } from '../../src/core/lease.ts';
 import { type ControlDesk, create, killed, openControlDesk, PUBLIC_URL } from '../support/control-desk.ts';
 
 beforeEach(() => {
@@ -114,7 +114,7 @@ describe('a process that finds, right before a request or a write, that the comm
         desk.written.length - seen.writes + desk.results.filter((one) => one.commandId === 'c-1').length;
       expect([frozen, made + written]).toEqual(n > checks ? ['ended', checks] : ['AbortError', n - 1]);
       delete desk.hooks.onCheck;
-      await desk.take(record, tenureOf(new AbortController().signal));
+      await desk.take(record, leaseOf(new AbortController().signal));
       expect(desk.results.filter((one) => one.commandId === 'c-1')).toMatchObject([{ status: 'SUCCEEDED' }]);
       const after = await bothEnds(desk);
       expect(after.known).toEqual(after.there);

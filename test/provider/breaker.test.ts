@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { tenureOf } from '../../src/core/lease.ts';
+import { leaseOf } from '../../src/core/lease.ts';
 import { createBreaker } from '../../src/provider/breaker.ts';
 import type { Outcome, ProviderRequest } from '../../src/provider/call-provider.ts';
 import { until } from '../support/until.ts';
@@ -11,7 +11,7 @@ const outcome = (judgement: Outcome['judgement']): Outcome => ({
 const CHANGE = { method: 'PUT', path: '/subscription/x', body: {} } as const;
 const patience = (leftMs: number, signal = new AbortController().signal) => ({
   ...CHANGE,
-  patience: { leftMs, tenure: tenureOf(signal) },
+  patience: { leftMs, lease: leaseOf(signal) },
 });
 
 /** A breaker before a service that is away until told otherwise. */

@@ -14,12 +14,12 @@ describe('a call of the payment service', () => {
   it('whose caller may no longer have it done is not sent, although there was time until the token came', async () => {
     await using desk = await openProviderDesk();
     const over = new AbortController();
-    const tenure = { signal: over.signal, check: () => over.signal.throwIfAborted() };
+    const lease = { signal: over.signal, check: () => over.signal.throwIfAborted() };
     await desk.sandbox.fail({ operation: 'token', kind: 'delay', ms: 50 });
     const call = desk.call({
       method: 'DELETE',
       path: '/subscription/x',
-      patience: { leftMs: 60_000, tenure },
+      patience: { leftMs: 60_000, lease },
     });
     over.abort();
     await expect(call).rejects.toMatchObject({ name: 'AbortError' });

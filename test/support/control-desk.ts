@@ -7,7 +7,7 @@ import { createCommandReader } from '../../src/control/read-command.ts';
 import { type ControlDeps, runCommand } from '../../src/control/run-command.ts';
 import type { CommandPlace, CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import type { Tenure } from '../../src/core/lease.ts';
+import type { Lease } from '../../src/core/lease.ts';
 import type { IncomingRecord } from '../../src/core/record.ts';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import type { ProviderCall } from '../../src/provider/call-provider.ts';
@@ -62,11 +62,11 @@ export async function openControlDesk(options: Options = {}) {
   let writes = 0;
   let offset = 0n;
   const hooks: Hooks = {};
-  const write = (what: 'state' | 'result', of: Tenure) => {
+  const write = (what: 'state' | 'result', of: Lease) => {
     of.check();
     hooks.onWrite?.(what, ++writes);
   };
-  const tenure: Tenure = {
+  const lease: Lease = {
     signal: stopping.signal,
     check() {
       hooks.onCheck?.();
@@ -108,7 +108,7 @@ export async function openControlDesk(options: Options = {}) {
       all: () => [...state.values()],
       caughtUp: async () => {},
     },
-    holdState: async (of) => ({ ...of, epoch: 1 }),
+    acquireState: async (of) => ({ ...of, epoch: 1 }),
     records: {
       restoreSubscription: async () => {},
       storeClaim: async () => {},
@@ -136,7 +136,7 @@ export async function openControlDesk(options: Options = {}) {
     ...{ topic, partition: 0, offset: offset++, key: null, headers: {}, timestamp: Date.now() },
     value: value === null || Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value)),
   });
-  const take = (record: IncomingRecord, by = tenure) => runCommand(record, parts, by);
+  const take = (record: IncomingRecord, by = lease) => runCommand(record, parts, by);
 
   return {
     ...{
@@ -150,7 +150,7 @@ export async function openControlDesk(options: Options = {}) {
       unnamed,
       observed,
       stopping,
-      tenure,
+      lease,
       recordOf,
       take,
     },

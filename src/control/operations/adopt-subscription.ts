@@ -79,7 +79,7 @@ async function changeItem(
   context: OperationContext,
   to: { item: ListedItem; before: SubscriptionRecord | undefined; encryptionKey: string | undefined },
 ): Promise<void> {
-  const { command, session, records, tenure } = context;
+  const { command, session, records, lease } = context;
   const { item, before } = to;
   const values = {
     ref: command.ref,
@@ -94,7 +94,7 @@ async function changeItem(
   } catch (error) {
     // It is certain that nothing was changed: the ref is as it was before.
     if (hasCode(error, 'PROVIDER_REFUSED', 'TOKEN_REFUSED', 'SUBSCRIPTION_NOT_FOUND'))
-      await records.storeSubscription(command.ref, before ?? null, tenure);
+      await records.storeSubscription(command.ref, before ?? null, lease);
     throw error;
   }
 }

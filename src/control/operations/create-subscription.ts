@@ -79,7 +79,7 @@ async function createOrWithdraw(
   context: OperationContext,
   { secrets, before, dir }: Creation,
 ): Promise<CreatedItem> {
-  const { command, session, records, tenure } = context;
+  const { command, session, records, lease } = context;
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
@@ -99,7 +99,7 @@ async function createOrWithdraw(
           () => false,
         )));
   if (isClear) {
-    const withdrawn = records.storeSubscription(command.ref, beforeIntent(context, before), tenure);
+    const withdrawn = records.storeSubscription(command.ref, beforeIntent(context, before), lease);
     // An intent that can't be withdrawn in time stays, as one does behind which something may stand.
     await withdrawn.catch((error) => {
       if (!hasCode(error, 'COMMAND_TIMED_OUT')) throw error;

@@ -4,14 +4,14 @@ import { beforeIntent, isForgettable, noteBegin, resealed, storeState } from './
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
 export async function deleteSubscription(context: OperationContext): Promise<Settled> {
-  const { command, session, subscriptions, records, tenure } = context;
+  const { command, session, subscriptions, records, lease } = context;
   const before = subscriptions.get(command.ref);
   if (!before) return { message: 'nothing to delete: the ref has no subscription' };
   const { subscriptionId } = before;
   if (before.state === 'RETIRED') {
     if (!isForgettable(context, before) || command.dryRun)
       return { message: 'nothing to delete: it was deleted before', subscriptionId };
-    await records.storeSubscription(command.ref, null, tenure);
+    await records.storeSubscription(command.ref, null, lease);
     return { message: 'forgotten: it was deleted before, and its keys are no longer live', subscriptionId };
   }
   if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId };
@@ -19,7 +19,7 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   if (before.state === 'REQUESTED' || subscriptionId === null) {
     // A create that came to no end: what it may have left has our address.
     await clearAddress(context, true);
-    await records.storeSubscription(command.ref, beforeIntent(context, before), tenure);
+    await records.storeSubscription(command.ref, beforeIntent(context, before), lease);
     return { message: 'deleted: its creation had not come to an end' };
   }
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));

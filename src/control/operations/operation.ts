@@ -1,5 +1,5 @@
 import type { Command, CommandResult, ListedDrift, ListedSubscription } from '../../core/command.ts';
-import type { Tenure } from '../../core/lease.ts';
+import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Dialect } from '../../provider/dialect.ts';
@@ -28,27 +28,27 @@ export type SubscriptionView = {
   caughtUp(signal: AbortSignal): Promise<void>;
 };
 
-/** A tenure that also holds the state's newest epoch: see claim-state.ts. */
-export type StateTenure = Tenure & { readonly epoch: number };
+/** A lease that also holds the state's newest epoch: see claim-state.ts. */
+export type StateLease = Lease & { readonly epoch: number };
 
 /** What control writes, as long as it may. Each resolves when all in-sync replicas have it. */
 export type ControlRecords = {
-  storeResult(result: CommandResult, tenure: Tenure): Promise<void>;
+  storeResult(result: CommandResult, lease: Lease): Promise<void>;
   /** null forgets the ref. */
-  storeSubscription(ref: string, record: SubscriptionRecord | null, tenure: StateTenure): Promise<void>;
+  storeSubscription(ref: string, record: SubscriptionRecord | null, lease: StateLease): Promise<void>;
   /** Stores what `read` gives, unless that is undefined. No other write of the ref comes between the two. */
   restoreSubscription(
     ref: string,
     read: () => Promise<SubscriptionRecord | null | undefined>,
-    tenure: StateTenure,
+    lease: StateLease,
   ): Promise<void>;
   /** Claims an epoch in one partition of the state. */
-  storeClaim(partition: number, by: { epoch: number; claim: string }, tenure: Tenure): Promise<void>;
+  storeClaim(partition: number, by: { epoch: number; claim: string }, lease: Lease): Promise<void>;
   storeDeadLetter(
     record: IncomingRecord,
     /** `commandId` where it could be read that far: it gets its result under it. */
     about: { reason: { code: string; message: string }; commandId: string | null },
-    tenure: Tenure,
+    lease: Lease,
   ): Promise<void>;
 };
 
@@ -58,7 +58,7 @@ export type OperationContext = OperationDeps & {
   /** The topic the command came from: the owner of what it creates. */
   readonly topic: string;
   readonly session: CommandSession;
-  readonly tenure: StateTenure;
+  readonly lease: StateLease;
 };
 
 /** How an operation ended well. */

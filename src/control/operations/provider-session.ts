@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import type { Tenure } from '../../core/lease.ts';
+import type { Lease } from '../../core/lease.ts';
 import type { Outcome, ProviderCall } from '../../provider/call-provider.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import { createProviderApi, type ProviderApi } from '../../provider/provider-api.ts';
@@ -20,7 +20,7 @@ export type CommandSession = {
    * Starts the command's time, and gives what it may act under until then: the deadline ends it with COMMAND_TIMED_OUT.
    * What a command waits for before, its turn among others and the state, is not of its time.
    */
-  begin<T extends Tenure>(outer: T): T;
+  begin<T extends Lease>(outer: T): T;
   /** The command has its outcome: nothing ends it any more. */
   end(): void;
   /**
@@ -43,7 +43,7 @@ export function createCommandSession(parts: {
   readonly dialect: Dialect;
   readonly deadlineMs: number;
   /** Ends when the process stops, or the command is another's: it is then left to that one. */
-  readonly tenure: Tenure;
+  readonly lease: Lease;
 }): CommandSession {
   const { deadlineMs } = parts;
   const closingMs = Math.min(CLOSING_MS, deadlineMs / 10);
@@ -54,7 +54,7 @@ export function createCommandSession(parts: {
   let attempts = 0;
   let httpStatus: number | null = null;
   const leftMs = () => endsAt - performance.now() - (isClosing ? 0 : closingMs);
-  const begin = <T extends Tenure>(outer: T): T => {
+  const begin = <T extends Lease>(outer: T): T => {
     endsAt = performance.now() + deadlineMs;
     const timer = setTimeout(() => timeUp.abort(new HooklineError('COMMAND_TIMED_OUT')), deadlineMs);
     const over = () => timeUp.abort(outer.signal.reason);
@@ -74,7 +74,7 @@ export function createCommandSession(parts: {
     // However fast the answers come: a thousand of them take their time too.
     if (leftMs() <= 0) throw new HooklineError('COMMAND_TIMED_OUT');
     try {
-      const patience = { leftMs: leftMs(), tenure: parts.tenure };
+      const patience = { leftMs: leftMs(), lease: parts.lease };
       const outcome = await parts.call({ ...request, patience });
       if (!outcome.notSent) attempts++;
       httpStatus = outcome.status ?? httpStatus;
@@ -90,7 +90,7 @@ export function createCommandSession(parts: {
     // Retry-After is the least, and may say 0: a service that does is not asked without a pause.
     const wait = Math.max(retryAfterMs ?? 0, delayBefore(attempt, BACKOFF));
     if (wait > leftMs()) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
-    await sleep(wait, undefined, { signal: parts.tenure.signal });
+    await sleep(wait, undefined, { signal: parts.lease.signal });
   };
   return {
     api: createProviderApi(counted, parts.dialect),

@@ -12,7 +12,7 @@ type State = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'events' | 's
 
 /** Stores what is now known of the command's ref. */
 export async function storeState(context: OperationContext, state: State): Promise<void> {
-  const { command, topic, records, tenure } = context;
+  const { command, topic, records, lease } = context;
   const record: SubscriptionRecord = {
     ...state,
     ref: command.ref,
@@ -22,7 +22,7 @@ export async function storeState(context: OperationContext, state: State): Promi
     extra: extraOf(context),
     updatedAt: Date.now(),
   };
-  await records.storeSubscription(command.ref, record, tenure);
+  await records.storeSubscription(command.ref, record, lease);
 }
 
 /** What else than the dialect's own fields the payment service was told: of another subscription's nothing is kept. */
@@ -51,9 +51,9 @@ export function hasBegun({ command, subscriptions }: OperationContext): boolean 
 
 /** Notes before the call that a command has begun whose time may be up when it is taken up again after a crash. */
 export async function noteBegin(context: OperationContext, record: SubscriptionRecord): Promise<void> {
-  const { command, records, tenure } = context;
+  const { command, records, lease } = context;
   if (command.expiresAt === null || hasBegun(context)) return;
-  await records.storeSubscription(command.ref, { ...record, commandId: command.commandId }, tenure);
+  await records.storeSubscription(command.ref, { ...record, commandId: command.commandId }, lease);
 }
 
 /** The secrets of a record, or undefined where it has none, or none that SEALING_KEY_FILE opens. */

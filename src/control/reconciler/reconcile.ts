@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandResult } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
-import { tenureOf } from '../../core/lease.ts';
+import { leaseOf } from '../../core/lease.ts';
 import type { ListedItem, ProviderApi } from '../../provider/provider-api.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
@@ -58,7 +58,7 @@ export async function reconcile(parts: ReconcileParts, tries: Tries, signal: Abo
   const confirmed = found.drifts.some(isNews) ? await confirm(parts, found.drifts, signal) : found.drifts;
   parts.onLook(confirmed);
   const store = async (result: CommandResult) => {
-    await parts.records.storeResult(result, tenureOf(signal));
+    await parts.records.storeResult(result, leaseOf(signal));
     parts.onDrift(result);
   };
   const report = () => ({ id: parts.newId(), httpStatus: found.httpStatus });

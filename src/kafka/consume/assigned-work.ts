@@ -1,5 +1,5 @@
 import type kafkajs from 'kafkajs';
-import type { Tenure } from '../../core/lease.ts';
+import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { FairQueue } from './keyed-queue.ts';
 import { PartitionWork } from './partition-work.ts';
@@ -10,7 +10,7 @@ export type AssignedWorkParts = {
   /** The process's own, whatever becomes of a consumer: what was in work by the one before may be so still. */
   readonly queue: FairQueue;
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
-  readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
+  readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   readonly onWorking: (isWorking: boolean) => void;
 };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
-import type { Tenure } from '../../core/lease.ts';
+import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { isRefusal } from '../connect/explain-refusal.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
@@ -34,9 +34,9 @@ export type SubscriberParts = {
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   /**
    * When it resolves the record is done; when it rejects, it is called again. What it does must be safe to be done
-   * twice: after a crash records come again. `tenure` ends when the process stops or the partition is another's.
+   * twice: after a crash records come again. `lease` ends when the process stops or the partition is another's.
    */
-  readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
+  readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** This process has begun to work, or stands by from now on. */
   readonly onWorking: (isWorking: boolean) => void;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
-import type { Tenure } from '../../core/lease.ts';
+import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { FairQueue } from './keyed-queue.ts';
 
@@ -7,7 +7,7 @@ export type PartitionWorkParts = {
   readonly queue: FairQueue;
   /** What the record must not run beside. Where it rejects it is asked again, and the records behind it wait. */
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
-  readonly handle: (record: IncomingRecord, tenure: Tenure) => Promise<void>;
+  readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   /** A record's keys could not be told, its handler failed, or its commit: each is tried again. */
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** Ends this work at once where the partition may be another's. */
@@ -112,7 +112,7 @@ export class PartitionWork {
 
   async #untilHandled(record: IncomingRecord): Promise<void> {
     const { signal } = this.#ending;
-    const tenure: Tenure = {
+    const lease: Lease = {
       signal,
       check: () => {
         this.#parts.look();
@@ -121,7 +121,7 @@ export class PartitionWork {
     };
     while (!signal.aborted) {
       try {
-        await this.#parts.handle(record, tenure);
+        await this.#parts.handle(record, lease);
         return this.#settle(record);
       } catch (error) {
         if (signal.aborted) return;

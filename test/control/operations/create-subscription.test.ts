@@ -290,11 +290,11 @@ describe('a creation that its deadline ends in the middle', () => {
   it('while its state can not be stored has FAILED in time, and the intent stays', async () => {
     await using desk = await openControlDesk({ deadlineMs: 1_000 });
     const { records } = desk.parts;
-    const storeSubscription: typeof records.storeSubscription = async (ref, record, tenure) => {
-      if (record?.state !== 'ACTIVE') return records.storeSubscription(ref, record, tenure);
+    const storeSubscription: typeof records.storeSubscription = async (ref, record, lease) => {
+      if (record?.state !== 'ACTIVE') return records.storeSubscription(ref, record, lease);
       // As the writer does while Kafka is unavailable: for as long as it may.
-      await new Promise((resolve) => tenure.signal.addEventListener('abort', resolve));
-      tenure.signal.throwIfAborted();
+      await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+      lease.signal.throwIfAborted();
     };
     Object.assign(desk.parts, { records: { ...records, storeSubscription } });
     expect(await desk.run(create('a'))).toMatchObject({ status: 'FAILED', errorCode: 'COMMAND_TIMED_OUT' });

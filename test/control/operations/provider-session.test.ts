@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCommandSession } from '../../../src/control/operations/provider-session.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { tenureOf } from '../../../src/core/lease.ts';
+import { leaseOf } from '../../../src/core/lease.ts';
 import type { Outcome } from '../../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 import { until } from '../../support/until.ts';
@@ -22,7 +22,7 @@ function open(ends: (Outcome | Error)[], deadlineMs = 60_000) {
     },
     dialect: DEFAULT_DIALECT,
     deadlineMs,
-    tenure: tenureOf(stopping.signal),
+    lease: leaseOf(stopping.signal),
   });
   return { session, stopping, ends };
 }

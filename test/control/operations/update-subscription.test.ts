@@ -32,7 +32,7 @@ describe('an update', () => {
     const next = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
     const rotated = { current: next.current, all: [next.current, ...desk.parts.sealingKeys.all] };
     const record = desk.recordOf({ commandId: 'c-2', ...update({ events: EVENTS }) });
-    await runCommand(record, { ...desk.parts, sealingKeys: rotated }, desk.tenure);
+    await runCommand(record, { ...desk.parts, sealingKeys: rotated }, desk.lease);
     expect(desk.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
     const after = desk.state.get('a') ?? expect.fail('no record');
     expect(openSecrets(next, after, after.sealedKeys ?? Buffer.of())).toEqual(secrets);
@@ -55,7 +55,7 @@ describe('an update', () => {
     const sealed = desk.state.get('a')?.sealedKeys;
     const other = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
     const record = desk.recordOf({ commandId: 'c-2', ...update() });
-    await runCommand(record, { ...desk.parts, sealingKeys: other }, desk.tenure);
+    await runCommand(record, { ...desk.parts, sealingKeys: other }, desk.lease);
     expect(desk.state.get('a')?.sealedKeys).toEqual(sealed);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Tenure } from '../../../src/core/lease.ts';
+import type { Lease } from '../../../src/core/lease.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { AssignedWork } from '../../../src/kafka/consume/assigned-work.ts';
 import { FairQueue } from '../../../src/kafka/consume/keyed-queue.ts';
@@ -26,13 +26,13 @@ function open() {
       void told.push(`seek ${partition} to ${offset}`),
     commitOffsets: async () => {},
   };
-  const begun = new Map<string, Tenure>();
+  const begun = new Map<string, Lease>();
   const working: boolean[] = [];
   const work = new AssignedWork({
     ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new FairQueue(32, ['t']) },
     keysOf: async () => [],
-    handle({ partition, offset }, tenure) {
-      begun.set(`${partition}@${offset}`, tenure);
+    handle({ partition, offset }, lease) {
+      begun.set(`${partition}@${offset}`, lease);
       return new Promise(() => {});
     },
     onError: expect.fail,
@@ -70,11 +70,11 @@ describe('the work of a consumer', () => {
   it('ends with the lease, which is looked at by whoever is about to do something: it has nothing to keep then', async () => {
     const { work, join, begin, told, pass } = open();
     join(0, 1);
-    const tenure = await begin(0, 5);
+    const lease = await begin(0, 5);
     expect(work.count()).toBe(2);
     pass(SESSION_MS);
-    expect([work.count(), tenure.signal.aborted]).toEqual([0, false]);
-    expect(() => tenure.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect([work.count(), lease.signal.aborted]).toEqual([0, false]);
+    expect(() => lease.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
     expect(told.at(-1)).toBe('seek 0 to 5');
   });
 

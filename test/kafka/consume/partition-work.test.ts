@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Tenure } from '../../../src/core/lease.ts';
+import type { Lease } from '../../../src/core/lease.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { FairQueue } from '../../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../../src/kafka/consume/partition-work.ts';
@@ -14,7 +14,7 @@ function open() {
   const committed: bigint[] = [];
   const errors: unknown[] = [];
   const begun: number[] = [];
-  const running = new Map<number, { end: () => void; fail: (error: Error) => void; tenure: Tenure }>();
+  const running = new Map<number, { end: () => void; fail: (error: Error) => void; lease: Lease }>();
   const faults: { commit?: Error | undefined; keys?: Error | undefined; isOver?: boolean } = {};
   let rooms = 0;
 
@@ -24,11 +24,11 @@ function open() {
       if (faults.keys) throw faults.keys;
       return [`key ${offset}`];
     },
-    handle: ({ offset }, tenure) => {
-      const { signal } = tenure;
+    handle: ({ offset }, lease) => {
+      const { signal } = lease;
       begun.push(Number(offset));
       return new Promise((end, fail) => {
-        running.set(Number(offset), { end, fail, tenure });
+        running.set(Number(offset), { end, fail, lease });
         signal.addEventListener('abort', () => fail(new Error('aborted')));
       });
     },
@@ -141,12 +141,12 @@ describe('the work of a partition', () => {
   it('is given up at once by who looks and finds that it may be another’s', async () => {
     const { errors, faults, take, begin } = open();
     take(1);
-    const { tenure } = await begin(1);
-    tenure.check();
+    const { lease } = await begin(1);
+    lease.check();
     faults.isOver = true;
-    expect(tenure.signal.aborted).toBe(false);
-    expect(() => tenure.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
-    expect(tenure.signal.aborted).toBe(true);
+    expect(lease.signal.aborted).toBe(false);
+    expect(() => lease.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect(lease.signal.aborted).toBe(true);
     expect(errors).toEqual([]);
   });
 
