@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { followTopic } from '../../src/kafka/consume/topic-follower.ts';
 import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -18,9 +18,13 @@ let url: string;
 beforeAll(async () => {
   // A broker that was killed is taken back by the cluster after this, not after nine seconds.
   const properties = { 'broker.session.timeout.ms': 2_000, 'broker.heartbeat.interval.ms': 500 };
-  stack = await startStack({ env: { ...process.env, HOOKLINE_STACK: 'jvm' }, kafka: { properties } });
+  const env = { ...process.env, HOOKLINE_STACK: 'jvm' };
+  stack = await startStack({ env, withRegistry: false, shortLived: true, kafka: { properties } });
   kafka = stack.kafka ?? expect.fail('no cluster');
-  receiver = await ReceiverWorld.make(stack, { PUBLISH_DEADLINE_MS: '1500' });
+  receiver = await ReceiverWorld.make(
+    { brokers: stack.brokers, registryUrl: inject('registryUrl') },
+    { PUBLISH_DEADLINE_MS: '1500' },
+  );
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
 });
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
@@ -17,9 +17,10 @@ let ingress: ReceiverWorld['ingress'];
 
 beforeAll(async () => {
   const properties = { 'broker.session.timeout.ms': 2_000, 'broker.heartbeat.interval.ms': 500 };
-  stack = await startStack({ env: { ...process.env, HOOKLINE_STACK: 'jvm' }, kafka: { properties } });
+  const env = { ...process.env, HOOKLINE_STACK: 'jvm' };
+  stack = await startStack({ env, withRegistry: false, shortLived: true, kafka: { properties } });
   kafka = stack.kafka ?? expect.fail('no cluster');
-  receiver = await ReceiverWorld.make(stack);
+  receiver = await ReceiverWorld.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
   spoolDir = join(receiver.world.dir, 'spool');
   ingress = await receiver.world.ingress({ SPOOL_DIR: spoolDir });
 });

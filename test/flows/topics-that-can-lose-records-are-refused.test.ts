@@ -25,7 +25,7 @@ let world: World;
 beforeAll(async () => {
   stack = await startStack({
     env: { ...process.env, KAFKA_BROKERS: undefined, SCHEMA_REGISTRY_URL: undefined },
-    ...{ way: 'jvm', nodes: 3, withRegistry: false },
+    ...{ way: 'jvm', nodes: 3, withRegistry: false, shortLived: true },
     kafka: {
       heapMb: 512,
       properties: {

@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
+import { kafkaClassArchive } from './class-archive.ts';
 import type { Jdk } from './find-jdk.ts';
 import { startKafkaCluster } from './kafka-cluster.ts';
 import { fetchParts } from './kafka-parts.ts';
@@ -8,21 +9,27 @@ import { startRegistry } from './registry.ts';
 import { type Stack, type StartInput, stackOf } from './stack.ts';
 import { startSupervisor } from './supervise.ts';
 
+/** A broker that lives for a minute spends most of it in the second compiler, to be quicker in the hours after. */
+const FIRST_COMPILER = ['-XX:TieredStopAtLevel=1'];
+
 /** Kafka and the registry as plain JVM programs. They start side by side, and when one fails the other is ended. */
 export async function startJvmStack(input: StartInput & { jdk: Jdk; partsDir: string }): Promise<Stack> {
   const { jdk, env, onProgress, dir } = input;
   const parts = await fetchParts({ dir: input.partsDir, jdk, env, signal: input.signal, onProgress });
+  const java = join(jdk.home, 'bin/java');
+  const classArchive = await kafkaClassArchive({ ...input, java, jars: parts.kafka, jdkMajor: jdk.major });
   const ports = await planPorts(input);
   mkdirSync(dir, { recursive: true });
   const runDir = mkdtempSync(join(dir, 'run-'));
   const supervisor = await startSupervisor(runDir);
   const failed = new AbortController();
   const signal = AbortSignal.any([input.signal, failed.signal]);
-  const common = { supervisor, java: join(jdk.home, 'bin/java'), runDir, ports, signal };
+  const jvmArgs = input.shortLived ? FIRST_COMPILER : [];
+  const common = { supervisor, java, runDir, ports, signal };
   onProgress(`starting as JVM programs, on Java ${jdk.major}`);
   try {
     const [kafka, registry] = await Promise.all([
-      startKafkaCluster({ ...common, ...input.kafka, jars: parts.kafka }),
+      startKafkaCluster({ ...common, ...input.kafka, jars: parts.kafka, classArchive, jvmArgs }),
       input.withRegistry ? startRegistry({ ...common, folder: parts.registry }) : null,
     ]);
     const programs = [supervisor, ...kafka.nodes, ...(registry ? [registry] : [])];

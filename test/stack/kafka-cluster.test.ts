@@ -19,7 +19,14 @@ describe('a Kafka of plain JVMs', () => {
     // A killed broker may register again when its session is over: after 9 s, unless told otherwise.
     const properties = { 'broker.session.timeout.ms': 2_000, 'broker.heartbeat.interval.ms': 500 };
     const kafka = { advertisedPorts, properties };
-    const options = { env: process.env, dir, way: 'jvm', withRegistry: false, kafka } as const;
+    const options = {
+      env: process.env,
+      dir,
+      way: 'jvm',
+      withRegistry: false,
+      shortLived: true,
+      kafka,
+    } as const;
     {
       await using stack = await startStack(options);
       const [node] = stack.kafka!.nodes;

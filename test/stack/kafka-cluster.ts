@@ -35,6 +35,10 @@ export type ClusterInput = KafkaOptions & {
   java: string;
   /** The folder of Kafka's jars. */
   jars: string;
+  /** See class-archive.ts. */
+  classArchive: string | null;
+  /** Further arguments of each broker's JVM. */
+  jvmArgs: readonly string[];
   runDir: string;
   ports: Ports;
   signal: AbortSignal;
@@ -57,12 +61,14 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
       listeners: input.listeners,
       overrides: input.properties,
     });
-    const { supervisor, java, heapMb, scramUsers } = input;
+    const { supervisor, java, heapMb, scramUsers, classArchive, jvmArgs } = input;
     return createKafkaNode({
       supervisor,
       java,
       heapMb,
       scramUsers,
+      classArchive,
+      jvmArgs,
       plan,
       folder,
       properties,

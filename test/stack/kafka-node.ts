@@ -38,6 +38,10 @@ export type NodeInput = {
   folder: string;
   properties: string;
   heapMb?: number | undefined;
+  /** Further arguments of the broker's JVM. */
+  jvmArgs?: readonly string[] | undefined;
+  /** Where its classes are at hand: see class-archive.ts. */
+  classArchive?: string | null | undefined;
   scramUsers?: readonly ScramUser[] | undefined;
 };
 
@@ -55,6 +59,7 @@ export function createKafkaNode({
   const name = `Kafka node ${plan.id}`;
   const logFile = join(folder, 'kafka.log');
   const propertiesFile = join(folder, 'server.properties');
+  const archiveArgs = input.classArchive ? [`-XX:SharedArchiveFile=${input.classArchive}`] : [];
   let jvm: Supervised | undefined;
   const isRunning = () => jvm !== undefined && jvm.exited() === null;
 
@@ -70,7 +75,7 @@ export function createKafkaNode({
       mkdirSync(folder, { recursive: true });
       writeFileSync(propertiesFile, input.properties);
       const formatLog = join(folder, 'format.log');
-      const args = formatArgs(classpath, propertiesFile, input.scramUsers);
+      const args = [...archiveArgs, ...formatArgs(classpath, propertiesFile, input.scramUsers)];
       const { exited } = await supervisor.run({ command: java, args, logFile: formatLog });
       await waitUntil(`${name} isn't formatted`, async () => exited() !== null || '', waiting);
       if (exited()?.code === 0) return;
@@ -78,8 +83,13 @@ export function createKafkaNode({
     },
     async start() {
       if (isRunning()) return;
-      // Native libraries are unpacked there: beside the data, they go with the run.
-      const args = [`-Djava.io.tmpdir=${folder}`, ...serverArgs(classpath, propertiesFile, input.heapMb)];
+      const args = [
+        // Native libraries are unpacked there: beside the data, they go with the run.
+        `-Djava.io.tmpdir=${folder}`,
+        ...archiveArgs,
+        ...(input.jvmArgs ?? []),
+        ...serverArgs(classpath, propertiesFile, input.heapMb),
+      ];
       jvm = await supervisor.run({ command: java, args, logFile });
     },
     async kill(signal) {

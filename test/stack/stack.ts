@@ -14,6 +14,8 @@ export type StackOptions = {
   dir?: string | undefined;
   withRegistry?: boolean;
   kafka?: KafkaOptions;
+  /** For a test of seconds: it starts with less of the processor's work, and is slower later. JVM only. */
+  shortLived?: boolean;
   /** The one way to take, whatever else would do. It goes before HOOKLINE_STACK. */
   way?: 'docker' | 'jvm' | undefined;
   /** It may outlive this process: see {@link Stack.leave}. */

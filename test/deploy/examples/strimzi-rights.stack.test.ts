@@ -31,6 +31,7 @@ beforeAll(async () => {
   stack = await startStack({
     env: { ...process.env, HOOKLINE_STACK: 'jvm' },
     withRegistry: false,
+    shortLived: true,
     kafka: {
       listeners: [{ name: 'SASL', port, protocol: 'SASL_PLAINTEXT' }],
       properties: {

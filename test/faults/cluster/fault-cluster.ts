@@ -13,6 +13,8 @@ export type ClusterOptions = {
   readonly sessionTimeoutMs?: number;
   /** A registry that runs already; one is started where it isn't given. */
   readonly registryUrl?: string | undefined;
+  /** Brokers that start with less of the processor's work, and are slower later. */
+  readonly shortLived?: boolean;
   readonly onProgress?: (line: string) => void;
   readonly signal?: AbortSignal;
 };
@@ -49,7 +51,7 @@ export class FaultCluster implements AsyncDisposable {
   }
 
   static async start(options: ClusterOptions): Promise<FaultCluster> {
-    const { seed, sessionTimeoutMs, registryUrl, onProgress, signal } = options;
+    const { seed, sessionTimeoutMs, registryUrl, shortLived = false, onProgress, signal } = options;
     const ports = await freePorts(NODES);
     const listening: (() => number)[] = [];
     const proxies = ports.map((port, n) => {
@@ -72,6 +74,7 @@ export class FaultCluster implements AsyncDisposable {
       nodes: NODES,
       withRegistry: registryUrl === undefined,
       kafka: { advertisedPorts: ports, heapMb: 512, properties },
+      shortLived,
       onProgress,
       signal,
     });

@@ -94,6 +94,7 @@ export async function startSecureKafka(): Promise<SecureKafka> {
   const stack = await startStack({
     env: { ...process.env, HOOKLINE_STACK: 'jvm' },
     withRegistry: false,
+    shortLived: true,
     kafka: { listeners, properties, scramUsers },
   });
   return {
