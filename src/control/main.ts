@@ -9,18 +9,17 @@ import { overlapsOf, refPatternsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
-import { certificateEnd } from '../crypto/keys.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
 import { checkTopics, observeTopicSafety, TopicSafety } from '../kafka/admin/watch-safety.ts';
 import { subscribe } from '../kafka/consume/group-reader.ts';
-import { openKafka } from '../kafka/open-kafka.ts';
+import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/produce/publisher.ts';
 import { openProvider } from '../provider/open-provider.ts';
 import { createProbes, startAdminServer } from '../runtime/admin-server.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { configOrExit, createStartGate, observeProcess, runProcess } from '../runtime/process-shell.ts';
-import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { readSealingKeys } from '../subscriptions/open-keyring.ts';
 import { readDirSecrets } from '../subscriptions/secrets-dir.ts';
 import { claimState } from './claim-state.ts';
@@ -45,7 +44,7 @@ const files = filesLog(logger);
 const registry = configOrExit(() => openRegistry(config.registry, files));
 const kafka = configOrExit(() =>
   openKafka({
-    ...{ settings: config.kafka, files, certificateEnd },
+    ...{ settings: config.kafka, files, clock: systemClock },
     ...{ clientId: 'hookline-control', log: clientLog(logger) },
   }),
 );
@@ -84,9 +83,10 @@ await runProcess({
     const publisher = parts.add(
       'publisher',
       new Publisher({
+        clock: kafka.clock,
         openSession: kafka.openSession,
         backlogBytes: BACKLOG_BYTES,
-        observer: watchPublishing({ logger, metrics }),
+        observer: observePublishing({ logger, metrics }),
       }),
     );
     await gate.pass('the brokers', () => publisher.open(own));

@@ -7,17 +7,16 @@ import { createRecordReader } from '../avro/record-reader.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { certificateEnd } from '../crypto/keys.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import { openSpool, reportSpool, storeInKafka, storeWithSpool } from '../delivery/store/open-store.ts';
 import { observeTopicSafety, TopicSafety } from '../kafka/admin/watch-safety.ts';
-import { openKafka, openPublisher } from '../kafka/open-kafka.ts';
+import { observePublishing, openKafka, openPublisher } from '../kafka/open-kafka.ts';
 import { createProbes, startAdminServer } from '../runtime/admin-server.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { configOrExit, createStartGate, observeProcess, runProcess } from '../runtime/process-shell.ts';
-import { watchPublishing } from '../runtime/publisher-metrics.ts';
 import { readSealingKeys } from '../subscriptions/open-keyring.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { memoryShares } from './body/memory-shares.ts';
@@ -46,7 +45,7 @@ const files = filesLog(logger);
 const registry = configOrExit(() => openRegistry(config.registry, files));
 const kafka = configOrExit(() =>
   openKafka({
-    ...{ settings: config.kafka, files, certificateEnd },
+    ...{ settings: config.kafka, files, clock: systemClock },
     ...{ clientId: 'hookline-ingress', log: clientLog(logger) },
   }),
 );
@@ -117,7 +116,7 @@ await runProcess({
         openPublisher(kafka, names, {
           sessions: PUBLISHING_SESSIONS,
           backlogBytes: BACKLOG_BYTES,
-          observer: watchPublishing({ logger, metrics }),
+          observer: observePublishing({ logger, metrics }),
         }),
       observer: observeDelivery(metrics),
     });
@@ -147,6 +146,7 @@ await runProcess({
       publisher: traced(publisher, tracer),
       publishDeadlineMs,
       large,
+      clock: systemClock,
     };
     const store = parts.add(
       'store',

@@ -1,13 +1,17 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { createTopicLimits, type TopicLimits } from './admin/describe-topics.ts';
 import { type ConnectionParts, openConnection } from './connect/connection.ts';
 import { type ClientLog, createKafkajs, type KafkaClient } from './connect/kafkajs-client.ts';
 import { openProducerSession, type ProducerSession } from './produce/producer-session.ts';
-import { Publisher, type PublisherParts } from './produce/publisher.ts';
+import { Publisher, type PublisherDeps, type PublisherObserver } from './produce/publisher.ts';
 
 /** The two ways to one cluster: kafkajs consumes and administers, sessions produce. */
 export type KafkaAccess = {
   readonly client: KafkaClient;
   readonly openSession: (rotation: number) => ProducerSession;
+  readonly clock: Clock;
 };
 
 /** @throws HooklineError CREDENTIALS_INVALID where a certificate, key or password file can't be used */
@@ -15,13 +19,15 @@ export function openKafka(
   parts: ConnectionParts & {
     readonly clientId: string;
     readonly log: ClientLog;
+    readonly clock: Clock;
     /** How long a broker may take to answer; unset means as long as small records take at most. */
     readonly requestTimeoutMs?: number;
   },
 ): KafkaAccess {
-  const { clientId, log, requestTimeoutMs } = parts;
+  const { clientId, log, clock, requestTimeoutMs } = parts;
   const connection = openConnection(parts);
   return {
+    clock,
     client: createKafkajs(connection, clientId, log),
     openSession: (rotation) => openProducerSession(connection, clientId, rotation, requestTimeoutMs),
   };
@@ -29,10 +35,30 @@ export function openKafka(
 
 /** A publisher that knows how large a record these topics take, once `limits.renew()` has asked. Makes no connection yet. */
 export function openPublisher(
-  { client, openSession }: KafkaAccess,
+  { client, openSession, clock }: KafkaAccess,
   topics: readonly string[],
-  options: Omit<PublisherParts, 'openSession' | 'limits'>,
+  options: Omit<PublisherDeps, 'openSession' | 'limits' | 'clock'>,
 ): { readonly publisher: Publisher; readonly limits: TopicLimits } {
-  const limits = createTopicLimits(client, topics);
-  return { publisher: new Publisher({ ...options, openSession, limits }), limits };
+  const limits = createTopicLimits(client, topics, clock);
+  return { publisher: new Publisher({ ...options, openSession, limits, clock }), limits };
+}
+
+/** Counts of attempts, the time to a confirmation, and one log line per change. */
+export function observePublishing({
+  logger,
+  metrics,
+}: {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}): PublisherObserver {
+  return {
+    // Dashboards know the label value by its first name.
+    attempt: (outcome) => metrics.publishAttempts.inc({ outcome: outcome === 'unknown' ? 'doubt' : outcome }),
+    confirmed: (seconds) => metrics.publishSeconds.observe(seconds),
+    sessionOpened: () => metrics.kafkaClients.inc(),
+    troubleChanged(topic, trouble) {
+      if (trouble === null) logger.info({ topic }, 'the brokers confirm again');
+      else logger.warn({ topic, trouble }, 'the brokers do not confirm');
+    },
+  };
 }

@@ -11,12 +11,17 @@ export type Clock = {
   wall(): number;
   /** At least 0 and below 1. */
   random(): number;
-  /** Resolves after `ms`. Rejects with the signal's reason when it aborts. Keeps the process alive unless `ref` is false. */
-  sleep(ms: number, options?: { readonly signal?: AbortSignal; readonly ref?: boolean }): Promise<void>;
-  /** Calls `work` once, after `ms`. It doesn't keep the process alive. */
-  after(ms: number, work: () => void): Timer;
-  /** Calls `work` every `ms`. It doesn't keep the process alive. */
-  every(ms: number, work: () => void): Timer;
+  /** Resolves after `ms`. Rejects with the signal's reason when it aborts. */
+  sleep(ms: number, options?: TimerOptions & { readonly signal?: AbortSignal }): Promise<void>;
+  /** Calls `work` once, after `ms`. */
+  after(ms: number, work: () => void, options?: TimerOptions): Timer;
+  /** Calls `work` every `ms`. */
+  every(ms: number, work: () => void, options?: TimerOptions): Timer;
+};
+
+export type TimerOptions = {
+  /** false: it does not keep the process alive. */
+  readonly ref?: boolean;
 };
 
 export type Timer = {
@@ -37,12 +42,14 @@ export const systemClock: Clock = {
       throw error;
     }
   },
-  after(ms, work) {
-    const timer = setTimeout(work, ms).unref();
+  after(ms, work, { ref = true } = {}) {
+    const timer = setTimeout(work, ms);
+    if (!ref) timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },
-  every(ms, work) {
-    const timer = setInterval(work, ms).unref();
+  every(ms, work, { ref = true } = {}) {
+    const timer = setInterval(work, ms);
+    if (!ref) timer.unref();
     return { cancel: () => clearInterval(timer) };
   },
 };

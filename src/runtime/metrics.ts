@@ -92,13 +92,13 @@ export function createMetrics() {
     }),
     publishAttempts: new Counter({
       name: 'hookline_publish_attempts_total',
-      help: 'Produce requests by outcome: confirmed, or the kind of doubt',
+      help: 'Produce requests by outcome: confirmed, or how they failed; doubt: the outcome is unknown',
       labelNames: ['outcome'] as const,
       registers,
     }),
     kafkaClients: new Counter({
       name: 'hookline_kafka_clients_opened_total',
-      help: 'Producer clients opened; more than eight in an ingress, or than one in another process, means doubt',
+      help: 'Producer clients opened; more than eight in an ingress, or more than one in another process, means requests with an unknown outcome',
       registers,
     }),
     publishBacklog: new Gauge({

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadCliConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
-import { certificateEnd } from '../../src/crypto/keys.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { cli } from '../support/cli.ts';
 import type { Identity } from '../support/secure/certificates.ts';
 import { changePassword } from '../support/secure/change-password.ts';
@@ -167,7 +167,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
           source: nodeSource(secure.env('MTLS', { KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile })),
         }).kafka,
         files: { renewed() {}, unusable() {} },
-        certificateEnd,
+        clock: systemClock,
         ...{ clientId: 'test', log: () => {} },
       });
       const session = openSession(0);
@@ -188,7 +188,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       use(kafka.client);
       expect(await partitions()).toBe(6);
       expect(await topics()).toContain(world.topic('payment-status'));
-      session.cut();
+      session.destroy();
       await admin.disconnect();
     });
 
@@ -197,13 +197,13 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       const { client, openSession } = openKafka({
         settings: loadCliConfig({ source: nodeSource(env) }).kafka,
         files: { renewed() {}, unusable() {} },
-        certificateEnd,
+        clock: systemClock,
         ...{ clientId: 'test', log: () => {} },
       });
       const refusal = `advertise ${FAR_HOST}, and the password would go there without TLS`;
       const session = openSession(0);
       await expect(session.connect([secure.world.topic('payment-status')])).rejects.toThrow(refusal);
-      session.cut();
+      session.destroy();
       const admin = client.admin({ retry: { retries: 0 } });
       const topics = admin.connect().then(() => admin.listTopics());
       await expect(topics).rejects.toMatchObject({

@@ -4,6 +4,7 @@ import { loadCliConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
 import { observeTopicSafety, TopicSafety } from '../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
@@ -150,7 +151,7 @@ describe('while a process runs', () => {
     const topic = world.topic('unclassified');
     const { kafka } = loadCliConfig({ source: nodeSource(world.env) });
     const files = { renewed() {}, unusable() {} };
-    const client = { certificateEnd: () => new Date(), clientId: 'test', log: () => {} };
+    const client = { clock: systemClock, clientId: 'test', log: () => {} };
     const log = capturedLog();
     const metrics = createMetrics();
     const safety = new TopicSafety({

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
-import { certificateEnd } from '../../src/crypto/keys.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { makeAuthority } from '../support/secure/certificates.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-names-'));
@@ -45,7 +45,7 @@ const kafkaAt = (broker: string) =>
       allowPlaintextCredentials: false,
     },
     files: { renewed() {}, unusable() {} },
-    certificateEnd,
+    clock: systemClock,
     clientId: 'test',
     log: () => {},
   });
@@ -59,7 +59,7 @@ describe('over TLS', () => {
     const { client, openSession } = kafkaAt(`${host}:${router.port}`);
     const session = openSession(0);
     await expect(session.partitionsOf('t')).rejects.toThrow();
-    session.cut();
+    session.destroy();
     const admin = client.admin({ retry: { retries: 0 } });
     await expect(admin.connect().then(() => admin.listTopics())).rejects.toThrow();
     await admin.disconnect();

@@ -2,6 +2,7 @@ import type { TopicLimits } from '../../src/kafka/admin/describe-topics.ts';
 import { AttemptError, type Batch, type WireRecord } from '../../src/kafka/produce/produce-batch.ts';
 import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../src/kafka/produce/publisher.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 
 type Send = { session: number; topic: string; partition: number; values: string[] };
 /** What a send meets: an error, or `swallow` (written, and never answered), or nothing (written and confirmed). */
@@ -12,7 +13,7 @@ export class ScriptedCluster {
   partitions = 4;
   readonly log = new Map<string, string[]>();
   readonly sends: Send[] = [];
-  readonly cut: number[] = [];
+  readonly destroyed: number[] = [];
   readonly batches: (readonly WireRecord[])[] = [];
   opened = 0;
   fateOf: (send: Send, n: number) => Fate | Promise<Fate> = () => undefined;
@@ -40,19 +41,19 @@ export class ScriptedCluster {
         return this.partitions;
       },
       connect: async () => {
-        if (this.isCutOff(session)) throw new AttemptError('doubt', 'cut off');
+        if (this.isCutOff(session)) throw new AttemptError('unknown', 'cut off');
         await this.connecting;
         this.connected.push(session);
       },
       send: (batch, partitions) => this.#send(session, batch, partitions),
-      cut: () => void this.cut.push(session),
+      destroy: () => void this.destroyed.push(session),
     };
   };
 
   publisher(backlogBytes = 1e9, limits?: TopicLimits, sessions = 1): Publisher {
     const observer = { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} };
-    const parts = { openSession: this.open, sessions, backlogBytes, observer };
-    return new Publisher({ ...parts, ...(limits && { limits }) });
+    const deps = { openSession: this.open, sessions, backlogBytes, observer, clock: systemClock };
+    return new Publisher({ ...deps, ...(limits && { limits }) });
   }
 
   /** Everything that a partition holds, in order. */

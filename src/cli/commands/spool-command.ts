@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { envReader } from '../../config/env.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { spoolSettings } from '../../spool/settings.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
 import { readSealingKeys } from '../../subscriptions/open-keyring.ts';
@@ -87,7 +88,7 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   let said = '';
   try {
     await drainSpool({
-      spool,
+      ...{ spool, clock: systemClock },
       delivery: parts.delivery,
       stopping: shell.signal,
       observer: {

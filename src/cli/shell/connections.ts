@@ -7,7 +7,6 @@ import {
 import type { Registry } from '../../avro/registry.ts';
 import { envReader } from '../../config/env.ts';
 import { newId } from '../../crypto/ids.ts';
-import { certificateEnd } from '../../crypto/keys.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
 import {
   checkKafkaSettings,
@@ -16,6 +15,7 @@ import {
   topicSettings,
 } from '../../kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../kafka/open-kafka.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import type { Shell } from './shell.ts';
 
@@ -61,7 +61,7 @@ export function connectKafka(config: Pick<CliConfig, 'kafka'>): CliKafka {
   // The client's own words would stand between the lines of the answer; failures come as errors all the same.
   const log = () => {};
   const clientId = 'hookline-cli';
-  const access = openKafka({ settings: config.kafka, files: UNTOLD, certificateEnd, clientId, log });
+  const access = openKafka({ settings: config.kafka, files: UNTOLD, clock: systemClock, clientId, log });
   const { username } = config.kafka;
   // The colon ends the name: rights of the user "ledger" do not reach the groups of "ledger-eu".
   const groupPrefix = username === undefined ? `${clientId}-` : `${clientId}-${username}:`;

@@ -78,6 +78,7 @@ export async function publishOnce(
 ): Promise<Position[]> {
   let trouble: string | null = null;
   const publisher = new Publisher({
+    clock: kafka.clock,
     openSession: kafka.openSession,
     backlogBytes: Number.MAX_SAFE_INTEGER,
     observer: {

@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isLarge, type LargeCarrier, type StoredDelivery } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { Spool } from '../../spool/spool.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { storeDeadLetter } from '../dead-letter/store-dead-letter.ts';
@@ -8,222 +9,239 @@ import type { DeliveryPorts } from '../ports.ts';
 import { publishDelivery } from '../publish-delivery.ts';
 import { RefusingTopics, TopicSkipped } from './refusing-topics.ts';
 
-export type DrainParts = {
+export type DrainPorts = {
   readonly spool: Pick<Spool, 'read' | 'remove' | 'outstanding'>;
   /** `publish` waits for Kafka as long as it takes. */
   readonly delivery: DeliveryPorts;
   readonly observer: DrainObserver;
+  readonly clock: Clock;
   readonly stopping: AbortSignal;
-  /** Takes the large ones; without it they go the way of all. */
+  /** Takes the large ones; without it they are published like all others. */
   readonly large?: LargeCarrier;
-  /** What is left is one batch or so. */
+  /** What is left is about one batch. */
   readonly onNearlyEmpty: () => void;
 };
 
 export type DrainObserver = {
-  /** A delivery or a look at the disk failed, and is tried again. */
+  /** A delivery could not be published, or the disk not be read, and is tried again. */
   drainFailed(error: unknown): void;
 };
 
-/** Read at once: little enough that taking it apart doesn't hold up an answer. */
+/** Read at once: little enough that decoding it does not delay an answer. */
 const BATCH = { maxRows: 500, maxBytes: 8 * 1024 * 1024 };
-/** Batches on their way to Kafka: a drain that waited for each would carry one per round trip, less than what comes. */
-const MOST_UNDER_WAY = 8;
-const MOST_BYTES_UNDER_WAY = 32 * 1024 * 1024;
+/** Batches in progress: a drain that waited for each would publish one per round trip, less than what arrives. */
+const MAX_BATCHES = 8;
+const MAX_BYTES = 32 * 1024 * 1024;
 const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
-const AGAIN_MS = 1_000;
-
-/** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left where it was. */
+/** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left in the spool. */
 const QUIET_MS = 250;
+const RETRY: Backoff = { firstMs: 1_000, factor: 1, mostMs: 1_000 };
 
 /**
- * Takes the spool's deliveries the way of any webhook, the oldest first, and removes them when they are stored. The
- * order of a key is kept, as the publisher keeps that of the calls. A topic that takes no records does not hold up the
- * others: its deliveries stay, in their order, until it does. (A large delivery waits, with all behind it, until every topic
- * takes records: which one it is for is known only when it has been opened.) What was confirmed but not yet removed when the
+ * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
+ * of a key is kept, as the publisher keeps that of the calls. A topic that takes no records does not delay the others:
+ * its deliveries stay, in their order, until it does. (A large delivery waits, with all behind it, until every topic
+ * takes records: its topic is known only when it has been opened.) What was confirmed but not yet removed when the
  * process is killed comes twice, under the same event id.
  * @returns how many were drained, when the spool is empty
  */
-export async function drainSpool(parts: DrainParts): Promise<number> {
-  const topics = new RefusingTopics((error) => parts.observer.drainFailed(error));
+export async function drainSpool(ports: DrainPorts): Promise<number> {
+  const topics = new RefusingTopics(ports.clock, (error) => ports.observer.drainFailed(error));
   try {
-    return await drainAll(parts, topics);
+    return await new Drain(ports, topics).run();
   } finally {
     topics.stop();
   }
 }
 
-async function drainAll(parts: DrainParts, topics: RefusingTopics): Promise<number> {
-  const { spool, stopping } = parts;
-  const underWay = new Set<Promise<void>>();
+class Drain {
+  readonly #ports: DrainPorts;
+  readonly #topics: RefusingTopics;
+  readonly #batches = new Set<Promise<void>>();
   /** Rows that were read and are not yet removed or skipped. */
-  const taken = new Set<number>();
-  const failures: unknown[] = [];
-  let drained = 0;
-  let bytes = 0;
-  let lastRead = 0;
-  const drainRow = (row: SpooledDelivery, stored: number[]) =>
-    new Promise<void>((resolve) => {
+  readonly #taken = new Set<number>();
+  #failure: { readonly error: unknown } | undefined;
+  #drained = 0;
+  #bytes = 0;
+  #lastRead = 0;
+
+  constructor(ports: DrainPorts, topics: RefusingTopics) {
+    this.#ports = ports;
+    this.#topics = topics;
+  }
+
+  async run(): Promise<number> {
+    const { spool, stopping, large } = this.#ports;
+    while (spool.outstanding > 0) {
+      stopping.throwIfAborted();
+      this.#throwFailure();
+      this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1);
+      if (spool.outstanding <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty();
+      const read = await this.#read();
+      const rows = read.filter(({ id }) => !this.#taken.has(id));
+      const firstLarge = large ? rows.findIndex(isLargeRow) : -1;
+      const [first] = rows;
+      if (read.length > 0 && firstLarge < 0) this.#begin(rows, read.at(-1)?.id);
+      // Up to it they go together; it is read again, alone, when they are in progress.
+      else if (firstLarge > 0) this.#begin(rows.slice(0, firstLarge), rows[firstLarge - 1]?.id);
+      else if (large && first && !first.isChanged) await this.#drainLargeRow(first, large);
+      else await this.#waitForMore();
+    }
+    return this.#drained;
+  }
+
+  /** The next rows; none where enough are in progress. */
+  async #read(): Promise<readonly SpooledDelivery[]> {
+    if (this.#batches.size >= MAX_BATCHES || this.#bytes >= MAX_BYTES) return [];
+    if (this.#topics.isQuiet) await this.#pause();
+    return persist(this.#ports, () => this.#ports.spool.read({ ...BATCH, after: this.#lastRead }));
+  }
+
+  #begin(rows: readonly SpooledDelivery[], lastRead: number | undefined): void {
+    this.#lastRead = lastRead ?? this.#lastRead;
+    if (rows.length === 0) return;
+    const bytes = rows.reduce((sum, { delivery }) => sum + delivery.body.length, 0);
+    this.#bytes += bytes;
+    const stored: number[] = [];
+    const batch = Promise.all(rows.map((row) => this.#drainRow(row, stored)))
+      .then(() => this.#remove(stored.splice(0)))
+      .catch((error) => this.#fail(error))
+      .finally(() => {
+        this.#bytes -= bytes;
+        this.#batches.delete(batch);
+      });
+    this.#batches.add(batch);
+  }
+
+  /**
+   * Resolves when the row is stored, skipped, or found to wait for a topic that takes no records: then its batch waits
+   * for it no longer, and it is removed by itself when it is stored.
+   */
+  #drainRow(row: SpooledDelivery, stored: number[]): Promise<void> {
+    this.#taken.add(row.id);
+    return new Promise((resolve) => {
       let isReleased = false;
       const release = () => {
         isReleased = true;
         resolve();
       };
-      taken.add(row.id);
-      drainOne(row, rowParts(parts, topics, { id: row.id, release }))
+      const { publish } = this.#ports.delivery;
+      const publishing = (record: Parameters<typeof publish>[0]) =>
+        this.#topics.publish(record, { id: row.id, release }, publish);
+      drainOne(row, { ...this.#ports, delivery: { ...this.#ports.delivery, publish: publishing } })
         .then(async (isStored) => {
-          if (!isStored) return void taken.delete(row.id);
-          if (!isReleased) return void stored.push(row.id);
-          await removeAll([row.id]);
+          if (!isStored) this.#taken.delete(row.id);
+          else if (!isReleased) stored.push(row.id);
+          else await this.#remove([row.id]);
         })
-        .catch((error) => void failures.push(error))
+        .catch((error) => this.#fail(error))
         .finally(resolve);
     });
-  const removeAll = async (ids: readonly number[]) => {
-    if (ids.length > 0) await persist(parts, () => spool.remove(ids));
-    for (const id of ids) taken.delete(id);
-    drained += ids.length;
-  };
-  const begin = (batch: readonly SpooledDelivery[]) => {
-    const weight = batch.reduce((sum, { delivery }) => sum + delivery.body.length, 0);
-    bytes += weight;
-    const stored: number[] = [];
-    const done = Promise.all(batch.map((row) => drainRow(row, stored)))
-      .then(() => removeAll(stored.splice(0)))
-      .catch((error) => void failures.push(error))
-      .finally(() => {
-        bytes -= weight;
-        underWay.delete(done);
-      });
-    underWay.add(done);
-  };
-  while (spool.outstanding > 0) {
-    stopping.throwIfAborted();
-    if (failures.length > 0) throw failures[0];
-    lastRead = Math.min(lastRead, topics.reopen() - 1);
-    if (spool.outstanding <= NEARLY_EMPTY_ROWS && !topics.isAnyStuck) parts.onNearlyEmpty();
-    const hasRoom = underWay.size < MOST_UNDER_WAY && bytes < MOST_BYTES_UNDER_WAY;
-    if (hasRoom && topics.isQuiet) await sleep(QUIET_MS, undefined, { signal: stopping });
-    const read = hasRoom ? await persist(parts, () => spool.read({ ...BATCH, after: lastRead })) : [];
-    const batch = read.filter(({ id }) => !taken.has(id));
-    const last = read.at(-1);
-    const firstLarge = parts.large ? batch.findIndex(isLargeRow) : -1;
-    if (last && firstLarge < 0) {
-      lastRead = last.id;
-      if (batch.length > 0) begin(batch);
-    } else if (firstLarge > 0) {
-      // Up to it they go together; it is read again, alone, when they are on their way.
-      lastRead = batch[firstLarge - 1]?.id ?? lastRead;
-      begin(batch.slice(0, firstLarge));
-    } else if (batch[0] && !batch[0].isChanged && parts.large) {
-      // It takes another way: what came before it must be in Kafka first, and what comes after it waits.
-      await Promise.all(underWay);
-      if (failures.length > 0) throw failures[0];
-      if (topics.isAnyStuck) {
-        await sleep(QUIET_MS, undefined, { signal: stopping });
-        continue;
-      }
-      lastRead = batch[0].id;
-      await drainLarge(batch[0], parts, parts.large);
-      drained++;
-    } else if (underWay.size > 0) {
-      await Promise.race(underWay);
-    } else if (topics.isAnyStuck || taken.size > 0) {
-      await sleep(QUIET_MS, undefined, { signal: stopping });
-    } else {
-      // Those on their way to the disk are not to be seen yet. Nothing is under way, so all that is there is to be read,
-      // also what bears a low number again because the file was opened anew.
-      lastRead = 0;
-      await sleep(1);
-    }
   }
-  return drained;
-}
 
-/** The parts of a row that is published only where its topic takes records. */
-function rowParts(
-  parts: DrainParts,
-  topics: RefusingTopics,
-  row: { readonly id: number; readonly release: () => void },
-): DrainParts {
-  const { publish } = parts.delivery;
-  return {
-    ...parts,
-    delivery: { ...parts.delivery, publish: (record) => topics.publish(record, row, publish) },
-  };
+  /** What came before a large one must be in Kafka first, and what comes after it waits: it is published by a thread. */
+  async #drainLargeRow(row: VerifiedRow, large: LargeCarrier): Promise<void> {
+    await Promise.all(this.#batches);
+    this.#throwFailure();
+    if (this.#topics.isAnyStuck) return this.#pause();
+    this.#lastRead = row.id;
+    await drainLarge(row, this.#ports, large);
+    this.#drained++;
+  }
+
+  async #waitForMore(): Promise<void> {
+    if (this.#batches.size > 0) return void (await Promise.race(this.#batches));
+    if (this.#topics.isAnyStuck || this.#taken.size > 0) return this.#pause();
+    // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read, also
+    // what has a low number again because the file was opened anew.
+    this.#lastRead = 0;
+    await this.#ports.clock.sleep(1);
+  }
+
+  async #remove(ids: readonly number[]): Promise<void> {
+    if (ids.length > 0) await persist(this.#ports, () => this.#ports.spool.remove(ids));
+    for (const id of ids) this.#taken.delete(id);
+    this.#drained += ids.length;
+  }
+
+  #pause(): Promise<void> {
+    return this.#ports.clock.sleep(QUIET_MS, { signal: this.#ports.stopping });
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
 }
 
 /**
- * The sender was told that it is stored: whatever happens here, it must get somewhere.
+ * The sender was told that it is stored: whatever happens here, it must be stored somewhere.
  * @returns false where its topic takes no records: it stays in the spool
  */
-async function drainOne(row: SpooledDelivery, parts: DrainParts): Promise<boolean> {
-  return persist(parts, async () => {
+async function drainOne(row: SpooledDelivery, ports: DrainPorts): Promise<boolean> {
+  return persist(ports, async () => {
     try {
-      if (row.isChanged) await deadLetterChanged(row.delivery, parts);
-      else await publishDelivery(row.delivery, parts.delivery);
+      if (row.isChanged) await deadLetterChanged(row.delivery, ports);
+      else await publishDelivery(row.delivery, ports.delivery);
       return true;
     } catch (error) {
       if (error instanceof TopicSkipped) return false;
       if (error instanceof HooklineError) throw error;
-      await deadLetterUnreadable(row.delivery, error, parts);
+      await deadLetterUnreadable(row.delivery, error, ports);
       return true;
     }
   });
 }
 
+type VerifiedRow = Extract<SpooledDelivery, { isChanged: false }>;
+
+const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
+
 /**
- * Stores a large one and removes it. One that ends its thread twice is parked as it came: nothing that comes later could
- * pass it.
+ * Stores a large one and removes it. One that ends its thread twice becomes a dead letter as it is: nothing that comes
+ * later could pass it.
  */
-async function drainLarge(
-  row: Extract<SpooledDelivery, { isChanged: false }>,
-  parts: DrainParts,
-  large: LargeCarrier,
-): Promise<void> {
+async function drainLarge(row: VerifiedRow, ports: DrainPorts, large: LargeCarrier): Promise<void> {
   let deaths = 0;
-  await persist(parts, async () => {
+  await persist(ports, async () => {
     try {
       await large.store(row.delivery, () => Number.POSITIVE_INFINITY);
     } catch (error) {
       if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
       if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
-      await deadLetterUnreadable(row.delivery, error, parts);
+      await deadLetterUnreadable(row.delivery, error, ports);
     }
   });
-  await persist(parts, () => parts.spool.remove([row.id]));
+  await persist(ports, () => ports.spool.remove([row.id]));
 }
 
-/** Its columns may hold anything, of any length. */
-async function deadLetterChanged(delivery: StoredDelivery, parts: DrainParts): Promise<void> {
-  const [ref, subscriptionId] = [delivery.ref, delivery.subscriptionId].map((text) => text.slice(0, 100));
+/** Of a changed row the columns may hold anything, of any length. */
+async function deadLetterChanged(delivery: StoredDelivery, ports: DrainPorts): Promise<void> {
+  const ref = delivery.ref.slice(0, 100);
+  const subscriptionId = delivery.subscriptionId.slice(0, 100);
   const reason = new HooklineError('SPOOL_ROW_CHANGED');
-  const named = { ...delivery, ref: ref ?? '', subscriptionId: subscriptionId ?? '', traceparent: undefined };
-  await storeDeadLetter({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, parts.delivery);
+  const named = { ...delivery, ref, subscriptionId, traceparent: undefined };
+  await storeDeadLetter({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, ports.delivery);
 }
-
-const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
 
 async function deadLetterUnreadable(
   delivery: StoredDelivery,
   cause: unknown,
-  parts: DrainParts,
+  ports: DrainPorts,
 ): Promise<void> {
-  parts.observer.drainFailed(cause);
+  ports.observer.drainFailed(cause);
   const reason = new HooklineError('UNENCODABLE', undefined, { cause });
-  await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, parts.delivery);
+  await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, ports.delivery);
 }
 
 /** Tries until it succeeds or the process stops. */
-async function persist<T>(parts: DrainParts, work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    parts.stopping.throwIfAborted();
-    try {
-      return await work();
-    } catch (error) {
-      if (hasCode(error, 'PUBLISHER_CLOSED')) throw error;
-      parts.observer.drainFailed(error);
-      await sleep(AGAIN_MS, undefined, { signal: parts.stopping });
-    }
-  }
+function persist<T>({ clock, stopping, observer }: DrainPorts, work: () => Promise<T>): Promise<T> {
+  const again = (error: unknown) => !hasCode(error, 'PUBLISHER_CLOSED');
+  const onFailure = (error: unknown) => {
+    if (again(error)) observer.drainFailed(error);
+  };
+  return retry(work, { backoff: RETRY, signal: stopping, again, onFailure, clock });
 }

@@ -2,6 +2,7 @@ import type { ValuesOf } from '../../config/env.ts';
 import { isLarge, type LargeCarrier } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { spoolSettings } from '../../spool/settings.ts';
@@ -29,9 +30,10 @@ export type StoreParts = {
   readonly publishDeadlineMs: number | undefined;
   /** Takes the large ones. */
   readonly large: LargeCarrier;
+  readonly clock: Clock;
 };
 
-/** Kafka alone: while it is away nothing can be stored. */
+/** Kafka alone: while it is unavailable nothing can be stored. */
 export function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreParts): DeliveryStore {
   const deadlineMs = publishDeadlineMs ?? PUBLISH_DEADLINE_MS.alone;
   const parts: DeliveryPorts = {
@@ -46,25 +48,27 @@ export function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: 
   };
 }
 
-/** Kafka, and while it is away the spool. */
+/** Kafka, and while it is unavailable the spool. */
 export function storeWithSpool(
   parts: StoreParts & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
 ): DeliveryStore {
-  const { delivery, publisher, large, spool, logger, metrics } = parts;
+  const { delivery, publisher, large, clock, spool, logger, metrics } = parts;
   const store = new SpoolingStore({
     delivery,
     publisher,
     large,
-    spool,
+    ...{ spool, clock },
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
-    observer: observeSpool({ logger, metrics, spool }),
+    observer: observeSpool({ logger, metrics, spool, clock }),
   });
   return {
     store: (verified) => store.store(verified),
     trouble() {
-      // While it is in use everything goes behind what is in it: Kafka alone is then of no help.
-      const away = store.isSpooling ? 'in use' : publisher.trouble();
-      return away !== null && spool.trouble !== null ? `Kafka: ${away}; spool: ${spool.trouble}` : null;
+      // While it is in use everything goes behind what is in it, also when Kafka is available again.
+      const unavailable = store.isSpooling ? 'in use' : publisher.trouble();
+      return unavailable !== null && spool.trouble !== null
+        ? `Kafka: ${unavailable}; spool: ${spool.trouble}`
+        : null;
     },
     stop: () => store.stop(),
   };
@@ -101,18 +105,19 @@ function observeSpool(parts: {
   logger: Logger;
   metrics: Metrics;
   spool: Pick<Spool, 'state'>;
+  clock: Clock;
 }): SpoolObserver {
-  const { logger, metrics, spool } = parts;
+  const { logger, metrics, spool, clock } = parts;
   metrics.samplers.add(() => {
     const { rows, bytes, oldestAt, keyMissing } = spool.state;
     metrics.spoolKeyMissing.set(keyMissing);
     metrics.spoolDeliveries.set(rows);
     metrics.spoolBytes.set(bytes);
-    metrics.spoolOldest.set(oldestAt === null ? 0 : Math.max(0, (Date.now() - oldestAt) / 1_000));
+    metrics.spoolOldest.set(oldestAt === null ? 0 : Math.max(0, (clock.wall() - oldestAt) / 1_000));
   });
   let saidFailure = '';
   return {
-    diverted(why) {
+    spooling(why) {
       metrics.spoolInUse.set(1);
       saidFailure = '';
       logger.warn({ why }, 'the spool is in use');

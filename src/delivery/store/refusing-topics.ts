@@ -1,12 +1,13 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 
 /** The topic does not take records now: the row stays in the spool, behind those that already wait. */
 export class TopicSkipped extends Error {}
 
 /** After it a topic that confirmed nothing holds up the others no longer. */
 const STUCK_MS = 2_000;
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 
 type Waiting = { readonly since: number; readonly release: () => void };
 type Topic = {
@@ -17,18 +18,21 @@ type Topic = {
 };
 
 /**
- * Which topics take no records while the spool is drained. Of a stuck topic only those rows are in memory that were under
- * way when it was found; later ones are skipped until these are stored, then read again in their order.
+ * Which topics take no records while the spool is drained. Of a stuck topic only those rows are in memory that were in
+ * progress when it was found; later ones are skipped until these are stored, then read again in their order.
  */
 export class RefusingTopics {
   readonly #topics = new Map<string, Topic>();
   readonly #onStuck: (error: HooklineError) => void;
-  readonly #timer: NodeJS.Timeout;
-  #confirmedAt = performance.now();
+  readonly #clock: Clock;
+  readonly #timer: Timer;
+  #confirmedAt: number;
 
-  constructor(onStuck: (error: HooklineError) => void) {
+  constructor(clock: Clock, onStuck: (error: HooklineError) => void) {
+    this.#clock = clock;
     this.#onStuck = onStuck;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#confirmedAt = clock.now();
+    this.#timer = clock.every(CHECK_EVERY_MS, () => this.#check());
   }
 
   /**
@@ -45,11 +49,11 @@ export class RefusingTopics {
       topic.firstSkipped = Math.min(topic.firstSkipped, row.id);
       throw new TopicSkipped();
     }
-    const waiting = { since: performance.now(), release: row.release };
+    const waiting = { since: this.#clock.now(), release: row.release };
     topic.waiting.add(waiting);
     try {
       const position = await publish(record);
-      this.#confirmedAt = performance.now();
+      this.#confirmedAt = this.#clock.now();
       return position;
     } finally {
       topic.waiting.delete(waiting);
@@ -63,7 +67,7 @@ export class RefusingTopics {
 
   /** Nothing at all is confirmed: what is read now would mostly be skipped. */
   get isQuiet(): boolean {
-    return this.isAnyStuck && performance.now() - this.#confirmedAt > STUCK_MS;
+    return this.isAnyStuck && this.#clock.now() - this.#confirmedAt > STUCK_MS;
   }
 
   /** Opens the topics that take records again. @returns the oldest row that they left in the spool, or Infinity */
@@ -79,7 +83,7 @@ export class RefusingTopics {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
   }
 
   #of(name: string): Topic {
@@ -90,14 +94,14 @@ export class RefusingTopics {
     return topic;
   }
 
-  #look(): void {
-    const late = performance.now() - STUCK_MS;
+  #check(): void {
+    const late = this.#clock.now() - STUCK_MS;
     for (const [name, topic] of this.#topics) {
       const [oldest] = topic.waiting;
       if (topic.state !== 'open' || oldest === undefined || oldest.since > late) continue;
       topic.state = 'stuck';
       for (const { release } of topic.waiting) release();
-      const detail = `${name} confirms nothing; deliveries of other topics go on`;
+      const detail = `${name} confirms nothing; deliveries of other topics continue`;
       this.#onStuck(new HooklineError('PUBLISH_DEADLINE', detail, { topic: name }));
     }
   }

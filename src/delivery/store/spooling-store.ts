@@ -1,26 +1,28 @@
 import { isLarge, type LargeCarrier, type Receipt, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Spool } from '../../spool/spool.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
 import { deliveryIdOf, publishDelivery } from '../publish-delivery.ts';
 import { type DrainObserver, drainSpool } from './drain-spool.ts';
 
-export type SpoolingStoreParts = {
-  /** `publish` of these is not used: the store has its own ways. */
+export type SpoolingStorePorts = {
+  /** Without `publish`: the store has its own deadlines. */
   readonly delivery: Omit<DeliveryPorts, 'publish'>;
   readonly spool: Pick<Spool, 'append' | 'read' | 'remove' | 'outstanding' | 'state'>;
   readonly publisher: Pick<StorePublisher, 'publish' | 'dropWaiting'>;
-  /** After it Kafka counts as away. */
+  /** After it Kafka counts as unavailable. */
   readonly publishDeadlineMs: number;
-  /** Takes the large ones; without it they go the way of all. */
+  /** Takes the large ones; without it they are published like all others. */
   readonly large?: LargeCarrier;
   readonly observer: SpoolObserver;
+  readonly clock: Clock;
 };
 
 export type SpoolObserver = DrainObserver & {
   /** The spool is in use from now on, and why. */
-  diverted(why: string): void;
+  spooling(why: string): void;
   /** It is empty, and Kafka is used again; what was in it since the last change. */
   drained(deliveries: number, seconds: number): void;
 };
@@ -32,45 +34,45 @@ type Entry = {
   readonly reject: (error: unknown) => void;
 };
 
-/** The failures that mean: Kafka is away, or too slow, or takes nothing. */
-const isAway = (error: unknown) =>
+/** The failures that mean: Kafka is unavailable, too slow, or takes no records. */
+const isUnavailable = (error: unknown) =>
   hasCode(error, 'PUBLISH_DEADLINE', 'PUBLISH_BACKLOG_FULL', 'PUBLISH_REFUSED');
 
 /** How long new deliveries wait at most while the last of the spool goes to Kafka; then they go behind it. */
 const HANDOVER_MS = 1_000;
 
 /**
- * Stores deliveries in Kafka, and while it is away in the spool; in the order of the calls, over all changes between
- * the two. Three states:
- * - `kafka`: straight to Kafka. The first that isn't confirmed in time diverts all that wait, in their order.
+ * Stores deliveries in Kafka, and while Kafka is unavailable in the spool; in the order of the calls, over all changes
+ * between the two. Three states:
+ * - `kafka`: straight to Kafka. When the first is not confirmed in time, all that wait go to the spool, in their order.
  * - `spool`: everything goes behind what is in the spool, which is drained meanwhile.
- * - `handover`: the spool is all but empty. New ones wait until it is, for a moment: under steady traffic it never
- *   would be otherwise.
+ * - `handover`: the spool is nearly empty. New ones wait for up to a second until it is: under steady traffic it would
+ *   never be empty otherwise.
  */
 export class SpoolingStore {
-  readonly #parts: SpoolingStoreParts;
+  readonly #ports: SpoolingStorePorts;
   #state: 'kafka' | 'spool' | 'handover' = 'kafka';
-  /** On their way to Kafka, in the order of their coming. */
+  /** Being published, in the order of their arrival. */
   readonly #inFlight = new Set<Entry>();
-  /** Held during a handover, in the order of their coming. */
-  #held: Entry[] = [];
-  #handover: NodeJS.Timeout | undefined;
+  /** They wait for the end of a handover, in the order of their arrival. */
+  #queued: Entry[] = [];
+  #handover: Timer | undefined;
   readonly #stopping = new AbortController();
 
   /** What an earlier process left in the spool is drained first. */
-  constructor(parts: SpoolingStoreParts) {
-    this.#parts = parts;
-    if (parts.spool.outstanding > 0) this.#divert('an earlier process left deliveries in it');
+  constructor(ports: SpoolingStorePorts) {
+    this.#ports = ports;
+    if (ports.spool.outstanding > 0) this.#startSpooling('an earlier process left deliveries in it');
   }
 
   /** @throws HooklineError SPOOL_FULL, SPOOL_FAILING, and what publishDelivery throws: nothing is promised */
   store(delivery: VerifiedDelivery): Promise<Receipt> {
-    if (this.#parts.large && isLarge(delivery)) return this.#storeLarge(delivery, this.#parts.large);
+    if (this.#ports.large && isLarge(delivery)) return this.#storeLarge(delivery, this.#ports.large);
     return new Promise((resolve, reject) => {
       const entry = { delivery, resolve, reject };
       if (this.#state === 'kafka') this.#send(entry);
       else if (this.#state === 'spool') void this.#append(entry);
-      else this.#held.push(entry);
+      else this.#queued.push(entry);
     });
   }
 
@@ -81,19 +83,19 @@ export class SpoolingStore {
   async #storeLarge(delivery: VerifiedDelivery, large: LargeCarrier): Promise<Receipt> {
     const deadlineMs = () => {
       if (this.#state !== 'kafka') throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
-      return this.#parts.publishDeadlineMs;
+      return this.#ports.publishDeadlineMs;
     };
-    let away: unknown;
+    let unavailable: unknown;
     try {
       return await large.store(delivery, deadlineMs);
     } catch (error) {
-      if (!isAway(error)) throw error;
-      away = error;
+      if (!isUnavailable(error)) throw error;
+      unavailable = error;
     }
     const eventId = await large.identify(delivery);
-    const appended = this.#parts.spool.append(delivery);
+    const appended = this.#ports.spool.append(delivery);
     // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
-    if (this.#state === 'kafka') this.#divert((away as Error).message);
+    if (this.#state === 'kafka') this.#startSpooling((unavailable as Error).message);
     await appended;
     return { eventId, stored: 'spool' };
   }
@@ -111,17 +113,17 @@ export class SpoolingStore {
   #send(entry: Entry): void {
     this.#inFlight.add(entry);
     const publish = (record: OutgoingRecord) => {
-      // A dead letter in parts publishes more than once: not after it was diverted.
+      // A dead letter in parts publishes more than once: not after it went to the spool.
       if (!this.#inFlight.has(entry)) return Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
-      return this.#parts.publisher.publish(record, this.#parts.publishDeadlineMs);
+      return this.#ports.publisher.publish(record, this.#ports.publishDeadlineMs);
     };
-    publishDelivery(entry.delivery, { ...this.#parts.delivery, publish }).then(
+    publishDelivery(entry.delivery, { ...this.#ports.delivery, publish }).then(
       (receipt) => {
         if (this.#inFlight.delete(entry)) entry.resolve(receipt);
       },
       (error) => {
         if (!this.#inFlight.has(entry)) return;
-        if (isAway(error)) return this.#divert((error as Error).message);
+        if (isUnavailable(error)) return this.#startSpooling((error as Error).message);
         this.#inFlight.delete(entry);
         entry.reject(error);
       },
@@ -130,32 +132,33 @@ export class SpoolingStore {
 
   async #append({ delivery, resolve, reject }: Entry): Promise<void> {
     try {
-      await this.#parts.spool.append(delivery);
-      resolve({ eventId: deliveryIdOf(delivery, this.#parts.delivery), stored: 'spool' });
+      await this.#ports.spool.append(delivery);
+      resolve({ eventId: deliveryIdOf(delivery, this.#ports.delivery), stored: 'spool' });
     } catch (error) {
       reject(error);
     }
   }
 
   /** All that wait for Kafka go to the spool, the oldest first; so nothing can overtake what was not confirmed. */
-  #divert(why: string): void {
+  #startSpooling(why: string): void {
     this.#state = 'spool';
     const entries = [...this.#inFlight];
     this.#inFlight.clear();
     for (const entry of entries) void this.#append(entry);
-    this.#parts.publisher.dropWaiting();
-    this.#parts.observer.diverted(why);
+    this.#ports.publisher.dropWaiting();
+    this.#ports.observer.spooling(why);
     this.#drain().catch((error) => {
-      if (!this.#stopping.signal.aborted) this.#parts.observer.drainFailed(error);
+      if (!this.#stopping.signal.aborted) this.#ports.observer.drainFailed(error);
     });
   }
 
   async #drain(): Promise<void> {
-    const start = performance.now();
-    const { spool, delivery, publisher, observer, large } = this.#parts;
+    const start = this.#ports.clock.now();
+    const { spool, delivery, publisher, observer, large, clock } = this.#ports;
     const publish = (record: OutgoingRecord) => publisher.publish(record, Number.POSITIVE_INFINITY);
-    const parts = {
+    const ports = {
       spool,
+      clock,
       delivery: { ...delivery, publish },
       observer,
       stopping: this.#stopping.signal,
@@ -163,25 +166,25 @@ export class SpoolingStore {
       onNearlyEmpty: () => this.#beginHandover(),
     };
     let drained = 0;
-    // Looked at in the same breath in which the state changes: nothing may come between.
-    while (spool.outstanding > 0) drained += await drainSpool(parts);
+    // Checked in the same turn of the event loop in which the state changes: nothing may come between.
+    while (spool.outstanding > 0) drained += await drainSpool(ports);
     if (this.#stopping.signal.aborted) return;
-    observer.drained(drained, (performance.now() - start) / 1_000);
+    observer.drained(drained, (this.#ports.clock.now() - start) / 1_000);
     this.#endHandover('kafka');
   }
 
   #beginHandover(): void {
     if (this.#state !== 'spool') return;
     this.#state = 'handover';
-    this.#handover = setTimeout(() => this.#endHandover('spool'), HANDOVER_MS);
+    this.#handover = this.#ports.clock.after(HANDOVER_MS, () => this.#endHandover('spool'));
   }
 
   #endHandover(state: 'kafka' | 'spool'): void {
-    clearTimeout(this.#handover);
+    this.#handover?.cancel();
     this.#state = state;
-    const held = this.#held;
-    this.#held = [];
-    for (const entry of held) {
+    const queued = this.#queued;
+    this.#queued = [];
+    for (const entry of queued) {
       if (state === 'kafka') this.#send(entry);
       else void this.#append(entry);
     }

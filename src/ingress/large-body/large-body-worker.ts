@@ -3,10 +3,10 @@ import type { LargeCarrier, Receipt, VerifiedDelivery } from '../../core/deliver
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { DeliveryObserver } from '../../delivery/ports.ts';
+import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
-import { watchPublishing } from '../../runtime/publisher-metrics.ts';
 import { Room } from '../body/byte-semaphore.ts';
 import { WORK_FACTOR } from '../body/memory-shares.ts';
 import { MIB } from '../settings.ts';
@@ -212,7 +212,7 @@ export function startLargeLane({
     heapMb: Math.max(LEAST_HEAP_MB, Math.ceil((HEAP_FACTOR * parts.atWork) / MIB)),
     observer: {
       delivery,
-      publishing: watchPublishing({ logger, metrics }),
+      publishing: observePublishing({ logger, metrics }),
       threadDied(err) {
         metrics.largeBodyThreadDeaths.inc();
         logger.error({ err }, 'the thread for large bodies ended, the next large body gets a new one');

@@ -11,13 +11,13 @@ import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
-import { certificateEnd } from '../../crypto/keys.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { deliveryIdOf, publishDelivery } from '../../delivery/publish-delivery.ts';
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
 import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { KeptMemory } from './kept-memory.ts';
 import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
 
@@ -38,7 +38,7 @@ const kafka = openKafka({
   settings: options.kafka,
   // The main thread has the same files, and says what is wrong with them.
   files: { renewed() {}, unusable() {} },
-  certificateEnd,
+  clock: systemClock,
   clientId: 'hookline-ingress-large',
   log() {},
   requestTimeoutMs: PATIENCE.requestMs,

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type kafkajs from 'kafkajs';
+import type { Clock } from '../../runtime/clock.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { describeConfigs } from './describe-configs.ts';
 import { MOST_MESSAGE_BYTES } from './topic-specs.ts';
@@ -22,19 +22,19 @@ export async function withAdmin<T>(
 export type TopicLimits = {
   /** Bytes of the largest record on the wire. Never above what a broker reads in one request, known or not. */
   of(topic: string): number;
-  /** Asks the brokers anew, unless they were asked a moment ago. Without an answer what was known stays. */
+  /** Asks the brokers again, unless they were asked a moment ago. Without an answer what was known stays. */
   renew(): Promise<void>;
 };
 
 /** Where nothing can be asked, only what no broker reads is too large. */
 export const UNKNOWN_LIMITS: TopicLimits = { of: () => MOST_MESSAGE_BYTES, renew: async () => {} };
 
-/** A lane waits while its record's limit is asked for: not for long, and not for each of many. */
+/** A partition waits while its record's limit is asked for: not for long, and not for each of many. */
 const RENEW_DEADLINE_MS = 3_000;
 const FRESH_MS = 1_000;
 
 /** Reads max.message.bytes of these topics when asked to: it needs the right to describe their configuration. */
-export function createTopicLimits(kafka: KafkaClient, topics: readonly string[]): TopicLimits {
+export function createTopicLimits(kafka: KafkaClient, topics: readonly string[], clock: Clock): TopicLimits {
   const known = new Map<string, number>();
   let renewing: Promise<void> | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
@@ -44,16 +44,16 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[])
       const bytes = Number(config.get('max.message.bytes'));
       if (bytes > 0) known.set(topic, Math.min(bytes, MOST_MESSAGE_BYTES));
     }
-    renewedAt = performance.now();
+    renewedAt = clock.now();
   };
   return {
     of: (topic) => known.get(topic) ?? MOST_MESSAGE_BYTES,
     async renew() {
-      if (performance.now() - renewedAt < FRESH_MS) return;
+      if (clock.now() - renewedAt < FRESH_MS) return;
       renewing ??= renew().finally(() => {
         renewing = undefined;
       });
-      await Promise.race([renewing, sleep(RENEW_DEADLINE_MS, undefined, { ref: false })]);
+      await Promise.race([renewing, clock.sleep(RENEW_DEADLINE_MS, { ref: false })]);
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   type RenewalObserver,
   renewedFrom,
 } from '../../config/renewed-files.ts';
+import { certificateEnd } from '../../crypto/keys.ts';
 import type { KafkaSettings } from './settings.ts';
 
 /** How to reach the brokers. What comes from files is asked for with each connection, and is as the files are then. */
@@ -44,8 +45,6 @@ export type TlsMaterial = {
 export type ConnectionParts = {
   readonly settings: KafkaSettings;
   readonly files: RenewalObserver;
-  /** When a PEM certificate ends; throws where it is none. */
-  readonly certificateEnd: (pem: Buffer) => Date;
 };
 
 /** @throws HooklineError CREDENTIALS_INVALID where a file can't be used */
@@ -74,7 +73,7 @@ export function openConnection(parts: ConnectionParts): KafkaConnection {
   };
 }
 
-function tlsFiles({ settings: { caFile, certFile, keyFile }, certificateEnd }: ConnectionParts) {
+function tlsFiles({ settings: { caFile, certFile, keyFile } }: ConnectionParts) {
   const named = { KAFKA_CA_FILE: caFile, KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile };
   const files: NamedFile[] = Object.entries(named).flatMap(([variable, path]) =>
     path === undefined ? [] : { variable, path },

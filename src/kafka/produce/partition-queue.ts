@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError } from '../../core/errors.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { TopicLimits } from '../admin/describe-topics.ts';
 import { type AttemptError, type AttemptOutcome, toAttemptError, type WireRecord } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
@@ -7,11 +7,11 @@ import type { SessionPool } from './session-pool.ts';
 
 /** A record that waits for its confirmation. */
 export type Pending = WireRecord & {
-  /** On the wire, or a few less: never more. */
+  /** Its size on the wire, or a few bytes less: never more. */
   readonly bytes: number;
   /** The partition that it was published to, where its key doesn't say that. */
   readonly partition: number | undefined;
-  /** On the clock of `performance.now()`. After it the record is rejected, and no longer sent. */
+  /** On the clock of `clock.now()`. After it the record is rejected, and no longer sent. */
   readonly deadline: number;
   /** Confirmed or rejected. */
   settled: boolean;
@@ -19,38 +19,39 @@ export type Pending = WireRecord & {
   readonly reject: (error: Error) => void;
 };
 
-export type LaneParts = {
+export type PartitionQueueDeps = {
   readonly topic: string;
   readonly partition: number;
   readonly partitions: number;
   /** Gives the sessions for the next batch and all its attempts. */
   readonly sessionsForBatch: () => SessionPool;
   readonly limits: TopicLimits;
+  readonly clock: Clock;
   readonly onAttempt: (outcome: AttemptOutcome | 'confirmed', why: string) => void;
-  /** The topic has another number of partitions: the lane has stopped and keeps what it has. */
+  /** The topic has another number of partitions: the queue has stopped and keeps what it has. */
   readonly onReplan: () => void;
 };
 
 /** Below the usual max.message.bytes of 1 MiB, with room for what the broker counts and we don't. */
-const MOST_BYTES = 900_000;
-const LEAST_BYTES = 16_384;
-const MOST_RECORDS = 1_000;
+const MAX_BYTES = 900_000;
+const MIN_BYTES = 16_384;
+const MAX_RECORDS = 1_000;
 /** Retries of one kind that stay on the same client before a fresh one is tried. */
 const SAME_CLIENT_RETRIES = 5;
 /** 40, 80, 160, 320, 400, 400 … ms. */
 const backoff = (attempt: number) => Math.min(20 * 2 ** attempt, 400);
 
-/** The way into one partition: in order, one batch in flight, the identical batch again until it is confirmed. */
-export class Lane {
-  readonly #parts: LaneParts;
+/** Publishes to one partition: in order, one batch in flight, the identical batch again until it is confirmed. */
+export class PartitionQueue {
+  readonly #deps: PartitionQueueDeps;
   #queue: Pending[] = [];
   #inFlight: Pending[] = [];
   #running: Promise<void> | undefined;
   #halted = false;
-  #mostBytes = MOST_BYTES;
+  #maxBytes = MAX_BYTES;
 
-  constructor(parts: LaneParts) {
-    this.#parts = parts;
+  constructor(deps: PartitionQueueDeps) {
+    this.#deps = deps;
   }
 
   push(record: Pending): void {
@@ -86,7 +87,7 @@ export class Lane {
       this.#inFlight = this.#takeBatch();
       await this.#deliver(this.#inFlight);
       this.#inFlight = [];
-      // Those whom the confirmation wakes get to push before the next batch is cut.
+      // Those who wait for the confirmation may push before the next batch is taken.
       await new Promise(setImmediate);
     }
     this.#running = undefined;
@@ -96,7 +97,7 @@ export class Lane {
     let count = 0;
     let bytes = 0;
     for (const record of this.#queue) {
-      if (count > 0 && (count === MOST_RECORDS || bytes + record.bytes > this.#mostBytes)) break;
+      if (count > 0 && (count === MAX_RECORDS || bytes + record.bytes > this.#maxBytes)) break;
       bytes += record.bytes;
       count++;
     }
@@ -109,7 +110,7 @@ export class Lane {
    */
   async #deliver(records: Pending[]): Promise<void> {
     if (await this.#exceedsLimit(records)) return this.#giveUp(records);
-    const sessions = this.#parts.sessionsForBatch();
+    const sessions = this.#deps.sessionsForBatch();
     for (let attempt = 1; ; attempt++) {
       const batch = stillWanted(records);
       if (batch.length === 0) return;
@@ -119,14 +120,14 @@ export class Lane {
       if (failure.outcome === 'replan') return this.#stopForReplan(batch);
       if (failure.outcome === 'split') return this.#split(batch, failure);
       if (failure.outcome === 'refused') {
-        const { topic } = this.#parts;
+        const { topic } = this.#deps;
         const refusal = new HooklineError('PUBLISH_REFUSED', failure.message, { cause: failure, topic });
         rejectAll(
           batch.filter(({ deadline }) => Number.isFinite(deadline)),
           refusal,
         );
       }
-      if (failure.outcome !== 'late') await sleep(backoff(attempt));
+      if (failure.outcome !== 'late') await this.#deps.clock.sleep(backoff(attempt));
     }
   }
 
@@ -135,10 +136,10 @@ export class Lane {
     sessions: SessionPool,
     attempt: number,
   ): Promise<AttemptError | HooklineError | null> {
-    const { topic, partition, partitions, onAttempt } = this.#parts;
+    const { topic, partition, partitions, onAttempt } = this.#deps;
     try {
       // Asked again right before the write: opening a session and looking up the leader may take longer than a deadline.
-      const mayBegin = () => isWhole(batch, performance.now());
+      const mayBegin = () => isWhole(batch, this.#deps.clock.now());
       const send = (session: ProducerSession) =>
         session.send({ topic, partition, records: batch, mayBegin }, partitions);
       const offset = await sessions.attempt(send, attempt % SAME_CLIENT_RETRIES === 0);
@@ -150,7 +151,7 @@ export class Lane {
     } catch (error) {
       if (error instanceof HooklineError) return error;
       const failure = toAttemptError(error);
-      if (failure.outcome === 'late') this.expire(performance.now());
+      if (failure.outcome === 'late') this.expire(this.#deps.clock.now());
       else onAttempt(failure.outcome, failure.message);
       return failure;
     }
@@ -159,25 +160,25 @@ export class Lane {
   #stopForReplan(batch: Pending[]): void {
     this.#halted = true;
     this.#queue.unshift(...batch.filter((record) => !record.settled));
-    this.#parts.onReplan();
+    this.#deps.onReplan();
   }
 
   /** max.message.bytes counts a whole batch: a half may fit where the whole does not. The other half goes next. */
   async #split(batch: Pending[], failure: AttemptError): Promise<void> {
     if (batch.length === 1) return this.#giveUp(batch, failure);
     const half = Math.ceil(batch.length / 2);
-    this.#mostBytes = Math.max(LEAST_BYTES, Math.min(this.#mostBytes, sum(batch) / 2));
+    this.#maxBytes = Math.max(MIN_BYTES, Math.min(this.#maxBytes, sum(batch) / 2));
     this.#queue.unshift(...batch.slice(half));
     await this.#deliver(batch.slice(0, half));
   }
 
   /**
    * Whether it is certain that no broker takes the record. A request above what a broker reads is never answered (it
-   * cuts the connection), which would look like doubt until the record's deadline. Limits may have been raised since
+   * cuts the connection), which would look like an unknown outcome until the record's deadline. Limits may have been raised since
    * they were read: they are asked for again before a record is given up by them.
    */
   async #exceedsLimit(batch: readonly Pending[]): Promise<boolean> {
-    const { limits, topic } = this.#parts;
+    const { limits, topic } = this.#deps;
     const exceeds = () => batch.length === 1 && sum(batch) > limits.of(topic);
     if (!exceeds()) return false;
     await limits.renew();
@@ -185,7 +186,7 @@ export class Lane {
   }
 
   #giveUp(batch: readonly Pending[], cause?: AttemptError): void {
-    rejectAll(batch, new HooklineError('RECORD_TOO_LARGE', undefined, { cause, topic: this.#parts.topic }));
+    rejectAll(batch, new HooklineError('RECORD_TOO_LARGE', undefined, { cause, topic: this.#deps.topic }));
   }
 }
 

@@ -71,7 +71,7 @@ export function createProduceBatch(timeoutMs: number): ProduceBatch {
       ({ version }) => range && version >= range.minVersion && version <= range.maxVersion,
     );
     if (!api)
-      throw new AttemptError('doubt', 'the broker and this client have no version of Produce in common');
+      throw new AttemptError('unknown', 'the broker and this client have no version of Produce in common');
     known.set(connection, api);
     return api;
   };
@@ -88,7 +88,7 @@ export function createProduceBatch(timeoutMs: number): ProduceBatch {
       const [place, ...otherPlaces] = ack?.partitionResponses ?? [];
       const isOther = others.length > 0 || otherPlaces.length > 0 || ack?.name !== topic;
       if (!place || isOther || place.index !== partition || place.baseOffset < 0n)
-        throw new AttemptError('doubt', `the answer does not confirm ${topic}[${partition}]`);
+        throw new AttemptError('unknown', `the answer does not confirm ${topic}[${partition}]`);
       return place.baseOffset;
     },
   };
@@ -125,14 +125,14 @@ function toMessage(topic: string, partition: number, { key, value, headers, time
 
 /**
  * Why one attempt to produce a batch did not end with a confirmation, and so what to do next:
- * - `doubt`: nobody knows whether it was written: send the identical batch again, over a fresh client
+ * - `unknown`: nobody knows whether it was written: send the identical batch again, over a fresh client
  * - `retry`: the broker said that it was not written, and will take it later: send it again over the same client
- * - `replan`: the topic has another number of partitions than the lanes: nothing was sent
+ * - `replan`: the topic has another number of partitions than the queues: nothing was sent
  * - `late`: a record of the batch has passed its deadline or was given up: nothing was sent
  * - `split`: the batch is larger than the topic takes: halve it, or give the record up if it is alone
  * - `refused`: the brokers won't take it, however often it is sent
  */
-export type AttemptOutcome = 'doubt' | 'retry' | 'replan' | 'late' | 'split' | 'refused';
+export type AttemptOutcome = 'unknown' | 'retry' | 'replan' | 'late' | 'split' | 'refused';
 
 export class AttemptError extends Error {
   readonly outcome: AttemptOutcome;
@@ -143,7 +143,7 @@ export class AttemptError extends Error {
   }
 }
 
-/** Kafka's error codes whose meaning is certain. Whatever isn't here is doubt. */
+/** Kafka's error codes whose meaning is certain. Whatever is not here has an unknown outcome. */
 const OUTCOMES: Readonly<Record<string, AttemptOutcome>> = {
   MESSAGE_TOO_LARGE: 'split',
   RECORD_LIST_TOO_LARGE: 'split',
@@ -166,7 +166,7 @@ const OUTCOMES: Readonly<Record<string, AttemptOutcome>> = {
 export function toAttemptError(error: unknown): AttemptError {
   if (error instanceof AttemptError) return error;
   const apiId = findApiId(error);
-  const outcome = (apiId !== undefined && OUTCOMES[apiId]) || 'doubt';
+  const outcome = (apiId !== undefined && OUTCOMES[apiId]) || 'unknown';
   return new AttemptError(outcome, apiId ?? messageOf(error), { cause: error });
 }
 

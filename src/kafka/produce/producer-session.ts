@@ -19,7 +19,7 @@ export type ProducerSession = {
   /** Connects to the leaders of the topics' partitions, as the first send to each would. Throws AttemptError. */
   connect(topics: readonly string[]): Promise<void>;
   /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
-  cut(): void;
+  destroy(): void;
 };
 
 const METADATA_MAX_AGE_MS = 2_000;
@@ -52,7 +52,7 @@ export function openProducerSession(
     retries: 0,
     autocreateTopics: false,
     repeatOnStaleMetadata: false,
-    // A lane has one batch in flight. A request that waits for others here could be written after its deadline.
+    // A queue has one batch in flight. A request that waits for others here could be written after its deadline.
     maxInflights: Number.MAX_SAFE_INTEGER,
   });
   const produce = createProduceBatch(requestTimeoutMs);
@@ -106,11 +106,11 @@ export function openProducerSession(
     );
   };
   const explained = (failure: AttemptError): AttemptError => {
-    if (failure.outcome !== 'doubt') return failure;
+    if (failure.outcome !== 'unknown') return failure;
     const cause = new AggregateError([failure, lastFault()]);
     const explanation = explainRefusal(cause, connection, { neverAnswered });
     return explanation instanceof HooklineError
-      ? new AttemptError('doubt', explanation.message, { cause: failure })
+      ? new AttemptError('unknown', explanation.message, { cause: failure })
       : failure;
   };
   const judged = <T>(attempt: Promise<T>): Promise<T> =>
@@ -124,7 +124,7 @@ export function openProducerSession(
     partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
     connect: (topics) => judged(connect(topics)),
     send: (batch, partitions) => judged(send(batch, partitions)),
-    cut: () => cutProducer(producer),
+    destroy: () => destroyProducer(producer),
   };
 }
 
@@ -157,7 +157,7 @@ function watchConnections(producer: Producer, to: KafkaConnection): () => unknow
 }
 
 /** `close` waits for requests under way; the sockets are destroyed under it. */
-function cutProducer(producer: Producer): void {
+function destroyProducer(producer: Producer): void {
   const connections = [...producer.connections].map(([, connection]) => connection);
   producer.close().catch(() => {});
   for (const connection of connections) connection.socket?.destroy();

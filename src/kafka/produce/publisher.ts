@@ -1,25 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/describe-topics.ts';
 import type { Pending } from './partition-queue.ts';
 import { type AttemptOutcome, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import { SessionPools } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';
-import { TopicLanes } from './topic-queues.ts';
+import { TopicQueues } from './topic-queues.ts';
 
-export type PublisherParts = {
+export type PublisherDeps = {
   /** Opens a client; the number counts the openings. */
   readonly openSession: (rotation: number) => ProducerSession;
-  /** Bytes that may wait over all lanes. */
+  /** Bytes that may wait over all partitions. */
   readonly backlogBytes: number;
-  /** How many clients the lanes share, each with connections of its own to every broker; unset means 1. */
+  /** How many clients the partition queues share, each with connections of its own to every broker; unset means 1. */
   readonly sessions?: number;
-  /** After it an attempt is in doubt; unset means 5 s. */
+  /** After it the outcome of an attempt counts as unknown; unset means 5 s. */
   readonly attemptMs?: number;
   /** What is larger than its topic takes is given up without sending it. */
   readonly limits?: TopicLimits;
+  readonly clock: Clock;
   readonly observer: PublisherObserver;
 };
 
@@ -27,11 +28,11 @@ export type PublisherObserver = {
   attempt(outcome: AttemptOutcome | 'confirmed'): void;
   confirmed(seconds: number): void;
   sessionOpened(): void;
-  /** A topic's first failure after a success, in words, and null with its first success after failures. */
+  /** Why a topic's records are not confirmed, at the first failure after a success, and null with its first success after failures. */
   troubleChanged(topic: string, trouble: string | null): void;
 };
 
-/** How often deadlines are looked at: one timer for all records, none for each. */
+/** How often deadlines are checked: one timer for all records, none for each. */
 const SWEEP_MS = 50;
 /** What a record that is alone in its batch weighs on the wire beside its key, value and headers, at the least. */
 const RECORD_OVERHEAD = 68;
@@ -39,33 +40,35 @@ const RECORD_OVERHEAD = 68;
 const COUNT_AGAIN_MS = 400;
 
 /**
- * Publishes records: a lane per partition, one batch in flight in each, and a record is acknowledged by nothing but
+ * Publishes records: a queue per partition, one batch in flight in each, and a record is acknowledged by nothing but
  * the broker's answer for that very partition. Duplicates are possible, a false acknowledgement is not.
  */
 export class Publisher {
-  readonly #parts: PublisherParts;
+  readonly #deps: PublisherDeps;
   readonly #sessions: SessionPools;
-  readonly #topics = new Map<string, TopicLanes>();
-  readonly #sweep: NodeJS.Timeout;
+  readonly #topics = new Map<string, TopicQueues>();
+  readonly #sweep: Timer;
   #backlog = 0;
   readonly #health: TopicHealth;
   #closed = false;
 
-  constructor(parts: PublisherParts) {
-    this.#parts = parts;
-    this.#sessions = new SessionPools(parts.sessions ?? 1, {
-      open: parts.openSession,
-      ...(parts.attemptMs !== undefined && { attemptMs: parts.attemptMs }),
-      onOpened: () => parts.observer.sessionOpened(),
+  constructor(deps: PublisherDeps) {
+    this.#deps = deps;
+    this.#sessions = new SessionPools(deps.sessions ?? 1, {
+      open: deps.openSession,
+      clock: deps.clock,
+      ...(deps.attemptMs !== undefined && { attemptMs: deps.attemptMs }),
+      onOpened: () => deps.observer.sessionOpened(),
       onOpenFailed: (error) => this.#noteAll(`no client can be made: ${(error as Error).message}`),
     });
     this.#health = new TopicHealth({
+      clock: deps.clock,
       topics: () => this.#topics.keys(),
       probe: (topic) => this.#probe(topic),
       isWaiting: (topic) => this.#topics.get(topic)?.isWaiting() ?? false,
-      onChange: (topic, trouble) => parts.observer.troubleChanged(topic, trouble),
+      onChange: (topic, trouble) => deps.observer.troubleChanged(topic, trouble),
     });
-    this.#sweep = setInterval(() => this.#expire(performance.now()), SWEEP_MS);
+    this.#sweep = deps.clock.every(SWEEP_MS, () => this.#expire(deps.clock.now()));
   }
 
   /**
@@ -75,19 +78,20 @@ export class Publisher {
    * - PUBLISH_BACKLOG_FULL: it was not sent
    * - PUBLISHER_CLOSED: the publisher was stopped before the brokers confirmed it
    * - RECORD_TOO_LARGE, PUBLISH_REFUSED: the brokers don't take it. Without a deadline (Infinity) a refusal is waited
-   *   out too: somebody may mend it, and nothing that comes later may overtake
+   *   out too: somebody may correct it, and nothing that comes later may overtake
    */
   publish(record: OutgoingRecord, deadlineMs: number): Promise<Position> {
     const bytes =
       RECORD_OVERHEAD + record.key.length + (record.value?.length ?? 0) + headerBytes(record.headers);
     if (this.#closed) return Promise.reject(new HooklineError('PUBLISHER_CLOSED'));
     // A record that is alone may be larger than the whole bound: it must pass too.
-    if (this.#backlog > 0 && this.#backlog + bytes > this.#parts.backlogBytes) {
+    if (this.#backlog > 0 && this.#backlog + bytes > this.#deps.backlogBytes) {
       return Promise.reject(new HooklineError('PUBLISH_BACKLOG_FULL'));
     }
     this.#backlog += bytes;
+    const { clock, observer } = this.#deps;
     return new Promise((resolve, reject) => {
-      const start = performance.now();
+      const start = clock.now();
       const settle = () => {
         pending.settled = true;
         this.#backlog -= bytes;
@@ -96,14 +100,14 @@ export class Publisher {
         key: record.key,
         value: record.value,
         headers: record.headers,
-        timestamp: record.timestamp ?? BigInt(Date.now()),
+        timestamp: record.timestamp ?? BigInt(clock.wall()),
         partition: record.partition,
         bytes,
         deadline: start + deadlineMs,
         settled: false,
         confirm: (partition, offset) => {
           settle();
-          this.#parts.observer.confirmed((performance.now() - start) / 1_000);
+          observer.confirmed((clock.now() - start) / 1_000);
           resolve({ topic: record.topic, partition, offset });
         },
         reject: (error) => {
@@ -112,7 +116,7 @@ export class Publisher {
           reject(error);
         },
       };
-      this.#lanesOf(record.topic).push(pending);
+      this.#queuesOf(record.topic).push(pending);
     });
   }
 
@@ -121,8 +125,8 @@ export class Publisher {
    * leaders were tried: no first event waits until one is made and secured.
    */
   async open(topics: readonly string[]): Promise<void> {
-    await Promise.all(topics.map((topic) => this.#lanesOf(topic).ready()));
-    // What can't connect now goes on trying with its first event, or with the next look at its topic.
+    await Promise.all(topics.map((topic) => this.#queuesOf(topic).ready()));
+    // What can't connect now goes on trying with its first event, or with the next check of its topic.
     await this.#connect(topics).catch(() => {});
   }
 
@@ -136,39 +140,40 @@ export class Publisher {
     return this.#backlog;
   }
 
-  /** Why the brokers can't be counted on now, in words, or null. */
+  /** Why the brokers do not confirm records now, or null. */
   trouble(): string | null {
     return this.#health.trouble();
   }
 
-  /** Rejects what still waits and cuts every connection. For a quiet end, publish nothing more and wait before. */
+  /** Rejects what still waits and destroys every connection. For an orderly end, publish nothing more and wait before. */
   async stop(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#sweep);
+    this.#sweep.cancel();
     this.#health.stop();
     this.#sessions.close();
   }
 
-  #lanesOf(topic: string): TopicLanes {
-    let lanes = this.#topics.get(topic);
-    if (!lanes) {
-      lanes = new TopicLanes({
+  #queuesOf(topic: string): TopicQueues {
+    let queues = this.#topics.get(topic);
+    if (!queues) {
+      queues = new TopicQueues({
         topic,
         sessionsForBatch: () => this.#sessions.leastBusy(),
-        limits: this.#parts.limits ?? UNKNOWN_LIMITS,
+        limits: this.#deps.limits ?? UNKNOWN_LIMITS,
+        clock: this.#deps.clock,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),
       });
-      this.#topics.set(topic, lanes);
+      this.#topics.set(topic, queues);
     }
-    return lanes;
+    return queues;
   }
 
   #connect(topics: readonly string[]): Promise<void> {
     return this.#sessions.everywhere((session) => session.connect(topics));
   }
 
-  /** A topic in trouble is well again when every session is: its lanes have one each. */
+  /** A topic in trouble takes records again when every session can connect: its queues use them all. */
   #probe(topic: string): Promise<unknown> {
     if (this.#health.isTroubled(topic)) return this.#connect([topic]);
     return this.#sessions.attempt((session) => session.partitionsOf(topic));
@@ -182,16 +187,16 @@ export class Publisher {
         return partitions;
       } catch (error) {
         this.#health.note(topic, toAttemptError(error).message);
-        await sleep(COUNT_AGAIN_MS);
+        await this.#deps.clock.sleep(COUNT_AGAIN_MS);
       }
     }
     throw new HooklineError('PUBLISHER_CLOSED');
   }
 
   #onAttempt(topic: string, outcome: AttemptOutcome | 'confirmed', why: string): void {
-    this.#parts.observer.attempt(outcome);
+    this.#deps.observer.attempt(outcome);
     if (outcome === 'confirmed') this.#health.note(topic, null);
-    if (outcome === 'doubt' || outcome === 'retry') this.#health.note(topic, why);
+    if (outcome === 'unknown' || outcome === 'retry') this.#health.note(topic, why);
   }
 
   #noteAll(why: string): void {
@@ -199,7 +204,7 @@ export class Publisher {
   }
 
   #expire(now: number): void {
-    for (const lanes of this.#topics.values()) lanes.expire(now);
+    for (const queues of this.#topics.values()) queues.expire(now);
   }
 }
 

@@ -1,20 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError } from '../../core/errors.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { AttemptError, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 
 const ATTEMPT_MS = 5_000;
-/** Least time between two openings: while all brokers are away every lane doubts its session. */
+/** Shortest time between two openings: while all brokers are unavailable every partition queue asks for a new session. */
 const OPEN_EVERY_MS = 200;
 
-export type SessionPoolParts = {
+export type SessionPoolDeps = {
   /** Opens a session; the number counts the openings. */
   readonly open: (rotation: number) => ProducerSession;
   /**
-   * After it an attempt is in doubt, whatever the client still waits for; and so long after its retirement at the latest
-   * a session is cut, whatever its last attempt still waits for.
+   * After it the outcome of an attempt counts as unknown, whatever the client still waits for; and a retired session is
+   * destroyed after this time at the latest.
    */
   readonly attemptMs?: number;
+  readonly clock: Clock;
   readonly onOpened: () => void;
   readonly onOpenFailed: (error: unknown) => void;
 };
@@ -22,56 +23,56 @@ export type SessionPoolParts = {
 type Held = { readonly session: ProducerSession; attempts: number };
 
 /**
- * A live session, shared by lanes. On doubt it is retired and a fresh one is opened, while the attempts of
- * other lanes that run over the old one may end; after the last of them its sockets are cut, so that a retired client
- * can never write again.
+ * A live session, shared by partition queues. After an attempt with an unknown outcome it is retired and a new one is
+ * opened, while the attempts of other queues over the old one may end; after the last of them its sockets are destroyed,
+ * so that a retired client can never write again.
  */
 export class SessionPool {
-  readonly #parts: SessionPoolParts;
+  readonly #deps: SessionPoolDeps;
   readonly #attemptMs: number;
   #rotation = 0;
   #openedAt = Number.NEGATIVE_INFINITY;
   #opening: Promise<Held> | undefined;
   #current: Held | undefined;
   readonly #retired = new Set<Held>();
-  #underWay = 0;
+  #inProgress = 0;
   #sumOfStarts = 0;
   #closed = false;
 
-  constructor(parts: SessionPoolParts) {
-    this.#parts = parts;
-    this.#attemptMs = parts.attemptMs ?? ATTEMPT_MS;
+  constructor(deps: SessionPoolDeps) {
+    this.#deps = deps;
+    this.#attemptMs = deps.attemptMs ?? ATTEMPT_MS;
   }
 
   /**
-   * How long its attempts under way have waited in all, in milliseconds, each counting one more: one that hangs weighs as
+   * How long its attempts in progress have waited in all, in milliseconds, each counting one more: one that hangs weighs as
    * much as many that just began.
-   * @param now on the clock of `performance.now()`
+   * @param now on the clock of `clock.now()`
    */
   loadAt(now: number): number {
-    return this.#underWay * (now + 1) - this.#sumOfStarts;
+    return this.#inProgress * (now + 1) - this.#sumOfStarts;
   }
 
   /**
-   * Runs one attempt over the live session, within `attemptMs`. On doubt the session is retired; with `freshOnRetry`
-   * also when the broker only asked to try again.
+   * Runs one attempt over the live session, within `attemptMs`. With an unknown outcome the session is retired; with
+   * `freshOnRetry` also when the broker only asked to try again.
    * @throws AttemptError, or HooklineError PUBLISHER_CLOSED after `close`
    */
   async attempt<T>(work: (session: ProducerSession) => Promise<T>, freshOnRetry = false): Promise<T> {
-    const start = performance.now();
-    this.#underWay++;
+    const start = this.#deps.clock.now();
+    this.#inProgress++;
     this.#sumOfStarts += start;
     try {
       return await this.#attempt(work, freshOnRetry);
     } finally {
-      this.#underWay--;
-      this.#sumOfStarts = this.#underWay === 0 ? 0 : this.#sumOfStarts - start;
+      this.#inProgress--;
+      this.#sumOfStarts = this.#inProgress === 0 ? 0 : this.#sumOfStarts - start;
     }
   }
 
   close(): void {
     this.#closed = true;
-    for (const held of [this.#current, ...this.#retired]) if (held) this.#cut(held);
+    for (const held of [this.#current, ...this.#retired]) if (held) this.#destroy(held);
     this.#current = undefined;
   }
 
@@ -79,14 +80,14 @@ export class SessionPool {
     const held = this.#current ?? (await this.#fresh());
     held.attempts++;
     try {
-      return await within(this.#attemptMs, work(held.session));
+      return await within(this.#deps.clock, this.#attemptMs, work(held.session));
     } catch (error) {
       const failure = toAttemptError(error);
-      if (failure.outcome === 'doubt' || (failure.outcome === 'retry' && freshOnRetry)) this.#retire(held);
+      if (failure.outcome === 'unknown' || (failure.outcome === 'retry' && freshOnRetry)) this.#retire(held);
       throw failure;
     } finally {
       held.attempts--;
-      if (held.attempts === 0 && held !== this.#current) this.#cut(held);
+      if (held.attempts === 0 && held !== this.#current) this.#destroy(held);
     }
   }
 
@@ -100,17 +101,18 @@ export class SessionPool {
 
   /** An opening makes no connection yet: it fails only on certificate or password files that can't be read now. */
   async #openNext(): Promise<Held> {
+    const { clock } = this.#deps;
     for (;;) {
-      const wait = this.#openedAt + OPEN_EVERY_MS - performance.now();
-      if (wait > 0) await sleep(wait);
+      const wait = this.#openedAt + OPEN_EVERY_MS - clock.now();
+      if (wait > 0) await clock.sleep(wait);
       if (this.#closed) throw new HooklineError('PUBLISHER_CLOSED');
-      this.#openedAt = performance.now();
+      this.#openedAt = clock.now();
       try {
-        this.#current = { session: this.#parts.open(this.#rotation++), attempts: 0 };
-        this.#parts.onOpened();
+        this.#current = { session: this.#deps.open(this.#rotation++), attempts: 0 };
+        this.#deps.onOpened();
         return this.#current;
       } catch (error) {
-        this.#parts.onOpenFailed(error);
+        this.#deps.onOpenFailed(error);
       }
     }
   }
@@ -119,42 +121,45 @@ export class SessionPool {
     if (held !== this.#current) return;
     this.#current = undefined;
     this.#retired.add(held);
-    if (held.attempts === 0) this.#cut(held);
-    else setTimeout(() => this.#cut(held), this.#attemptMs).unref();
+    if (held.attempts === 0) this.#destroy(held);
+    else this.#deps.clock.after(this.#attemptMs, () => this.#destroy(held), { ref: false });
   }
 
-  #cut(held: Held): void {
+  #destroy(held: Held): void {
     this.#retired.delete(held);
-    held.session.cut();
+    held.session.destroy();
   }
 }
 
-/** The attempt, or doubt when the time is up: its end is then of no interest any more. */
-function within<T>(ms: number, attempt: Promise<T>): Promise<T> {
+/** The attempt, or an unknown outcome when the time is up: how it ends is then ignored. */
+function within<T>(clock: Clock, ms: number, attempt: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new AttemptError('doubt', `no answer within ${ms} ms`)), ms);
-    attempt.then(resolve, reject).finally(() => clearTimeout(timer));
+    const late = () => reject(new AttemptError('unknown', `no answer within ${ms} ms`));
+    const timer = clock.after(ms, late);
+    attempt.then(resolve, reject).finally(() => timer.cancel());
   });
 }
 
 /**
  * The live sessions, each with connections of its own. A broker takes the next request of a connection when it has
- * answered the one before: over a single one all lanes wait for the slowest partition, as for one that takes in 50 MB.
+ * answered the one before: over a single one all queues wait for the slowest partition, such as one that receives 50 MB.
  */
 export class SessionPools {
   readonly #pools: readonly SessionPool[];
+  readonly #clock: Clock;
   #opened = 0;
   #asked = 0;
 
-  constructor(count: number, parts: SessionPoolParts) {
-    // Counted over all: their seed brokers are turned, so that not all begin at one that hangs.
-    const open = () => parts.open(this.#opened++);
-    this.#pools = Array.from({ length: count }, () => new SessionPool({ ...parts, open }));
+  constructor(count: number, deps: SessionPoolDeps) {
+    this.#clock = deps.clock;
+    // Counted over all: each begins with another seed broker, so that not all begin at one that hangs.
+    const open = () => deps.open(this.#opened++);
+    this.#pools = Array.from({ length: count }, () => new SessionPool({ ...deps, open }));
   }
 
   /** The one for the next batch: what waits there for its answers has waited least. */
   leastBusy(): SessionPool {
-    const now = performance.now();
+    const now = this.#clock.now();
     let [best, least] = [this.#pools[0] as SessionPool, Number.POSITIVE_INFINITY];
     for (const pool of this.#pools) {
       const load = pool.loadAt(now);
@@ -163,7 +168,7 @@ export class SessionPools {
     return best;
   }
 
-  /** Runs one attempt over the next session in turn, so that all are looked at after a while. */
+  /** Runs one attempt over the next session in turn, so that all are used after a while. */
   attempt<T>(work: (session: ProducerSession) => Promise<T>): Promise<T> {
     const pool = this.#pools[this.#asked++ % this.#pools.length] as SessionPool;
     return pool.attempt(work);

@@ -1,23 +1,25 @@
+import type { Clock, Timer } from '../../runtime/clock.ts';
+
 /** What is known of the brokers' willingness, topic by topic, and kept true while nothing is published. */
 export class TopicHealth {
-  readonly #parts: TopicHealthParts;
+  readonly #deps: TopicHealthDeps;
   readonly #troubles = new Map<string, string>();
   readonly #heardAt = new Map<string, number>();
   readonly #probing = new Set<string>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
 
-  constructor(parts: TopicHealthParts) {
-    this.#parts = parts;
-    this.#timer = setInterval(() => this.#probeQuietOnes(), PROBE_EVERY_MS);
+  constructor(deps: TopicHealthDeps) {
+    this.#deps = deps;
+    this.#timer = deps.clock.every(PROBE_EVERY_MS, () => this.#probeQuietOnes());
   }
 
-  /** Something was heard of the topic: all is well, or why not, in words. */
+  /** Something was heard of the topic: null where it takes records, or why not. */
   note(topic: string, why: string | null): void {
-    this.#heardAt.set(topic, performance.now());
+    this.#heardAt.set(topic, this.#deps.clock.now());
     const changed = this.#troubles.has(topic) !== (why !== null);
     if (why === null) this.#troubles.delete(topic);
     else this.#troubles.set(topic, why);
-    if (changed) this.#parts.onChange(topic, why);
+    if (changed) this.#deps.onChange(topic, why);
   }
 
   /** A record was not confirmed in time: if nothing better is known, that is the trouble. */
@@ -36,16 +38,16 @@ export class TopicHealth {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
   }
 
   /**
    * A process that isn't ready gets no traffic, and one without traffic would never learn that the brokers are back, nor
-   * that they went. A topic in use tells by its own confirmations.
+   * that they went. A topic in use is known by its own confirmations.
    */
   #probeQuietOnes(): void {
-    const quietSince = performance.now() - PROBE_EVERY_MS;
-    for (const topic of this.#parts.topics()) {
+    const quietSince = this.#deps.clock.now() - PROBE_EVERY_MS;
+    for (const topic of this.#deps.topics()) {
       const isQuiet = (this.#heardAt.get(topic) ?? 0) < quietSince;
       if (isQuiet && !this.#probing.has(topic)) void this.#probe(topic);
     }
@@ -54,9 +56,9 @@ export class TopicHealth {
   async #probe(topic: string): Promise<void> {
     this.#probing.add(topic);
     try {
-      await this.#parts.probe(topic);
+      await this.#deps.probe(topic);
       // What waits for its confirmation says more than an answer about the topic does.
-      if (!this.#parts.isWaiting(topic)) this.note(topic, null);
+      if (!this.#deps.isWaiting(topic)) this.note(topic, null);
     } catch (error) {
       this.note(topic, (error as Error).message);
     } finally {
@@ -65,7 +67,8 @@ export class TopicHealth {
   }
 }
 
-export type TopicHealthParts = {
+export type TopicHealthDeps = {
+  readonly clock: Clock;
   readonly topics: () => Iterable<string>;
   /** Asks the brokers about the topic; rejects where they don't answer, or a partition has no leader. */
   readonly probe: (topic: string) => Promise<unknown>;

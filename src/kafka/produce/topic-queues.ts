@@ -1,28 +1,28 @@
 import { HooklineError } from '../../core/errors.ts';
-import { Lane, type LaneParts, type Pending } from './partition-queue.ts';
+import { PartitionQueue, type PartitionQueueDeps, type Pending } from './partition-queue.ts';
 
-export type TopicLanesParts = Omit<LaneParts, 'partition' | 'partitions' | 'onReplan'> & {
+export type TopicQueuesDeps = Omit<PartitionQueueDeps, 'partition' | 'partitions' | 'onReplan'> & {
   /** The topic's number of partitions now, however long it takes to learn it. */
   readonly countPartitions: () => Promise<number>;
 };
 
-/** The lanes of one topic, one per partition; a key always takes the same one. */
-export class TopicLanes {
-  readonly #parts: TopicLanesParts;
-  #lanes: Lane[] = [];
-  /** Records that arrive while the lanes are planned, in order. */
+/** The partition queues of one topic; a key always takes the same one. */
+export class TopicQueues {
+  readonly #deps: TopicQueuesDeps;
+  #queues: PartitionQueue[] = [];
+  /** Records that arrive while the queues are planned, in order. */
   #waiting: Pending[] = [];
   #planning: Promise<void> | undefined;
 
-  constructor(parts: TopicLanesParts) {
-    this.#parts = parts;
+  constructor(deps: TopicQueuesDeps) {
+    this.#deps = deps;
     this.#startPlan();
   }
 
   push(record: Pending): void {
-    const partition = record.partition ?? partitionOf(record.key, this.#lanes.length);
-    const lane = this.#planning ? undefined : this.#lanes[partition];
-    if (lane) lane.push(record);
+    const partition = record.partition ?? partitionOf(record.key, this.#queues.length);
+    const queue = this.#planning ? undefined : this.#queues[partition];
+    if (queue) queue.push(record);
     else this.#waiting.push(record);
   }
 
@@ -33,11 +33,11 @@ export class TopicLanes {
 
   /** Whether anything waits for its confirmation. */
   isWaiting(): boolean {
-    return this.#waiting.length > 0 || this.#lanes.some((lane) => lane.isWaiting());
+    return this.#waiting.length > 0 || this.#queues.some((queue) => queue.isWaiting());
   }
 
   expire(now: number): void {
-    for (const lane of this.#lanes) lane.expire(now);
+    for (const queue of this.#queues) queue.expire(now);
     this.#waiting = this.#waiting.filter((record) => {
       if (record.deadline <= now && !record.settled) record.reject(new HooklineError('PUBLISH_DEADLINE'));
       return !record.settled;
@@ -53,18 +53,18 @@ export class TopicLanes {
   }
 
   /**
-   * Learns the partitions and makes the lanes anew. Every lane ends its batch first, so that a key which moves to
+   * Learns the partitions and makes the queues anew. Every queue ends its batch first, so that a key which moves to
    * another partition is not written there before its older records are settled in the old one.
    */
   async #plan(): Promise<void> {
-    const left = await Promise.all(this.#lanes.map((lane) => lane.halt()));
-    // A key's records all come out of one lane, and are older than those that arrived since.
+    const left = await Promise.all(this.#queues.map((queue) => queue.halt()));
+    // A key's records all come out of one queue, and are older than those that arrived since.
     this.#waiting = [...left.flat(), ...this.#waiting];
-    const partitions = await this.#parts.countPartitions();
+    const partitions = await this.#deps.countPartitions();
     const onReplan = () => this.#startPlan();
-    this.#lanes = Array.from(
+    this.#queues = Array.from(
       { length: partitions },
-      (_, partition) => new Lane({ ...this.#parts, partition, partitions, onReplan }),
+      (_, partition) => new PartitionQueue({ ...this.#deps, partition, partitions, onReplan }),
     );
     this.#planning = undefined;
     for (const record of this.#waiting.splice(0)) if (!record.settled) this.push(record);

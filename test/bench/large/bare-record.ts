@@ -67,7 +67,7 @@ export async function measureBareWaits({ env, topic }: World): Promise<BareWaits
       if (n >= WARM_UP_ROUNDS) waits.push({ same: sameMs, other: otherMs });
     }
   } finally {
-    for (const session of sessions) session.cut();
+    for (const session of sessions) session.destroy();
   }
   return {
     samePartition: spreadOf(waits.map((one) => one.same)),

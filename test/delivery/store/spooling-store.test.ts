@@ -10,6 +10,7 @@ import { deliveryIdOf } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
 import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { deliveryParts, verified } from '../../support/delivery-parts.ts';
 import { ScriptedCluster } from '../../support/scripted-cluster.ts';
@@ -29,7 +30,7 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'hookline-spool-'));
   cluster = new ScriptedCluster();
   away = false;
-  cluster.fateOf = () => (away ? new AttemptError('doubt', 'cut') : undefined);
+  cluster.fateOf = () => (away ? new AttemptError('unknown', 'cut') : undefined);
   log = [];
   await start();
 });
@@ -46,8 +47,9 @@ async function start(maxBytes = 64 * 1024 ** 2) {
     spool,
     publisher,
     publishDeadlineMs: 200,
+    clock: systemClock,
     observer: {
-      diverted: () => log.push('diverted'),
+      spooling: () => log.push('spooling'),
       drained: (deliveries) => log.push(`drained ${deliveries}`),
       drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
     },
@@ -85,14 +87,14 @@ describe('a store with a spool', () => {
     away = true;
     const first = await Promise.all([1, 2, 3].map((n) => send('a', n)));
     expect(where(first)).toEqual(['spool']);
-    expect(log).toEqual(['diverted']);
+    expect(log).toEqual(['spooling']);
     expect((await send('a', 4)).stored).toBe('spool');
     expect(store.isSpooling).toBe(true);
     away = false;
     await until('the spool is drained', () => !store.isSpooling);
     expect((await send('a', 5)).stored).toBe('kafka');
     expect(order('a')).toEqual(numbers(6));
-    expect(log).toEqual(['diverted', 'drained 4']);
+    expect(log).toEqual(['spooling', 'drained 4']);
     expect(spool.state.rows).toBe(0);
   });
 
@@ -145,7 +147,7 @@ describe('a store with a spool', () => {
     expect(log).not.toContain('drained 1600');
     confirm();
     await until('the spool is drained', () => !store.isSpooling);
-    expect(log).toEqual(['diverted', 'drained 1600']);
+    expect(log).toEqual(['spooling', 'drained 1600']);
     for (const n of numbers(40)) {
       expect(order(`e-${n}`)).toEqual(numbers(40).map((round) => n + 40 * round));
     }
@@ -299,9 +301,9 @@ describe('a store with a spool and a lane for large ones', () => {
     await store.stop();
     store = new SpoolingStore({
       delivery: deliveryParts(),
-      ...{ spool, publisher, publishDeadlineMs: 200, large: carrier },
+      ...{ spool, publisher, publishDeadlineMs: 200, large: carrier, clock: systemClock },
       observer: {
-        diverted: () => log.push('diverted'),
+        spooling: () => log.push('spooling'),
         drained: (deliveries) => log.push(`drained ${deliveries}`),
         drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
       },
@@ -319,7 +321,7 @@ describe('a store with a spool and a lane for large ones', () => {
     const receipt = await sendLarge('a', 1);
     expect(receipt.stored).toBe('spool');
     expect(receipt.eventId).toMatch(/^[0-9a-f-]{36}$/);
-    expect(log).toContain('diverted');
+    expect(log).toContain('spooling');
     expect((await send('a', 2)).stored).toBe('spool');
     // While the spool is in use a large one is no longer tried with Kafka first.
     expect((await sendLarge('a', 3)).stored).toBe('spool');

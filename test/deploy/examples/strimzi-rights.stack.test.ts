@@ -5,6 +5,7 @@ import { loadCliConfig } from '../../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../../src/config/env.ts';
 import { TopicSafety } from '../../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../../src/kafka/open-kafka.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { freePorts } from '../../stack/plan-ports.ts';
 import type { Stack } from '../../stack/stack.ts';
@@ -80,7 +81,7 @@ const clientAs = (user: string) =>
   openKafka({
     settings: loadCliConfig({ source: nodeSource({ ...world.env, ...as(user) }) }).kafka,
     files: { renewed() {}, unusable() {} },
-    ...{ certificateEnd: () => new Date(), clientId: 'test', log: () => {} },
+    ...{ clock: systemClock, clientId: 'test', log: () => {} },
   }).client;
 
 describe('with the rights of the Strimzi example and no others', () => {

@@ -6,6 +6,7 @@ import { MOST_MESSAGE_BYTES } from '../../../src/kafka/admin/topic-specs.ts';
 import { kafkaSettings } from '../../../src/kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../../src/kafka/open-kafka.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { setTopicBytes } from '../../support/topic-config.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   const reader = envReader(nodeSource(env));
   const settings = reader.done(reader.read(kafkaSettings));
   const files = { renewed() {}, unusable() {} };
-  kafka = openKafka({ settings, files, certificateEnd: () => new Date(), clientId: 'test', log() {} });
+  kafka = openKafka({ settings, files, clock: systemClock, clientId: 'test', log() {} });
   const admin = testKafka(env).admin();
   await admin.connect();
   await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
@@ -44,6 +45,7 @@ function openPublisher(limits?: TopicLimits) {
     troubleChanged() {},
   };
   const publisher = new Publisher({
+    clock: systemClock,
     openSession: kafka.openSession,
     backlogBytes: 1e9,
     observer,
@@ -61,7 +63,7 @@ const sized = (bytes: number) => ({
 
 describe('the limits of topics', () => {
   it('are read from the brokers, and read anew when a record exceeds them', async () => {
-    const limits = createTopicLimits(kafka.client, [topic]);
+    const limits = createTopicLimits(kafka.client, [topic], systemClock);
     expect(limits.of(topic)).toBe(MOST_MESSAGE_BYTES);
     await until('the limit is known', async () => {
       await limits.renew();
@@ -80,7 +82,7 @@ describe('the limits of topics', () => {
   });
 
   it('refuse nothing that the broker would have taken, and let nothing pass that is far above', async () => {
-    const limits = createTopicLimits(kafka.client, [topic]);
+    const limits = createTopicLimits(kafka.client, [topic], systemClock);
     await until('the limit is known', async () => {
       await limits.renew();
       return limits.of(topic) === LIMIT;

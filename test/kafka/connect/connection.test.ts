@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { certificateEnd } from '../../../src/crypto/keys.ts';
 import { openConnection } from '../../../src/kafka/connect/connection.ts';
 import type { KafkaSettings } from '../../../src/kafka/connect/settings.ts';
 import { makeAuthority } from '../../support/secure/certificates.ts';
@@ -38,7 +37,6 @@ function open(settings: Partial<KafkaSettings>) {
   const connection = openConnection({
     settings: { brokers: ['127.0.0.1:9'], ssl: true, ...NONE, ...settings },
     files,
-    certificateEnd,
   });
   return { connection, told };
 }

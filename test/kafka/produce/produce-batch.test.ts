@@ -12,8 +12,8 @@ describe('the judgement of a failed attempt', () => {
     ['NOT_LEADER_OR_FOLLOWER', 'retry'],
     ['NOT_ENOUGH_REPLICAS', 'retry'],
     ['UNKNOWN_TOPIC_OR_PARTITION', 'retry'],
-    ['REQUEST_TIMED_OUT', 'doubt'],
-    ['UNKNOWN_SERVER_ERROR', 'doubt'],
+    ['REQUEST_TIMED_OUT', 'unknown'],
+    ['UNKNOWN_SERVER_ERROR', 'unknown'],
   ])('%s is %s', (apiId, outcome) => {
     expect(toAttemptError(withId(apiId))).toMatchObject({ outcome, message: apiId });
   });
@@ -28,10 +28,10 @@ describe('the judgement of a failed attempt', () => {
 
   it('is doubt for whatever is not known: a lost connection, a time-out, no error at all', () => {
     expect(toAttemptError(Object.assign(new Error('reset'), { code: 'PLT_KFK_NETWORK' })).outcome).toBe(
-      'doubt',
+      'unknown',
     );
-    expect(toAttemptError('text').outcome).toBe('doubt');
-    expect(toAttemptError(undefined).outcome).toBe('doubt');
+    expect(toAttemptError('text').outcome).toBe('unknown');
+    expect(toAttemptError(undefined).outcome).toBe('unknown');
   });
 
   it("knows the client's words for a topic that is not there", () => {
@@ -43,6 +43,6 @@ describe('the judgement of a failed attempt', () => {
     expect(toAttemptError(judged)).toBe(judged);
     const round = new Error('round');
     round.cause = round;
-    expect(toAttemptError(round).outcome).toBe('doubt');
+    expect(toAttemptError(round).outcome).toBe('unknown');
   });
 });

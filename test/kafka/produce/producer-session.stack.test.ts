@@ -3,6 +3,7 @@ import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 
 const topic = `late-${randomUUID()}`;
 const admin = new kafkajs.Kafka({
@@ -40,13 +41,14 @@ it('a batch may be taken back until its bytes go to the socket: then nothing of 
     expect([looks, await held()]).toEqual([3, [0]]);
     expect(await sent(() => true)).toBe(0n);
   } finally {
-    session.cut();
+    session.destroy();
   }
 });
 
 it('a record that was given up while its leader was looked up is never written', async () => {
   const lookedUp = Promise.withResolvers<void>();
   const publisher = new Publisher({
+    clock: systemClock,
     openSession: (rotation) => {
       const session = openProducerSession(connection, 'test', rotation);
       const send: typeof session.send = async (...args) => {

@@ -82,7 +82,7 @@ describe('a publisher with eight sessions', () => {
 
   it('calls a topic well again only when every session can reach its leaders', async () => {
     await vi.advanceTimersByTimeAsync(1_000);
-    cluster.fateOf = () => new AttemptError('doubt', 'the brokers are away');
+    cluster.fateOf = () => new AttemptError('unknown', 'the brokers are away');
     const given = publishMany(1_000);
     await vi.advanceTimersByTimeAsync(1_500);
     await given;
@@ -111,7 +111,7 @@ describe('a publisher with eight sessions', () => {
   });
 
   it('opens each no faster than five times a second while every one is doubted', async () => {
-    cluster.fateOf = () => new AttemptError('doubt', 'no answer');
+    cluster.fateOf = () => new AttemptError('unknown', 'no answer');
     const given = publishMany(5_000);
     await vi.advanceTimersByTimeAsync(5_100);
     await given;

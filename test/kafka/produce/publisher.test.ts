@@ -60,12 +60,12 @@ describe('a publisher', () => {
 
   it('writes the records of a key in the order of the calls, whatever happens to the attempts', async () => {
     const fates = [
-      failing('doubt'),
+      failing('unknown'),
       undefined,
       failing('retry'),
       undefined,
-      failing('doubt'),
-      failing('doubt'),
+      failing('unknown'),
+      failing('unknown'),
     ];
     cluster.fateOf = (_, n) => fates[n % fates.length];
     const sent = places(500).map((n) => publisher.publish(outgoing(`k${n % 7}`, String(n)), 60_000));
@@ -81,7 +81,7 @@ describe('a publisher', () => {
     await confirmed(publisher.publish(outgoing('k', 'v'), 60_000));
     expect(cluster.batches[1]).toBe(cluster.batches[0]);
     expect(cluster.sends.map((send) => send.session)).toEqual([0, 1]);
-    expect(cluster.cut).toEqual([0]);
+    expect(cluster.destroyed).toEqual([0]);
     expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['v', 'v']);
   });
 
@@ -286,11 +286,11 @@ describe('a publisher', () => {
     await expect(publisher.publish(outgoing('k', 'v'), 1_000)).rejects.toMatchObject({
       code: 'PUBLISHER_CLOSED',
     });
-    expect(cluster.cut).toContain(cluster.opened - 1);
+    expect(cluster.destroyed).toContain(cluster.opened - 1);
   });
 
   it('opens sessions no faster than five a second while every one is doubted', async () => {
-    cluster.fateOf = () => failing('doubt');
+    cluster.fateOf = () => failing('unknown');
     const waiting = places(40).map((n) => publisher.publish(outgoing(`k${n}`, 'v'), 5_000));
     await settled(Promise.allSettled(waiting));
     expect(cluster.opened).toBeLessThanOrEqual(27);
