@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Receipt } from '../core/delivery.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
-import { LAST_PLACE, type Pacer } from './body/throttle.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { LAST_TICKET, type Throttle } from './body/throttle.ts';
 import type { IngressObserver } from './observe-ingress.ts';
 
 /** An answer as it is sent. */
@@ -23,41 +24,48 @@ export function errorAnswer(error: unknown): Answer {
   return { status, body, ...(status === 503 ? { retryAfter: RETRY_AFTER } : {}) };
 }
 
-/** What may come beyond the longest body, before the connection is destroyed. */
-const LINGER_BYTES = 1024 * 1024;
-const LINGER_MS = 5_000;
+export type DiscardOptions = {
+  readonly maxBodyBytes: number;
+  readonly throttle: Throttle;
+  readonly clock: Clock;
+  readonly isStopping: () => boolean;
+};
+
+/** How many bytes may come beyond the longest body, before the connection is destroyed. */
+const DISCARD_REST_BYTES = 1024 * 1024;
+const DISCARD_MS = 5_000;
 /** What is read of a body that no webhook can have. With what the system buffers it stays below 4 MiB. */
 const DISCARD_BYTES = 1024 * 1024;
 
 /**
- * Discards the rest of a webhook that was refused before its body was read, at the pace of large bodies and behind them.
+ * Discards the rest of a webhook that was refused before its body was read, throttled like large bodies and behind them.
  * A connection that is destroyed instead would take the answer with it from a sender that is still sending, and the next
  * request from one that has sent all. It is destroyed where more comes than any body may have, or for too long.
  */
-export function lingerOn(
+export function discardRest(
   request: IncomingMessage,
-  { maxBodyBytes, pacer, isStopping }: { maxBodyBytes: number; pacer: Pacer; isStopping: () => boolean },
+  { maxBodyBytes, throttle, clock, isStopping }: DiscardOptions,
 ): void {
   if (request.complete || request.destroyed) return;
   const { socket } = request;
   answered.add(socket);
   let bytes = 0;
   const destroy = () => socket.destroy();
-  const timer = setTimeout(destroy, LINGER_MS);
-  const goOn = () => void request.resume();
+  const timer = clock.after(DISCARD_MS, destroy);
+  const resume = () => void request.resume();
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > maxBodyBytes + LINGER_BYTES) destroy();
-    else if (!pacer.take(chunk.length, LAST_PLACE, goOn, destroy)) request.pause();
+    if (bytes > maxBodyBytes + DISCARD_REST_BYTES) destroy();
+    else if (!throttle.consume(chunk.length, LAST_TICKET, resume, destroy)) request.pause();
   });
-  request.once('close', () => clearTimeout(timer));
+  request.once('close', () => timer.cancel());
   request.once('end', () => {
     answered.delete(socket);
     // A stop ends connections that are idle when it begins. This one was not, and nobody would end it later.
     if (isStopping()) socket.end();
   });
-  // One that was paused on its way goes on.
-  goOn();
+  // One that was paused while it arrived is read on.
+  resume();
 }
 
 /** Connections whose request was answered while its body still comes: they get no second answer. */
@@ -67,16 +75,16 @@ const answered = new WeakSet<Socket>();
  * Discards the body of a request that cannot be a webhook: until it ends, or a small bound is reached. The caller then
  * answers and closes the connection.
  */
-export function discardBody(request: IncomingMessage): Promise<void> {
+export function discardBody(request: IncomingMessage, clock: Clock): Promise<void> {
   if (request.readableEnded || request.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     let bytes = 0;
     const end = () => {
-      clearTimeout(timer);
+      timer.cancel();
       request.pause();
       resolve();
     };
-    const timer = setTimeout(end, LINGER_MS);
+    const timer = clock.after(DISCARD_MS, end);
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > DISCARD_BYTES) end();
@@ -86,48 +94,46 @@ export function discardBody(request: IncomingMessage): Promise<void> {
   });
 }
 
+type RefuseDeps = { readonly observer: Pick<IngressObserver, 'refused'>; readonly clock: Clock };
+
 /** What Node's parser or a time-out found wrong with a connection, before or beside any handler. */
 export function refuseConnection(
   error: NodeJS.ErrnoException,
   socket: Socket,
-  observer: Pick<IngressObserver, 'refused' | 'closed'>,
+  deps: RefuseDeps & { readonly observer: Pick<IngressObserver, 'closed'> },
 ): void {
   if ((socket as { secureConnecting?: boolean }).secureConnecting) {
     socket.destroy();
     // Whoever left in the middle, such as a health check, has not failed.
-    if (error.code !== 'ECONNRESET') observer.closed('tls_failed', error);
+    if (error.code !== 'ECONNRESET') deps.observer.closed('tls_failed', error);
     return;
   }
   if (socket.destroyed || failed.has(socket)) return;
   if (socket.bytesRead === 0) {
     socket.destroy();
-    return observer.closed('silent');
+    return deps.observer.closed('silent');
   }
   const failure = failureOf(error);
   if (!failure || answered.has(socket)) return void socket.destroy();
   // Its answer is on the way already.
   if (isClosing(socket)) return stopParsing(socket);
-  refuseSocket(failure, socket, observer);
+  refuseSocket(failure, socket, deps);
 }
 
 /** CONNECT: Node hands its socket over, without a parser and without anybody who listens for its errors. */
-export function refuseTunnel(socket: Socket, observer: Pick<IngressObserver, 'refused'>): void {
+export function refuseTunnel(socket: Socket, deps: RefuseDeps): void {
   socket.on('error', () => {});
-  refuseSocket(new HooklineError('NOT_FOUND'), socket, observer);
+  refuseSocket(new HooklineError('NOT_FOUND'), socket, deps);
 }
 
 /** Connections that were refused, and only wait for their last answer to be read. */
 const failed = new WeakSet<Socket>();
 
-function refuseSocket(
-  failure: HooklineError,
-  socket: Socket,
-  observer: Pick<IngressObserver, 'refused'>,
-): void {
+function refuseSocket(failure: HooklineError, socket: Socket, { observer, clock }: RefuseDeps): void {
   markClosing(socket);
   stopParsing(socket);
   observer.refused(failure, undefined, undefined);
-  afterAnswers(socket, () => answerSocket(failure, socket));
+  afterAnswers(socket, () => answerSocket(failure, socket, clock));
 }
 
 const CLOSING = Symbol('closed with its next answer');
@@ -177,10 +183,10 @@ function afterAnswers(socket: Socket, then: () => void): void {
 }
 
 /** Answers on the bare socket and ends it: there is no request to answer any more. */
-function answerSocket(error: HooklineError, socket: Socket): void {
+function answerSocket(error: HooklineError, socket: Socket, clock: Clock): void {
   if (!socket.writable) return void socket.destroy();
   const { status, body } = errorAnswer(error);
   const head = `HTTP/1.1 ${status} ${error.code}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
   socket.end(`${head}\r\nConnection: close\r\n\r\n${body}`);
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  clock.after(DISCARD_MS, () => socket.destroy(), { ref: false });
 }

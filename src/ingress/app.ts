@@ -4,22 +4,22 @@ import { type ErrorCode, HooklineError } from '../core/errors.ts';
 import {
   type Answer,
   discardBody,
+  discardRest,
   errorAnswer,
   isClosing,
-  lingerOn,
   markClosing,
   receiptAnswer,
   refuseConnection,
   refuseTunnel,
 } from './answers.ts';
-import { markRefuted } from './body/connection-standing.ts';
+import { markRefuted } from './body/open-bodies.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
 import type { IngressObserver } from './observe-ingress.ts';
-import { faultOfHead, receiveWebhook, traceparentOf, type WebhookParts } from './receive-webhook.ts';
+import { faultOfHead, receiveWebhook, traceparentOf, type WebhookDeps } from './receive-webhook.ts';
 import type { TlsFiles } from './tls-files.ts';
 
-export type AppParts = WebhookParts & {
+export type AppDeps = WebhookDeps & {
   readonly observer: IngressObserver;
   readonly trustedProxies: readonly string[];
   readonly requestTimeoutMs: number;
@@ -36,75 +36,75 @@ const STOP_HEAD_MS = 1_000;
 const MAX_REF_LENGTH = 64 * 1024;
 
 /** The webhooks' HTTP server, apart from its `listen`. */
-export function createIngressApp(parts: AppParts): FastifyInstance {
-  const { observer, limits } = parts;
+export function createIngressApp(deps: AppDeps): FastifyInstance {
+  const { observer, limits, clock } = deps;
   const app = fastify({
-    trustProxy: parts.trustedProxies.length > 0 ? [...parts.trustedProxies] : false,
-    // What still comes on open connections is refused here, in the contract's words.
+    trustProxy: deps.trustedProxies.length > 0 ? [...deps.trustedProxies] : false,
+    // What still comes on open connections is refused here, with the contract's answers.
     return503OnClosing: false,
     // Bodies are read and bounded here, not by the framework.
     bodyLimit: Number.MAX_SAFE_INTEGER,
     routerOptions: { maxParamLength: MAX_REF_LENGTH },
-    serverFactory: (handler) => createHttpServer(handler, parts),
-    frameworkErrors: (_error, request, reply) => void dismiss(request, reply, 'REQUEST_MALFORMED'),
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, observer),
+    serverFactory: (handler) => createHttpServer(handler, deps),
+    frameworkErrors: (_error, request, reply) => void refuseRequest(request, reply, 'REQUEST_MALFORMED'),
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, deps),
   }) as unknown as FastifyInstance;
   let stopping = false;
   app.addHook('preClose', async () => {
     stopping = true;
-    // Node no longer looks at its time-outs once it is told to close, and would wait for half a head for ever.
-    setTimeout(() => limits.closeWithoutRequest(), STOP_HEAD_MS).unref();
-    parts.memory.pacer.hurry();
+    // Node no longer checks its time-outs once it is told to close, and would wait for half a head for ever.
+    clock.after(STOP_HEAD_MS, () => limits.closeWithoutRequest(), { ref: false });
+    deps.memory.throttle.disable();
   });
   const send = (reply: FastifyReply, { status, body, retryAfter }: Answer) => {
     // The sender's next request then takes a new connection, to a process that stays; one that was left open would
     // hold up the stop, and be cut in the middle of a request.
-    if (stopping || parts.leaving.aborted) reply.header('connection', 'close');
+    if (stopping || deps.leaving.aborted) reply.header('connection', 'close');
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
     return reply.code(status).type('application/json').send(body);
   };
-  const lingering = {
-    maxBodyBytes: parts.maxBodyBytes,
-    pacer: parts.memory.pacer,
+  const discarding = {
+    maxBodyBytes: deps.maxBodyBytes,
+    ...{ throttle: deps.memory.throttle, clock },
     isStopping: () => stopping,
   };
   // Of its own: the framework's `reply.elapsedTime` stays 0 where it neither logs nor has a hook on the response.
-  const secondsSince = (began: number) => (performance.now() - began) / 1_000;
+  const secondsSince = (began: number) => (clock.now() - began) / 1_000;
   const refuse = (request: FastifyRequest, reply: FastifyReply, thrown: unknown, began?: number) => {
     const error = asFailure(thrown, request);
     const { ref } = (request.params ?? {}) as { ref?: string };
     observer.refused(error, ref, began === undefined ? undefined : secondsSince(began));
     // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.
     if (isExpecting(request.raw)) reply.header('connection', 'close');
-    else lingerOn(request.raw, lingering);
+    else discardRest(request.raw, discarding);
     return send(reply, errorAnswer(error));
   };
-  // What cannot be a webhook: nobody is owed a connection for it, nor the time to send what is not wanted.
-  const dismiss = async (request: FastifyRequest, reply: FastifyReply, code: ErrorCode) => {
+  // What cannot be a webhook: no connection is kept for it, and little of its body is read.
+  const refuseRequest = async (request: FastifyRequest, reply: FastifyReply, code: ErrorCode) => {
     const { socket } = request.raw;
     if (isClosing(socket)) return reply.hijack();
     markClosing(socket);
     const error = new HooklineError(code);
     observer.refused(error, undefined, undefined);
     reply.header('connection', 'close');
-    if (!isExpecting(request.raw)) await discardBody(request.raw);
+    if (!isExpecting(request.raw)) await discardBody(request.raw, clock);
     return send(reply, errorAnswer(error));
   };
-  app.server.on('connect', (_request, socket) => refuseTunnel(socket as Socket, observer));
+  app.server.on('connect', (_request, socket) => refuseTunnel(socket as Socket, deps));
   app.removeAllContentTypeParsers();
-  // Named ones are looked up; what falls to the asterisk is taken apart anew for each request.
+  // Named ones are looked up; what falls to the asterisk is parsed again for each request.
   const unread = ['application/json', 'application/octet-stream', '*'];
   for (const type of unread) app.addContentTypeParser(type, (_request, _payload, done) => done(null));
-  app.setNotFoundHandler((request, reply) => dismiss(request, reply, 'NOT_FOUND'));
+  app.setNotFoundHandler((request, reply) => refuseRequest(request, reply, 'NOT_FOUND'));
   app.setErrorHandler((error, request, reply) =>
-    request.is404 ? dismiss(request, reply, 'NOT_FOUND') : refuse(request, reply, error),
+    request.is404 ? refuseRequest(request, reply, 'NOT_FOUND') : refuse(request, reply, error),
   );
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', async (request, reply) => {
     const { socket } = request.raw;
     if (isClosing(socket)) return reply.hijack();
-    const began = performance.now();
+    const began = clock.now();
     const fault = faultOfHead(request.raw);
-    if (fault) return dismiss(request, reply, fault);
+    if (fault) return refuseRequest(request, reply, fault);
     let endRequest: (() => void) | undefined;
     if (!limits.beginPipelined(socket)) {
       markClosing(socket);
@@ -119,7 +119,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
       endRequest = limits.beginRequest(address);
       const wantBody = () => continueIfExpected(request, reply);
       const traceparent = traceparentOf(headers);
-      const receipt = await receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, parts);
+      const receipt = await receiveWebhook({ ref, address, headers, raw, wantBody, traceparent }, deps);
       observer.accepted(ref, receipt, secondsSince(began));
       return send(reply, receiptAnswer(receipt));
     } catch (error) {
@@ -133,7 +133,7 @@ export function createIngressApp(parts: AppParts): FastifyInstance {
   return app;
 }
 
-/** What the framework refuses by itself, and what a sender that has gone leaves behind, in our words. */
+/** What the framework refuses by itself, and what a sender that has gone leaves behind, as errors of ours. */
 function asFailure(error: unknown, request: FastifyRequest): unknown {
   if (error instanceof HooklineError) return error;
   const { statusCode = 500, code = '' } = error as { statusCode?: number; code?: string };

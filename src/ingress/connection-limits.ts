@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { HooklineError } from '../core/errors.ts';
-import { isProven } from './body/connection-standing.ts';
+import { isProven } from './body/open-bodies.ts';
 import type { SourceFilter } from './settings.ts';
 
 /** Why ingress closed a connection without an answer. */

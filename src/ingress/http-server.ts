@@ -11,14 +11,14 @@ const HEAD_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_MS = 72_000;
 const MAX_HEAD_BYTES = 16 * 1024;
 
-export type HttpServerParts = {
+export type HttpServerDeps = {
   readonly requestTimeoutMs: number;
   readonly tls: TlsFiles | undefined;
   readonly limits: ConnectionLimits;
 };
 
 /** Node's HTTP or HTTPS server with every limit set, and with the limits of connections before it. */
-export function createHttpServer(handler: RequestListener, parts: HttpServerParts): Server {
+export function createHttpServer(handler: RequestListener, parts: HttpServerDeps): Server {
   const { requestTimeoutMs, tls, limits } = parts;
   // Node looks at neither time-out where that of the head is the longer one.
   const headersTimeout = Math.min(HEAD_TIMEOUT_MS, Math.ceil(requestTimeoutMs / 2));

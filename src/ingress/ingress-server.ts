@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { type AppParts, createIngressApp } from './app.ts';
+import { type AppDeps, createIngressApp } from './app.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import { createSourceFilter, type ingressSettings } from './settings.ts';
 import { createTlsFiles } from './tls-files.ts';
@@ -28,12 +28,12 @@ export type IngressServer = {
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  parts: Pick<AppParts, 'delivery' | 'keyring' | 'memory' | 'observer'> & {
+  deps: Pick<AppDeps, 'delivery' | 'keyring' | 'memory' | 'observer' | 'clock'> & {
     readonly settings: ValuesOf<typeof ingressSettings>;
     readonly logger: Logger;
   },
 ): Promise<IngressServer> {
-  const { settings, delivery, keyring, observer, logger } = parts;
+  const { settings, delivery, keyring, observer, clock, logger } = deps;
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
   const tls =
     certFile !== undefined && keyFile !== undefined
@@ -53,13 +53,10 @@ export async function startIngressServer(
     onClosed: (reason) => observer.closed(reason),
   });
   const app = createIngressApp({
-    delivery,
-    keyring,
-    observer,
-    tls,
+    ...{ delivery, keyring, observer, clock, tls },
     leaving: leaving.signal,
     limits,
-    memory: parts.memory,
+    memory: deps.memory,
     maxBodyBytes: settings.maxBodyBytes,
     requestTimeoutMs: settings.requestTimeoutMs,
     trustedProxies,
@@ -74,7 +71,7 @@ export async function startIngressServer(
     connections: () => limits.open,
     async stop() {
       leaving.abort();
-      await sleep(settings.stopDelayMs);
+      await clock.sleep(settings.stopDelayMs);
       // A busy process has much unread: connections to accept, then their requests. None of it may be cut off as idle.
       for (let turn = 0; turn < TURNS_TO_READ; turn++) await nextTurn();
       await app.close();

@@ -127,7 +127,7 @@ await runProcess({
     const observer = parts.add('observer', createIngressObserver({ logger, metrics }));
     const { publishDeadlineMs, admissionWaitMs, largeBodyBytesPerSecond: bytesPerSecond } = ingress;
     const shares = memoryShares(ingress.memoryBudgetBytes, ingress.maxBodyBytes);
-    const memory = new BodyMemory({ ...shares, admissionWaitMs, bytesPerSecond });
+    const memory = new BodyMemory({ ...shares, admissionWaitMs, bytesPerSecond, clock: systemClock });
     watchMemory(memory, metrics);
     const large = parts.add(
       'large bodies',
@@ -159,6 +159,7 @@ await runProcess({
       observer,
       keyring,
       memory,
+      clock: systemClock,
       delivery: { observer: delivery.ports.observer, store: traceStore(store.store, tracer) },
     });
     parts.add('http', server);

@@ -5,7 +5,7 @@ import type { DeliveryObserver } from '../delivery/ports.ts';
 import { createThrottledLog, type Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { BodyMemory } from './body/body-memory.ts';
-import { PROVEN, UNPROVED } from './body/open-bodies.ts';
+import { PROVEN, UNPROVEN } from './body/open-bodies.ts';
 import { CONNECTION_ENDS, type ConnectionEnd } from './connection-limits.ts';
 
 export type IngressObserver = {
@@ -119,7 +119,7 @@ export function observeDelivery(metrics: Metrics): DeliveryObserver {
 }
 
 const CLASSES = [
-  { label: { class: 'unproved' }, of: UNPROVED },
+  { label: { class: 'unproved' }, of: UNPROVEN },
   { label: { class: 'proven' }, of: PROVEN },
 ] as const;
 

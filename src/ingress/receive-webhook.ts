@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Delivery, isLarge, type Receipt, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
-import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptPorts, acceptDelivery } from '../delivery/accept-delivery.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { readTraceparent } from '../runtime/tracing.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
+import { checkWithAwaitedKey } from './body/await-key.ts';
 import type { BodyMemory } from './body/body-memory.ts';
-import { markProven } from './body/connection-standing.ts';
-import { type TakenBody, takeBody } from './body/take-body.ts';
+import { markProven } from './body/open-bodies.ts';
+import { takeBody } from './body/take-body.ts';
 
 export type WebhookRequest = {
   readonly ref: string;
@@ -17,102 +18,52 @@ export type WebhookRequest = {
   readonly raw: IncomingMessage;
   /** Called when the body is wanted: answers `Expect: 100-continue`. */
   readonly wantBody: () => void;
-  /** Goes on with the event; that of its span, where there is one. */
+  /** Passed on with the event; that of its span, where there is one. */
   readonly traceparent: string | undefined;
 };
 
-export type WebhookParts = {
+export type WebhookDeps = {
   readonly delivery: AcceptPorts;
   readonly keyring: LiveKeyring;
   readonly memory: BodyMemory;
+  readonly clock: Clock;
   readonly maxBodyBytes: number;
   readonly isAllowedSource: (address: string) => boolean;
 };
 
-/** How long a delivery waits for the key of a subscription that is being created. */
-const KEY_WAIT_MS = 5_000;
-
 /** From an HTTP request to an accepted delivery: what is HTTP about a webhook, and no more. */
-export async function receiveWebhook(request: WebhookRequest, parts: WebhookParts): Promise<Receipt> {
+export async function receiveWebhook(request: WebhookRequest, deps: WebhookDeps): Promise<Receipt> {
   const { ref, headers } = request;
-  if (!parts.isAllowedSource(request.address)) throw new HooklineError('SOURCE_NOT_ALLOWED');
-  const mediaType = admitRequest(headers, parts.maxBodyBytes);
-  const isEarly = parts.keyring.isPending(ref);
+  const { socket } = request.raw;
+  if (!deps.isAllowedSource(request.address)) throw new HooklineError('SOURCE_NOT_ALLOWED');
+  const mediaType = admitRequest(headers, deps.maxBodyBytes);
+  const isEarly = deps.keyring.isPending(ref);
   const header = headerOf(headers, 'x-signature-sha256');
-  const taken = await takeBody({ ...request, signature: header }, parts);
+  const taken = await takeBody({ ...request, signature: header }, deps);
   const { body, check } = taken;
   let kept = 0;
   const store = async (verified: VerifiedDelivery): Promise<Receipt> => {
-    markProven(request.raw.socket);
+    markProven(socket);
     // A large one has its memory already.
     const bytes = isLarge(verified) ? 0 : body.length;
     if (bytes > 0) {
-      if (!parts.memory.stored.tryEnter(bytes)) await parts.memory.enterStored(bytes);
+      if (!deps.memory.stored.tryAcquire(bytes)) await deps.memory.acquireStored(bytes);
       kept = bytes;
       taken.leave();
     }
-    return parts.delivery.store(verified);
+    return deps.delivery.store(verified);
   };
   try {
     const { traceparent } = request;
-    const delivery: Delivery = { ref, mediaType, body, receivedAt: Date.now(), traceparent };
-    const judging = isEarly ? await checkEarly(delivery, { ...taken, request, header }, parts) : check;
-    const { observer } = parts.delivery;
+    const delivery: Delivery = { ref, mediaType, body, receivedAt: deps.clock.wall(), traceparent };
+    const judging = isEarly ? await checkWithAwaitedKey(ref, { ...taken, socket, header }, deps) : check;
+    const { observer } = deps.delivery;
     return await acceptDelivery(delivery, { check: judging, header }, { observer, store });
   } finally {
     taken.leave();
-    parts.memory.stored.leave(kept);
+    deps.memory.stored.release(kept);
   }
 }
-
-type Early = TakenBody & { readonly request: WebhookRequest; readonly header: string | undefined };
-
-/**
- * The check of a delivery whose body began while its ref was being created: at once by a key of a subscription that the
- * ref had before, else by the new one's, which may have come while the body did.
- * @throws HooklineError KEY_PENDING, NO_ROOM
- */
-async function checkEarly(
-  { ref, body }: Delivery,
-  early: Early,
-  parts: WebhookParts,
-): Promise<SignatureCheck> {
-  const { keyring } = parts;
-  if (!early.check.finish(early.header, body)) {
-    await whilePending(early, parts);
-    if (keyring.isPending(ref)) throw new HooklineError('KEY_PENDING');
-  }
-  const check = SignatureCheck.withEach(keyring.signingKeysOf(ref));
-  for (let at = 0; at < body.length; at += STEP_BYTES) {
-    if (at > 0) await new Promise(setImmediate);
-    check.update(body.subarray(at, at + STEP_BYTES));
-  }
-  return check;
-}
-
-/** Nobody has proved anything yet: meanwhile the body is charged, and gives way as one that does not come. */
-async function whilePending({ open, body, request, leave }: Early, parts: WebhookParts): Promise<void> {
-  const { memory, keyring } = parts;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const { socket } = request.raw;
-  open.isWhole = true;
-  open.resume(memory.now());
-  if (open.charged + open.large === 0 && !memory.charge(open, body.length))
-    throw new HooklineError('NO_ROOM');
-  open.end = (error) => {
-    if (open.large === 0) leave();
-    reject(error);
-  };
-  memory.open.add(socket, open);
-  try {
-    await Promise.race([keyring.whilePending(request.ref, KEY_WAIT_MS), promise]);
-  } finally {
-    memory.open.remove(socket, open);
-  }
-}
-
-/** A large body is hashed once more in steps, so that others get their turns between. */
-const STEP_BYTES = 1024 * 1024;
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];

@@ -7,6 +7,7 @@ import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
 import { startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 
@@ -42,13 +43,20 @@ async function startServer(stopDelayMs: number) {
     observer: delivery.observer,
     store: (one: VerifiedDelivery) => publishDelivery(one, delivery),
   };
-  const memory = new BodyMemory({ small: 1e6, large: 1e6, admissionWaitMs: 1_000, bytesPerSecond: 1e9 });
+  const memory = new BodyMemory({
+    small: 1e6,
+    large: 1e6,
+    admissionWaitMs: 1_000,
+    bytesPerSecond: 1e9,
+    clock: systemClock,
+  });
   return startIngressServer({
     settings,
     logger,
     delivery: accept,
     keyring,
     memory,
+    clock: systemClock,
     observer,
   });
 }

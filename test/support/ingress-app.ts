@@ -9,6 +9,7 @@ import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connecti
 import type { IngressObserver } from '../../src/ingress/observe-ingress.ts';
 import { createSourceFilter } from '../../src/ingress/settings.ts';
 import type { TlsFiles } from '../../src/ingress/tls-files.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { deliveryParts, signingSecret, subscriptionId } from './delivery-parts.ts';
 import { signatureOf } from './sign.ts';
@@ -63,7 +64,7 @@ export async function startIngressApp(options: Options = {}) {
     large: options.largeRoom ?? 64 * 1024 ** 2,
     admissionWaitMs: options.admissionWaitMs ?? 2_000,
     bytesPerSecond: options.bytesPerSecond ?? 1e9,
-    ...(options.now && { now: options.now }),
+    clock: options.now ? { ...systemClock, now: options.now } : systemClock,
   });
   const { allowedSources = [], trustedProxies = [] } = options;
   const limits = new ConnectionLimits({
@@ -92,6 +93,7 @@ export async function startIngressApp(options: Options = {}) {
     observer,
     limits,
     tls: options.tls,
+    clock: systemClock,
     leaving: options.leaving ?? new AbortController().signal,
     memory,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,

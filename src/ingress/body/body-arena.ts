@@ -1,4 +1,5 @@
-import { type Waiter, WaitingLine } from './byte-semaphore.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { AdmissionQueue, type Waiter } from './byte-semaphore.ts';
 
 /** Bytes from `start` to before `end`. */
 type Range = { start: number; end: number };
@@ -13,31 +14,32 @@ export class BodyArena {
   readonly #bytes: number;
   /** Made when it is needed. What nothing was ever written to costs nothing. */
   #memory: SharedArrayBuffer | undefined;
-  /** In the order of their places; none touches the next. */
+  /** In the order of their offsets; none touches the next. */
   #free: Range[];
-  readonly #line = new WaitingLine((bytes) => this.#take(bytes));
+  readonly #queue: AdmissionQueue<Buffer>;
 
-  constructor(bytes: number) {
+  constructor(bytes: number, clock: Clock) {
+    this.#queue = new AdmissionQueue((bytes) => this.#take(bytes), clock);
     this.#bytes = bytes;
     this.#free = [{ start: 0, end: bytes }];
   }
 
   /**
-   * A piece for a body, when there is one in which it fits, with whatever was in it before. `leave` gives it back.
-   * @param gone ends the wait with its reason, or because nobody is there any more
+   * A piece for a body, when there is one in which it fits, with whatever was in it before. `release` gives it back.
+   * @param gone ends the wait with its reason, or because the sender has gone
    * @throws HooklineError BODY_INCOMPLETE where `gone`
    */
-  enter(bytes: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
-    return this.#line.enter(bytes, Number.POSITIVE_INFINITY, gone, by);
+  acquire(bytes: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
+    return this.#queue.acquire(bytes, Number.POSITIVE_INFINITY, gone, by);
   }
 
   /** The next one to have a piece. */
   get first(): Waiter | undefined {
-    return this.#line.first;
+    return this.#queue.first;
   }
 
-  /** Gives back what `enter` gave, when nobody reads it any more. */
-  leave({ byteOffset: start, length }: Buffer): void {
+  /** Gives back what `acquire` gave, when nobody reads it any more. */
+  release({ byteOffset: start, length }: Buffer): void {
     this.#free.push({ start, end: start + length });
     this.#free.sort((a, b) => a.start - b.start);
     this.#free = this.#free.reduce<Range[]>((joined, range) => {
@@ -46,7 +48,7 @@ export class BodyArena {
       else joined.push(range);
       return joined;
     }, []);
-    this.#line.letIn();
+    this.#queue.admitNext();
   }
 
   /** The first place that is large enough: the same pages are used again, as long as there are few bodies. */

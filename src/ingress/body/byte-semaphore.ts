@@ -1,17 +1,19 @@
 import { HooklineError } from '../../core/errors.ts';
-import { type BodyClass, UNPROVED } from './open-bodies.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type BodyClass, UNPROVEN } from './open-bodies.ts';
 
 /**
- * Memory that bodies share, counted in bytes: who finds no room waits, in the order of their places. A body that is larger
- * than all of the room gets in when it is alone.
+ * Memory that bodies share, counted in bytes: what does not fit waits, in the order of the tickets. A body that is larger
+ * than the capacity is admitted when it is alone.
  */
-export class Room {
+export class ByteSemaphore {
   readonly capacity: number;
   #taken = 0;
-  readonly #line = new WaitingLine((bytes) => this.#take(bytes));
+  readonly #queue: AdmissionQueue<true>;
 
-  constructor(capacity: number) {
+  constructor(capacity: number, clock: Clock) {
     this.capacity = capacity;
+    this.#queue = new AdmissionQueue((bytes) => this.#take(bytes), clock);
   }
 
   /** Bytes that are taken. */
@@ -19,49 +21,49 @@ export class Room {
     return this.#taken;
   }
 
-  /** How many wait for room. */
+  /** How many wait. */
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
-  /** The next one to get in. */
+  /** The next one to be admitted. */
   get first(): Waiter | undefined {
-    return this.#line.first;
+    return this.#queue.first;
   }
 
-  /** Bytes that are missing for all who wait. */
+  /** Bytes that are missing for all that wait. */
   get missing(): number {
-    return this.#taken + this.#line.bytes - this.capacity;
+    return this.#taken + this.#queue.bytes - this.capacity;
   }
 
-  /** For how long nobody has got in, where somebody waits. */
+  /** For how long nothing was admitted, where something waits. */
   stuckMs(now: number): number {
-    return this.#line.stuckMs(now);
+    return this.#queue.stuckMs(now);
   }
 
-  /** Takes room where there is some at once, and nobody waits for it. */
-  tryEnter(bytes: number): boolean {
-    return this.#line.tryEnter(bytes) !== null;
+  /** Takes bytes where they are free and nothing waits for them. */
+  tryAcquire(bytes: number): boolean {
+    return this.#queue.tryAcquire(bytes) !== null;
   }
 
   /**
-   * Takes room, when it is there. What was taken is given back by `leave`.
-   * @param gone ends the wait: nobody is there any more
+   * Takes bytes, when they are free. `release` gives them back.
+   * @param gone ends the wait: the sender has gone
    * @throws HooklineError NO_ROOM after `waitMs` or where too many wait, BODY_INCOMPLETE where `gone`
    */
-  async enter(bytes: number, waitMs: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<void> {
-    await this.#line.enter(bytes, waitMs, gone, by);
+  async acquire(bytes: number, waitMs: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<void> {
+    await this.#queue.acquire(bytes, waitMs, gone, by);
   }
 
-  /** Takes room, whether there is some or not. */
-  add(bytes: number): void {
+  /** Takes bytes, whether they are free or not. */
+  addUnchecked(bytes: number): void {
     this.#taken += bytes;
   }
 
-  /** Gives room back. */
-  leave(bytes: number): void {
+  /** Gives bytes back. */
+  release(bytes: number): void {
     this.#taken -= bytes;
-    this.#line.letIn();
+    this.#queue.admitNext();
   }
 
   #take(bytes: number): true | null {
@@ -71,35 +73,38 @@ export class Room {
   }
 }
 
-/** The order in which those who wait have their turns: by `tag`, and of one tag by `n`. */
-export type Place = { readonly tag: number; readonly n: number };
+/** The order in which bodies have their turns: by `tag`, and of one tag by `n`. */
+export type Ticket = { readonly tag: number; readonly n: number };
 
-export const isBefore = (a: Place, b: Place): boolean => a.tag < b.tag || (a.tag === b.tag && a.n < b.n);
+export const isBefore = (a: Ticket, b: Ticket): boolean => a.tag < b.tag || (a.tag === b.tag && a.n < b.n);
 
-/** One who waits for bytes. */
+/** One that waits for bytes. */
 export type Waiter = {
   readonly bytes: number;
   /** First come first served, where there is none. */
-  readonly place: Place;
+  readonly ticket: Ticket;
   readonly class: BodyClass;
 };
 
 type Waiting<T> = Waiter & { readonly enter: (taken: T) => void; readonly refuse: () => void };
 
-/** What has come of each of them already stands in memory that nobody counts: up to 200 KiB. */
-const MOST_WAITING = 256;
+/** What has arrived of each already takes memory that is not counted: up to 200 KiB. */
+const MAX_WAITING = 256;
 
-/** Those who wait for bytes of something, in the order of their places. */
-export class WaitingLine<T> {
+/** What waits for bytes, in the order of the tickets. */
+export class AdmissionQueue<T> {
   readonly #take: (bytes: number) => T | null;
   readonly #waiting: Waiting<T>[] = [];
   #n = 0;
-  /** When somebody got something last, or the first one began to wait. */
+  /** When something was admitted last, or the first one began to wait. */
   #movedAt = 0;
 
-  /** @param take gives so many bytes, or null while there aren't as many */
-  constructor(take: (bytes: number) => T | null) {
+  readonly #clock: Clock;
+
+  /** @param take gives so many bytes, or null while there are not as many */
+  constructor(take: (bytes: number) => T | null, clock: Clock) {
     this.#take = take;
+    this.#clock = clock;
   }
 
   get length(): number {
@@ -115,28 +120,28 @@ export class WaitingLine<T> {
     return this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** For how long nobody has got anything. */
+  /** For how long nothing was admitted. */
   stuckMs(now: number): number {
     return now - this.#movedAt;
   }
 
-  /** What is there at once, where nobody waits for it; else null. */
-  tryEnter(bytes: number): T | null {
+  /** What is free at once, where nothing waits for it; else null. */
+  tryAcquire(bytes: number): T | null {
     return this.#waiting.length > 0 ? null : this.#take(bytes);
   }
 
   /**
-   * @param gone ends the wait with its reason, or because nobody is there any more
+   * @param gone ends the wait with its reason, or because the sender has gone
    * @throws HooklineError NO_ROOM after `waitMs` or where too many wait, BODY_INCOMPLETE where `gone`
    */
-  enter(bytes: number, waitMs: number, gone?: AbortSignal, by: Partial<Waiter> = {}): Promise<T> {
+  acquire(bytes: number, waitMs: number, gone?: AbortSignal, by: Partial<Waiter> = {}): Promise<T> {
     if (gone?.aborted) return Promise.reject(reasonOf(gone));
-    const taken = this.tryEnter(bytes);
+    const taken = this.tryAcquire(bytes);
     if (taken !== null) return Promise.resolve(taken);
-    if (this.#waiting.length === 0) this.#movedAt = performance.now();
+    if (this.#waiting.length === 0) this.#movedAt = this.#clock.now();
     return new Promise((resolve, reject) => {
       const end = () => {
-        clearTimeout(timer);
+        timer?.cancel();
         gone?.removeEventListener('abort', leave);
         const at = this.#waiting.indexOf(one);
         if (at >= 0) this.#waiting.splice(at, 1);
@@ -145,38 +150,38 @@ export class WaitingLine<T> {
         end();
         reject(error);
         // The one that gave up may have been the large one that smaller ones stood behind.
-        this.letIn();
+        this.admitNext();
       };
       const leave = () => giveUp(reasonOf(gone as AbortSignal));
       const refuse = () => giveUp(new HooklineError('NO_ROOM'));
-      const timer = Number.isFinite(waitMs) ? setTimeout(refuse, waitMs) : undefined;
+      const timer = Number.isFinite(waitMs) ? this.#clock.after(waitMs, refuse) : undefined;
       const enter = (value: T) => {
         end();
         resolve(value);
       };
-      const place = by.place ?? { tag: 0, n: this.#n++ };
-      const one: Waiting<T> = { bytes, place, class: by.class ?? UNPROVED, enter, refuse };
+      const ticket = by.ticket ?? { tag: 0, n: this.#n++ };
+      const one: Waiting<T> = { bytes, ticket, class: by.class ?? UNPROVEN, enter, refuse };
       gone?.addEventListener('abort', leave);
       this.#insert(one);
-      // Those that wait may want more than there is, and this one, with its better place, less.
-      if (this.#waiting[0] === one) this.letIn();
+      // Those that wait may want more than there is, and this one, with its earlier ticket, less.
+      if (this.#waiting[0] === one) this.admitNext();
     });
   }
 
-  /** To be called when some was given back. */
-  letIn(): void {
+  /** To be called when bytes were given back. */
+  admitNext(): void {
     for (let one = this.#waiting[0]; one; one = this.#waiting[0]) {
       const taken = this.#take(one.bytes);
       if (taken === null) return;
-      this.#movedAt = performance.now();
+      this.#movedAt = this.#clock.now();
       one.enter(taken);
     }
   }
 
   #insert(one: Waiting<T>): void {
-    const behind = this.#waiting.findIndex(({ place }) => isBefore(one.place, place));
+    const behind = this.#waiting.findIndex(({ ticket }) => isBefore(one.ticket, ticket));
     this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, one);
-    if (this.#waiting.length > MOST_WAITING) this.#waiting.at(-1)?.refuse();
+    if (this.#waiting.length > MAX_WAITING) this.#waiting.at(-1)?.refuse();
   }
 }
 

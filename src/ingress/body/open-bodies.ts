@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { HooklineError } from '../../core/errors.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 
 const BODY = Symbol('the body that is arriving');
 
@@ -7,27 +9,27 @@ const BODY = Symbol('the body that is arriving');
 type Connection = Socket & { [BODY]?: OpenBody | null };
 
 const SWEEP_MS = 1_000;
-/** The least average, once we have been ready to read for so long. It bounds how long a body may take, not the memory. */
-const LEAST_BYTES_PER_SECOND = 240;
+/** The lowest average speed, once we have been ready to read for GRACE_MS. It bounds how long a body may take, not memory. */
+const MIN_BYTES_PER_SECOND = 240;
 const GRACE_MS = 5_000;
 
 /**
- * The bodies that are arriving, of one connection as many as it has requests in its pipeline. A connection is entered
+ * The bodies that are arriving, of one connection as many as it has requests in its pipeline. A connection is registered
  * once, not for each of its requests; a body that is there at once is a property that is set and cleared.
  */
 export class OpenBodies {
   readonly #connections = new Set<Connection>();
-  readonly #now: () => number;
-  #sweeping: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  #sweeping: Timer | undefined;
 
-  constructor(now = () => performance.now()) {
-    this.#now = now;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   /** Begins to watch the body of this connection's request. */
   add(socket: Socket, body: OpenBody): void {
     const connection: Connection = socket;
-    if (connection[BODY] === undefined) this.#enter(connection);
+    if (connection[BODY] === undefined) this.#watch(connection);
     body.earlier = connection[BODY] ?? null;
     connection[BODY] = body;
   }
@@ -47,22 +49,22 @@ export class OpenBodies {
 
   /** Ends the bodies that come too slowly: BODY_TOO_SLOW. */
   sweep(): void {
-    const now = this.#now();
+    const now = this.#clock.now();
     for (const body of this) {
-      body.look(now);
+      body.measure(now);
       if (body.isWhole || body.readyMs(now) < GRACE_MS) continue;
-      if (body.averageSpeed(now) < LEAST_BYTES_PER_SECOND) body.end(new HooklineError('BODY_TOO_SLOW'));
+      if (body.averageSpeed(now) < MIN_BYTES_PER_SECOND) body.end(new HooklineError('BODY_TOO_SLOW'));
     }
   }
 
-  #enter(connection: Connection): void {
+  #watch(connection: Connection): void {
     if (connection.destroyed) return;
     this.#connections.add(connection);
-    this.#sweeping ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
+    this.#sweeping ??= this.#clock.every(SWEEP_MS, () => this.sweep(), { ref: false });
     connection.once('close', () => {
       this.#connections.delete(connection);
       if (this.#connections.size > 0) return;
-      clearInterval(this.#sweeping);
+      this.#sweeping?.cancel();
       this.#sweeping = undefined;
     });
   }
@@ -76,7 +78,7 @@ function unlink(latest: OpenBody | null | undefined, body: OpenBody): void {
   }
 }
 
-/** What somebody waits for, and which bodies may be ended for it. */
+/** What a body waits for, and which others may be ended for it. */
 export type Shortage = {
   readonly bytes: number;
   /** Of the body that waits: nothing is taken from a better class. */
@@ -114,21 +116,21 @@ export function chooseVictims(bodies: Iterable<OpenBody>, shortage: Shortage): O
 
 /** Whose body it is: of a request that cannot pass, of one that is not proved yet, or on a proven connection. */
 export type BodyClass = 0 | 1 | 2;
-export const HOPELESS: BodyClass = 0;
-export const UNPROVED: BodyClass = 1;
+export const CANNOT_PASS: BodyClass = 0;
+export const UNPROVEN: BodyClass = 1;
 export const PROVEN: BodyClass = 2;
 
-/** So long must we have been ready for bytes before a speed says anything. */
-const LOOK_MS = 500;
+/** How long we must have been ready for bytes before a speed means anything. */
+const MEASURE_MS = 500;
 
-const UNSEEN = { bytes: 0, readyMs: 0, speed: Number.POSITIVE_INFINITY };
+const NOT_MEASURED = { bytes: 0, readyMs: 0, speed: Number.POSITIVE_INFINITY };
 
 /**
  * A body that is arriving and not verified: what it holds, and how fast it comes. Only time in which we were ready to
  * read counts: a sender that waits for us is not slow.
  */
 export class OpenBody {
-  class: BodyClass = UNPROVED;
+  class: BodyClass = UNPROVEN;
   /** Arrived so far. */
   bytes = 0;
   /** Bytes of memory for arriving bodies that it holds, and how many of them it has not used yet. */
@@ -146,10 +148,10 @@ export class OpenBody {
   end: (error: HooklineError) => void = () => {};
 
   #readyMs = 0;
-  /** Undefined until the first look at it, so that one that is there at once costs nothing; null while it waits for us. */
+  /** Undefined until the first measurement, so that one that is there at once costs nothing; null while it waits for us. */
   #readySince: number | null | undefined;
   /** Of the last look that had LOOK_MS to look at. */
-  #seen = UNSEEN;
+  #measured = NOT_MEASURED;
 
   /** It is not read for now. */
   pause(now: number): void {
@@ -176,18 +178,43 @@ export class OpenBody {
     return (this.bytes / this.readyMs(now)) * 1_000;
   }
 
-  /** Bytes per second since the last look; that of the look before while there is too little to look at. */
+  /** Bytes per second since the last measurement; as measured before while too little time has passed. */
   speed(now: number): number {
-    const { bytes, readyMs, speed } = this.#seen;
+    const { bytes, readyMs, speed } = this.#measured;
     const ms = this.readyMs(now) - readyMs;
-    return ms < LOOK_MS ? speed : ((this.bytes - bytes) / ms) * 1_000;
+    return ms < MEASURE_MS ? speed : ((this.bytes - bytes) / ms) * 1_000;
   }
 
   /** To be called about once a second. */
-  look(now: number): void {
+  measure(now: number): void {
     if (this.#readySince === undefined) this.#readySince = now;
     const readyMs = this.readyMs(now);
-    if (readyMs - this.#seen.readyMs >= LOOK_MS)
-      this.#seen = { bytes: this.bytes, readyMs, speed: this.speed(now) };
+    if (readyMs - this.#measured.readyMs >= MEASURE_MS)
+      this.#measured = { bytes: this.bytes, readyMs, speed: this.speed(now) };
   }
 }
+
+/** What the signatures of a connection have shown so far. */
+export type ConnectionTrust = 'proven' | 'refuted' | 'unknown';
+
+const TRUST = Symbol('what the signatures of a connection have shown');
+
+type JudgedConnection = Duplex & { [TRUST]?: ConnectionTrust };
+
+/**
+ * Remembers that a webhook with a valid signature came over this connection: it stays proven.
+ * @param socket the one of the request: with TLS the TLSSocket, not the TCP socket below it
+ */
+export function markProven(socket: Duplex): void {
+  // A property costs the hot path less than a WeakMap.
+  (socket as JudgedConnection)[TRUST] = 'proven';
+}
+
+/** Remembers that a request was answered 401, whatever the reason: its sender knows no more than that either. */
+export function markRefuted(socket: Duplex): void {
+  if (!isProven(socket)) (socket as JudgedConnection)[TRUST] = 'refuted';
+}
+
+export const trustOf = (socket: Duplex): ConnectionTrust => (socket as JudgedConnection)[TRUST] ?? 'unknown';
+
+export const isProven = (socket: Duplex): boolean => trustOf(socket) === 'proven';

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
-import type { Place } from './byte-semaphore.ts';
-import type { Standing } from './connection-standing.ts';
-import { type BodyClass, HOPELESS, type OpenBody } from './open-bodies.ts';
+import type { Ticket } from './byte-semaphore.ts';
+import type { ConnectionTrust } from './open-bodies.ts';
+import { type BodyClass, CANNOT_PASS, type OpenBody } from './open-bodies.ts';
 
 /** What was read of a body: all of it, or its beginning, where it is longer than it may be here. */
 export type ReadBody = { readonly whole: Buffer } | { readonly begun: Pieces };
@@ -14,14 +14,14 @@ export type Reading = {
   readonly declared: number;
   /** What is longer is paused, and given back as it has begun. */
   readonly limit: number;
-  /** The most that may come of it here: so much memory it waits for when memory is short. */
-  readonly most: number;
+  /** The most bytes that may come of it here: it waits for so much memory when memory is short. */
+  readonly max: number;
   readonly memory: BodyMemory;
   readonly open: OpenBody;
-  /** Asked when the first of several chunks has come. Of a hopeless body nothing is kept. */
+  /** Asked when the first of several chunks has come. Of a body that cannot pass nothing is kept. */
   readonly classify: () => BodyClass;
-  /** How it is read: without turns where proven. Not by its class: the time of an answer must not tell a hopeless body. */
-  readonly standing: () => Standing;
+  /** How it is read: without turns where proven. Not by its class: the time of an answer must not show whether a body can pass. */
+  readonly trust: () => ConnectionTrust;
   /** Is shown each chunk as it arrives. */
   readonly onChunk: (chunk: Buffer) => void;
 };
@@ -41,10 +41,10 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
     let pieces: Pieces | undefined;
     let isOver = false;
     let waiting: AbortController | undefined;
-    let place: Place | undefined;
+    let ticket: Ticket | undefined;
     const over = () => {
       isOver = true;
-      if (place) memory.pacer.endPlace();
+      if (ticket) memory.throttle.endTicket();
     };
     const stop = () => {
       over();
@@ -54,7 +54,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       if (isOver) return;
       stop();
       pieces?.release();
-      memory.arriving.leave(open);
+      memory.arriving.release(open);
       waiting?.abort(error);
       reject(error);
     };
@@ -69,27 +69,27 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       if (!pieces) open.class = reading.classify();
       pieces ??= new Pieces();
       onChunk(chunk);
-      const more = open.class === HOPELESS ? 0 : pieces.push(chunk);
+      const more = open.class === CANNOT_PASS ? 0 : pieces.push(chunk);
       if (open.bytes > limit) {
         request.pause();
         open.pause(now);
-        // It goes on to wait elsewhere: what it holds here is little, and is charged whether there is room or not.
-        memory.arriving.add(open, more);
+        // It waits elsewhere: what it holds here is little, and is charged whether there is memory or not.
+        memory.arriving.addUnchecked(open, more);
         stop();
         resolve({ begun: pieces });
       } else if (!memory.charge(open, more)) {
         if (memory.isSlow(open)) fail(new HooklineError('NO_ROOM'));
-        else wait(more + Math.max(0, reading.most - open.bytes));
+        else wait(more + Math.max(0, reading.max - open.bytes));
       } else {
-        const standing = reading.standing();
-        if (standing === 'proven') return;
-        place ??= memory.pacer.nextPlace(reading.most, standing);
-        if (memory.pacer.take(chunk.length, place, goOn, drop)) return;
+        const trust = reading.trust();
+        if (trust === 'proven') return;
+        ticket ??= memory.throttle.nextTicket(reading.max, trust);
+        if (memory.throttle.consume(chunk.length, ticket, resume, drop)) return;
         request.pause();
         open.pause(now);
       }
     };
-    const goOn = () => {
+    const resume = () => {
       if (isOver) return;
       open.resume(memory.now());
       request.resume();
@@ -100,15 +100,15 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
       open.pause(memory.now());
       waiting = new AbortController();
       memory.reserve(open, bytes, waiting.signal).then(() => {
-        // Ended in the moment in which it was let in.
-        if (isOver) memory.arriving.leave(open);
-        else goOn();
+        // Ended in the moment in which it was admitted.
+        if (isOver) memory.arriving.release(open);
+        else resume();
       }, fail);
     };
     // A request that has ended has no more events: its listeners go with it, and needn't be taken away.
     const onEnd = () => {
       over();
-      resolve({ whole: whole ?? (open.class === HOPELESS ? NOTHING : (pieces?.join() ?? NOTHING)) });
+      resolve({ whole: whole ?? (open.class === CANNOT_PASS ? NOTHING : (pieces?.join() ?? NOTHING)) });
     };
     const onClose = () => {
       if (!isOver) fail(new HooklineError('BODY_INCOMPLETE'));
@@ -122,8 +122,8 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
 
 /** Smaller chunks are copied together: as an object each would take many times its length. */
 const SMALL_CHUNK_BYTES = 4 * 1024;
-const LEAST_TAIL_BYTES = 1024;
-const LARGEST_TAIL_BYTES = 16 * 1024;
+const MIN_TAIL_BYTES = 1024;
+const MAX_TAIL_BYTES = 16 * 1024;
 
 /** The bytes of a body in the pieces in which they came; of many small chunks in few pieces. */
 export class Pieces {
@@ -138,7 +138,7 @@ export class Pieces {
     return this.#length;
   }
 
-  /** @returns how much more memory is held now: at most LARGEST_TAIL_BYTES more than what has come */
+  /** @returns how much more memory is held now: at most MAX_TAIL_BYTES more than what has come */
   push(chunk: Buffer): number {
     this.#length += chunk.length;
     const rest = this.#fillTail(chunk);
@@ -147,10 +147,7 @@ export class Pieces {
       this.#pieces.push(rest);
       return rest.length;
     }
-    const bytes = Math.max(
-      rest.length,
-      Math.min(LARGEST_TAIL_BYTES, Math.max(LEAST_TAIL_BYTES, this.#length)),
-    );
+    const bytes = Math.max(rest.length, Math.min(MAX_TAIL_BYTES, Math.max(MIN_TAIL_BYTES, this.#length)));
     const tail = Buffer.allocUnsafeSlow(bytes);
     this.#used = rest.copy(tail);
     this.#tail = this.#used < bytes ? tail : undefined;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { type Place, reasonOf } from './byte-semaphore.ts';
+import { reasonOf, type Ticket } from './byte-semaphore.ts';
 import type { OpenBody } from './open-bodies.ts';
 import type { Pieces } from './read-body.ts';
 
@@ -13,24 +13,24 @@ export type LargeReading = {
   readonly begun: Pieces;
   readonly memory: BodyMemory;
   readonly open: OpenBody;
-  /** Its place among those that the pacer gives turns to. */
-  readonly place: Place;
+  /** Its ticket for turns to read. */
+  readonly ticket: Ticket;
   /** Ends it with its reason: it was cut off, or others need its memory. Nothing is written to `into` afterwards. */
   readonly gone: AbortSignal;
   readonly onChunk: (chunk: Buffer) => void;
 };
 
 /**
- * Reads a large body into one piece of memory, chunk by chunk, at the pace that leaves others their turns.
+ * Reads a large body into one piece of memory, chunk by chunk, throttled so that others have their turns.
  * @returns the part of `into` that it takes
  * @throws HooklineError BODY_INCOMPLETE where it is cut off, BODY_TOO_LARGE, and the reason of `gone`
  */
 export function readLargeBody(request: IncomingMessage, reading: LargeReading): Promise<Buffer> {
-  const { into, begun, memory, open, place, gone, onChunk } = reading;
+  const { into, begun, memory, open, ticket, gone, onChunk } = reading;
   return new Promise((resolve, reject) => {
     let length = 0;
     let ended = false;
-    const goOn = () => {
+    const resume = () => {
       if (ended) return;
       open.resume(memory.now());
       request.resume();
@@ -46,9 +46,9 @@ export function readLargeBody(request: IncomingMessage, reading: LargeReading): 
       keep(chunk);
       if (ended) return;
       onChunk(chunk);
-      // Nobody else has it. Fifty megabytes of such pieces would be collected with the whole heap.
+      // Nothing else refers to it. 50 MB of such pieces would be collected with the whole heap.
       releaseBytes(chunk);
-      if (memory.pacer.take(bytes, place, goOn)) return;
+      if (memory.throttle.consume(bytes, ticket, resume)) return;
       request.pause();
       open.pause(memory.now());
     };
@@ -67,15 +67,15 @@ export function readLargeBody(request: IncomingMessage, reading: LargeReading): 
     request.on('end', onEnd).on('close', onClose);
     gone.addEventListener('abort', onGone);
     if (gone.aborted) return onGone();
-    // Cut off while it waited for room: its events have passed.
+    // Cut off while it waited for memory: its events have passed.
     if (request.destroyed && !request.readableEnded) return finish(new HooklineError('BODY_INCOMPLETE'));
     begun.each((piece) => {
       if (!ended) keep(piece);
     });
     begun.release();
-    memory.arriving.leave(open);
+    memory.arriving.release(open);
     if (ended) return;
     request.on('data', onData);
-    goOn();
+    resume();
   });
 }

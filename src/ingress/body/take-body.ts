@@ -4,8 +4,7 @@ import { HooklineError } from '../../core/errors.ts';
 import { SignatureCheck } from '../../crypto/signature.ts';
 import type { LiveKeyring } from '../../subscriptions/keyring.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { standingOf } from './connection-standing.ts';
-import { HOPELESS, OpenBody, PROVEN, UNPROVED } from './open-bodies.ts';
+import { CANNOT_PASS, OpenBody, PROVEN, trustOf, UNPROVEN } from './open-bodies.ts';
 import { type Pieces, readBody } from './read-body.ts';
 import { readLargeBody } from './read-large-body.ts';
 
@@ -22,37 +21,37 @@ export type TakenBody = {
   readonly body: Buffer;
   /** Has seen all of the body. */
   readonly check: SignatureCheck;
-  /** What the body holds; nobody ends it any more, where nothing else is said. */
+  /** What the body holds of memory. */
   readonly open: OpenBody;
   /** Gives its memory back. To be called when nothing of the body is held any more. */
   readonly leave: () => void;
 };
 
-type Parts = {
+type BodyDeps = {
   readonly keyring: LiveKeyring;
   readonly memory: BodyMemory;
   readonly maxBodyBytes: number;
 };
 
-/** So much of a large body must have come before it stands in line for its memory: who only announces it has none. */
+/** How much of a large body must have arrived before it waits for its memory: a body that is only announced gets none. */
 const LARGE_BEGINNING_BYTES = 16 * 1024;
 
 /**
- * Takes a body in, hashed as it arrives. Memory is charged for what has arrived; a large one waits unread, but for its
+ * Receives a body, hashed as it arrives. Memory is charged for what has arrived; a large one waits unread, but for its
  * beginning, until there is memory for all of it. It is refused at once where its ref or its signature can't be right.
  * @throws HooklineError NO_ROOM, UNAUTHENTIC, BODY_INCOMPLETE, BODY_TOO_LARGE, BODY_TOO_SLOW
  */
-export async function takeBody(request: BodyRequest, parts: Parts): Promise<TakenBody> {
+export async function takeBody(request: BodyRequest, deps: BodyDeps): Promise<TakenBody> {
   const { raw, ref, signature } = request;
-  const { memory, keyring, maxBodyBytes } = parts;
+  const { memory, keyring, maxBodyBytes } = deps;
   const declared = Number(raw.headers['content-length'] ?? Number.NaN);
   const isLarge = declared > LARGE_BODY_BYTES;
   const keys = keyring.signingKeysOf(ref);
-  // Its key may come while the body does: then it is judged by that one, not by those of this moment.
+  // Its key may come while the body does: then that one decides, not those known now.
   const isEarly = keyring.isPending(ref);
-  const isHopeless = () => !isEarly && !SignatureCheck.canPass(keys, signature);
-  // Fifty megabytes are not read for the sake of an answer that takes as long as others.
-  if (isLarge && isHopeless()) throw new HooklineError('UNAUTHENTIC');
+  const cannotPass = () => !isEarly && !SignatureCheck.canPass(keys, signature);
+  // 50 MB are not read only so that the answer takes as long as others.
+  if (isLarge && cannotPass()) throw new HooklineError('UNAUTHENTIC');
   const { socket } = raw;
   const open = new OpenBody();
   memory.open.add(socket, open);
@@ -61,21 +60,21 @@ export async function takeBody(request: BodyRequest, parts: Parts): Promise<Take
     check ??= checkOf(keys, { isLarge, isWhole: chunk.length === declared });
     check.update(chunk);
   };
-  const standing = () => standingOf(socket);
-  const classify = () => (isHopeless() ? HOPELESS : standing() === 'proven' ? PROVEN : UNPROVED);
-  const most = Math.min(LARGE_BODY_BYTES, maxBodyBytes);
-  const limit = isLarge ? LARGE_BEGINNING_BYTES : most;
-  const leave = () => memory.arriving.leave(open);
+  const trust = () => trustOf(socket);
+  const classify = () => (cannotPass() ? CANNOT_PASS : trust() === 'proven' ? PROVEN : UNPROVEN);
+  const max = Math.min(LARGE_BODY_BYTES, maxBodyBytes);
+  const limit = isLarge ? LARGE_BEGINNING_BYTES : max;
+  const leave = () => memory.arriving.release(open);
   try {
     request.wantBody();
-    const reading = { declared, limit, most: declared <= most ? declared : limit, memory, open };
-    const read = await readBody(raw, { ...reading, classify, standing, onChunk });
+    const reading = { declared, limit, max: declared <= max ? declared : limit, memory, open };
+    const read = await readBody(raw, { ...reading, classify, trust, onChunk });
     if ('whole' in read) return { body: read.whole, check: check ?? new SignatureCheck(keys), open, leave };
     if (maxBodyBytes <= LARGE_BODY_BYTES) throw new HooklineError('BODY_TOO_LARGE');
-    if (isHopeless()) throw new HooklineError('UNAUTHENTIC');
+    if (cannotPass()) throw new HooklineError('UNAUTHENTIC');
     // Its beginning is small, and there are only so many that wait.
-    if (isLarge) memory.arriving.leave(open);
-    // Of unknown length, and large as it turns out: all that it may come to must have room.
+    if (isLarge) memory.arriving.release(open);
+    // Of unknown length, and large: the memory must suffice for the largest.
     const capacity = isLarge ? declared : maxBodyBytes;
     return await takeLarge(raw, {
       memory,
@@ -93,8 +92,8 @@ export async function takeBody(request: BodyRequest, parts: Parts): Promise<Take
 }
 
 /**
- * The key that is tried over a whole body when the others don't match costs a large one too long, and has nothing to be
- * tried over where nothing is kept: only for a body that is there at once it is left for then.
+ * The key that is tried over a whole body when the others don't match takes too long for a large one, and is impossible
+ * where nothing is kept: it is tried later only for a body that is there at once.
  */
 function checkOf(
   keys: ConstructorParameters<typeof SignatureCheck>[0],
@@ -107,7 +106,7 @@ function checkOf(
 type LargeBody = {
   readonly memory: BodyMemory;
   readonly open: OpenBody;
-  /** Its length, or the most that it may be. */
+  /** Its length, or the longest that it may be. */
   readonly capacity: number;
   readonly begun: Pieces;
   readonly check: SignatureCheck;
@@ -115,34 +114,34 @@ type LargeBody = {
 
 /**
  * Waits for its memory and its turn, as long as the sender does. That it has gone is seen only while its socket is read,
- * and so not behind megabytes that it has sent: then it is found when its turn comes, and its room is free again at once.
+ * and so not behind megabytes that it has sent: then it is found when its turn comes, and its memory is free again at once.
  */
 async function takeLarge(
   raw: IncomingMessage,
   { memory, open, capacity, begun, check }: LargeBody,
 ): Promise<TakenBody> {
   const gone = new AbortController();
-  const cutOff = () => gone.abort();
-  raw.socket.once('close', cutOff);
+  const onClose = () => gone.abort();
+  raw.socket.once('close', onClose);
   open.end = (error) => gone.abort(error);
-  const place = memory.pacer.nextPlace(capacity, standingOf(raw.socket));
+  const ticket = memory.throttle.nextTicket(capacity, trustOf(raw.socket));
   let into: Buffer | undefined;
   const leave = () => {
     if (into) memory.giveBack(into);
-    memory.leaveLarge(open);
+    memory.releaseLarge(open);
   };
   try {
-    await memory.enterLarge(open, capacity, place, gone.signal);
-    into = await memory.pieceFor(open, place, gone.signal);
+    await memory.acquireLarge(open, capacity, ticket, gone.signal);
+    into = await memory.pieceFor(open, ticket, gone.signal);
     const onChunk = (chunk: Buffer) => check.update(chunk);
-    const reading = { into, begun, memory, open, place, gone: gone.signal, onChunk };
+    const reading = { into, begun, memory, open, ticket, gone: gone.signal, onChunk };
     return { body: await readLargeBody(raw, reading), check, open, leave };
   } catch (error) {
     begun.release();
     leave();
     throw error;
   } finally {
-    memory.pacer.endPlace();
-    raw.socket.off('close', cutOff);
+    memory.throttle.endTicket();
+    raw.socket.off('close', onClose);
   }
 }

@@ -1,109 +1,113 @@
-import { isBefore, type Place, reasonOf } from './byte-semaphore.ts';
-import type { Standing } from './connection-standing.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { isBefore, reasonOf, type Ticket } from './byte-semaphore.ts';
+import type { ConnectionTrust } from './open-bodies.ts';
 
 /** What is read in one turn: about half a millisecond's work. */
 const TURN_BYTES = 256 * 1024;
 const TURN_MS = 1;
-/** What is made up for, of turns that came late. */
+/** How much of turns that came late is made up for. */
 const SAVED_BYTES = 2 * 1024 * 1024;
 /**
  * What is paid back of what was read beyond a turn. The first piece of each body comes unasked: thousands of connections
  * would otherwise run up a debt of minutes, in which nobody has a turn.
  */
-const MOST_OWED_BYTES = TURN_BYTES;
+const MAX_OWED_BYTES = TURN_BYTES;
 /** What Node reads of a socket at once. */
 const PIECE_BYTES = 64 * 1024;
 
 /** Node has read some 100 KiB ahead for each of those who wait, which nobody counts. */
-const MOST_IN_LINE = 2_048;
+const MAX_READERS = 2_048;
 
-/** The place of what is only read to be thrown away: behind all others. */
-export const LAST_PLACE: Place = { tag: Number.POSITIVE_INFINITY, n: 0 };
+/** The ticket of what is only read to be discarded: behind all others. */
+export const LAST_TICKET: Ticket = { tag: Number.POSITIVE_INFINITY, n: 0 };
 /**
  * A body on a proven connection has as large a share as sixteen others: it goes first, and they are still read. One on a
  * connection that sent wrong signatures has a sixteenth of one that nothing is known of.
  */
-const WEIGHTS: Readonly<Record<Standing, number>> = { proven: 16, unknown: 1, refuted: 1 / 16 };
+const WEIGHTS: Readonly<Record<ConnectionTrust, number>> = { proven: 16, unknown: 1, refuted: 1 / 16 };
 
 type Reader = {
-  readonly place: Place;
-  readonly goOn: () => void;
+  readonly ticket: Ticket;
+  readonly resume: () => void;
   /** Ends it where too many wait; what has none has memory of its own that bounds how many there are. */
   readonly drop?: (() => void) | undefined;
 };
 
 /**
  * Lets large bodies share time and processor with everybody else. Node would read two megabytes of each socket before
- * it looks at the next, and hash them on the way. Of bodies of one size the one that came first is read first: five that
+ * it reads the next, and hash them meanwhile. Of bodies of one size the one that came first is read first: five that
  * were read side by side would all be whole five times as late, and nothing could be done with any of them before.
  *
  * The order is that of weighted fair queueing: a body is read before those that would still have bytes to come if all
  * were read side by side when it has none. So a small one does not wait behind all of a flood of the largest.
  */
-export class Pacer {
+export class Throttle {
   #bytesPerSecond: number;
   /** Of this turn; less than nothing where a piece was larger than the rest. */
   #left = TURN_BYTES;
   #saved = 0;
-  #countedAt = performance.now();
-  /** In the order of their places. */
+  readonly #clock: Clock;
+  #countedAt: number;
+  /** In the order of their tickets. */
   readonly #queue: Reader[] = [];
-  #turn: NodeJS.Timeout | undefined;
-  #places = 0;
+  #turn: Timer | undefined;
+  #tickets = 0;
   /** How many bytes each body would have by now if all were read side by side. */
   #fair = 0;
-  /** Bodies that have a place. */
+  /** Bodies that have a ticket. */
   #open = 0;
 
-  constructor(bytesPerSecond: number) {
+  constructor(bytesPerSecond: number, clock: Clock) {
     this.#bytesPerSecond = bytesPerSecond;
+    this.#clock = clock;
+    this.#countedAt = clock.now();
   }
 
-  /** The place of a body that may have so many bytes. `endPlace` is to be called when it is read no more. */
-  nextPlace(bytes: number, standing: Standing = 'unknown'): Place {
+  /** The ticket of a body that may have so many bytes. `endTicket` is to be called when it is read no more. */
+  nextTicket(bytes: number, trust: ConnectionTrust = 'unknown'): Ticket {
     this.#open++;
-    return { tag: this.#fair + bytes / WEIGHTS[standing], n: this.#places++ };
+    return { tag: this.#fair + bytes / WEIGHTS[trust], n: this.#tickets++ };
   }
 
-  endPlace(): void {
+  endTicket(): void {
     this.#open--;
   }
 
   /**
-   * Counts what was read. False means: no more now, and `goOn` is called when it is that place's turn again; or `drop`,
-   * where more than MOST_IN_LINE wait and this is the last of them.
+   * Counts what was read. False means: no more now, and `resume` is called when it is that ticket's turn again; or `drop`,
+   * where more than MAX_READERS wait and this is the last of them.
    */
-  take(bytes: number, place: Place, goOn: () => void, drop?: () => void): boolean {
-    if (place !== LAST_PLACE) this.#fair += bytes / Math.max(1, this.#open);
-    this.#left = Math.max(this.#left - bytes, -MOST_OWED_BYTES);
+  consume(bytes: number, ticket: Ticket, resume: () => void, drop?: () => void): boolean {
+    if (ticket !== LAST_TICKET) this.#fair += bytes / Math.max(1, this.#open);
+    this.#left = Math.max(this.#left - bytes, -MAX_OWED_BYTES);
     if (this.#left > 0) return true;
-    this.#standInLine({ place, goOn, drop });
+    this.#enqueue({ ticket, resume, drop });
     return false;
   }
 
   /**
-   * Waits for the first turn of that place.
-   * @param gone ends the wait with its reason, or because nobody is there any more
+   * Waits for the first turn of that ticket.
+   * @param gone ends the wait with its reason, or because the sender has gone
    * @throws HooklineError BODY_INCOMPLETE where `gone`
    */
-  async firstTurn(place: Place, gone: AbortSignal): Promise<void> {
+  async firstTurn(ticket: Ticket, gone: AbortSignal): Promise<void> {
     if (gone.aborted) throw reasonOf(gone);
     const { promise, resolve } = Promise.withResolvers<void>();
     gone.addEventListener('abort', () => resolve());
-    this.#standInLine({ place, goOn: resolve });
+    this.#enqueue({ ticket, resume: resolve });
     await promise;
     if (gone.aborted) throw reasonOf(gone);
   }
 
-  /** From now on they are read as fast as turns come: the process stops, and small ones go elsewhere. */
-  hurry(): void {
+  /** From now on they are read as fast as turns come: the process stops, and small ones are sent to other processes. */
+  disable(): void {
     this.#bytesPerSecond = Number.MAX_SAFE_INTEGER;
   }
 
-  #standInLine(reader: Reader): void {
-    const behind = this.#queue.findIndex(({ place }) => isBefore(reader.place, place));
+  #enqueue(reader: Reader): void {
+    const behind = this.#queue.findIndex(({ ticket }) => isBefore(reader.ticket, ticket));
     this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, reader);
-    if (this.#queue.length > MOST_IN_LINE) this.#dropLast();
+    if (this.#queue.length > MAX_READERS) this.#dropLast();
     this.#awaitTurn();
   }
 
@@ -113,15 +117,15 @@ export class Pacer {
   }
 
   #awaitTurn(): void {
-    this.#turn ??= setTimeout(() => {
+    this.#turn ??= this.#clock.after(TURN_MS, () => {
       this.#turn = undefined;
       this.#giveTurn();
-    }, TURN_MS);
+    });
   }
 
   /** To one at a time: whoever can't read now, since nothing has come, leaves the rest to the next one a turn later. */
   #giveTurn(): void {
-    const now = performance.now();
+    const now = this.#clock.now();
     const earned = ((now - this.#countedAt) / 1_000) * this.#bytesPerSecond;
     this.#countedAt = now;
     const all = Math.min(SAVED_BYTES, this.#saved + this.#left + earned);
@@ -129,6 +133,6 @@ export class Pacer {
     this.#saved = all - this.#left;
     const next = this.#left < PIECE_BYTES ? undefined : this.#queue.shift();
     if (this.#queue.length > 0) this.#awaitTurn();
-    next?.goOn();
+    next?.resume();
   }
 }

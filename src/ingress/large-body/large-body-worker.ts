@@ -5,9 +5,10 @@ import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { DeliveryObserver } from '../../delivery/ports.ts';
 import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
-import { Room } from '../body/byte-semaphore.ts';
+import { ByteSemaphore } from '../body/byte-semaphore.ts';
 import { WORK_FACTOR } from '../body/memory-shares.ts';
 import { MIB } from '../settings.ts';
 import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
@@ -37,13 +38,13 @@ export type LaneObserver = {
  */
 export class LargeLane implements LargeCarrier {
   readonly #parts: LargeLaneParts;
-  readonly #room: Room;
+  readonly #room: ByteSemaphore;
   #worker: LaneWorker | undefined;
   #n = 0;
 
   constructor(parts: LargeLaneParts) {
     this.#parts = parts;
-    this.#room = new Room(parts.atWork);
+    this.#room = new ByteSemaphore(parts.atWork, systemClock);
   }
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
@@ -77,11 +78,11 @@ export class LargeLane implements LargeCarrier {
   /** As many at once as have room; what each costs while it is worked on is a multiple of its length. */
   async #inTurn<T>({ body }: VerifiedDelivery, work: () => Promise<T>): Promise<T> {
     const bytes = body.length;
-    await this.#room.enter(bytes, Number.POSITIVE_INFINITY);
+    await this.#room.acquire(bytes, Number.POSITIVE_INFINITY);
     try {
       return await work();
     } finally {
-      this.#room.leave(bytes);
+      this.#room.release(bytes);
     }
   }
 

@@ -1,7 +1,8 @@
 import { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../src/ingress/body/body-memory.ts';
-import { type BodyClass, OpenBody, PROVEN, UNPROVED } from '../../../src/ingress/body/open-bodies.ts';
+import { type BodyClass, OpenBody, PROVEN, UNPROVEN } from '../../../src/ingress/body/open-bodies.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -16,17 +17,17 @@ beforeEach(() => {
   ended = [];
   memory = new BodyMemory({
     ...{ small: 8 * MIB, large: 300, admissionWaitMs: 20, bytesPerSecond: 1e6 },
-    now: () => now,
+    clock: { ...systemClock, now: () => now },
   });
 });
 
-function open(name: string, of: BodyClass = UNPROVED): OpenBody {
+function open(name: string, of: BodyClass = UNPROVEN): OpenBody {
   const body = new OpenBody();
   body.class = of;
   body.end = ({ code }) => {
     ended.push(`${name} ${code}`);
-    memory.arriving.leave(body);
-    memory.leaveLarge(body);
+    memory.arriving.release(body);
+    memory.releaseLarge(body);
   };
   memory.open.add(new Socket(), body);
   body.resume(now);
@@ -43,12 +44,12 @@ describe('memory for bodies that arrive', () => {
   it('is charged for what has arrived', () => {
     const body = open('one');
     expect([arrive(body, 100), arrive(body, 50), memory.small.taken]).toEqual([true, true, 150]);
-    memory.arriving.leave(body);
+    memory.arriving.release(body);
     expect(memory.small.taken).toBe(0);
   });
 
   it('is taken from the slowest when it is short, at once', () => {
-    const slow = [open('slow', UNPROVED), open('slowest', UNPROVED), open('fast', UNPROVED)] as const;
+    const slow = [open('slow', UNPROVEN), open('slowest', UNPROVEN), open('fast', UNPROVEN)] as const;
     arrive(slow[0], 500 * KIB);
     arrive(slow[1], 400 * KIB);
     arrive(slow[2], 900 * KIB);
@@ -95,7 +96,7 @@ describe('memory for bodies that arrive', () => {
     const settled = Promise.allSettled(waits.slice(4));
     for (const one of bodies.slice(0, 4)) {
       await waits[bodies.indexOf(one)];
-      memory.arriving.leave(one);
+      memory.arriving.release(one);
     }
     await settled;
   });
@@ -128,8 +129,8 @@ describe('the least speed', () => {
 
 describe('memory for large bodies', () => {
   const enter = async (body: OpenBody, bytes = 100, signal = here) => {
-    const place = memory.pacer.nextPlace(bytes, body.class === PROVEN ? 'proven' : 'unknown');
-    await memory.enterLarge(body, bytes, place, signal);
+    const place = memory.throttle.nextTicket(bytes, body.class === PROVEN ? 'proven' : 'unknown');
+    await memory.acquireLarge(body, bytes, place, signal);
     return place;
   };
   const pieceFor = async (body: OpenBody, bytes = 100) =>
@@ -145,9 +146,15 @@ describe('memory for large bodies', () => {
   });
 
   it('is not had by a body whose turn has not come', async () => {
-    memory = new BodyMemory({ small: 100, large: 300, admissionWaitMs: 20, bytesPerSecond: 1 });
+    memory = new BodyMemory({
+      small: 100,
+      large: 300,
+      admissionWaitMs: 20,
+      bytesPerSecond: 1,
+      clock: systemClock,
+    });
     const first = open('first');
-    memory.pacer.take(1_000_000, await enter(first), () => {});
+    memory.throttle.consume(1_000_000, await enter(first), () => {});
     const gone = new AbortController();
     const second = open('second');
     const place = await enter(second);
@@ -159,7 +166,7 @@ describe('memory for large bodies', () => {
     await new Promise(setImmediate);
     expect(given).toBe(false);
     gone.abort();
-    memory.pacer.hurry();
+    memory.throttle.disable();
     await left;
   });
 
@@ -185,7 +192,7 @@ describe('memory for large bodies', () => {
       enter(open('20'), 20).then(() => entered.push('20')),
       enter(open('270, proven', PROVEN), 270).then(() => entered.push('270, proven')),
     ]);
-    memory.leaveLarge(holding);
+    memory.releaseLarge(holding);
     await settled;
     expect(entered).toEqual(['270, proven', '20']);
   });

@@ -1,61 +1,62 @@
 import { describe, expect, it } from 'vitest';
-import { Room } from '../../../src/ingress/body/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/ingress/body/byte-semaphore.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 
 const FOREVER = Number.POSITIVE_INFINITY;
 
 describe('room for bodies', () => {
   it('is given first come first served: a small one does not pass a large one that waits', async () => {
-    const room = new Room(10);
+    const room = new ByteSemaphore(10, systemClock);
     const entered: string[] = [];
-    await room.enter(8, FOREVER);
-    const large = room.enter(6, FOREVER).then(() => entered.push('large'));
-    const small = room.enter(1, FOREVER).then(() => entered.push('small'));
-    expect([room.tryEnter(1), room.waiting, room.taken]).toEqual([false, 2, 8]);
-    room.leave(8);
+    await room.acquire(8, FOREVER);
+    const large = room.acquire(6, FOREVER).then(() => entered.push('large'));
+    const small = room.acquire(1, FOREVER).then(() => entered.push('small'));
+    expect([room.tryAcquire(1), room.waiting, room.taken]).toEqual([false, 2, 8]);
+    room.release(8);
     await Promise.all([large, small]);
     expect(entered).toEqual(['large', 'small']);
     expect([room.waiting, room.taken]).toEqual([0, 7]);
   });
 
   it('is had at once by one whose place is before those that wait for more than there is', async () => {
-    const room = new Room(10);
-    await room.enter(5, FOREVER);
+    const room = new ByteSemaphore(10, systemClock);
+    await room.acquire(5, FOREVER);
     const gone = new AbortController();
-    const large = room.enter(8, FOREVER, gone.signal, { place: { tag: 8, n: 0 } });
+    const large = room.acquire(8, FOREVER, gone.signal, { ticket: { tag: 8, n: 0 } });
     const refused = expect(large).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
-    void room.enter(2, FOREVER, undefined, { place: { tag: 2, n: 1 } });
+    void room.acquire(2, FOREVER, undefined, { ticket: { tag: 2, n: 1 } });
     expect([room.waiting, room.taken]).toEqual([1, 7]);
     gone.abort();
     await refused;
   });
 
   it('is refused with NO_ROOM when the time is up; those behind get their turn then', async () => {
-    const room = new Room(10);
-    await room.enter(5, FOREVER);
-    const late = room.enter(6, 20);
-    const next = room.enter(5, FOREVER);
+    const room = new ByteSemaphore(10, systemClock);
+    await room.acquire(5, FOREVER);
+    const late = room.acquire(6, 20);
+    const next = room.acquire(5, FOREVER);
     await expect(late).rejects.toMatchObject({ code: 'NO_ROOM', status: 503 });
     await next;
     expect([room.waiting, room.taken]).toEqual([0, 10]);
   });
 
   it('is not taken by one that is gone', async () => {
-    const room = new Room(10);
-    await room.enter(10, FOREVER);
+    const room = new ByteSemaphore(10, systemClock);
+    await room.acquire(10, FOREVER);
     const gone = new AbortController();
-    const waiting = room.enter(5, FOREVER, gone.signal);
+    const waiting = room.acquire(5, FOREVER, gone.signal);
     gone.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
-    room.leave(10);
+    room.release(10);
     expect([room.waiting, room.taken]).toEqual([0, 0]);
-    await expect(room.enter(5, FOREVER, gone.signal)).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
+    await expect(room.acquire(5, FOREVER, gone.signal)).rejects.toMatchObject({ code: 'BODY_INCOMPLETE' });
   });
 
   it('has one that is larger than all of it, alone', async () => {
-    const room = new Room(10);
-    await room.enter(11, FOREVER);
-    expect(room.tryEnter(1)).toBe(false);
-    room.leave(11);
-    expect(room.tryEnter(10)).toBe(true);
+    const room = new ByteSemaphore(10, systemClock);
+    await room.acquire(11, FOREVER);
+    expect(room.tryAcquire(1)).toBe(false);
+    room.release(11);
+    expect(room.tryAcquire(10)).toBe(true);
   });
 });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { markProven, markRefuted, standingOf } from '../../../src/ingress/body/connection-standing.ts';
+import { markProven, markRefuted, trustOf } from '../../../src/ingress/body/open-bodies.ts';
 import { post, startIngressApp } from '../../support/ingress-app.ts';
 
 const body = '{"type":"payment-status"}';
@@ -21,14 +21,14 @@ it.each([
   const requested = once(ingress.app.server, 'request') as Promise<[IncomingMessage]>;
   const response = await post(`${ingress.url}/webhooks/ledger-eu`, body, headers);
   const [{ socket }] = await requested;
-  expect([response.status, standingOf(socket)]).toEqual([status, standing]);
+  expect([response.status, trustOf(socket)]).toEqual([status, standing]);
 });
 
 it('a connection that was proven stays so, and one that was refuted can be proven', () => {
   const socket = new Duplex();
-  expect(standingOf(socket)).toBe('unknown');
+  expect(trustOf(socket)).toBe('unknown');
   markRefuted(socket);
   markProven(socket);
   markRefuted(socket);
-  expect(standingOf(socket)).toBe('proven');
+  expect(trustOf(socket)).toBe('proven');
 });
