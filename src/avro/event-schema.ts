@@ -1,4 +1,3 @@
-import { HooklineError } from '../core/errors.ts';
 import {
   type AvroField,
   type AvroType,
@@ -6,12 +5,10 @@ import {
   ENVELOPE,
   envelopeFault,
   readFieldShapes,
-  SchemaFault,
 } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
+import { SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
 import { Transcoder } from './transcoder.ts';
-
-export type SchemaFile = { readonly name: string; readonly text: string };
 
 /** One event type: what it is called, where it goes, and how a message becomes its record. */
 export type EventSchema = {
@@ -51,14 +48,6 @@ export function readEventSchema(file: SchemaFile): EventSchema {
   } catch (error) {
     throw schemaInvalid(file.name, error);
   }
-}
-
-/** Any failure to read a schema file as SCHEMA_INVALID that names the file and, where known, the field. */
-export function schemaInvalid(file: string, error: unknown): HooklineError {
-  const field = error instanceof SchemaFault && error.field !== '' ? `, field ${error.field}` : '';
-  return new HooklineError('SCHEMA_INVALID', `${file}${field}: ${(error as Error).message}`, {
-    cause: error,
-  });
 }
 
 function parseSchema(text: string): EventSchemaJson {

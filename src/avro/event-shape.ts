@@ -1,5 +1,6 @@
 import { parseInstant } from '../core/instant.ts';
 import { parsePointer } from '../core/json.ts';
+import { SchemaFault } from './schema-files.ts';
 
 /** What a JSON value becomes: the part of an Avro schema that a message fills. */
 export type Shape =
@@ -144,16 +145,6 @@ export type AvroField = {
 };
 
 type NamedTypes = ReadonlyMap<string, AvroType>;
-
-/** What is wrong with a schema, and at which field (dotted path; empty for the root). */
-export class SchemaFault extends Error {
-  readonly field: string;
-  constructor(field: string, message: string) {
-    super(message);
-    this.name = 'SchemaFault';
-    this.field = field;
-  }
-}
 
 /** T of `["null", T]`, or null where the type is anything else. */
 function nullableOf(type: AvroSchema): AvroSchema | null {

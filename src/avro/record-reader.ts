@@ -1,5 +1,7 @@
 import type { Type } from 'avsc';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import type { IncomingRecord } from '../core/record.ts';
+import { retry, STARTUP_BACKOFF } from '../runtime/retry.ts';
 import { boundedDecoder, Undecodable } from './bounded-decode.ts';
 import { type AvroRecord, HEADER_LENGTH, type RecordCodec, schemaIdOf } from './record-codec.ts';
 import type { Registry } from './registry.ts';
@@ -16,11 +18,13 @@ export const isRegistryAway = (error: unknown): boolean =>
 
 /** How long an unknown id is not asked for again: the client would ask each time. */
 const FORGET_FAILURE_MS = 30_000;
+
 /**
  * Characters of the writers' schemas that are kept compiled, which takes about ten bytes for each: more than a cluster's
  * teams have, fewer than fill the memory. The largest schema that is read fits.
  */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
+
 /** Ids that are known to be unknown: who sends more of them is answered by the registry again. */
 const MOST_FAILURES = 1_000;
 
@@ -94,4 +98,44 @@ function createReader(
 export function leadingFieldsOf(error: unknown): Readonly<Record<string, unknown>> {
   const { cause } = error as { cause?: unknown };
   return cause instanceof Undecodable ? cause.leading : {};
+}
+
+export type RecordTakerParts = {
+  readonly read: RecordReader;
+  /** Aborted when nobody waits for the records any more. */
+  readonly signal: AbortSignal;
+  /** Told of each record by its key, and with null of a deletion. */
+  readonly onRecord: (key: string, record: AvroRecord | null) => void;
+  /** The record at `at` can't be read, whoever asks: it is passed over. */
+  readonly onUnreadable: (error: unknown, at: string) => void;
+  /** The record at `at` waits for the schema registry; told once. */
+  readonly onAwaited: (error: unknown, at: string) => void;
+};
+
+/**
+ * Takes the records of one of Hookline's own topics, one after the other. A record that only an absent registry keeps
+ * from being read is waited for, and those behind it with it: passed over, it would be missing from the state for as
+ * long as the process runs.
+ */
+export function takeRecords(parts: RecordTakerParts): (incoming: IncomingRecord) => Promise<void> {
+  const { read, signal, onAwaited } = parts;
+  return async ({ topic, partition, offset, key, value }) => {
+    const at = `${topic}[${partition}]@${offset}`;
+    try {
+      const record =
+        value &&
+        (await retry(() => read(value), {
+          backoff: STARTUP_BACKOFF,
+          signal,
+          again: isRegistryAway,
+          onFailure: (error, attempt) => {
+            if (attempt === 1 && isRegistryAway(error)) onAwaited(error, at);
+          },
+        }));
+      parts.onRecord(key?.toString() ?? '', record);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      parts.onUnreadable(error, at);
+    }
+  };
 }

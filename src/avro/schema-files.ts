@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { HooklineError } from '../core/errors.ts';
 import type { DecodeLimits } from './bounded-decode.ts';
-import { type SchemaFile, schemaInvalid } from './event-schema.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 
 /** The folder that comes with Hookline. */
@@ -69,4 +68,24 @@ function readCommandSchema(file: SchemaFile): CommandSchema {
   } catch (error) {
     throw schemaInvalid(file.name, error);
   }
+}
+
+/** What is wrong with a schema, and at which field (dotted path; empty for the root). */
+export class SchemaFault extends Error {
+  readonly field: string;
+  constructor(field: string, message: string) {
+    super(message);
+    this.name = 'SchemaFault';
+    this.field = field;
+  }
+}
+
+export type SchemaFile = { readonly name: string; readonly text: string };
+
+/** Any failure to read a schema file as SCHEMA_INVALID that names the file and, where known, the field. */
+export function schemaInvalid(file: string, error: unknown): HooklineError {
+  const field = error instanceof SchemaFault && error.field !== '' ? `, field ${error.field}` : '';
+  return new HooklineError('SCHEMA_INVALID', `${file}${field}: ${(error as Error).message}`, {
+    cause: error,
+  });
 }

@@ -1,3 +1,4 @@
+import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { Fault, type Setting, setting } from './env.ts';
 
 /** A topic that commands are read from. */
@@ -8,8 +9,10 @@ export type CommandTopic = {
 };
 
 const TOPIC = /^[A-Za-z0-9._-]{1,249}$/;
+
 /** What a ref may be made of, and `*` for any number of these characters, none included. */
 const PATTERN = /^[a-z0-9*][a-z0-9*-]*$/;
+
 /** A ref has no more. */
 const MOST_CHARACTERS = 63;
 
@@ -103,3 +106,17 @@ function overlap(a: string, b: string): boolean {
   };
   return from(0, 0);
 }
+
+/** Variables of the processes that the topics' settings follow from. */
+export const commandTopicSettings = (prefix: string) => {
+  const topics = commandTopicSetting(prefix);
+  const names: Setting<readonly string[]> = {
+    ...topics,
+    parse: (text, source) => topics.parse(text, source).map(({ name }) => name),
+  };
+  return { commandTopics: names };
+};
+
+/** With the refs that each topic takes. */
+export const commandTopicSetting = (prefix: string) =>
+  commandTopicsSetting(topicName(prefix, OWN_TOPICS.commands));

@@ -1,4 +1,4 @@
-import { Fault, integer, milliseconds, oneOf, optional, setting, text, url } from './env.ts';
+import { Fault, integer, milliseconds, oneOf, optional, path, setting, text, url } from './env.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -40,4 +40,40 @@ export const tracingSettings = {
       return ratio;
     },
   ),
+};
+
+/** Where the keys of subscriptions come from, and how long a deleted one's stay live. */
+export const subscriptionSettings = {
+  secretsDir: optional(
+    path('SECRETS_DIR', {
+      about:
+        'directory with {ref}/subscription-id, signing-secret and encryption-key: one value per line, the current one first',
+    }),
+  ),
+  sealingKeyFile: optional(
+    path('SEALING_KEY_FILE', {
+      about:
+        'file with the key that seals subscription secrets in Kafka and rows of the spool: 32 bytes as hex, base64 or text; one per line',
+    }),
+  ),
+  retiredKeysTtlMs: integer('RETIRED_KEYS_TTL_MS', {
+    about: "how long a deleted subscription's keys still verify deliveries that were in progress",
+    fallback: String(24 * 60 * 60 * 1_000),
+  }),
+};
+
+const GIB = 1024 ** 3;
+
+export const spoolSettings = {
+  dir: optional(
+    text('SPOOL_DIR', {
+      about:
+        'directory, on a volume of its own, that stores events while Kafka is unavailable; unset means no spool',
+    }),
+  ),
+  maxBytes: integer('SPOOL_MAX_BYTES', {
+    about: 'maximum number of bytes that the spool may use; the volume should have 64 MiB more',
+    fallback: String(GIB),
+    min: 1024 ** 2,
+  }),
 };

@@ -1,7 +1,7 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
 import { commandTopicsSetting } from '../config/command-topics.ts';
 import { type EnvSource, envReader, integer, milliseconds, oneOf, path, text, url } from '../config/env.ts';
-import { runtimeSettings } from '../config/shared-settings.ts';
+import { runtimeSettings, subscriptionSettings } from '../config/shared-settings.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import {
   checkKafkaSettings,
@@ -10,7 +10,6 @@ import {
   topicSettings,
 } from '../kafka/connect/settings.ts';
 import { checkProviderSettings, providerSettings } from '../provider/settings.ts';
-import { subscriptionSettings } from '../subscriptions/settings.ts';
 
 const controlSettings = {
   publicUrl: url('PUBLIC_URL', {

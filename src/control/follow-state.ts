@@ -1,10 +1,10 @@
 import type { RecordReader } from '../avro/record-reader.ts';
+import { type RecordTakerParts, takeRecords } from '../avro/record-reader.ts';
 import type { CommandPlace } from '../core/command.ts';
 import { newId } from '../crypto/ids.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import { readSubscriptionTable, type SubscriptionTable } from '../subscriptions/state-topic.ts';
-import { type RecordTakerParts, takeRecords } from '../subscriptions/take-records.ts';
 
 type Source = { readonly topic: string; readonly read: RecordReader };
 

@@ -8,6 +8,8 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { HooklineError } from '../core/errors.ts';
 
 /**
  * Sealing of what Hookline itself stores under the keys of SEALING_KEY_FILE, by AES-256-GCM. A sealed value is: one byte
@@ -131,4 +133,14 @@ export const checksumOf = (aad: Buffer, body: Uint8Array): Buffer =>
 
 export function isChecksum(proof: Uint8Array, aad: Buffer, body: Uint8Array): boolean {
   return proof.length === 32 && timingSafeEqual(proof, checksumOf(aad, body));
+}
+
+/**
+ * The keys of SEALING_KEY_FILE.
+ * @throws HooklineError SEALING_KEY_INVALID
+ */
+export function readSealingKeys(path: string): SealingKeys {
+  const keys = parseSealingKeys(readFileSync(path));
+  if (!keys) throw new HooklineError('SEALING_KEY_INVALID', `${path}: give ${SEALING_KEY_HELP}`);
+  return keys;
 }

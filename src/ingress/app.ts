@@ -14,10 +14,10 @@ import {
 } from './answers.ts';
 import { markRefuted } from './body/open-bodies.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
+import type { TlsFiles } from './http-server.ts';
 import { createHttpServer, endExpecting, isExpecting } from './http-server.ts';
 import type { IngressObserver } from './observe-ingress.ts';
 import { faultOfHead, receiveWebhook, traceparentOf, type WebhookDeps } from './receive-webhook.ts';
-import type { TlsFiles } from './tls-files.ts';
 
 export type AppDeps = WebhookDeps & {
   readonly observer: IngressObserver;

@@ -1,14 +1,17 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
 import { type EnvSource, envReader } from '../config/env.ts';
-import { runtimeSettings, tracingSettings } from '../config/shared-settings.ts';
+import {
+  runtimeSettings,
+  spoolSettings,
+  subscriptionSettings,
+  tracingSettings,
+} from '../config/shared-settings.ts';
 import {
   checkKafkaSettings,
   durabilitySettings,
   kafkaSettings,
   topicSettings,
 } from '../kafka/connect/settings.ts';
-import { spoolSettings } from '../spool/settings.ts';
-import { subscriptionSettings } from '../subscriptions/settings.ts';
 import { leastBudget } from './body/memory-shares.ts';
 import { ingressSettings } from './settings.ts';
 

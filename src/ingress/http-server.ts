@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { TlsOptions, Server as TlsServer } from 'node:tls';
 import { isClosing } from './answers.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
-import type { TlsFiles } from './tls-files.ts';
 
 /** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. A TLS handshake too. */
 const HEAD_TIMEOUT_MS = 20_000;
+
 /** A connection without a request. Longer than the 60 s of common load balancers, so that they close it, not we. */
 const KEEP_ALIVE_MS = 72_000;
 const MAX_HEAD_BYTES = 16 * 1024;
@@ -78,3 +80,50 @@ export function isExpecting(request: object): boolean {
 export function endExpecting(request: object): void {
   Object.assign(request, { [EXPECTING]: false });
 }
+
+/** The certificate files of the HTTPS server, read again when they change. */
+export type TlsFiles = {
+  options(): TlsOptions;
+  /** From now on the server takes up changed files; connections that are open keep theirs. */
+  renewOn(server: TlsServer): void;
+  stop(): Promise<void>;
+};
+
+const CHECK_EVERY_MS = 5_000;
+
+/** @param onFault told when changed files can't be used: those read before stay in force */
+export function createTlsFiles(
+  paths: { certFile: string; keyFile: string; clientCaFile: string | undefined },
+  onFault: (error: unknown) => void,
+  checkEveryMs = CHECK_EVERY_MS,
+): TlsFiles {
+  const read = (): TlsOptions => ({
+    cert: readFileSync(paths.certFile),
+    key: readFileSync(paths.keyFile),
+    ...(paths.clientCaFile === undefined
+      ? {}
+      : { ca: readFileSync(paths.clientCaFile), requestCert: true, rejectUnauthorized: true }),
+    minVersion: 'TLSv1.2',
+  });
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    options: read,
+    renewOn(server) {
+      let current = fingerprint(read());
+      timer = setInterval(() => {
+        try {
+          const options = read();
+          const next = fingerprint(options);
+          if (next === current) return;
+          server.setSecureContext(options);
+          current = next;
+        } catch (error) {
+          onFault(error);
+        }
+      }, checkEveryMs);
+    },
+    stop: async () => clearInterval(timer),
+  };
+}
+
+const fingerprint = ({ cert, key, ca }: TlsOptions) => [cert, key, ca].map(String).join('\n');

@@ -4,8 +4,8 @@ import type { ValuesOf } from '../config/env.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
 import { ConnectionLimits } from './connection-limits.ts';
+import { createTlsFiles } from './http-server.ts';
 import { createSourceFilter, type ingressSettings } from './settings.ts';
-import { createTlsFiles } from './tls-files.ts';
 
 /** One for connections that wait to be accepted, one for what came on them, and one to spare. */
 const TURNS_TO_READ = 3;

@@ -7,6 +7,7 @@ import { createRecordReader } from '../avro/record-reader.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
+import { readSealingKeys } from '../crypto/sealing.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import { openSpool, reportSpool, storeInKafka, storeWithSpool } from '../delivery/store/open-store.ts';
@@ -17,7 +18,6 @@ import { systemClock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { configOrExit, createStartGate, observeProcess, runProcess } from '../runtime/process-shell.ts';
-import { readSealingKeys } from '../subscriptions/open-keyring.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { memoryShares } from './body/memory-shares.ts';
 import { loadIngressConfig } from './config.ts';
@@ -30,6 +30,7 @@ import { startTracing, traced, traceStore } from './tracing.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;
+
 /** As many partitions may be slow before those of the others wait: as one is that takes in a large body. */
 const PUBLISHING_SESSIONS = 8;
 

@@ -1,5 +1,6 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import type { ValuesOf } from '../config/env.ts';
+import type { subscriptionSettings } from '../config/shared-settings.ts';
 import { newId } from '../crypto/ids.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
@@ -9,7 +10,6 @@ import type { StartGate } from '../runtime/process-shell.ts';
 import type { KeptRecords } from '../subscriptions/cached-records.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import { type OpenKeyring, openKeyring } from '../subscriptions/open-keyring.ts';
-import type { subscriptionSettings } from '../subscriptions/settings.ts';
 
 export type StartKeyringParts = {
   readonly settings: ValuesOf<typeof subscriptionSettings>;

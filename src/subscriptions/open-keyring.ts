@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { RecordReader } from '../avro/record-reader.ts';
-import { HooklineError } from '../core/errors.ts';
-import { parseSealingKeys, SEALING_KEY_HELP, type SealingKeys } from '../crypto/sealing.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import type { KeptRecords } from './cached-records.ts';
 import { LiveKeyring } from './keyring.ts';
@@ -100,16 +98,6 @@ export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
       await table?.stop();
     },
   };
-}
-
-/**
- * The keys of SEALING_KEY_FILE.
- * @throws HooklineError SEALING_KEY_INVALID
- */
-export function readSealingKeys(path: string): SealingKeys {
-  const keys = parseSealingKeys(readFileSync(path));
-  if (!keys) throw new HooklineError('SEALING_KEY_INVALID', `${path}: give ${SEALING_KEY_HELP}`);
-  return keys;
 }
 
 /** Hands a record of the `subscriptions` topic to the keyring, its secrets opened. */

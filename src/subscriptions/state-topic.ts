@@ -1,10 +1,10 @@
 import type { RecordReader } from '../avro/record-reader.ts';
+import { type RecordTakerParts, takeRecords } from '../avro/record-reader.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import { StateFence } from './state-fence.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';
-import { type RecordTakerParts, takeRecords } from './take-records.ts';
 
 /** The compacted topic as a table, kept up to date. */
 export type SubscriptionTable = {

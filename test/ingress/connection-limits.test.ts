@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { createTlsFiles } from '../../src/ingress/tls-files.ts';
+import { createTlsFiles } from '../../src/ingress/http-server.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createTlsFiles } from '../../src/ingress/tls-files.ts';
+import { createTlsFiles } from '../../src/ingress/http-server.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { exchange, post, startIngressApp } from '../support/ingress-app.ts';
 

@@ -4,7 +4,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createTlsFiles } from '../../src/ingress/tls-files.ts';
+import { createTlsFiles } from '../../src/ingress/http-server.ts';
 import { sign, startIngressApp } from '../support/ingress-app.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-tls-'));

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { parseSealingKeys } from '../../src/crypto/sealing.ts';
+import { parseSealingKeys, readSealingKeys } from '../../src/crypto/sealing.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
-import { followKeys, readSealingKeys } from '../../src/subscriptions/open-keyring.ts';
+import { followKeys } from '../../src/subscriptions/open-keyring.ts';
 import { type SubscriptionRecord, sealSecrets } from '../../src/subscriptions/subscription-record.ts';
 import { World } from '../support/world.ts';
 
@@ -13,6 +13,7 @@ const recordOf = (sealedKeys: Buffer | null): SubscriptionRecord => ({
   ...{ ref: 'a', state: 'ACTIVE', subscriptionId: id, receiverUrl: '', events: [], owner: 'commands' },
   ...{ sealedKeys, commandId: null, updatedAt: 0 },
 });
+
 const sealed = sealSecrets(sealingKeys, recordOf(null), { signingSecret: id });
 
 function follow(keys: typeof sealingKeys | undefined) {

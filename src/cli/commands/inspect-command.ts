@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
+import { commandTopicSettings } from '../../config/command-topics.ts';
 import { envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { commandTopicSettings } from '../../kafka/connect/settings.ts';
 import { openTopicReader } from '../../kafka/consume/topic-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { StateFence } from '../../subscriptions/state-fence.ts';

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { envReader } from '../../config/env.ts';
+import { spoolSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { HooklineError } from '../../core/errors.ts';
+import { readSealingKeys } from '../../crypto/sealing.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { spoolSettings } from '../../spool/settings.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
-import { readSealingKeys } from '../../subscriptions/open-keyring.ts';
-import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import { connectKafka, loadDeliveryConfig } from '../shell/connections.ts';
 import { openDeliverySide } from '../shell/open-delivery.ts';
 import { printFields } from '../shell/print-rows.ts';

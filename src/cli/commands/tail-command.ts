@@ -3,8 +3,7 @@ import { createWriterReader, type RecordReader } from '../../avro/record-reader.
 import { parseBoundedJson } from '../../core/json.ts';
 import { topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { missingTopics } from '../../kafka/admin/topics.ts';
+import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { connectKafka, connectRegistry, loadCliConfig } from '../shell/connections.ts';

@@ -1,15 +1,12 @@
 import type { Command } from 'commander';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { commandTopicSettings } from '../../config/command-topics.ts';
 import { envReader } from '../../config/env.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
-import {
-  commandTopicSettings,
-  durabilitySettings,
-  recordSizeSettings,
-} from '../../kafka/connect/settings.ts';
+import { durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
 import { connectKafka, loadCliConfig } from '../shell/connections.ts';
 import { wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
@@ -17,6 +14,7 @@ import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 
 /** Of one topic: far more than any needs; beyond it a typing error would keep a cluster busy for long. */
 const MOST_PARTITIONS = 10_000;
+
 /** What Kafka's protocol can say. */
 const MOST_REPLICAS = 32_767;
 

@@ -1,16 +1,12 @@
 import { statSync } from 'node:fs';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
+import { commandTopicSettings } from '../../config/command-topics.ts';
 import { envReader } from '../../config/env.ts';
-import { runtimeSettings } from '../../config/shared-settings.ts';
-import {
-  commandTopicSettings,
-  durabilitySettings,
-  recordSizeSettings,
-} from '../../kafka/connect/settings.ts';
-import { readSealingKeys } from '../../subscriptions/open-keyring.ts';
+import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
+import { readSealingKeys } from '../../crypto/sealing.ts';
+import { durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
 import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
-import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import { loadCliConfig } from '../shell/connections.ts';
 import { inWords } from '../shell/shell.ts';
 import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';

@@ -1,12 +1,12 @@
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
-import { type CommandTopic, overlapsOf } from '../../config/command-topics.ts';
+import { type CommandTopic, commandTopicSetting, overlapsOf } from '../../config/command-topics.ts';
 import { envReader } from '../../config/env.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from '../../kafka/admin/topic-safety.ts';
 import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
-import { commandTopicSetting, durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
+import { durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
 import { connectKafka, loadCliConfig } from '../shell/connections.ts';
 import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
 

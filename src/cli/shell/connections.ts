@@ -5,18 +5,14 @@ import {
   schemaSettings,
 } from '../../avro/open-registry.ts';
 import type { Registry } from '../../avro/registry.ts';
+import { commandTopicSettings } from '../../config/command-topics.ts';
 import { envReader } from '../../config/env.ts';
+import { subscriptionSettings } from '../../config/shared-settings.ts';
 import { newId } from '../../crypto/ids.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
-import {
-  checkKafkaSettings,
-  commandTopicSettings,
-  kafkaSettings,
-  topicSettings,
-} from '../../kafka/connect/settings.ts';
+import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../kafka/open-kafka.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { subscriptionSettings } from '../../subscriptions/settings.ts';
 import type { Shell } from './shell.ts';
 
 /** What most commands need, from the same variables as the processes. */

@@ -3,12 +3,13 @@ import { createRecordReader, createWriterReader, type RecordReader } from '../..
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { readSealingKeys } from '../../crypto/sealing.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { openPublisher } from '../../kafka/open-kafka.ts';
-import { openKeyring, readSealingKeys } from '../../subscriptions/open-keyring.ts';
+import { openKeyring } from '../../subscriptions/open-keyring.ts';
 import { type CliKafka, connectRegistry, type DeliveryConfig } from './connections.ts';
 import { watchReading } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';

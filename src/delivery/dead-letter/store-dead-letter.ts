@@ -1,15 +1,24 @@
 import type { Receipt, StoredDelivery } from '../../core/delivery.ts';
 import { type DeadLetterStage, HooklineError, hasCode } from '../../core/errors.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { eventIdOf } from '../../crypto/ids.ts';
-import type { DeliveryPorts } from '../ports.ts';
 
-/** What a part's headers, key and framing take at most. */
-const PART_ROOM = 4_096;
+/** What a part's headers, key and framing take at most, in bytes. */
+const PART_OVERHEAD = 4_096;
 /** Where the topic refuses what should fit: under the usual max.message.bytes of 1 MiB, then half and half again. */
 const FIRST_PART_BYTES = 900_000;
-const LEAST_PART_BYTES = 16_384;
+const MIN_PART_BYTES = 16_384;
 
-/** A delivery that goes to the dead letters, and why. */
+/** What storing a dead letter needs: a part of the delivery flow's ports. */
+export type DeadLetterPorts = {
+  /** Full name of the dead-letter topic. */
+  readonly deadLetterTopic: string;
+  readonly publish: (record: OutgoingRecord) => Promise<Position>;
+  readonly limitOf: (topic: string) => number;
+  readonly observer: { deadLettered(stage: DeadLetterStage): void };
+};
+
+/** A delivery that becomes a dead letter, and why. */
 export type DeadLetterCase = {
   readonly delivery: StoredDelivery;
   /** Of the message, where it could be read; else the id is made of the body as it arrived. */
@@ -24,28 +33,28 @@ export type DeadLetterCase = {
  * @throws HooklineError retryable ones: nothing is promised
  */
 export async function storeDeadLetter(
-  { delivery, reason, stage, ...parking }: DeadLetterCase,
-  parts: Pick<DeliveryPorts, 'deadLetterTopic' | 'publish' | 'limitOf' | 'observer'>,
+  { delivery, reason, stage, ...known }: DeadLetterCase,
+  ports: DeadLetterPorts,
 ): Promise<Receipt> {
-  const eventId = parking.eventId ?? eventIdOf(delivery.subscriptionId, delivery.body);
+  const eventId = known.eventId ?? eventIdOf(delivery.subscriptionId, delivery.body);
   const key = Buffer.from(eventId, 'latin1');
   const publishPart = (value: Buffer, n: number, count: number) => {
     const headers = deadLetterHeaders({ delivery, eventId, stage, reason, part: n + 1, parts: count });
-    return parts.publish({ topic: parts.deadLetterTopic, key, value, headers });
+    return ports.publish({ topic: ports.deadLetterTopic, key, value, headers });
   };
-  const fitting = Math.max(LEAST_PART_BYTES, parts.limitOf(parts.deadLetterTopic) - PART_ROOM);
+  const fitting = Math.max(MIN_PART_BYTES, ports.limitOf(ports.deadLetterTopic) - PART_OVERHEAD);
   let partBytes = Math.max(1, Math.min(delivery.body.length, fitting));
   for (;;) {
     try {
-      await publishAll(cut(delivery.body, partBytes), publishPart);
+      await publishAll(split(delivery.body, partBytes), publishPart);
       break;
     } catch (error) {
       if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
-      if (partBytes <= LEAST_PART_BYTES) throw takesNothing(parts.deadLetterTopic, error);
-      partBytes = Math.max(LEAST_PART_BYTES, Math.min(FIRST_PART_BYTES, Math.floor(partBytes / 2)));
+      if (partBytes <= MIN_PART_BYTES) throw takesNothing(ports.deadLetterTopic, error);
+      partBytes = Math.max(MIN_PART_BYTES, Math.min(FIRST_PART_BYTES, Math.floor(partBytes / 2)));
     }
   }
-  parts.observer.deadLettered(stage);
+  ports.observer.deadLettered(stage);
   return { eventId, stored: 'kafka' };
 }
 
@@ -61,7 +70,7 @@ async function publishAll(
     if (result.status === 'rejected') throw result.reason;
 }
 
-/** The row of RECORD_TOO_LARGE says 200, as such an event is parked. This one is nowhere: the sender must hear so. */
+/** The row of RECORD_TOO_LARGE says 200, as such an event becomes a dead letter. This one is stored nowhere: the sender must be told. */
 const takesNothing = (topic: string, cause: HooklineError) =>
   new HooklineError(
     'PUBLISH_REFUSED',
@@ -72,7 +81,7 @@ const takesNothing = (topic: string, cause: HooklineError) =>
     },
   );
 
-function cut(body: Buffer, partBytes: number): Buffer[] {
+function split(body: Buffer, partBytes: number): Buffer[] {
   const count = Math.max(1, Math.ceil(body.length / partBytes));
   return Array.from({ length: count }, (_, n) => body.subarray(n * partBytes, (n + 1) * partBytes));
 }

@@ -1,11 +1,11 @@
 import type { ValuesOf } from '../../config/env.ts';
+import type { spoolSettings } from '../../config/shared-settings.ts';
 import { isLarge, type LargeCarrier } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
-import type { spoolSettings } from '../../spool/settings.ts';
 import { Spool } from '../../spool/spool.ts';
 import type { AcceptPorts } from '../accept-delivery.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';

@@ -1,8 +1,7 @@
-import type kafkajs from 'kafkajs';
+import kafkajs from 'kafkajs';
 import type { Clock } from '../../runtime/clock.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
-import { describeConfigs } from './describe-configs.ts';
-import { MOST_MESSAGE_BYTES } from './topic-specs.ts';
+import { MAX_MESSAGE_BYTES } from '../connect/settings.ts';
 
 /** Runs with an admin connection, closed afterwards. */
 export async function withAdmin<T>(
@@ -27,7 +26,7 @@ export type TopicLimits = {
 };
 
 /** Where nothing can be asked, only what no broker reads is too large. */
-export const UNKNOWN_LIMITS: TopicLimits = { of: () => MOST_MESSAGE_BYTES, renew: async () => {} };
+export const UNKNOWN_LIMITS: TopicLimits = { of: () => MAX_MESSAGE_BYTES, renew: async () => {} };
 
 /** A partition waits while its record's limit is asked for: not for long, and not for each of many. */
 const RENEW_DEADLINE_MS = 3_000;
@@ -42,12 +41,12 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[],
     const configs = await withAdmin(kafka, (admin) => describeConfigs(admin, topics)).catch(() => null);
     for (const [topic, config] of configs ?? []) {
       const bytes = Number(config.get('max.message.bytes'));
-      if (bytes > 0) known.set(topic, Math.min(bytes, MOST_MESSAGE_BYTES));
+      if (bytes > 0) known.set(topic, Math.min(bytes, MAX_MESSAGE_BYTES));
     }
     renewedAt = clock.now();
   };
   return {
-    of: (topic) => known.get(topic) ?? MOST_MESSAGE_BYTES,
+    of: (topic) => known.get(topic) ?? MAX_MESSAGE_BYTES,
     async renew() {
       if (clock.now() - renewedAt < FRESH_MS) return;
       renewing ??= renew().finally(() => {
@@ -56,4 +55,32 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[],
       await Promise.race([renewing, clock.sleep(RENEW_DEADLINE_MS, { ref: false })]);
     },
   };
+}
+
+/** Settings of these topics, or of brokers by id, as they are in force: by topic and name. Unset ones are left out. */
+export async function describeConfigs(
+  admin: kafkajs.Admin,
+  names: readonly string[],
+  settings?: readonly string[],
+  {
+    type = kafkajs.ConfigResourceTypes.TOPIC,
+    only = () => true,
+  }: { type?: kafkajs.ConfigResourceTypes; only?: (entry: kafkajs.ConfigEntries) => boolean } = {},
+): Promise<Map<string, Map<string, string>>> {
+  const resources = names.map((name) => ({ type, name, ...(settings && { configNames: [...settings] }) }));
+  const answer = await admin.describeConfigs({ includeSynonyms: false, resources });
+  return new Map(
+    answer.resources.map(({ resourceName, configEntries }) => {
+      const entries = configEntries
+        .filter((entry) => only(entry) && entry.configValue !== null)
+        .map((entry) => [entry.configName, entry.configValue] as const);
+      return [resourceName, new Map(entries)];
+    }),
+  );
+}
+
+/** The names among these that don't exist. */
+export async function missingTopics(admin: kafkajs.Admin, names: readonly string[]): Promise<string[]> {
+  const existing = new Set(await admin.listTopics());
+  return names.filter((name) => !existing.has(name));
 }

@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
-import { describeConfigs } from './describe-configs.ts';
+import { describeConfigs } from './describe-topics.ts';
 
 const MIB = 1024 * 1024;
 

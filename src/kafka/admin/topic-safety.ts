@@ -1,5 +1,5 @@
 import type kafkajs from 'kafkajs';
-import { describeConfigs } from './describe-configs.ts';
+import { describeConfigs } from './describe-topics.ts';
 
 /** What the brokers say about the copies of a topic's records; undefined is what they do not say. */
 export type SafetyReading = {

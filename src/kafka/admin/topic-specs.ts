@@ -22,9 +22,6 @@ export type TopicPlanOptions = {
   readonly minInsyncReplicas: number;
 };
 
-/** A broker refuses requests above 100 MiB (socket.request.max.bytes) by cutting the connection. */
-export const MOST_MESSAGE_BYTES = 96 * 1024 * 1024;
-
 /** From this replication factor on a broker can be down while two others confirm. */
 const LEAST_FOR_TWO_IN_SYNC = 3;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
-import { describeConfigs } from './describe-configs.ts';
+import { describeConfigs, missingTopics } from './describe-topics.ts';
 import { allowedRecordBytes } from './record-limit.ts';
 import { type ChangeOptions, changesTo, type TopicChanges, type TopicSpec } from './topic-specs.ts';
 
@@ -18,12 +18,6 @@ export type TopicPlan = TopicChanges & {
 /** What the cluster's answer to a plan rests on. */
 export async function countBrokers(admin: kafkajs.Admin): Promise<number> {
   return (await admin.describeCluster()).brokers.length;
-}
-
-/** The names among these that don't exist. */
-export async function missingTopics(admin: kafkajs.Admin, names: readonly string[]): Promise<string[]> {
-  const existing = new Set(await admin.listTopics());
-  return names.filter((name) => !existing.has(name));
 }
 
 /**

@@ -3,9 +3,8 @@ import { HooklineError } from '../../core/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
-import { withAdmin } from './describe-topics.ts';
+import { missingTopics, withAdmin } from './describe-topics.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from './topic-safety.ts';
-import { missingTopics } from './topics.ts';
 
 export type TopicSafetyParts = {
   readonly kafka: KafkaClient;

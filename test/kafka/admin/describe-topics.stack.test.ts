@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { envReader, nodeSource } from '../../../src/config/env.ts';
 import { createTopicLimits, type TopicLimits } from '../../../src/kafka/admin/describe-topics.ts';
-import { MOST_MESSAGE_BYTES } from '../../../src/kafka/admin/topic-specs.ts';
-import { kafkaSettings } from '../../../src/kafka/connect/settings.ts';
+import { kafkaSettings, MAX_MESSAGE_BYTES } from '../../../src/kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../../src/kafka/open-kafka.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -64,7 +63,7 @@ const sized = (bytes: number) => ({
 describe('the limits of topics', () => {
   it('are read from the brokers, and read anew when a record exceeds them', async () => {
     const limits = createTopicLimits(kafka.client, [topic], systemClock);
-    expect(limits.of(topic)).toBe(MOST_MESSAGE_BYTES);
+    expect(limits.of(topic)).toBe(MAX_MESSAGE_BYTES);
     await until('the limit is known', async () => {
       await limits.renew();
       return limits.of(topic) === LIMIT;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { TopicLimits } from '../../../src/kafka/admin/describe-topics.ts';
-import { MOST_MESSAGE_BYTES } from '../../../src/kafka/admin/topic-specs.ts';
+import { MAX_MESSAGE_BYTES } from '../../../src/kafka/connect/settings.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
@@ -51,7 +51,7 @@ describe('a publisher that knows what a topic takes', () => {
   it('that knows nothing gives up at once what no broker reads, and names the topic', async () => {
     const cluster = new ScriptedCluster();
     publisher = cluster.publisher();
-    const record = { ...outgoing('k', ''), value: Buffer.alloc(MOST_MESSAGE_BYTES) };
+    const record = { ...outgoing('k', ''), value: Buffer.alloc(MAX_MESSAGE_BYTES) };
     await expect(publisher.publish(record, 30_000)).rejects.toMatchObject({
       code: 'RECORD_TOO_LARGE',
       topic: 't',

@@ -1,12 +1,12 @@
 import { registrySettings, schemaSettings } from '../../../src/avro/open-registry.ts';
 import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
+import { commandTopicSettings } from '../../../src/config/command-topics.ts';
 import type { Setting } from '../../../src/config/env.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
 import { ingressConfig } from '../../../src/ingress/config.ts';
 import {
-  commandTopicSettings,
   durabilitySettings,
   kafkaSettings,
   recordSizeSettings,

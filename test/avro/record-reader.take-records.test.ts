@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { compileCodec } from '../../src/avro/record-codec.ts';
-import { createRecordReader } from '../../src/avro/record-reader.ts';
+import { createRecordReader, takeRecords } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
 import type { IncomingRecord } from '../../src/core/record.ts';
-import { takeRecords } from '../../src/subscriptions/take-records.ts';
 import { serve } from '../support/serve.ts';
 
 const own = compileCodec({ type: 'record', name: 'R', fields: [{ name: 'a', type: 'string' }] });
