@@ -12,7 +12,7 @@ import { newId } from '../crypto/ids.ts';
 import { readSealingKeys } from '../crypto/sealing.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
 import { checkTopics, observeTopicSafety, TopicSafety } from '../kafka/admin/watch-safety.ts';
-import { subscribe } from '../kafka/consume/group-reader.ts';
+import { readInGroup } from '../kafka/consume/group-reader.ts';
 import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/produce/publisher.ts';
 import { openProvider } from '../provider/open-provider.ts';
@@ -146,9 +146,9 @@ await runProcess({
       observe: observe.finished,
       unnamed: observe.unnamed,
     };
-    const subscriber = parts.add(
-      'subscriber',
-      await subscribe({
+    const commands = parts.add(
+      'commands',
+      await readInGroup({
         kafka: kafka.client,
         ...{ groupId, topics: commandTopics, sessionTimeoutMs },
         keysOf: (record) => keysOf(record, control.readCommand),
@@ -171,7 +171,7 @@ await runProcess({
     );
     const lagParts = { kafka: kafka.client, groupId, topics: commandTopics };
     parts.add('lag', watchLag({ ...lagParts, onLag: observe.lag, onFailure: observe.lagUnknown }));
-    probes.aliveWhen('consumer', () => observe.silence(subscriber.silentFor()));
+    probes.aliveWhen('consumer', () => observe.silence(commands.silentFor()));
     for (const overlap of overlapsOf(config.commandTopics))
       logger.warn(
         `COMMAND_TOPICS: ${overlap} share refs, and the first creator owns: make the patterns distinct`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCommandReader, keysOf } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
-import { FairQueue } from '../../src/kafka/consume/keyed-queue.ts';
+import { KeyedQueue } from '../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../src/kafka/consume/partition-work.ts';
 import { create, openControlDesk } from '../support/control-desk.ts';
 import { until } from '../support/until.ts';
@@ -60,10 +60,10 @@ describe('two commands in two partitions that come at once are carried out one a
     ['another one of another ref', { ...CREATE, commandId: 'd', ref: 'b' }, 'SUCCEEDED', 'SUCCEEDED', 2],
   ])('%s', async (_, second, ...expected) => {
     await using desk = await openControlDesk();
-    const queue = new FairQueue(32, []);
+    const queue = new KeyedQueue(32, []);
     for (const [partition, command] of [CREATE, second].entries()) {
       const work = new PartitionWork({
-        ...{ queue, handle: desk.take, look: () => {}, onError: expect.fail, onRoom: () => {} },
+        ...{ queue, handle: desk.take, checkLease: () => {}, onError: expect.fail, onCapacity: () => {} },
         keysOf: (one) => keysOf(one, reader),
         commit: async () => {},
       });

@@ -6,7 +6,7 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { openTopicReader } from '../../kafka/consume/topic-reader.ts';
+import { openRanges } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { StateFence } from '../../subscriptions/state-fence.ts';
 import { type CliKafka, connectKafka, connectRegistry, loadCliConfig } from '../shell/connections.ts';
@@ -75,7 +75,7 @@ async function lookThrough(
   topic: string,
   of: { wanted: string; describe: Describe; limit: number },
 ): Promise<{ latest: Found[]; earlier: number }> {
-  const reader = await openTopicReader({ kafka: kafka.client, topic, groupId: kafka.newGroupId() });
+  const reader = await openRanges({ kafka: kafka.client, topic, newGroupId: kafka.newGroupId });
   const found: Promise<Found | null>[] = [];
   try {
     await reader.read(await reader.span(), (record) => {

@@ -7,7 +7,7 @@ import {
 } from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
-import { type OffsetRange, openTopicReader, type TopicReader } from '../../kafka/consume/topic-reader.ts';
+import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/topic-follower.ts';
 import type { CliKafka } from '../shell/connections.ts';
 
 /** The dead-letter topic as an operator looks at it. */
@@ -24,7 +24,7 @@ export type Letters = {
 export async function openLetters(kafka: CliKafka, prefix: string): Promise<Letters> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
   await checkTopics(kafka.client, [topic]);
-  const reader = await openTopicReader({ kafka: kafka.client, topic, groupId: kafka.newGroupId() });
+  const reader = await openRanges({ kafka: kafka.client, topic, newGroupId: kafka.newGroupId });
   return {
     topic,
     all: () => readAll(reader),
@@ -33,7 +33,7 @@ export async function openLetters(kafka: CliKafka, prefix: string): Promise<Lett
   };
 }
 
-async function readAll(reader: TopicReader): Promise<DeadLetter[]> {
+async function readAll(reader: RangeReader): Promise<DeadLetter[]> {
   const index = new DeadLetterIndex();
   await reader.read(await reader.span(), ({ partition, offset, timestamp, key, value, headers }) => {
     const bytes = value?.length ?? 0;
@@ -42,7 +42,7 @@ async function readAll(reader: TopicReader): Promise<DeadLetter[]> {
   return index.letters();
 }
 
-async function readBodies(reader: TopicReader, letters: readonly DeadLetter[]) {
+async function readBodies(reader: RangeReader, letters: readonly DeadLetter[]) {
   const places = letters.flatMap((letter) => letter.places);
   const wanted = new Set(places.map(placeText));
   const values = new Map<string, Buffer>();

@@ -1,7 +1,7 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { type DeadLetter, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
-import { type Hold, holdAlone } from '../../kafka/consume/hold-alone.ts';
+import { acquireLeaderLease, type HeldLease } from '../../kafka/consume/leader-lease.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { connectKafka, loadDeliveryConfig } from '../shell/connections.ts';
 import { openDeliverySide } from '../shell/open-delivery.ts';
@@ -26,7 +26,7 @@ export type RedriveOptions = {
 const PUBLISH_DEADLINE_MS = 15_000;
 const PROGRESS_EVERY_MS = 1_000;
 
-/** `hookline dlq redrive`: takes the right to do it alone, reads what is there, redrives what is meant. */
+/** `hookline dlq redrive`: acquires the lease to do it alone, reads what is there, redrives what is meant. */
 export async function redrive(shell: Shell, options: RedriveOptions): Promise<ExitCode> {
   const filter = parseFilter(options.filter);
   const rate = ifGiven(options.rate, (text) => positive('--rate', text));
@@ -35,13 +35,13 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
   const kafka = connectKafka(config);
   const opened = new AsyncDisposableStack();
   try {
-    const hold = options.dryRun ? null : await holdRedrive(kafka, config.topics.prefix);
-    opened.defer(() => hold?.release());
+    const lease = options.dryRun ? null : await acquireLease(shell, kafka, config.topics.prefix);
+    opened.defer(() => lease?.release());
     const letters = await openLetters(kafka, config.topics.prefix);
     opened.defer(() => letters.stop());
     const parts = await openDeliverySide(shell, config, kafka, PUBLISH_DEADLINE_MS);
     opened.defer(() => parts.stop());
-    const signal = AbortSignal.any([shell.signal, ...(hold ? [hold.lost] : [])]);
+    const signal = AbortSignal.any([shell.signal, ...(lease ? [lease.lost] : [])]);
     const all = (await letters.all()).filter((letter) => filter.matches(letter));
     const selected = select(shell, all, filter, options.again === true).slice(0, limit);
     const progress = createProgress(shell, selected.length, options.dryRun === true);
@@ -52,7 +52,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
       signal,
       onProgress: progress,
     });
-    if (hold?.lost.aborted) shell.note('The brokers gave the right to redrive to another process.');
+    if (lease?.lost.aborted) shell.note('The brokers gave the right to redrive to another process.');
     if (options.json) printRows(shell, true, outcomeRows(outcomes));
     else printRows(shell, false, summaryRows(outcomes, options.dryRun === true));
     shell.note(progressLine(outcomes, selected.length, options.dryRun === true));
@@ -63,11 +63,13 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
 }
 
 /** Two redrives at once would each send what the other is sending. */
-async function holdRedrive(kafka: KafkaAccess, prefix: string): Promise<Hold> {
+async function acquireLease(shell: Shell, kafka: KafkaAccess, prefix: string): Promise<HeldLease> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
-  const hold = await holdAlone({ kafka: kafka.client, groupId: `${topic}.redrive`, topic });
-  if ('heldBy' in hold) throw new Error(`another redrive is under way, at ${hold.heldBy}: wait for its end`);
-  return hold;
+  const group = { groupId: `${topic}.redrive`, topic };
+  const lease = await acquireLeaderLease({ kafka: kafka.client, ...group, signal: shell.signal });
+  if ('holder' in lease)
+    throw new Error(`another redrive is under way, at ${lease.holder}: wait for its end`);
+  return lease;
 }
 
 /**

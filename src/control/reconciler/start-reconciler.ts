@@ -3,7 +3,7 @@ import { takesRef } from '../../config/command-topics.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { KafkaClient } from '../../kafka/connect/kafkajs-client.ts';
-import { type Hold, holdAlone } from '../../kafka/consume/hold-alone.ts';
+import { acquireLeaderLease, type HeldLease } from '../../kafka/consume/leader-lease.ts';
 import type { Publisher } from '../../kafka/produce/publisher.ts';
 import type { ProviderCall } from '../../provider/call-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
@@ -18,7 +18,7 @@ export type Reconciler = { stop(): Promise<void> };
 export type ReconcilerParts = ReconcileParts & {
   readonly intervalMs: number;
   /** Takes the right to compare alone; one of the control processes has it. Given up where this process stops. */
-  readonly hold: (stopping: AbortSignal) => Promise<Hold | { readonly heldBy: string }>;
+  readonly hold: (stopping: AbortSignal) => Promise<HeldLease | { readonly holder: string }>;
   /** Another process compares, or may by now: what this one has seen is no longer to be shown. */
   readonly onElsewhere: () => void;
   /** A look came to nothing; the next one comes all the same. */
@@ -38,7 +38,7 @@ export function startReconciler(parts: ReconcilerParts): Reconciler {
 }
 
 async function run(parts: ReconcilerParts, stopping: AbortSignal): Promise<void> {
-  let hold: Hold | undefined;
+  let hold: HeldLease | undefined;
   const tries: Tries = new Map();
   parts.onElsewhere();
   while (await rest(parts.intervalMs, stopping)) {
@@ -51,7 +51,7 @@ async function run(parts: ReconcilerParts, stopping: AbortSignal): Promise<void>
       if (!hold) {
         tries.clear();
         const taken = await parts.hold(stopping);
-        hold = 'heldBy' in taken ? undefined : taken;
+        hold = 'holder' in taken ? undefined : taken;
       }
       if (hold) await reconcile(parts, tries, AbortSignal.any([stopping, hold.lost]));
     } catch (error) {
@@ -99,7 +99,7 @@ export function openReconciler(parts: {
     intervalMs: settings.reconcileIntervalMs,
     confirmAfterMs: Math.min(CONFIRM_AFTER_MS, settings.reconcileIntervalMs),
     api: createProviderApi(control.call, control.dialect),
-    hold: (signal) => holdAlone({ kafka, groupId, topic, signal }),
+    hold: (signal) => acquireLeaderLease({ kafka, groupId, topic, signal }),
     async send(owner, command) {
       if (!parts.commandTopics.includes(owner))
         throw new HooklineError('NOT_OWNER', `${owner}, which this control does not read`);

@@ -1,52 +1,54 @@
 import type kafkajs from 'kafkajs';
 import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import type { FairQueue } from './keyed-queue.ts';
+import { type Clock, systemClock, type Timer } from '../../runtime/clock.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
 import { PartitionWork } from './partition-work.ts';
 
-export type AssignedWorkParts = {
+export type AssignedWorkDeps = {
   readonly consumer: kafkajs.Consumer;
   readonly sessionTimeoutMs: number;
   /** The process's own, whatever becomes of a consumer: what was in work by the one before may be so still. */
-  readonly queue: FairQueue;
+  readonly queue: KeyedQueue;
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   readonly onWorking: (isWorking: boolean) => void;
+  readonly clock?: Clock | undefined;
 };
 
-type Place = { readonly topic: string; readonly partition: number };
-type Held = Place & { readonly work: PartitionWork };
+type Partition = { readonly topic: string; readonly partition: number };
+type Assigned = Partition & { readonly work: PartitionWork };
 
-const LEASE_LOOK_MS = 500;
+const LEASE_CHECK_MS = 500;
 
 /** What is in work of the partitions that the group has given to this consumer, for as long as they are its own. */
 export class AssignedWork {
-  readonly #parts: AssignedWorkParts;
-  readonly #held = new Map<string, Held>();
+  readonly #deps: AssignedWorkDeps;
+  readonly #assigned = new Map<string, Assigned>();
   readonly #lease: GroupLease;
-  readonly #leaseWatch: NodeJS.Timeout;
-  #assigned = 0;
+  readonly #leaseWatch: Timer;
+  #count = 0;
 
-  constructor(parts: AssignedWorkParts) {
-    this.#parts = parts;
-    const { consumer, sessionTimeoutMs } = parts;
-    this.#lease = new GroupLease(consumer, sessionTimeoutMs);
+  constructor(deps: AssignedWorkDeps) {
+    this.#deps = deps;
+    const { consumer, sessionTimeoutMs, clock = systemClock } = deps;
+    this.#lease = new GroupLease(consumer, sessionTimeoutMs, clock);
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.#keepOnly(payload.memberAssignment));
-    this.#leaseWatch = setInterval(() => this.#look(), LEASE_LOOK_MS);
+    this.#leaseWatch = clock.every(LEASE_CHECK_MS, () => this.#checkLease());
   }
 
   /** Partitions that the group has given to this consumer, and can't have given to another since. */
   count(): number {
-    return this.#lease.isOver ? 0 : this.#assigned;
+    return this.#lease.isOver ? 0 : this.#count;
   }
 
   /** @returns false where there is no room now: it isn't taken, and comes again when there is */
   take(record: IncomingRecord): boolean {
     const { topic, partition } = record;
-    const { work } = this.#hold({ topic, partition });
+    const { work } = this.#of({ topic, partition });
     if (work.isFull) {
-      this.#parts.consumer.pause([{ topic, partitions: [partition] }]);
+      this.#deps.consumer.pause([{ topic, partitions: [partition] }]);
       return false;
     }
     work.take(record);
@@ -55,64 +57,66 @@ export class AssignedWork {
 
   /** The consumer is gone: nothing more is begun, and nothing committed. */
   end(): void {
-    clearInterval(this.#leaseWatch);
-    this.#count({});
-    for (const { work } of this.#held.values()) work.end();
-    this.#held.clear();
+    this.#leaseWatch.cancel();
+    this.#setAssignment({});
+    for (const { work } of this.#assigned.values()) work.end();
+    this.#assigned.clear();
   }
 
   /** Waits for what is in work, and commits what comes to its end. */
   async finish(): Promise<void> {
-    clearInterval(this.#leaseWatch);
-    await Promise.all([...this.#held.values()].map(({ work }) => work.finish()));
+    this.#leaseWatch.cancel();
+    await Promise.all([...this.#assigned.values()].map(({ work }) => work.finish()));
   }
 
-  #hold({ topic, partition }: Place): Held {
+  #of({ topic, partition }: Partition): Assigned {
     const key = `${topic}/${partition}`;
-    const held = this.#held.get(key) ?? { topic, partition, work: this.#createWork({ topic, partition }) };
-    this.#held.set(key, held);
-    return held;
+    const one = this.#assigned.get(key) ?? { topic, partition, work: this.#createWork({ topic, partition }) };
+    this.#assigned.set(key, one);
+    return one;
   }
 
-  #createWork({ topic, partition }: Place): PartitionWork {
-    const { consumer, queue, keysOf, handle, onError } = this.#parts;
+  #createWork({ topic, partition }: Partition): PartitionWork {
+    const { consumer, queue, keysOf, handle, onError, clock } = this.#deps;
     return new PartitionWork({
-      ...{ queue, keysOf, handle, onError, look: () => this.#look() },
+      ...{ queue, keysOf, handle, onError, clock, checkLease: () => this.#checkLease() },
       commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
-      onRoom: () => consumer.resume([{ topic, partitions: [partition] }]),
+      onCapacity: () => consumer.resume([{ topic, partitions: [partition] }]),
     });
   }
 
-  #count(assignment: Readonly<Record<string, number[]>>): void {
-    const wasWorking = this.#assigned > 0;
-    this.#assigned = Object.values(assignment).flat().length;
-    const isWorking = this.#assigned > 0;
-    if (isWorking !== wasWorking) this.#parts.onWorking(isWorking);
+  #setAssignment(assignment: Readonly<Record<string, number[]>>): void {
+    const wasWorking = this.#count > 0;
+    this.#count = Object.values(assignment).flat().length;
+    const isWorking = this.#count > 0;
+    if (isWorking !== wasWorking) this.#deps.onWorking(isWorking);
   }
 
   #keepOnly(assignment: Readonly<Record<string, number[]>>): void {
-    this.#count(assignment);
-    for (const [key, { topic, partition, work }] of this.#held) {
+    this.#setAssignment(assignment);
+    for (const [key, { topic, partition, work }] of this.#assigned) {
       if (assignment[topic]?.includes(partition)) continue;
       work.end();
-      this.#held.delete(key);
+      this.#assigned.delete(key);
     }
     // Who comes back to a partition that was paused here before would else never read it.
     for (const [topic, partitions] of Object.entries(assignment)) {
-      const roomy = partitions.filter((partition) => !this.#held.get(`${topic}/${partition}`)?.work.isFull);
-      this.#parts.consumer.resume([{ topic, partitions: roomy }]);
+      const roomy = partitions.filter(
+        (partition) => !this.#assigned.get(`${topic}/${partition}`)?.work.isFull,
+      );
+      this.#deps.consumer.resume([{ topic, partitions: roomy }]);
     }
   }
 
   /** Unheard for a session's time the partitions are another's: nobody has to tell, as when this process was frozen. */
-  #look(): void {
+  #checkLease(): void {
     if (!this.#lease.isOver) return;
-    for (const { topic, partition, work } of this.#held.values()) {
+    for (const { topic, partition, work } of this.#assigned.values()) {
       work.end();
       // Should they be this consumer's all the same, it reads on with what it has not done.
-      if (work.mark !== null) this.#parts.consumer.seek({ topic, partition, offset: String(work.mark) });
+      if (work.mark !== null) this.#deps.consumer.seek({ topic, partition, offset: String(work.mark) });
     }
-    this.#held.clear();
+    this.#assigned.clear();
   }
 }
 
@@ -126,13 +130,21 @@ const RENEWING = new Set(['Heartbeat', 'SyncGroup']);
  */
 export class GroupLease {
   readonly #sessionTimeoutMs: number;
-  #sentAt = performance.now();
-  #begunAt = this.#sentAt;
+  readonly #clock: Clock;
+  #sentAt: number;
+  #begunAt: number;
 
-  constructor(consumer: Pick<kafkajs.Consumer, 'on' | 'events'>, sessionTimeoutMs: number) {
+  constructor(
+    consumer: Pick<kafkajs.Consumer, 'on' | 'events'>,
+    sessionTimeoutMs: number,
+    clock: Clock = systemClock,
+  ) {
+    this.#clock = clock;
+    this.#sentAt = clock.now();
+    this.#begunAt = this.#sentAt;
     this.#sessionTimeoutMs = sessionTimeoutMs;
     consumer.on(consumer.events.REQUEST, ({ payload: { apiName, duration } }) => {
-      if (RENEWING.has(apiName)) this.#sentAt = performance.now() - Math.max(0, duration);
+      if (RENEWING.has(apiName)) this.#sentAt = clock.now() - Math.max(0, duration);
     });
     // A request may as well be answered by a no: these two are told of a yes.
     consumer.on(consumer.events.HEARTBEAT, () => this.#renew());
@@ -140,7 +152,7 @@ export class GroupLease {
   }
 
   get isOver(): boolean {
-    return performance.now() - this.#begunAt >= this.#sessionTimeoutMs;
+    return this.#clock.now() - this.#begunAt >= this.#sessionTimeoutMs;
   }
 
   #renew(): void {

@@ -1,26 +1,27 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { type Backoff, retry } from '../../runtime/retry.ts';
 import { isRefusal } from '../connect/explain-refusal.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { AssignedWork } from './assigned-work.ts';
-import { toIncomingRecord } from './incoming-record.ts';
-import { FairQueue } from './keyed-queue.ts';
+import { GroupConsumer } from './consumer.ts';
+import { KeyedQueue } from './keyed-queue.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
 
 /**
  * Reads topics in a group, of which one process works at a time, and commits a record when it and all before it in its
  * partition are done.
  */
-export type Subscriber = {
+export type GroupReader = {
   /** Milliseconds since the group was last heard of: liveness. */
   silentFor(): number;
   /** Waits for the handlers under way, then leaves the group. */
   stop(): Promise<void>;
 };
 
-export type SubscriberParts = {
+export type GroupReaderDeps = {
   readonly kafka: KafkaClient;
   readonly groupId: string;
   readonly topics: readonly string[];
@@ -44,123 +45,101 @@ export type SubscriberParts = {
   readonly onRefused: (error: Error | null) => void;
   /** The consumer has ended for good: only a new process reads on. */
   readonly onFatal: (error: Error) => void;
+  readonly clock?: Clock;
 };
 
 const PARTITIONS_AT_ONCE = 16;
 /** Records that are handled at the same time, over all partitions; the topics share them. */
-const MOST_AT_ONCE = 32;
-/** Before credentials that were refused are tried again. */
-const REJOIN_AFTER_MS = 2_000;
+const MAX_AT_ONCE = 32;
+/** 1.5 to 2 s before credentials that were refused are tried again. */
+const REJOIN: Backoff = { firstMs: 2_000, factor: 1, mostMs: 2_000 };
 /** Handlers under way are waited for so long. */
 const FINISH_MS = 15_000;
-const DISCONNECT_MS = 5_000;
 
-export async function subscribe(parts: SubscriberParts): Promise<Subscriber> {
+export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
+  const { clock = systemClock } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const queue = new FairQueue(MOST_AT_ONCE, parts.topics);
-  let heardAt = performance.now();
-  const heard = () => {
-    heardAt = performance.now();
+  const queue = new KeyedQueue(MAX_AT_ONCE, deps.topics);
+  let heardAt = clock.now();
+  const onHeard = () => {
+    heardAt = clock.now();
   };
   /** kafkajs gives up for good where credentials are refused. They may have been changed here and there since. */
-  const onEnd = async (error: Error) => {
-    if (!isRefusal(error)) return parts.onFatal(error);
-    for (let said = ''; !signal.aborted; ) {
-      heard();
-      await sleep(REJOIN_AFTER_MS, undefined, { signal }).catch(() => {});
-      const refusal = await join().then(
-        () => null,
-        (again: Error) => again,
-      );
-      if (refusal === null) {
-        if (said !== '') parts.onRefused(null);
-        return;
-      }
-      if (refusal.message !== said) parts.onRefused(refusal);
-      said = refusal.message;
-    }
+  const onEnd = async (ended: Error) => {
+    if (!isRefusal(ended)) return deps.onFatal(ended);
+    let reported: string | undefined;
+    const onFailure = (error: unknown) => {
+      if ((error as Error).message !== reported) deps.onRefused(error as Error);
+      reported = (error as Error).message;
+    };
+    const join = async () => {
+      onHeard();
+      open = await openMember();
+      if (signal.aborted) await open.consumer.leave();
+    };
+    await clock.sleep(REJOIN.firstMs, { signal });
+    await retry(join, { backoff: REJOIN, signal, again: () => true, onFailure, clock });
+    if (reported !== undefined) deps.onRefused(null);
   };
-  const join = async () => {
-    open = await openConsumer(parts, { heard, onEnd, signal, queue });
-    if (signal.aborted) await open.consumer.disconnect();
-  };
-  let open = await openConsumer(parts, { heard, onEnd, signal, queue });
+  const openMember = () =>
+    joinGroup(deps, {
+      ...{ queue, clock, signal, onHeard },
+      // Nothing rejects here but what the stop has interrupted.
+      onEnd: (error) => void onEnd(error).catch(() => {}),
+    });
+  let open = await openMember();
   return {
-    silentFor: () => performance.now() - heardAt,
+    silentFor: () => clock.now() - heardAt,
     async stop() {
       stopping.abort();
-      await Promise.race([open.work.finish(), sleep(FINISH_MS, undefined, { ref: false })]);
-      // A consumer whose brokers are away may never come to the end of its disconnecting.
-      await Promise.race([open.consumer.disconnect(), sleep(DISCONNECT_MS, undefined, { ref: false })]);
+      await Promise.race([open.work.finish(), clock.sleep(FINISH_MS, { ref: false })]);
+      await open.consumer.leave();
     },
   };
 }
 
-type Life = {
-  readonly heard: () => void;
-  readonly onEnd: (error: Error) => Promise<void>;
+type Membership = {
+  readonly queue: KeyedQueue;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly queue: FairQueue;
+  readonly onHeard: () => void;
+  readonly onEnd: (error: Error) => void;
 };
 
-async function openConsumer(
-  parts: SubscriberParts,
-  { heard, onEnd, signal, queue }: Life,
-): Promise<{ consumer: kafkajs.Consumer; work: AssignedWork }> {
-  const consumer = parts.kafka.consumer({
-    groupId: parts.groupId,
-    allowAutoTopicCreation: false,
-    metadataMaxAge: 3_000,
-    sessionTimeout: parts.sessionTimeoutMs,
-    heartbeatInterval: Math.round(parts.sessionTimeoutMs / 4),
-    rebalanceTimeout: 60_000,
-    maxWaitTimeInMs: 500,
-    // The second is for a group that also has members of an older version, until they are gone.
-    partitionAssigners: [singleWorkerAssigner(() => work.count()), kafkajs.PartitionAssigners.roundRobin],
-    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => true },
+async function joinGroup(
+  deps: GroupReaderDeps,
+  { queue, clock, signal, onHeard, onEnd }: Membership,
+): Promise<{ consumer: GroupConsumer; work: AssignedWork }> {
+  const { kafka, groupId, sessionTimeoutMs } = deps;
+  const consumer = new GroupConsumer({
+    ...{ kafka, groupId, sessionTimeoutMs, clock, restarts: true },
+    options: {
+      heartbeatInterval: Math.round(sessionTimeoutMs / 4),
+      rebalanceTimeout: 60_000,
+      // The second is for a group that also has members of an older version, until they are gone.
+      partitionAssigners: [singleWorkerAssigner(() => work.count()), kafkajs.PartitionAssigners.roundRobin],
+    },
+    onEnd: (error) => {
+      work.end();
+      onEnd(error);
+    },
   });
-  const work = new AssignedWork({ ...parts, consumer, queue });
-  for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const)
-    consumer.on(consumer.events[event], heard);
-  let hasEnded = false;
-  consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (payload.restart || hasEnded) return;
-    hasEnded = true;
-    work.end();
-    void onEnd(payload.error);
-  });
+  const { client } = consumer;
+  const work = new AssignedWork({ ...deps, clock, consumer: client, queue });
+  for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const) client.on(client.events[event], onHeard);
   try {
-    await consumer.connect();
-    await consumer.subscribe({ topics: [...parts.topics], fromBeginning: true });
     await consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-      eachBatch: async (payload) => takeBatch(payload, { work, signal }),
+      topics: deps.topics,
+      partitionsAtOnce: PARTITIONS_AT_ONCE,
+      // Nothing waits here for the work on a record: while a batch is being handled kafkajs fetches nothing more from
+      // the same broker, whatever the partition.
+      onRecord: (record) => !signal.aborted && work.take(record),
     });
   } catch (error) {
     work.end();
-    await consumer.disconnect().catch(() => {});
+    await consumer.leave();
     throw error;
   }
   return { consumer, work };
-}
-
-/**
- * Hands the records to where they are worked on, and doesn't wait for it: while one of its batches is in work kafkajs
- * fetches nothing more from the same broker, whatever the partition. Nothing may escape from here: a RangeError would
- * end the consumer for good, the process staying alive and green.
- */
-function takeBatch(
-  { batch, isRunning, isStale, resolveOffset }: kafkajs.EachBatchPayload,
-  { work, signal }: { work: AssignedWork; signal: AbortSignal },
-): void {
-  const { topic, partition } = batch;
-  for (const message of batch.messages) {
-    if (!isRunning() || isStale() || signal.aborted) return;
-    const record = toIncomingRecord(topic, partition, message);
-    if (!work.take(record)) return;
-    resolveOffset(message.offset);
-  }
 }

@@ -23,7 +23,7 @@ type Topic = {
  * begins at once whatever the others do, and a place that is free goes to the topic that has the fewest. Within a topic
  * works of a key run in the order in which they came; what waits in one topic is never before another topic's work.
  */
-export class FairQueue {
+export class KeyedQueue {
   readonly #places: number;
   readonly #topics = new Map<string, Topic>();
   /** Keys of what runs, whatever its topic. */

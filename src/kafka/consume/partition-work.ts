@@ -1,38 +1,41 @@
-import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import type { FairQueue } from './keyed-queue.ts';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { type Backoff, retry } from '../../runtime/retry.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
 
-export type PartitionWorkParts = {
-  readonly queue: FairQueue;
+export type PartitionWorkDeps = {
+  readonly queue: KeyedQueue;
   /** What the record must not run beside. Where it rejects it is asked again, and the records behind it wait. */
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   /** A record's keys could not be told, its handler failed, or its commit: each is tried again. */
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** Ends this work at once where the partition may be another's. */
-  readonly look: () => void;
+  readonly checkLease: () => void;
   /** Commits that everything before this offset is done. */
   readonly commit: (offset: bigint) => Promise<void>;
-  /** There is room for more, after there was none. */
-  readonly onRoom: () => void;
+  /** Records are taken again, after the work was full. */
+  readonly onCapacity: () => void;
+  readonly clock?: Clock | undefined;
 };
 
 /**
  * Records of a partition that are in work or wait for their turn, and the bytes of their values; more are not taken.
  * They are many, so that a key whose first work hangs doesn't soon fill its partition with what waits behind it.
  */
-const MOST_OPEN = 1_000;
-const MOST_BYTES = 8 * 1024 * 1024;
-/** Before what failed is tried again. */
-const AGAIN_AFTER_MS = 500;
+const MAX_OPEN = 1_000;
+const MAX_BYTES = 8 * 1024 * 1024;
+/** 0.4 to 0.5 s before what failed is tried again. */
+const AGAIN: Backoff = { firstMs: 500, factor: 1, mostMs: 500 };
 
 /**
  * The records of one partition that are in work here. They end in any order, and what is committed is never more than
  * the beginning without a gap: after a crash those behind it come again.
  */
 export class PartitionWork {
-  readonly #parts: PartitionWorkParts;
+  readonly #deps: PartitionWorkDeps;
   readonly #ending = new AbortController();
   /** By offset, the bytes. Ascending: a Map keeps the order in which they came. */
   readonly #open = new Map<bigint, number>();
@@ -49,12 +52,12 @@ export class PartitionWork {
   #isCommitting = false;
   #wasFull = false;
 
-  constructor(parts: PartitionWorkParts) {
-    this.#parts = parts;
+  constructor(deps: PartitionWorkDeps) {
+    this.#deps = deps;
   }
 
   get isFull(): boolean {
-    return this.#open.size >= MOST_OPEN || this.#bytes >= MOST_BYTES;
+    return this.#open.size >= MAX_OPEN || this.#bytes >= MAX_BYTES;
   }
 
   /** The first offset that isn't done; null before the first record. */
@@ -88,56 +91,42 @@ export class PartitionWork {
     await Promise.all(this.#running);
     await this.#committing;
     const { mark } = this;
-    if (mark !== null && mark > this.#committed) await this.#parts.commit(mark).catch(() => {});
+    if (mark !== null && mark > this.#committed) await this.#deps.commit(mark).catch(() => {});
   }
 
   /** Here, not where records are fetched: what one partition's records wait for holds up no other's. */
   async #enqueue(record: IncomingRecord): Promise<void> {
-    while (!this.#ending.signal.aborted) {
-      try {
-        // Reading a large record takes its time: other partitions' records are read in between.
-        await turnOfLoop();
-        const keys = await this.#parts.keysOf(record);
-        const run = this.#parts.queue.run({ topic: record.topic, keys }, () => this.#untilHandled(record));
-        this.#running.add(run);
-        void run.then(() => this.#running.delete(run));
-        return;
-      } catch (error) {
-        if (this.#ending.signal.aborted) return;
-        this.#parts.onError(error, record);
-        await this.#pause();
-      }
-    }
+    const keys = await this.#untilEnd(record, async () => {
+      // Reading a large record takes its time: other partitions' records are read in between.
+      await turnOfLoop();
+      return this.#deps.keysOf(record);
+    });
+    if (keys === ENDED) return;
+    const run = this.#deps.queue.run({ topic: record.topic, keys }, () => this.#handle(record));
+    this.#running.add(run);
+    void run.then(() => this.#running.delete(run));
   }
 
-  async #untilHandled(record: IncomingRecord): Promise<void> {
+  async #handle(record: IncomingRecord): Promise<void> {
     const { signal } = this.#ending;
     const lease: Lease = {
       signal,
       check: () => {
-        this.#parts.look();
+        this.#deps.checkLease();
         signal.throwIfAborted();
       },
     };
-    while (!signal.aborted) {
-      try {
-        await this.#parts.handle(record, lease);
-        return this.#settle(record);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#parts.onError(error, record);
-        await this.#pause();
-      }
-    }
+    const handled = await this.#untilEnd(record, () => this.#deps.handle(record, lease));
+    if (handled !== ENDED) this.#settle(record);
   }
 
   #settle({ offset }: IncomingRecord): void {
     this.#bytes -= this.#open.get(offset) ?? 0;
     this.#open.delete(offset);
     if (!this.#isCommitting) this.#committing = this.#commit();
-    if (!this.#wasFull || this.#open.size > MOST_OPEN / 2 || this.#bytes > MOST_BYTES / 2) return;
+    if (!this.#wasFull || this.#open.size > MAX_OPEN / 2 || this.#bytes > MAX_BYTES / 2) return;
     this.#wasFull = false;
-    this.#parts.onRoom();
+    this.#deps.onCapacity();
   }
 
   /** One commit at a time; what ends meanwhile goes with the next one. */
@@ -146,16 +135,28 @@ export class PartitionWork {
     while (!this.#ending.signal.aborted) {
       const { mark } = this;
       if (mark === null || mark <= this.#committed) break;
-      try {
-        await this.#parts.commit(mark);
-        this.#committed = mark;
-      } catch (error) {
-        if (this.#last && !this.#ending.signal.aborted) this.#parts.onError(error, this.#last);
-        await this.#pause();
-      }
+      // What ended since the last attempt goes with this one.
+      await this.#untilEnd(this.#last, async () => {
+        const offset = this.mark ?? mark;
+        await this.#deps.commit(offset);
+        this.#committed = offset;
+      });
     }
     this.#isCommitting = false;
   }
 
-  #pause = () => sleep(AGAIN_AFTER_MS, undefined, { signal: this.#ending.signal }).catch(() => {});
+  /** Tries again until it succeeds, or this work ends. */
+  #untilEnd<T>(record: IncomingRecord | undefined, attempt: () => Promise<T>): Promise<T | typeof ENDED> {
+    const { signal } = this.#ending;
+    const onFailure = (error: unknown) => {
+      if (record) this.#deps.onError(error, record);
+    };
+    const options = { signal, backoff: AGAIN, again: () => true, onFailure };
+    return retry(attempt, { ...options, clock: this.#deps.clock ?? systemClock }).catch((error) => {
+      if (signal.aborted) return ENDED;
+      throw error;
+    });
+  }
 }
+
+const ENDED = Symbol('the work of the partition has ended');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ReconcilerParts, startReconciler } from '../../../src/control/reconciler/start-reconciler.ts';
-import type { Hold } from '../../../src/kafka/consume/hold-alone.ts';
+import type { HeldLease } from '../../../src/kafka/consume/leader-lease.ts';
 import { until } from '../../support/until.ts';
 
 type Taken = Awaited<ReturnType<ReconcilerParts['hold']>>;
@@ -25,7 +25,7 @@ function holdOf() {
     ...{ released: 0, lost: lost.signal, lose: () => lost.abort() },
     release: async () => void hold.released++,
   };
-  return hold satisfies Hold;
+  return hold satisfies HeldLease;
 }
 
 describe('of several processes one compares', () => {
@@ -33,7 +33,7 @@ describe('of several processes one compares', () => {
     let asked = 0;
     const { seen, reconciler } = start(() => {
       asked++;
-      return { heldBy: '10.0.0.2' };
+      return { holder: '10.0.0.2' };
     });
     await until('it has asked', async () => asked >= 3);
     await reconciler.stop();

@@ -11,7 +11,7 @@ import {
 } from '../../../src/delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
 import { admitRequest } from '../../../src/ingress/receive-webhook.ts';
-import { toIncomingRecord } from '../../../src/kafka/consume/incoming-record.ts';
+import { toIncomingRecord } from '../../../src/kafka/consume/consumer.ts';
 import { retryAfterMs } from '../../../src/provider/http.ts';
 import { readTraceparent, writeTraceparent } from '../../../src/runtime/tracing.ts';
 import { changed, changes, fuzzed, must, outcome } from './fuzzed.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Lease } from '../../../src/core/lease.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { AssignedWork } from '../../../src/kafka/consume/assigned-work.ts';
-import { FairQueue } from '../../../src/kafka/consume/keyed-queue.ts';
+import { KeyedQueue } from '../../../src/kafka/consume/keyed-queue.ts';
 import { until } from '../../support/until.ts';
 
 const SESSION_MS = 10_000;
@@ -29,7 +29,7 @@ function open() {
   const begun = new Map<string, Lease>();
   const working: boolean[] = [];
   const work = new AssignedWork({
-    ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new FairQueue(32, ['t']) },
+    ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new KeyedQueue(32, ['t']) },
     keysOf: async () => [],
     handle({ partition, offset }, lease) {
       begun.set(`${partition}@${offset}`, lease);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from '../../../src/kafka/consume/keyed-queue.ts';
+import { KeyedQueue } from '../../../src/kafka/consume/keyed-queue.ts';
 import { until } from '../../support/until.ts';
 
 /** Works that end when told, by name. */
 function open(places: number, topics = ['t']) {
-  const queue = new FairQueue(places, topics);
+  const queue = new KeyedQueue(places, topics);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const putOf = (topic: string, name: string, ...keys: string[]) =>
@@ -120,7 +120,7 @@ describe('topics', () => {
         fc.array(work, { maxLength: 40 }),
         fc.integer({ min: 1, max: 5 }),
         async (works, places) => {
-          const queue = new FairQueue(places, ['a', 'b', 'c']);
+          const queue = new KeyedQueue(places, ['a', 'b', 'c']);
           const busy = new Set<string>();
           const done: number[] = [];
           let running = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../src/core/lease.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
-import { FairQueue } from '../../../src/kafka/consume/keyed-queue.ts';
+import { KeyedQueue } from '../../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../../src/kafka/consume/partition-work.ts';
 import { until } from '../../support/until.ts';
 
@@ -19,7 +19,7 @@ function open() {
   let rooms = 0;
 
   const work = new PartitionWork({
-    queue: new FairQueue(1_000, ['t']),
+    queue: new KeyedQueue(1_000, ['t']),
     async keysOf({ offset }) {
       if (faults.keys) throw faults.keys;
       return [`key ${offset}`];
@@ -32,7 +32,7 @@ function open() {
         signal.addEventListener('abort', () => fail(new Error('aborted')));
       });
     },
-    look: () => {
+    checkLease: () => {
       if (faults.isOver) work.end();
     },
     onError: (error) => errors.push(error),
@@ -40,7 +40,7 @@ function open() {
       if (faults.commit) throw faults.commit;
       committed.push(offset);
     },
-    onRoom: () => rooms++,
+    onCapacity: () => rooms++,
   });
   const put = (offset: number, bytes = 0) => work.take({ ...recordAt(offset), value: Buffer.alloc(bytes) });
   const take = (...offsets: number[]) => {

@@ -8,7 +8,7 @@ type EachBatch = (payload: unknown) => Promise<void>;
 function scriptedClient() {
   let eachBatch: EachBatch = async () => {};
   const consumer = {
-    events: { CRASH: 'consumer.crash' },
+    events: { CRASH: 'consumer.crash', END_BATCH_PROCESS: 'consumer.end_batch_process' },
     ...{ on() {}, connect: async () => {}, disconnect: async () => {}, subscribe: async () => {}, seek() {} },
     run: async (config: { eachBatch: EachBatch }) => {
       eachBatch = config.eachBatch;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Admin } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Hold, holdAlone } from '../../../src/kafka/consume/hold-alone.ts';
+import { acquireLeaderLease, type HeldLease } from '../../../src/kafka/consume/leader-lease.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 
@@ -23,16 +23,17 @@ afterAll(async () => {
   await admin.disconnect();
 });
 
-const attempt = (groupId: string) => holdAlone({ kafka: testKafka(env), groupId, topic });
-const held = (result: Awaited<ReturnType<typeof attempt>>): Hold =>
-  'heldBy' in result ? expect.fail(`held by ${result.heldBy}`) : result;
+const attempt = (groupId: string) =>
+  acquireLeaderLease({ kafka: testKafka(env), groupId, topic, signal: new AbortController().signal });
+const held = (result: Awaited<ReturnType<typeof attempt>>): HeldLease =>
+  'holder' in result ? expect.fail(`held by ${result.holder}`) : result;
 
-describe('what is held alone', () => {
+describe('a lease that the leader of a group holds', () => {
   it('is refused to a second process, which learns who has it, and free again when it is released', async () => {
     const groupId = randomUUID();
     const first = held(await attempt(groupId));
-    expect(await attempt(groupId)).toEqual({ heldBy: expect.stringMatching(/\d+\.\d+\.\d+\.\d+/) });
-    expect(await attempt(groupId)).toHaveProperty('heldBy');
+    expect(await attempt(groupId)).toEqual({ holder: expect.stringMatching(/\d+\.\d+\.\d+\.\d+/) });
+    expect(await attempt(groupId)).toHaveProperty('holder');
     expect(first.lost.aborted).toBe(false);
     await first.release();
     const second = held(await attempt(groupId));
@@ -42,7 +43,7 @@ describe('what is held alone', () => {
   it('goes to one of those who want it at the same time, and another name is another matter', async () => {
     const groupId = randomUUID();
     const results = await Promise.all([attempt(groupId), attempt(groupId), attempt(groupId)]);
-    const holds = results.filter((result): result is Hold => !('heldBy' in result));
+    const holds = results.filter((result): result is HeldLease => !('holder' in result));
     expect(holds).toHaveLength(1);
     expect(holds[0]?.lost.aborted).toBe(false);
     await held(await attempt(randomUUID())).release();
@@ -57,7 +58,7 @@ describe('what is held alone', () => {
     const second = await until('another has it', async () => {
       await admin.removeMembersFromConsumerGroup({ groupId, members: null });
       const result = await attempt(groupId);
-      return 'heldBy' in result ? null : result;
+      return 'holder' in result ? null : result;
     });
     await until('it is told', () => lost.aborted, 20_000);
     expect(second.lost.aborted).toBe(false);

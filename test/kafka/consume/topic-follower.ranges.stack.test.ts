@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { IncomingRecord } from '../../../src/core/record.ts';
-import { openTopicReader, type TopicReader } from '../../../src/kafka/consume/topic-reader.ts';
+import { openRanges, type RangeReader } from '../../../src/kafka/consume/topic-follower.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 
 const topic = `reader-${randomUUID()}`;
 const RECORDS = 300;
 let env: Record<string, string>;
-let reader: TopicReader;
+let reader: RangeReader;
 let groupId: string;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
     });
   await Promise.all([admin.disconnect(), producer.disconnect()]);
   groupId = randomUUID();
-  reader = await openTopicReader({ kafka: kafka, topic, groupId });
+  reader = await openRanges({ kafka, topic, newGroupId: () => groupId });
 });
 
 afterAll(async () => {

@@ -1,11 +1,17 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
-import { holdAlone } from '../../../src/kafka/consume/hold-alone.ts';
+import { acquireLeaderLease } from '../../../src/kafka/consume/leader-lease.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 
-vi.mock('node:timers/promises', () => ({
-  setTimeout: async (_ms: number, _value: unknown, options?: { signal?: AbortSignal }) =>
-    options?.signal?.throwIfAborted(),
-}));
+/** A clock on which no sleep takes time, but for the deadline of leaving. */
+const clock: typeof systemClock = {
+  ...systemClock,
+  sleep: async (_ms, { signal, ref } = {}) =>
+    ref === false ? new Promise(() => {}) : signal?.throwIfAborted(),
+};
+const { signal } = new AbortController();
+const acquire = (kafka: KafkaClient, stop = signal) =>
+  acquireLeaderLease({ kafka, groupId: 'g', topic: 't', clock, signal: stop });
 
 type Listener = (event: { payload: unknown }) => void;
 
@@ -17,7 +23,7 @@ function scriptedClient(faults: readonly Error[]) {
     const listeners = new Map<string, Listener>();
     let running = false;
     return {
-      events: { GROUP_JOIN: 'join', CRASH: 'crash' },
+      events: { GROUP_JOIN: 'join', CRASH: 'crash', END_BATCH_PROCESS: 'end' },
       ...{ connect: async () => {}, disconnect: async () => {}, subscribe: async () => {} },
       on: (event: string, listener: Listener) => listeners.set(event, listener),
       // kafkajs tells of a crash and lets `run` end well all the same.
@@ -38,14 +44,13 @@ function scriptedClient(faults: readonly Error[]) {
 const loading = () =>
   Object.assign(new Error('The coordinator is loading'), { type: 'GROUP_LOAD_IN_PROGRESS' });
 
-describe('what is held alone', () => {
+describe('a lease that the leader of a group holds', () => {
   it.each([
     ['says so', loading()],
     ['says so in the cause of an explanation', new Error('explained', { cause: loading() })],
   ])('is asked for again while the broker that keeps the group is not ready and %s', async (_, fault) => {
     const { kafka, consumers } = scriptedClient([fault, fault]);
-    const hold = await holdAlone({ kafka, groupId: 'g', topic: 't' });
-    expect(hold).toMatchObject({ lost: { aborted: false } });
+    expect(await acquire(kafka)).toMatchObject({ lost: { aborted: false } });
     expect(consumers()).toBe(3);
   });
 
@@ -57,16 +62,14 @@ describe('what is held alone', () => {
       if (consumers() === 2) stopping.abort();
       return consumer(config);
     };
-    await expect(holdAlone({ kafka, groupId: 'g', topic: 't', signal: stopping.signal })).rejects.toThrow(
-      'aborted',
-    );
+    await expect(acquire(kafka, stopping.signal)).rejects.toThrow('aborted');
     expect(consumers()).toBe(3);
   });
 
   it('fails with what the brokers refuse it for, and with nothing else', async () => {
     const refused = Object.assign(new Error('Not authorized'), { type: 'GROUP_AUTHORIZATION_FAILED' });
     const { kafka, consumers } = scriptedClient([refused]);
-    await expect(holdAlone({ kafka, groupId: 'g', topic: 't' })).rejects.toBe(refused);
+    await expect(acquire(kafka)).rejects.toBe(refused);
     expect(consumers()).toBe(1);
   });
 });

@@ -1,0 +1,84 @@
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { type Backoff, retry } from '../../runtime/retry.ts';
+import type { KafkaClient } from '../connect/kafkajs-client.ts';
+import { GroupConsumer } from './consumer.ts';
+
+/** The right to do alone what several processes may want to do. */
+export type HeldLease = {
+  /** Aborts when the lease is lost: this process was not heard of for too long, and another may hold it now. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+};
+
+export type LeaderLeaseDeps = {
+  readonly kafka: KafkaClient;
+  /** Names the lease: the same in every process that wants it. */
+  readonly groupId: string;
+  /** Any topic that may be read, as a group has to have one. Nothing is taken from it. */
+  readonly topic: string;
+  /** Ends the wait for brokers that are not ready: the call then rejects. */
+  readonly signal: AbortSignal;
+  readonly clock?: Clock | undefined;
+};
+
+const SESSION_MS = 10_000;
+/** How long brokers may take that have just started, or have just lost the one that kept the group. */
+const READY_WITHIN_MS = 20_000;
+const AGAIN: Backoff = { firstMs: 500, factor: 1, mostMs: 500 };
+/** What brokers answer meanwhile, by Kafka's names. */
+const NOT_READY = /GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP/;
+
+/**
+ * Acquires a lease that the brokers keep: the leader of a consumer group holds it. A group has one leader at a time, who
+ * stays it while others join, and another can become it when he has left or was not heard of for 10 seconds: so a crash
+ * needs no tidying up. (Kafka Connect and Schema Registry elect their leaders the same way.)
+ * @returns the address of the process that holds it, where it is not this one
+ */
+export async function acquireLeaderLease(
+  deps: LeaderLeaseDeps,
+): Promise<HeldLease | { readonly holder: string }> {
+  const { signal, clock = systemClock } = deps;
+  const giveUpAt = clock.now() + READY_WITHIN_MS;
+  return retry(() => join(deps), {
+    ...{ backoff: AGAIN, signal, clock, onFailure: () => {} },
+    again: (error) => isNotReady(error) && clock.now() <= giveUpAt,
+  });
+}
+
+async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
+  const lost = new AbortController();
+  const joined = Promise.withResolvers<{ isLeader: boolean; leaderId: string }>();
+  // Where one of the steps before fails too, nobody waits for it.
+  joined.promise.catch(() => {});
+  const consumer = new GroupConsumer({
+    ...{ kafka, groupId, clock, sessionTimeoutMs: SESSION_MS },
+    options: { rebalanceTimeout: SESSION_MS, heartbeatInterval: 1_000 },
+    onEnd: (error) => {
+      joined.reject(error);
+      lost.abort();
+    },
+  });
+  const { client } = consumer;
+  client.on(client.events.GROUP_JOIN, ({ payload }) => {
+    joined.resolve(payload);
+    if (!payload.isLeader) lost.abort();
+  });
+  try {
+    await consumer.run({ topics: [topic], fromBeginning: false, onRecord: () => false });
+    // A client that could not join has ended by now, and says so here; it can't be paused any more.
+    const { isLeader, leaderId } = await joined.promise;
+    client.pause([{ topic }]);
+    if (isLeader) return { lost: lost.signal, release: () => consumer.leave() };
+    const { members } = await client.describeGroup();
+    const leader = members.find(({ memberId }) => memberId === leaderId);
+    await consumer.leave();
+    return { holder: leader?.clientHost.replace(/^\//, '') ?? 'another process' };
+  } catch (error) {
+    await consumer.leave();
+    throw error;
+  }
+}
+
+const isNotReady = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('type' in error && NOT_READY.test(String(error.type))) || isNotReady(error.cause));
