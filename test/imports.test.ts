@@ -129,6 +129,12 @@ describe('the house', () => {
     expect(strays).toEqual([]);
   });
 
+  it('mocks no module in unit tests: their files share what they import', () => {
+    const tests = readTree('test').filter(({ path }) => path.endsWith('.test.ts') && !NOT_UNIT.test(path));
+    const mocking = tests.filter(({ text }) => /\bvi\.mock\(['"]/.test(text)).map(({ path }) => path);
+    expect(mocking).toEqual([]);
+  });
+
   it('has no index.ts and no utils', () => {
     expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|common)\.ts$/.test(file.path))).toEqual([]);
   });

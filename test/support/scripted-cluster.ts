@@ -2,11 +2,17 @@ import type { TopicLimits } from '../../src/kafka/admin/describe-topics.ts';
 import { AttemptError, type Batch, type WireRecord } from '../../src/kafka/produce/produce-batch.ts';
 import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../src/kafka/produce/publisher.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 
 type Send = { session: number; topic: string; partition: number; values: string[] };
 /** What a send meets: an error, or `swallow` (written, and never answered), or nothing (written and confirmed). */
 export type Fate = AttemptError | 'swallow' | undefined;
+
+/** The system's, its sleep by the global timers, which a test may have faked. */
+const fakedClock: Clock = {
+  ...systemClock,
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
 
 /** A cluster as the publisher's port sees it: topics that keep what they are sent, and a script of fates. */
 export class ScriptedCluster {
@@ -52,7 +58,7 @@ export class ScriptedCluster {
 
   publisher(backlogBytes = 1e9, limits?: TopicLimits, sessions = 1): Publisher {
     const observer = { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} };
-    const deps = { openSession: this.open, sessions, backlogBytes, observer, clock: systemClock };
+    const deps = { openSession: this.open, sessions, backlogBytes, observer, clock: fakedClock };
     return new Publisher({ ...deps, ...(limits && { limits }) });
   }
 

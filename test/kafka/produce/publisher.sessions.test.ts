@@ -3,11 +3,6 @@ import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
-// The sleeping of the code under test, on the clock that the tests turn.
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number) => new Promise((resolve) => globalThis.setTimeout(resolve, ms)),
-}));
-
 const SESSIONS = 8;
 let cluster: ScriptedCluster;
 let publisher: Publisher;

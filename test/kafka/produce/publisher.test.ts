@@ -4,11 +4,6 @@ import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
-// The sleeping of the code under test, on the clock that the tests turn.
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number) => new Promise((resolve) => globalThis.setTimeout(resolve, ms)),
-}));
-
 let cluster: ScriptedCluster;
 let publisher: Publisher;
 const failing = (outcome: AttemptOutcome) => new AttemptError(outcome, outcome);
