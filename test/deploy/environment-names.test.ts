@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { controlConfig } from '../../src/control/config.ts';
 import { ingressConfig } from '../../src/ingress/config.ts';
 import { recordSizeSettings } from '../../src/kafka/connect/settings.ts';
-import { sandboxSettings } from '../../src/sandbox/sandbox-settings.ts';
+import { sandboxSettings } from '../../src/sandbox/config.ts';
 import { CHART } from '../support/generated/chart-readme.ts';
 import { SET_BY_CHART, settingsOf } from '../support/generated/chart-settings.ts';
 import { readFile } from '../support/generated/files.ts';

@@ -13,7 +13,7 @@ import {
   topicSettings,
 } from '../../../src/kafka/connect/settings.ts';
 import { dialectSettings } from '../../../src/provider/settings.ts';
-import { sandboxSettings } from '../../../src/sandbox/sandbox-settings.ts';
+import { sandboxSettings } from '../../../src/sandbox/config.ts';
 
 /** The tables of docs/ that are made from the code, by the name in their markers. */
 export const TABLES: Readonly<Record<string, () => string>> = {
