@@ -19,3 +19,58 @@ export function parseJson(bytes: Buffer): Json {
 export function setField(target: JsonObject, name: string, value: Json): void {
   Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
+
+/** JSON Pointer, RFC 6901: the sandbox's own reading of it. */
+
+const SYNTAX = /^(?:\/(?:[^~/]|~[01])*)*$/;
+
+export const isPointer = (text: string): boolean => SYNTAX.test(text);
+
+const stepsOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/**
+ * Returns `document` with `value` at `pointer`, changing it in place; `''` is the document itself. Objects that are
+ * missing on the way are made; `-` appends to a list. Throws a TypeError where the way leads through a plain value.
+ */
+export function setAt(document: Json, pointer: string, value: Json): Json {
+  const steps = stepsOf(pointer);
+  const last = steps.pop();
+  if (last === undefined) return value;
+  let at = document;
+  for (const step of steps) {
+    if (child(at, step) === undefined) put(at, step, {}, pointer);
+    at = child(at, step) as Json;
+  }
+  put(at, last, value, pointer);
+  return document;
+}
+
+/** Removes what stands at `pointer`, in place. What isn't there needs no removing. */
+export function removeAt(document: Json, pointer: string): void {
+  const steps = stepsOf(pointer);
+  const last = steps.pop();
+  let at: Json | undefined = document;
+  for (const step of steps) at = at === undefined ? undefined : child(at, step);
+  if (last === undefined || at === undefined) return;
+  if (Array.isArray(at) && /^\d+$/.test(last)) at.splice(Number(last), 1);
+  else if (isObject(at)) delete at[last];
+}
+
+function child(at: Json, step: string): Json | undefined {
+  if (Array.isArray(at)) return /^\d+$/.test(step) ? at[Number(step)] : undefined;
+  return isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+}
+
+function put(at: Json, step: string, value: Json, pointer: string): void {
+  if (Array.isArray(at) && (step === '-' || (/^\d+$/.test(step) && Number(step) <= at.length))) {
+    at[step === '-' ? at.length : Number(step)] = value;
+  } else if (isObject(at)) {
+    setField(at, step, value);
+  } else {
+    throw new TypeError(`${pointer} leads through a value that has no field ${JSON.stringify(step)}`);
+  }
+}

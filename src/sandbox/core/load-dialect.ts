@@ -1,6 +1,5 @@
 import { DEFAULT_DIALECT, type Dialect, placeholderIn } from './dialect.ts';
-import { isObject, type Json, type JsonObject } from './json.ts';
-import { isPointer } from './json-pointer.ts';
+import { isObject, isPointer, type Json, type JsonObject } from './json.ts';
 import { writeCreated, writeItem, writeList } from './write-answers.ts';
 
 /** The values without which an operation can't be carried out. */

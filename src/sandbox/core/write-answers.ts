@@ -1,6 +1,5 @@
 import type { Dialect } from './dialect.ts';
-import type { Json } from './json.ts';
-import { setAt } from './json-pointer.ts';
+import { type Json, setAt } from './json.ts';
 import type { Subscription } from './subscription-store.ts';
 
 /** The answer to a creation: the one moment at which the signing secret is shown. */

@@ -1,7 +1,6 @@
 import { SandboxError } from '../core/errors.ts';
 import type { EventName } from '../core/event-names.ts';
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
-import { setAt } from '../core/json-pointer.ts';
+import { isObject, type Json, type JsonObject, setAt } from '../core/json.ts';
 import { mergeJson } from './merge-json.ts';
 import { padMessage } from './pad-message.ts';
 import { type MessageDetail, paymentStatusPayload } from './payloads.ts';

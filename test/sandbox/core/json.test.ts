@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPointer, removeAt, setAt } from '../../../src/sandbox/core/json-pointer.ts';
+import { isPointer, removeAt, setAt } from '../../../src/sandbox/core/json.ts';
 
 describe('setAt', () => {
   it.each([
