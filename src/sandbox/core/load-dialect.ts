@@ -1,6 +1,12 @@
-import { DEFAULT_DIALECT, type Dialect, placeholderIn } from './dialect.ts';
+import {
+  DEFAULT_DIALECT,
+  type Dialect,
+  placeholderIn,
+  writeCreated,
+  writeItem,
+  writeList,
+} from './dialect.ts';
 import { isObject, isPointer, type Json, type JsonObject } from './json.ts';
-import { writeCreated, writeItem, writeList } from './write-answers.ts';
 
 /** The values without which an operation can't be carried out. */
 const NEEDED = { create: ['url', 'events'], update: [], replay: ['executionId'] } as const;

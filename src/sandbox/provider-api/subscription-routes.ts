@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '../../runtime/logger.ts';
+import { writeCreated, writeItem, writeList } from '../core/dialect.ts';
 import { SandboxError } from '../core/errors.ts';
 import { type Json, parseJson } from '../core/json.ts';
 import type { Subscription, SubscriptionStore } from '../core/subscription-store.ts';
-import { writeCreated, writeItem, writeList } from '../core/write-answers.ts';
 import type { Execution } from '../deliveries/execution.ts';
 import { readByTemplate } from './read-by-template.ts';
 import { type RequestRules, readCreation, readUpdate } from './read-subscription-request.ts';
