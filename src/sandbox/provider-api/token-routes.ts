@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
-import { bodyOf, takeRawBodies } from './take-raw-bodies.ts';
 import type { TokenStore } from './token-store.ts';
 
 /** `POST /oauth/token`, sections 2.1, 2.2 and 4.1 of the interface. */
@@ -83,3 +82,12 @@ function refuse(code: ConstructorParameters<typeof SandboxError>[0], message: st
 
 const mediaTypes = (header: string | undefined): string[] =>
   (header ?? '').split(',').map((part) => part.split(';')[0]!.trim().toLowerCase());
+
+/** Hands bodies to this plugin's handlers as they came, whatever their type says: the handlers judge both. */
+export function takeRawBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+}
+
+export const bodyOf = (request: { body: unknown }): Buffer =>
+  Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
