@@ -7,9 +7,8 @@ import type { Subscription, SubscriptionStore } from '../core/subscription-store
 import type { Execution } from '../deliveries/execution.ts';
 import { readByTemplate } from './read-by-template.ts';
 import { type RequestRules, readCreation, readUpdate } from './read-subscription-request.ts';
-import { requireToken } from './require-token.ts';
 import { bodyOf, takeRawBodies } from './token-routes.ts';
-import type { TokenStore } from './token-store.ts';
+import { requireToken, type TokenStore } from './token-store.ts';
 
 export type SubscriptionRouteParts = RequestRules & {
   readonly logger: Logger;
