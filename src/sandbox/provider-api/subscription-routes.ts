@@ -1,12 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '../../runtime/logger.ts';
-import { writeCreated, writeItem, writeList } from '../core/dialect.ts';
+import type { Clock } from '../core/clock.ts';
+import { type Dialect, writeCreated, writeItem, writeList } from '../core/dialect.ts';
 import { SandboxError } from '../core/errors.ts';
-import { type Json, parseJson } from '../core/json.ts';
-import type { Subscription, SubscriptionStore } from '../core/subscription-store.ts';
+import { readEventNames } from '../core/event-names.ts';
+import { isObject, type Json, parseJson } from '../core/json.ts';
+import {
+  newSigningSecret,
+  newSubscriptionId,
+  type Subscription,
+  type SubscriptionStore,
+} from '../core/subscription-store.ts';
+import { readEncryptionKey, readReceiverUrl } from '../core/subscription-values.ts';
 import type { Execution } from '../deliveries/execution.ts';
 import { readByTemplate } from './read-by-template.ts';
-import { type RequestRules, readCreation, readUpdate } from './read-subscription-request.ts';
 import { bodyOf, takeRawBodies } from './token-routes.ts';
 import { requireToken, type TokenStore } from './token-store.ts';
 
@@ -78,3 +85,42 @@ function find(id: string, subscriptions: SubscriptionStore): Subscription {
 }
 
 const summary = ({ id, url, events }: Subscription) => ({ subscriptionId: id, url, events });
+
+type RequestRules = {
+  readonly clock: Clock;
+  readonly dialect: Dialect;
+  readonly allowHttpReceivers: boolean;
+};
+
+/** The subscription that a creation's body asks for. */
+function readCreation(body: Json, rules: RequestRules): Subscription {
+  const { values, extra } = readByTemplate(rules.dialect.create.body, body);
+  return {
+    id: newSubscriptionId(),
+    signingSecret: newSigningSecret(),
+    encryptionKey: readEncryptionKey(values.get('encryptionKey')),
+    url: readReceiverUrl(values.get('url'), rules.allowHttpReceivers),
+    events: readEventNames(values.get('events'), rules.dialect.eventNames),
+    active: true,
+    extra,
+    createdAt: new Date(rules.clock.now()).toISOString(),
+  };
+}
+
+/** What an update leaves out stays as it was. */
+function readUpdate(body: Json, known: Subscription, rules: RequestRules): Subscription {
+  if (!isObject(body)) throw new SandboxError('invalid_request', 'The body must be a JSON object.');
+  const { values, extra } = readByTemplate(rules.dialect.update.body, body);
+  if (values.size === 0 && Object.keys(extra).length === 0) {
+    throw new SandboxError('invalid_request', 'The body changes nothing.');
+  }
+  return {
+    ...known,
+    ...(values.has('url') ? { url: readReceiverUrl(values.get('url'), rules.allowHttpReceivers) } : {}),
+    ...(values.has('events')
+      ? { events: readEventNames(values.get('events'), rules.dialect.eventNames) }
+      : {}),
+    ...(values.has('encryptionKey') ? { encryptionKey: readEncryptionKey(values.get('encryptionKey')) } : {}),
+    extra: Object.fromEntries([...Object.entries(known.extra), ...Object.entries(extra)]),
+  };
+}
