@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Clock } from '../core/clock.ts';
-import { type Dialect, writeCreated, writeItem, writeList } from '../core/dialect.ts';
+import { type Dialect, placeholderIn, writeCreated, writeItem, writeList } from '../core/dialect.ts';
 import { SandboxError } from '../core/errors.ts';
 import { readEventNames } from '../core/event-names.ts';
-import { isObject, type Json, parseJson } from '../core/json.ts';
+import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
 import {
   newSigningSecret,
   newSubscriptionId,
@@ -13,7 +13,6 @@ import {
 } from '../core/subscription-store.ts';
 import { readEncryptionKey, readReceiverUrl } from '../core/subscription-values.ts';
 import type { Execution } from '../deliveries/execution.ts';
-import { readByTemplate } from './read-by-template.ts';
 import { bodyOf, takeRawBodies } from './token-routes.ts';
 import { requireToken, type TokenStore } from './token-store.ts';
 
@@ -124,3 +123,43 @@ function readUpdate(body: Json, known: Subscription, rules: RequestRules): Subsc
     extra: Object.fromEntries([...Object.entries(known.extra), ...Object.entries(extra)]),
   };
 }
+
+export type Reading = {
+  /** What stands where the template has placeholders, by their names. What is absent has no entry. */
+  readonly values: ReadonlyMap<string, Json>;
+  /** Fields of the body that the template doesn't have: kept, as the interface doesn't rule them out. */
+  readonly extra: JsonObject;
+};
+
+/** Reads a request's body by a dialect's template. Throws `invalid_request` where the body contradicts it. */
+export function readByTemplate(template: Json, body: Json): Reading {
+  const values = new Map<string, Json>();
+  walk(template, body, '', values);
+  const others =
+    isObject(template) && isObject(body)
+      ? Object.entries(body).filter(([name]) => !Object.hasOwn(template, name))
+      : [];
+  return { values, extra: Object.fromEntries(others) };
+}
+
+function walk(template: Json, value: Json | undefined, place: string, values: Map<string, Json>): void {
+  const name = placeholderIn(template);
+  if (name !== null) {
+    if (value !== undefined) values.set(name, value);
+  } else if (Array.isArray(template)) {
+    const items = value ?? [];
+    if (!Array.isArray(items)) throw mismatch(place, 'a list');
+    for (const [i, item] of template.entries()) walk(item, items[i], `${place}/${i}`, values);
+  } else if (isObject(template)) {
+    const fields = value ?? {};
+    if (!isObject(fields)) throw mismatch(place, 'an object');
+    for (const [key, item] of Object.entries(template)) {
+      walk(item, Object.hasOwn(fields, key) ? fields[key] : undefined, `${place}/${key}`, values);
+    }
+  } else if (value !== template) {
+    throw mismatch(place, JSON.stringify(template));
+  }
+}
+
+const mismatch = (place: string, wanted: string) =>
+  new SandboxError('invalid_request', `${place === '' ? 'The body' : place} must be ${wanted}.`);

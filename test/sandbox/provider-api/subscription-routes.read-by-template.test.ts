@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readByTemplate } from '../../../src/sandbox/provider-api/read-by-template.ts';
+import { readByTemplate } from '../../../src/sandbox/provider-api/subscription-routes.ts';
 
 const read = (template: never | object | string, body: unknown) =>
   readByTemplate(template as never, body as never);
