@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createLimiter } from '../../../src/sandbox/deliveries/limit-concurrency.ts';
+import { createLimiter } from '../../../src/sandbox/deliveries/deliver.ts';
 
 it('runs at most so many of a key at a time, in order, and a failure gives its place back', async () => {
   const limiter = createLimiter(2);
