@@ -2,8 +2,13 @@ import type { Logger } from '../../runtime/logger.ts';
 import { SandboxError } from '../core/errors.ts';
 import type { SubscriptionStore } from '../core/subscription-store.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
-import { type Attempt, type Execution, type ExecutionState, newExecution } from './execution.ts';
-import type { ExecutionStore } from './execution-store.ts';
+import {
+  type Attempt,
+  type Execution,
+  type ExecutionState,
+  type ExecutionStore,
+  newExecution,
+} from './execution-store.ts';
 import { keyOf, type Preparation, prepareDelivery } from './prepare-delivery.ts';
 import { type SendParts, sendAttempt } from './send-attempt.ts';
 

@@ -1,4 +1,4 @@
-import type { Execution } from './execution.ts';
+import type { Execution } from './execution-store.ts';
 import { contentTypeOf } from './layout.ts';
 
 /** An execution as the control API shows it; `sentBody` is the message before sealing, null where it was left out. */

@@ -12,7 +12,7 @@ import {
   type SubscriptionStore,
 } from '../core/subscription-store.ts';
 import { readEncryptionKey, readReceiverUrl } from '../core/subscription-values.ts';
-import type { Execution } from '../deliveries/execution.ts';
+import type { Execution } from '../deliveries/execution-store.ts';
 import { bodyOf, takeRawBodies } from './token-routes.ts';
 import { requireToken, type TokenStore } from './token-store.ts';
 

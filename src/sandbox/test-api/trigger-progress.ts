@@ -1,5 +1,5 @@
 import type { Run } from '../deliveries/deliver.ts';
-import type { Attempt } from '../deliveries/execution.ts';
+import type { Attempt } from '../deliveries/execution-store.ts';
 
 export type TriggerProgress = ReturnType<typeof trackProgress>;
 

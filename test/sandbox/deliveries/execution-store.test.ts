@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newExecution } from '../../../src/sandbox/deliveries/execution.ts';
-import { createExecutionStore } from '../../../src/sandbox/deliveries/execution-store.ts';
+import { createExecutionStore, newExecution } from '../../../src/sandbox/deliveries/execution-store.ts';
 
 const execution = (bytes: number) =>
   newExecution(
