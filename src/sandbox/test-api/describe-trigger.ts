@@ -1,5 +1,4 @@
-import { describeExecution } from '../deliveries/describe-execution.ts';
-import type { ExecutionStore } from '../deliveries/execution-store.ts';
+import { describeExecution, type ExecutionStore } from '../deliveries/execution-store.ts';
 import type { Trigger } from './trigger-store.ts';
 
 /** All bodies of one answer together; those beyond are null and can be had one by one. */

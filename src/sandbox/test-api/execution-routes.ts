@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
-import { describeExecution, describeInFull } from '../deliveries/describe-execution.ts';
-import type { ExecutionStore } from '../deliveries/execution-store.ts';
+import { describeExecution, describeInFull, type ExecutionStore } from '../deliveries/execution-store.ts';
 
 type Filter = { limit?: string; subscriptionId?: string; triggerId?: string; state?: string };
 
