@@ -17,7 +17,7 @@ import { runtimeSettings } from '../config/shared-settings.ts';
 import { DEFAULT_DIALECT, type Dialect } from './core/dialect.ts';
 import { loadDialect } from './core/load-dialect.ts';
 import { DEFAULT_LAYOUT, LAYOUT_SYNTAX, readLayout } from './deliveries/layout.ts';
-import type { ReceiverTls } from './deliveries/open-receiver-client.ts';
+import type { ReceiverTls } from './deliveries/send-attempt.ts';
 
 type SettingsValues = ValuesOf<typeof sandboxSettings>;
 type FileSettings = 'jwtFile' | 'dialectFile' | 'receiverCaFile' | 'clientCertFile' | 'clientKeyFile';

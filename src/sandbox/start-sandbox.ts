@@ -4,7 +4,7 @@ import { createSandboxApp } from './app.ts';
 import { createSandboxParts } from './components.ts';
 import { defaultOptions, type SandboxOptions } from './config.ts';
 import { type Clock, systemClock } from './core/clock.ts';
-import { openReceiverClient } from './deliveries/open-receiver-client.ts';
+import { openReceiverClient } from './deliveries/send-attempt.ts';
 
 export type RunningSandbox = {
   /** Both the interface's {auth_url} and its {base_url}. */

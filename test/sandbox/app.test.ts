@@ -4,7 +4,7 @@ import { createSandboxApp } from '../../src/sandbox/app.ts';
 import { createSandboxParts } from '../../src/sandbox/components.ts';
 import { defaultOptions } from '../../src/sandbox/config.ts';
 import { systemClock } from '../../src/sandbox/core/clock.ts';
-import { openReceiverClient } from '../../src/sandbox/deliveries/open-receiver-client.ts';
+import { openReceiverClient } from '../../src/sandbox/deliveries/send-attempt.ts';
 
 function build() {
   const options = defaultOptions();

@@ -1,4 +1,4 @@
-import { type Dispatcher, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { failDelivery, type Outcome, type SendBody } from '../faults/fail-delivery.ts';
 import type { FaultRule } from '../faults/fault-rule.ts';
@@ -89,4 +89,34 @@ function reasonOf(error: unknown): string {
   return known && message && !message.includes(known)
     ? `${known}: ${message}`
     : message || known || 'unknown';
+}
+
+export type ReceiverTls = {
+  /** PEM of the authority that signed the receivers' certificates; undefined: the well-known ones. */
+  readonly ca: string | undefined;
+  /** PEM of the client certificate and its key, for receivers that want mutual TLS. */
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+};
+
+/** The HTTP client for deliveries: connections are kept and used again, at most `connections` to a receiver. */
+export function openReceiverClient(options: {
+  tls: ReceiverTls;
+  connections: number;
+  timeoutMs: number;
+}): Agent {
+  const { ca, cert, key } = options.tls;
+  return new Agent({
+    connections: options.connections,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: options.timeoutMs,
+    bodyTimeout: options.timeoutMs,
+    connect: {
+      timeout: options.timeoutMs,
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    },
+  });
 }
