@@ -1,8 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { SandboxError } from '../core/errors.ts';
 import type { Subscription } from '../core/subscription-store.ts';
 import { contentTypeOf, type EnvelopeNames, type Layout } from './layout.ts';
 import { sealMessage } from './seal-message.ts';
-import { signBody } from './sign-body.ts';
+import { workInPieces } from './work-in-pieces.ts';
 
 export type Preparation = {
   readonly message: Buffer;
@@ -58,4 +59,17 @@ function withOtherBit(body: Buffer): Buffer {
   const middle = Math.floor(altered.length / 2);
   if (altered.length > 0) altered[middle] = altered[middle]! ^ 1;
   return altered;
+}
+
+/**
+ * The value of X-Signature-SHA256, 6.3 of the interface: HMAC-SHA256 over the body as sent, 64 lowercase hexadecimal
+ * digits. The key is 72 characters: the subscription's id, then its signing secret.
+ */
+export async function signBody(
+  body: Buffer,
+  subscription: { id: string; signingSecret: string },
+): Promise<string> {
+  const hmac = createHmac('sha256', `${subscription.id}${subscription.signingSecret}`);
+  await workInPieces(body, (piece) => hmac.update(piece));
+  return hmac.digest('hex');
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signBody } from '../../../src/sandbox/deliveries/sign-body.ts';
+import { signBody } from '../../../src/sandbox/deliveries/prepare-delivery.ts';
 import { opensslHmac } from '../support/judges.ts';
 
 const subscription = {
