@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contentTypeOf, DEFAULT_ENVELOPE, readLayout } from '../../../src/sandbox/deliveries/layout.ts';
-import { sealMessage } from '../../../src/sandbox/deliveries/seal-message.ts';
+import { sealMessage } from '../../../src/sandbox/deliveries/prepare-delivery.ts';
 import { webCryptoOpen } from '../support/judges.ts';
 import { ENCRYPTION_KEY as KEY } from '../support/open-sandbox.ts';
 
