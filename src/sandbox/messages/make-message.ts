@@ -1,7 +1,6 @@
 import { SandboxError } from '../core/errors.ts';
 import type { EventName } from '../core/event-names.ts';
 import { isObject, type Json, type JsonObject, setAt } from '../core/json.ts';
-import { mergeJson } from './merge-json.ts';
 import { padMessage } from './pad-message.ts';
 import { type MessageDetail, paymentStatusPayload } from './payloads.ts';
 import { accountsEntriesPayload, collectionStatusPayload } from './sandbox-only-payloads.ts';
@@ -79,4 +78,15 @@ export function describeRaw(bytes: Buffer): Message {
 function textAt(message: Json, name: string): string | null {
   const value = isObject(message) ? message[name] : null;
   return typeof value === 'string' ? value : null;
+}
+
+/** Lays `over` on `base` as RFC 7396 does: objects merge, null removes a field, anything else replaces. */
+export function mergeJson(base: Json, over: Json): Json {
+  if (!isObject(over)) return over;
+  const fields = new Map(Object.entries(isObject(base) ? base : {}));
+  for (const [name, value] of Object.entries(over)) {
+    if (value === null) fields.delete(name);
+    else fields.set(name, mergeJson(fields.get(name) ?? null, value));
+  }
+  return Object.fromEntries(fields);
 }

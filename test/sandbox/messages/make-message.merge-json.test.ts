@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mergeJson } from '../../../src/sandbox/messages/merge-json.ts';
+import { mergeJson } from '../../../src/sandbox/messages/make-message.ts';
 
 it.each([
   [{ a: { b: 1, c: 2 } }, { a: { b: 9 } }, { a: { b: 9, c: 2 } }],
