@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { padMessage } from '../../../src/sandbox/messages/pad-message.ts';
+import { padMessage } from '../../../src/sandbox/messages/make-message.ts';
 
 describe('padMessage', () => {
   it.each([100, 101, 1 << 20])('fills a message up to exactly %i bytes', (bytes) => {
