@@ -1,8 +1,12 @@
 import { SandboxError } from '../core/errors.ts';
 import type { EventName } from '../core/event-names.ts';
 import { isObject, type Json, type JsonObject, setAt, setField } from '../core/json.ts';
-import { type MessageDetail, paymentStatusPayload } from './payloads.ts';
-import { accountsEntriesPayload, collectionStatusPayload } from './sandbox-only-payloads.ts';
+import {
+  accountsEntriesPayload,
+  collectionStatusPayload,
+  type MessageDetail,
+  paymentStatusPayload,
+} from './payloads.ts';
 import { createRandom } from './seeded-random.ts';
 
 export type MessageSpec = {
