@@ -4,10 +4,10 @@ import { isObject, type Json, type JsonObject, setAt, setField } from '../core/j
 import {
   accountsEntriesPayload,
   collectionStatusPayload,
+  createRandom,
   type MessageDetail,
   paymentStatusPayload,
 } from './payloads.ts';
-import { createRandom } from './seeded-random.ts';
 
 export type MessageSpec = {
   readonly event: EventName;
