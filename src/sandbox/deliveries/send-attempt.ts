@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { failDelivery, type Outcome, type SendBody } from '../faults/fail-delivery.ts';
-import type { FaultRule } from '../faults/fault-rule.ts';
+import type { FaultRule } from '../faults/fault-plan.ts';
 import type { PreparedDelivery } from './prepare-delivery.ts';
 
 export type SendParts = {

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { delay, type FailParts, failAfter, failInstead, isInsteadOf } from './fail-request.ts';
-import type { FaultPlan } from './fault-plan.ts';
-import type { FaultRule } from './fault-rule.ts';
+import type { FaultPlan, FaultRule } from './fault-plan.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

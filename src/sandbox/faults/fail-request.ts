@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../core/clock.ts';
 import { isObject, type Json, removeAt, setAt } from '../core/json.ts';
 import { cutInHalf, DEFAULT_PIECES, sendSlowly } from './fault-bytes.ts';
-import type { FaultRule } from './fault-rule.ts';
+import type { FaultRule } from './fault-plan.ts';
 import { standInFor } from './stand-in-answer.ts';
 
 export type FailParts = { readonly clock: Clock; readonly stopping: AbortSignal };

@@ -1,4 +1,4 @@
-import type { FaultRule } from './fault-rule.ts';
+import type { FaultRule } from './fault-plan.ts';
 
 export type StandIn = { status: number; headers: Record<string, string>; body: string };
 

@@ -1,7 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
-import type { FaultPlan } from '../faults/fault-plan.ts';
-import { FAULT_KINDS, FAULT_OPERATIONS, type FaultRule, faultOfRule } from '../faults/fault-rule.ts';
+import {
+  FAULT_KINDS,
+  FAULT_OPERATIONS,
+  type FaultPlan,
+  type FaultRule,
+  faultOfRule,
+} from '../faults/fault-plan.ts';
 
 const POINTER = { type: 'string', pattern: '^(?:/(?:[^~/]|~[01])*)*$' };
 /** RFC 9110, section 5: anything else couldn't be sent. */

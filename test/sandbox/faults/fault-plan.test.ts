@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFaultPlan } from '../../../src/sandbox/faults/fault-plan.ts';
-import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts';
+import { createFaultPlan, type FaultRule } from '../../../src/sandbox/faults/fault-plan.ts';
 
 const rule = (code: number, times: number | null, operation: FaultRule['operation'] = 'list'): FaultRule => ({
   operation,
