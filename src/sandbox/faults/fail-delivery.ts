@@ -1,7 +1,6 @@
 import type { Clock } from '../core/clock.ts';
-import { cutInHalf, DEFAULT_PIECES, sendSlowly, stallHalfway } from './fault-bytes.ts';
+import { cutInHalf, DEFAULT_PIECES, sendSlowly, stallHalfway, standInFor } from './fault-bytes.ts';
 import type { FaultRule } from './fault-plan.ts';
-import { standInFor } from './stand-in-answer.ts';
 
 /** How an attempt ended: the receiver's status, or null and why there was none. */
 export type Outcome = {

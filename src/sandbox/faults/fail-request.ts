@@ -3,9 +3,8 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../core/clock.ts';
 import { isObject, type Json, removeAt, setAt } from '../core/json.ts';
-import { cutInHalf, DEFAULT_PIECES, sendSlowly } from './fault-bytes.ts';
+import { cutInHalf, DEFAULT_PIECES, sendSlowly, standInFor } from './fault-bytes.ts';
 import type { FaultRule } from './fault-plan.ts';
-import { standInFor } from './stand-in-answer.ts';
 
 export type FailParts = { readonly clock: Clock; readonly stopping: AbortSignal };
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
