@@ -1,7 +1,7 @@
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import type { SandboxParts } from './components.ts';
 import { answerFor, SandboxError } from './core/errors.ts';
-import { applyFaults } from './faults/apply-faults.ts';
+import { applyFaults } from './faults/fail-request.ts';
 import { subscriptionRoutes } from './provider-api/subscription-routes.ts';
 import { tokenRoutes } from './provider-api/token-routes.ts';
 import { logRequests } from './test-api/request-log.ts';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../core/clock.ts';
 import { isObject, type Json, removeAt, setAt } from '../core/json.ts';
 import { cutInHalf, DEFAULT_PIECES, sendSlowly, standInFor } from './fault-bytes.ts';
-import type { FaultRule } from './fault-plan.ts';
+import type { FaultPlan, FaultRule } from './fault-plan.ts';
 
 export type FailParts = { readonly clock: Clock; readonly stopping: AbortSignal };
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
@@ -96,3 +96,30 @@ function trySet(document: Json, pointer: string, value: Json): Json {
 const untilGone = async ({ raw }: FastifyRequest) => {
   if (!raw.socket.destroyed) await once(raw.socket, 'close');
 };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The fault that hits this request. */
+    fault: FaultRule | null;
+  }
+}
+
+/** Plays the planned faults on the interface's operations, before anything else looks at a request. */
+export function applyFaults(app: FastifyInstance, parts: FailParts & { faults: FaultPlan }): void {
+  app.decorateRequest('fault', null);
+  app.addHook('onRequest', async (request, reply) => {
+    const { operation } = request.routeOptions.config;
+    request.fault = operation ? parts.faults.take(operation) : null;
+    if (!request.fault || !isInsteadOf(request.fault)) return undefined;
+    return failInstead(request.fault, { request, reply });
+  });
+  // Not earlier: once the body is read the operation no longer depends on the caller's patience.
+  app.addHook('preHandler', async (request, reply) => {
+    if (request.fault?.kind !== 'delay') return undefined;
+    return delay(request.fault, { request, reply }, parts);
+  });
+  app.addHook('onSend', async (request, reply, answer) => {
+    if (!request.fault || isInsteadOf(request.fault)) return answer;
+    return failAfter(request.fault, { request, reply }, answer, parts);
+  });
+}
