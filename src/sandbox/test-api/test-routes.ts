@@ -22,10 +22,10 @@
 
 import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
+import { parseJson } from '../core/json.ts';
 import { describeExecution, describeInFull, type ExecutionStore } from '../deliveries/execution-store.ts';
 import type { TokenStore } from '../provider-api/token-store.ts';
 import { faultRoutes } from './fault-routes.ts';
-import { readJsonBodies } from './read-json-bodies.ts';
 import type { RequestLog } from './request-log.ts';
 import { type SeedParts, seedRoutes } from './seed-routes.ts';
 import { type TriggerRouteParts, triggerRoutes } from './trigger-routes.ts';
@@ -83,4 +83,20 @@ function executionRoutes(app: FastifyInstance, parts: { executions: ExecutionSto
 function readLimit(text = '100'): number {
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
   throw new SandboxError('invalid_request', 'limit must be a whole number from 1 to 9999999.');
+}
+
+/** 64 MiB of a raw body, as base64, and the rest of the request. */
+const CONTROL_BODY_LIMIT = 96 * 1024 * 1024;
+
+/** Reads every body as JSON, whatever its type says, and none as `{}`: `curl -d` sends forms and nobody means them. */
+function readJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer', bodyLimit: CONTROL_BODY_LIMIT },
+    async (_request: unknown, body: Buffer) => (body.length === 0 ? {} : parseJson(body)),
+  );
+  app.addHook('preValidation', async (request) => {
+    request.body ??= {};
+  });
 }
