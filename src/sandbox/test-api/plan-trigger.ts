@@ -6,8 +6,7 @@ import { LAYOUT_SYNTAX, type Layout, readLayout } from '../deliveries/layout.ts'
 import { keyOf, type Preparation, splitAtPayload } from '../deliveries/prepare-delivery.ts';
 import { describeRaw, type Message } from '../messages/make-message.ts';
 import type { MessageMaker } from '../messages/message-maker.ts';
-import { readHeaders } from './read-headers.ts';
-import type { TriggerRequest } from './trigger-request.ts';
+import { readHeaders, type TriggerRequest } from './trigger-request.ts';
 
 export type TriggerPlan = {
   readonly event: EventName;

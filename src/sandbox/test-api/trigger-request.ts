@@ -1,6 +1,6 @@
+import { SandboxError } from '../core/errors.ts';
 import { EVENT_SPELLINGS } from '../core/event-names.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { ExtraHeaders } from './read-headers.ts';
 
 /** The body of `POST /_sandbox/trigger`, with the defaults filled in by the schema below. */
 export type TriggerRequest = {
@@ -94,3 +94,34 @@ export const TRIGGER_SCHEMA = {
     bodies: yes,
   },
 } as const;
+
+/** A wrong one of these would break our own connection in the place of testing the receiver. */
+const TRANSPORT = [
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+];
+
+type ExtraHeaders = Readonly<Record<string, string | string[] | null>>;
+
+/** Headers to lay over a delivery's own, by lower-case names; their form is RFC 9110's, section 5. */
+export function readHeaders(headers: ExtraHeaders): ExtraHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const lower = name.toLowerCase();
+      if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower)) throw refusal(name, 'is not a header name');
+      if (TRANSPORT.includes(lower)) throw refusal(name, "belongs to the transport and can't be set");
+      if (![value ?? []].flat().every((one) => /^[\t\x20-\x7e]*$/.test(one))) {
+        throw refusal(name, 'must have a value of printable ASCII characters');
+      }
+      return [lower, value];
+    }),
+  );
+}
+
+const refusal = (name: string, why: string) =>
+  new SandboxError('invalid_request', `headers: ${JSON.stringify(name.slice(0, 60))} ${why}.`);
