@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPacer } from '../../../src/sandbox/test-api/pace.ts';
+import { createPacer } from '../../../src/sandbox/test-api/run-trigger.ts';
 
 /** A clock that moves when someone sleeps, by a bit more than asked, as real ones do. */
 function movingClock(overshootMs = 0.4) {
