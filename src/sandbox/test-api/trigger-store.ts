@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../runtime/logger.ts';
 import type { TriggerPlan } from './plan-trigger.ts';
-import { runTrigger, type TriggerParts } from './run-trigger.ts';
-import { type TriggerProgress, trackProgress } from './trigger-progress.ts';
+import { runTrigger, type TriggerParts, type TriggerProgress, trackProgress } from './run-trigger.ts';
 
 export type Trigger = {
   readonly id: string;
