@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
-import type { ExecutionStore } from '../deliveries/execution-store.ts';
-import { describeTrigger, summariseTrigger } from './describe-trigger.ts';
+import { describeExecution, type ExecutionStore } from '../deliveries/execution-store.ts';
 import { type PlanParts, planTrigger } from './plan-trigger.ts';
 import { TRIGGER_SCHEMA, type TriggerRequest } from './trigger-request.ts';
 import type { Trigger, TriggerStore } from './trigger-store.ts';
@@ -51,4 +50,24 @@ async function waitFor(trigger: Trigger, request: TriggerRequest): Promise<void>
   const timer = setTimeout(deadline.resolve, request.waitMs);
   await Promise.race([request.wait === 'final' ? progress.ends : progress.firsts, deadline.promise]);
   clearTimeout(timer);
+}
+
+/** All bodies of one answer together; those beyond are null and can be had one by one. */
+const MOST_BODY_BYTES = 100 * 1024 * 1024;
+
+/** A trigger as the control API shows it, with those of its executions that are still kept, oldest first. */
+function describeTrigger(trigger: Trigger, executions: ExecutionStore, options: { bodies: boolean }) {
+  let left = options.bodies ? MOST_BODY_BYTES : 0;
+  const own = executions.list((one) => one.triggerId === trigger.id, Number.POSITIVE_INFINITY).reverse();
+  return {
+    ...summariseTrigger(trigger),
+    executions: own.map((execution) => {
+      left -= execution.message.length;
+      return describeExecution(execution, { body: left >= 0 });
+    }),
+  };
+}
+
+function summariseTrigger({ id, plan, progress, state }: Trigger) {
+  return { id, state, event: plan.event, seed: plan.seed, at: plan.at, ...progress.report() };
 }
