@@ -139,9 +139,9 @@ describe('the house', () => {
     expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|common)\.ts$/.test(file.path))).toEqual([]);
   });
 
-  it('keeps files short: none above 250 lines, the median at most 100', () => {
+  it('keeps files short: none above 250 lines, the median at most 120', () => {
     expect(files.filter((file) => file.lines > 250).map((file) => `${file.path}: ${file.lines}`)).toEqual([]);
     const sorted = files.map((file) => file.lines).sort((a, b) => a - b);
-    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThanOrEqual(100);
+    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThanOrEqual(120);
   });
 });
