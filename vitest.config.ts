@@ -42,6 +42,7 @@ const deps = { interopDefault: false };
 
 export default defineConfig({
   test: {
+    reporters: ['default', './test/support/name-failures.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {
