@@ -14,12 +14,11 @@ export type StateClaim = {
    * has been claimed, by whichever process: what was read before may be out of date, and the command begins anew.
    */
   acquire(lease: Lease): Promise<StateLease>;
-  /** The process starts to work, or stands by from now on. */
-  working(isWorking: boolean): void;
-  stop(): Promise<void>;
+  /** The process works until the lease ends; or, null, it stands by. */
+  working(lease: Lease | null): void;
 };
 
-export type StateClaimParts = {
+export type StateClaimDeps = {
   readonly table: Pick<SubscriptionTable, 'get' | 'caughtUp' | 'partitions' | 'fence' | 'onFenced'>;
   readonly records: Pick<ControlRecords, 'storeClaim' | 'restoreSubscription'>;
   readonly newId: () => string;
@@ -32,15 +31,15 @@ export type StateClaimParts = {
 const FORGED =
   'no control process claims so many: find out who else can write to the subscriptions topic, and remove that record';
 
-export function claimState(parts: StateClaimParts): StateClaim {
-  const { table, records } = parts;
+export function claimState(deps: StateClaimDeps): StateClaim {
+  const { table, records } = deps;
   const { fence } = table;
   let held: number | undefined;
   /** Times that a record that does not count may have been left the latest of its key, and up to which it is written again. */
   let left = 1;
   let restored = 0;
   let claiming: { readonly by: Lease; readonly done: Promise<void> } | undefined;
-  let working = new AbortController();
+  let working = leaseOf(new AbortController().signal);
 
   const isHeld = () => held !== undefined && fence.highest() <= held;
   const under = (lease: Lease, epoch: number): StateLease => ({
@@ -68,7 +67,7 @@ export function claimState(parts: StateClaimParts): StateClaim {
     const written = fence.overwritten().map((ref) =>
       restore(ref, lease).catch((error) => {
         lease.check();
-        parts.onFailure(error);
+        deps.onFailure(error);
       }),
     );
     await Promise.all(written);
@@ -84,14 +83,14 @@ export function claimState(parts: StateClaimParts): StateClaim {
         throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, {
           remedy: FORGED,
         });
-      const mine = { epoch: fence.highest() + 1, claim: parts.newId() };
+      const mine = { epoch: fence.highest() + 1, claim: deps.newId() };
       await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, lease)));
       await table.caughtUp(lease.signal);
       lease.check();
       if (!fence.isHeld(partitions, mine)) continue;
       held = mine.epoch;
       left++;
-      parts.onClaimed(held);
+      deps.onClaimed(held);
     }
     await restoreAll(under(lease, held as number));
   };
@@ -120,25 +119,22 @@ export function claimState(parts: StateClaimParts): StateClaim {
       left++;
       return;
     }
-    parts.onFenced(ref);
+    deps.onFenced(ref);
     // Should this process be another's predecessor by now, its epoch says so of what it writes here.
-    restore(ref, under(leaseOf(signal), held)).catch((error) => {
+    restore(ref, under(working, held)).catch((error) => {
       if (signal.aborted) left++;
-      else parts.onFailure(error);
+      else deps.onFailure(error);
     });
   });
 
   return {
     acquire,
-    working(isWorking) {
-      working.abort();
-      if (!isWorking) return;
-      working = new AbortController();
-      const { signal } = working;
-      acquire(leaseOf(signal)).catch((error) => {
-        if (!signal.aborted) parts.onFailure(error);
+    working(lease) {
+      if (!lease) return;
+      working = lease;
+      acquire(lease).catch((error) => {
+        if (!lease.signal.aborted) deps.onFailure(error);
       });
     },
-    stop: async () => working.abort(),
   };
 }

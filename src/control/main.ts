@@ -126,13 +126,10 @@ await runProcess({
       ...{ publisher, prefix, schemas, ids, sessionTimeoutMs },
       ...{ onDelay: observe.delayed, onParked: observe.parked },
     });
-    const claim = parts.add(
-      'claim',
-      claimState({
-        ...{ table: state.subscriptions, records, newId },
-        ...{ onClaimed: observe.claimed, onFenced: observe.fenced, onFailure: observe.notClaimed },
-      }),
-    );
+    const claim = claimState({
+      ...{ table: state.subscriptions, records, newId },
+      ...{ onClaimed: observe.claimed, onFenced: observe.fenced, onFailure: observe.notClaimed },
+    });
     const control: ControlDeps = {
       ...{ call: provider.call, dialect, publicUrl, commandDeadlineMs, retiredKeysTtlMs, sealingKeys },
       subscriptions: state.subscriptions,
@@ -146,6 +143,11 @@ await runProcess({
       observe: observe.finished,
       unnamed: observe.unnamed,
     };
+    const settings = config.control;
+    const reconciler = parts.add(
+      'reconciler',
+      openReconciler({ control, settings, commandTopics, publisher, observe, reported, clock: systemClock }),
+    );
     const commands = parts.add(
       'commands',
       await readInGroup({
@@ -154,19 +156,13 @@ await runProcess({
         keysOf: (record) => keysOf(record, control.readCommand),
         handle: (record, lease) => runCommand(record, control, lease),
         onError: observe.failed,
-        onWorking: (isWorking) => {
-          observe.working(isWorking);
-          claim.working(isWorking);
+        onWorking: (lease) => {
+          observe.working(lease !== null);
+          claim.working(lease);
+          reconciler.working(lease);
         },
         onRefused: observe.refused,
         onFatal: parts.fail,
-      }),
-    );
-    parts.add(
-      'reconciler',
-      openReconciler({
-        ...{ control, settings: config.control, commandTopics, publisher, observe },
-        ...{ kafka: kafka.client, stateTopic: named(OWN_TOPICS.subscriptions), reported },
       }),
     );
     const lagParts = { kafka: kafka.client, groupId, topics: commandTopics };

@@ -42,7 +42,7 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       for (const kind of DRIFT_KINDS)
         metrics.drift.set({ kind }, drifts.filter((drift) => drift.kind === kind).length);
     },
-    comparedElsewhere() {
+    notComparing() {
       metrics.reconciled.reset();
       metrics.drift.reset();
       metrics.repairsWithheld.set(0);
@@ -65,7 +65,7 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     },
     working(isWorking: boolean) {
       metrics.controlWorking.set(isWorking ? 1 : 0);
-      logger.info(isWorking ? 'this process carries the commands out' : 'another process carries them out');
+      logger.info(isWorking ? 'this process executes commands' : 'this process stands by');
     },
     claimed: (epoch: number) => logger.info({ epoch }, 'the state is claimed'),
     fenced: (ref: string) =>

@@ -166,7 +166,7 @@ export function createMetrics() {
     }),
     controlWorking: new Gauge({
       name: 'hookline_control_working',
-      help: '1 in the control process that carries the commands out, 0 in those that stand by',
+      help: '1 in the control process that executes commands, 0 in those that stand by',
       registers,
     }),
     commandLag: new Gauge({

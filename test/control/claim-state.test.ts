@@ -41,6 +41,7 @@ function openProcess(log: Log, name: string) {
   let onFenced = (_ref: string) => {};
   let claims = 0;
   const stuck: (() => void)[] = [];
+  let lease = new AbortController();
   const process = {
     stuckClaims: 0,
     /** The brokers take no state record: whoever writes one waits until his lease ends. */
@@ -54,7 +55,11 @@ function openProcess(log: Log, name: string) {
     table,
     read,
     write,
-    working: (isWorking: boolean) => state.working(isWorking),
+    working: (isWorking: boolean) => {
+      lease.abort();
+      lease = new AbortController();
+      state.working(isWorking ? leaseOf(lease.signal) : null);
+    },
     acquire: (lease: Lease) => state.acquire(lease),
   };
   function read(): void {

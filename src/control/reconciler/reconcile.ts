@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandResult } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
-import { leaseOf } from '../../core/lease.ts';
+import type { Lease } from '../../core/lease.ts';
 import type { ListedItem, ProviderApi } from '../../provider/provider-api.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
 import type { OperationDeps } from '../operations/operation.ts';
@@ -16,71 +16,73 @@ import {
   subjectOfDrift,
 } from './reported-drift.ts';
 
-export type ReconcileParts = Pick<
+export type ReconcileDeps = Pick<
   OperationDeps,
   'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retiredKeysTtlMs'
 > & {
   /** Follows the results topic, where earlier reports stand. */
   readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };
   readonly mode: 'off' | 'report' | 'repair';
-  /** Where one look would change more subscriptions than this, it changes none. */
+  /** If one comparison would change more subscriptions than this, it changes none. */
   readonly repairMax: number;
   readonly api: Pick<ProviderApi, 'list'>;
   readonly reported: ReportedDrift;
+  readonly clock: Clock;
   readonly newId: () => string;
   /** Writes a command to its topic. */
   readonly send: (topic: string, command: OwnCommand) => Promise<void>;
-  /** Told of a command that could not be written; the others are sent all the same. */
+  /** Gets each command that could not be written; the others are sent all the same. */
   readonly onUnsent: (error: unknown, ref: string) => void;
-  /** How long after news the two are compared once more: a command may be under way just then. */
+  /** How long after news the two are compared once more: a command may have been under way. */
   readonly confirmAfterMs: number;
   readonly onDrift: (result: CommandResult) => void;
-  /** Told at each look how many subscriptions would be repaired if they were not too many; 0 where they are not. */
+  /** Gets, at each comparison, how many subscriptions would be repaired if they were not too many; otherwise 0. */
   readonly onWithheld: (count: number) => void;
-  /** What there is of drift now. */
-  readonly onLook: (drifts: readonly Drift[]) => void;
+  /** Gets the drift that there is now. */
+  readonly onCompared: (drifts: readonly Drift[]) => void;
 };
 
 /** What has been tried already, by subject, for as long as this process compares. */
 export type Tries = Map<string, number>;
 
 /**
- * Compares the payment service with the state once, tells what is new of drift and what has ended, and sends the
- * commands that repair it where that is wanted.
- * @throws HooklineError PROVIDER_UNAVAILABLE, PROVIDER_ANSWER_INVALID where the list can't be had: nothing is known then
+ * Compares the provider with the state once, reports drift that is new or has ended, and sends the commands that repair
+ * it where that is wanted.
+ * @throws HooklineError PROVIDER_UNAVAILABLE, PROVIDER_ANSWER_INVALID where there is no list: nothing is known then
  */
-export async function reconcile(parts: ReconcileParts, tries: Tries, signal: AbortSignal): Promise<void> {
-  await forgetRetired(parts, tries, signal);
-  if (parts.mode === 'off') return;
-  const found = await look(parts, signal);
-  await parts.finished.caughtUp(signal);
-  const isNews = (drift: Drift) => parts.reported.of(subjectOfDrift(drift))?.message !== textOf(drift);
-  const confirmed = found.drifts.some(isNews) ? await confirm(parts, found.drifts, signal) : found.drifts;
-  parts.onLook(confirmed);
+export async function reconcile(deps: ReconcileDeps, tries: Tries, lease: Lease): Promise<void> {
+  const { signal } = lease;
+  await forgetRetired(deps, tries, lease);
+  if (deps.mode === 'off') return;
+  const found = await compare(deps, signal);
+  await deps.finished.caughtUp(signal);
+  const isNews = (drift: Drift) => deps.reported.of(subjectOfDrift(drift))?.message !== textOf(drift);
+  const confirmed = found.drifts.some(isNews) ? await confirm(deps, found.drifts, signal) : found.drifts;
+  deps.onCompared(confirmed);
   const store = async (result: CommandResult) => {
-    await parts.records.storeResult(result, leaseOf(signal));
-    parts.onDrift(result);
+    await deps.records.storeResult(result, lease);
+    deps.onDrift(result);
   };
-  const report = () => ({ id: parts.newId(), httpStatus: found.httpStatus });
+  const report = () => ({ id: deps.newId(), httpStatus: found.httpStatus, at: deps.clock.wall() });
   for (const drift of confirmed.filter(isNews)) await store(driftResult(drift, report()));
-  // What one of the two looks has seen may be there: it has not ended.
+  // What one of the two comparisons has seen may be there: it has not ended.
   const present = new Set([...found.drifts, ...confirmed].map(subjectOfDrift));
-  for (const before of parts.reported.open())
+  for (const before of deps.reported.open())
     if (!present.has(subjectOf(before))) await store(driftResolved(before, report()));
-  if (parts.mode === 'repair') await repair(parts, confirmed, tries);
+  if (deps.mode === 'repair') await repair(deps, confirmed, tries, lease);
 }
 
-/** The text that a drift is told by, which changes with it. */
+/** The text that a drift is reported by, which changes with it. */
 const textOf = (drift: Drift) => listedDrift(drift).message;
 
-async function look(
-  parts: ReconcileParts,
+async function compare(
+  deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<{ drifts: Drift[]; httpStatus: number | null }> {
-  const { subscriptions, dialect, publicUrl } = parts;
+  const { subscriptions, dialect, publicUrl } = deps;
   await subscriptions.caughtUp(signal);
   const before = new Set(subscriptions.all());
-  const { items, httpStatus } = await listed(parts);
+  const { items, httpStatus } = await listed(deps);
   await subscriptions.caughtUp(signal);
   const records = subscriptions.all();
   refuseEmptyList(
@@ -98,63 +100,71 @@ async function look(
 
 async function listed({
   api,
-}: ReconcileParts): Promise<{ items: readonly ListedItem[]; httpStatus: number | null }> {
+}: ReconcileDeps): Promise<{ items: readonly ListedItem[]; httpStatus: number | null }> {
   const { judgement, items, why, status } = await api.list();
   if (judgement !== 'done') throw new HooklineError('PROVIDER_UNAVAILABLE', why);
   if (!items) throw new HooklineError('PROVIDER_ANSWER_INVALID', 'the list of subscriptions');
   return { items, httpStatus: status };
 }
 
-/** What two looks agree on. */
-async function confirm(
-  parts: ReconcileParts,
-  first: readonly Drift[],
-  signal: AbortSignal,
-): Promise<Drift[]> {
-  await sleep(parts.confirmAfterMs, undefined, { signal });
+/** What two comparisons agree on. */
+async function confirm(deps: ReconcileDeps, first: readonly Drift[], signal: AbortSignal): Promise<Drift[]> {
+  await deps.clock.sleep(deps.confirmAfterMs, { signal });
   const isSeen = new Set(first.map((drift) => `${subjectOfDrift(drift)} ${textOf(drift)}`));
-  const { drifts } = await look(parts, signal);
+  const { drifts } = await compare(deps, signal);
   return drifts.filter((drift) => isSeen.has(`${subjectOfDrift(drift)} ${textOf(drift)}`));
 }
 
-async function repair(parts: ReconcileParts, drifts: readonly Drift[], tries: Tries): Promise<void> {
+async function repair(
+  deps: ReconcileDeps,
+  drifts: readonly Drift[],
+  tries: Tries,
+  lease: Lease,
+): Promise<void> {
   const present = new Set(drifts.map(subjectOfDrift));
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
   // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses.
   const changed = drifts.filter(({ record }) => record?.commandId).length;
-  const isWithheld = changed > parts.repairMax;
-  parts.onWithheld(isWithheld ? changed : 0);
+  const isWithheld = changed > deps.repairMax;
+  deps.onWithheld(isWithheld ? changed : 0);
   if (isWithheld) return;
   for (const drift of drifts) {
-    const commands = repairCommands(drift, parts.newId, parts.dialect);
-    if (drift.record && isDue(tries, subjectOfDrift(drift))) await sendAll(parts, drift.record, commands);
+    const commands = repairCommands(drift, deps.newId, deps.dialect);
+    if (drift.record && isDue(tries, subjectOfDrift(drift)))
+      await sendAll(deps, drift.record, commands, lease);
   }
 }
 
 const RETIRED = 'retired ';
 
-async function forgetRetired(parts: ReconcileParts, tries: Tries, signal: AbortSignal): Promise<void> {
-  await parts.subscriptions.caughtUp(signal);
-  for (const record of parts.subscriptions.all()) {
+async function forgetRetired(deps: ReconcileDeps, tries: Tries, lease: Lease): Promise<void> {
+  await deps.subscriptions.caughtUp(lease.signal);
+  for (const record of deps.subscriptions.all()) {
     const subject = `${RETIRED}${record.ref} ${record.updatedAt}`;
-    if (isForgettable(parts, record) && isDue(tries, subject))
-      await sendAll(parts, record, forgetCommand(record, parts.newId));
+    if (isForgettable(deps, record) && isDue(tries, subject))
+      await sendAll(deps, record, forgetCommand(record, deps.newId), lease);
   }
 }
 
 /** The second of two commands rests on the first: where that is not sent, neither is the other. */
-async function sendAll(parts: ReconcileParts, { owner, ref }: SubscriptionRecord, commands: OwnCommand[]) {
+async function sendAll(
+  deps: ReconcileDeps,
+  { owner, ref }: SubscriptionRecord,
+  commands: OwnCommand[],
+  lease: Lease,
+) {
+  lease.check();
   try {
-    for (const command of commands) await parts.send(owner, command);
+    for (const command of commands) await deps.send(owner, command);
   } catch (error) {
-    parts.onUnsent(error, ref);
+    deps.onUnsent(error, ref);
   }
 }
 
-/** At the 1st, 2nd, 4th, 8th … look: what the service undoes again is not repaired without end. */
+/** At the 1st, 2nd, 4th, 8th … comparison: what the provider undoes again is not repaired without end. */
 function isDue(tries: Tries, subject: string): boolean {
-  const looks = (tries.get(subject) ?? 0) + 1;
-  tries.set(subject, looks);
-  return (looks & (looks - 1)) === 0;
+  const count = (tries.get(subject) ?? 0) + 1;
+  tries.set(subject, count);
+  return (count & (count - 1)) === 0;
 }

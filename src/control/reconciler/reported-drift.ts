@@ -41,7 +41,7 @@ export class ReportedDrift {
 }
 
 /** What each report of one comparison carries. */
-type Report = { readonly id: string; readonly httpStatus: number | null };
+type Report = { readonly id: string; readonly httpStatus: number | null; readonly at: number };
 
 /** A drift as a record of the results topic. */
 export function driftResult(drift: Drift, report: Report): CommandResult {
@@ -59,9 +59,8 @@ export function driftResolved(
 /** It belongs to no command, so it has no position in a command topic. */
 function result(
   about: Pick<CommandResult, 'ref' | 'subscriptionId' | 'errorCode' | 'message'>,
-  { id, httpStatus }: Report,
+  { id, httpStatus, at }: Report,
 ): CommandResult {
-  const now = Date.now();
   return {
     ...about,
     commandId: id,
@@ -73,8 +72,8 @@ function result(
     drift: null,
     issuedBy: RECONCILER,
     dryRun: false,
-    receivedAt: now,
-    finishedAt: now,
+    receivedAt: at,
+    finishedAt: at,
     commandTopic: '',
     commandPartition: -1,
     commandOffset: -1,

@@ -13,7 +13,8 @@ export type AssignedWorkDeps = {
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
-  readonly onWorking: (isWorking: boolean) => void;
+  /** See GroupReaderDeps. */
+  readonly onWorking: (lease: Lease | null) => void;
   readonly clock?: Clock | undefined;
 };
 
@@ -29,6 +30,8 @@ export class AssignedWork {
   readonly #lease: GroupLease;
   readonly #leaseWatch: Timer;
   #count = 0;
+  /** Not there while this process stands by. */
+  #working: AbortController | undefined;
 
   constructor(deps: AssignedWorkDeps) {
     this.#deps = deps;
@@ -58,7 +61,8 @@ export class AssignedWork {
   /** The consumer is gone: nothing more is begun, and nothing committed. */
   end(): void {
     this.#leaseWatch.cancel();
-    this.#setAssignment({});
+    this.#count = 0;
+    this.#update();
     for (const { work } of this.#assigned.values()) work.end();
     this.#assigned.clear();
   }
@@ -66,6 +70,7 @@ export class AssignedWork {
   /** Waits for what is in work, and commits what comes to its end. */
   async finish(): Promise<void> {
     this.#leaseWatch.cancel();
+    this.#working?.abort();
     await Promise.all([...this.#assigned.values()].map(({ work }) => work.finish()));
   }
 
@@ -85,15 +90,26 @@ export class AssignedWork {
     });
   }
 
-  #setAssignment(assignment: Readonly<Record<string, number[]>>): void {
-    const wasWorking = this.#count > 0;
-    this.#count = Object.values(assignment).flat().length;
-    const isWorking = this.#count > 0;
-    if (isWorking !== wasWorking) this.#deps.onWorking(isWorking);
+  /** This process works while it has partitions and can be sure that no other has them. */
+  #update(): void {
+    const isWorking = this.count() > 0;
+    if (isWorking === (this.#working !== undefined)) return;
+    this.#working?.abort();
+    this.#working = isWorking ? new AbortController() : undefined;
+    this.#deps.onWorking(this.#working ? this.#leaseUntil(this.#working.signal) : null);
+  }
+
+  #leaseUntil(signal: AbortSignal): Lease {
+    const check = () => {
+      this.#checkLease();
+      signal.throwIfAborted();
+    };
+    return { signal, check };
   }
 
   #keepOnly(assignment: Readonly<Record<string, number[]>>): void {
-    this.#setAssignment(assignment);
+    this.#count = Object.values(assignment).flat().length;
+    this.#update();
     for (const [key, { topic, partition, work }] of this.#assigned) {
       if (assignment[topic]?.includes(partition)) continue;
       work.end();
@@ -110,6 +126,7 @@ export class AssignedWork {
 
   /** Unheard for a session's time the partitions are another's: nobody has to tell, as when this process was frozen. */
   #checkLease(): void {
+    this.#update();
     if (!this.#lease.isOver) return;
     for (const { topic, partition, work } of this.#assigned.values()) {
       work.end();
@@ -130,14 +147,14 @@ const RENEWING = new Set(['Heartbeat', 'SyncGroup']);
  */
 export class GroupLease {
   readonly #sessionTimeoutMs: number;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'now'>;
   #sentAt: number;
   #begunAt: number;
 
   constructor(
     consumer: Pick<kafkajs.Consumer, 'on' | 'events'>,
     sessionTimeoutMs: number,
-    clock: Clock = systemClock,
+    clock: Pick<Clock, 'now'>,
   ) {
     this.#clock = clock;
     this.#sentAt = clock.now();

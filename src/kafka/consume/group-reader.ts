@@ -39,8 +39,11 @@ export type GroupReaderDeps = {
    */
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
-  /** This process has begun to work, or stands by from now on. */
-  readonly onWorking: (isWorking: boolean) => void;
+  /**
+   * This process works from now on, alone in the group, until the lease ends; or, null, it stands by. The lease is that of
+   * the group: it also ends when the brokers were not heard of for so long that another process may work by now.
+   */
+  readonly onWorking: (lease: Lease | null) => void;
   /** The brokers refuse the credentials: they are tried again, as the files hold them then. null when that is over. */
   readonly onRefused: (error: Error | null) => void;
   /** The consumer has ended for good: only a new process reads on. */

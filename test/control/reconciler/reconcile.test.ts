@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ReconcileParts, reconcile, type Tries } from '../../../src/control/reconciler/reconcile.ts';
+import { type ReconcileDeps, reconcile, type Tries } from '../../../src/control/reconciler/reconcile.ts';
 import { ReportedDrift } from '../../../src/control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../../src/core/command.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { type ControlDesk, create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
 
 const HOUR = 3_600_000;
 
 /** The reconciler beside a desk: what it sends is carried out at once, as by the control that reads the topic. */
-function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report') {
+function reconcilerOf(desk: ControlDesk, mode: ReconcileDeps['mode'] = 'report') {
   const reported = new ReportedDrift();
   const tries: Tries = new Map();
   const drifts: CommandResult[] = [];
@@ -17,9 +18,17 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report'
   const withheld: number[] = [];
   const unsent: string[] = [];
   const sent: { topic: string; type: string; status: string | undefined }[] = [];
-  const parts: ReconcileParts = {
+  const parts: ReconcileDeps = {
     ...desk.parts,
-    ...{ mode, reported, api: desk.provider.api, newId: randomUUID, confirmAfterMs: 1, repairMax: 5 },
+    ...{
+      mode,
+      reported,
+      api: desk.provider.api,
+      newId: randomUUID,
+      clock: systemClock,
+      confirmAfterMs: 1,
+      repairMax: 5,
+    },
     async send(topic, command) {
       await desk.take(desk.recordOf(command, topic));
       sent.push({ topic, type: command.type, status: desk.results.at(-1)?.status });
@@ -30,11 +39,11 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileParts['mode'] = 'report'
     },
     onUnsent: (_, ref) => unsent.push(ref),
     onWithheld: (count) => withheld.push(count),
-    onLook: (found) => gauges.push(found.map(({ kind }) => kind).sort()),
+    onCompared: (found) => gauges.push(found.map(({ kind }) => kind).sort()),
   };
   return {
     ...{ reported, drifts, gauges, sent, unsent, withheld, parts },
-    look: () => reconcile(parts, tries, desk.stopping.signal),
+    look: () => reconcile(parts, tries, desk.lease),
     codes: () => drifts.map(({ errorCode, ref }) => [errorCode, ref]),
   };
 }
@@ -205,8 +214,7 @@ describe('under RECONCILE=repair', () => {
     const lost = ['a', 'b', 'c'].map((ref) => desk.state.get(ref)?.subscriptionId);
     for (const id of lost) await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
     await desk.seed();
-    const look = (repairMax: number) =>
-      reconcile({ ...the.parts, repairMax }, new Map(), desk.stopping.signal);
+    const look = (repairMax: number) => reconcile({ ...the.parts, repairMax }, new Map(), desk.lease);
     await look(2);
     expect([the.sent, the.withheld, the.drifts.length]).toEqual([[], [3], 4]);
     await look(3);
@@ -311,7 +319,7 @@ describe('under RECONCILE=repair', () => {
     await reconcile(
       { ...the.parts, send: async (...sent) => void commands.push(sent) },
       new Map(),
-      desk.stopping.signal,
+      desk.lease,
     );
     await desk.run({ type: 'subscription.delete', ref: 'a' });
     for (const [topic, command] of commands) await send(topic, command);
@@ -333,7 +341,7 @@ describe('under RECONCILE=repair', () => {
       if (command.ref === 'a') throw new HooklineError('NOT_OWNER');
       await send(topic, command);
     };
-    await reconcile({ ...the.parts, send: only }, new Map(), desk.stopping.signal);
+    await reconcile({ ...the.parts, send: only }, new Map(), desk.lease);
     expect([the.unsent, the.sent.map(({ type }) => type)]).toEqual([
       ['a'],
       ['subscription.delete', 'subscription.create'],
@@ -387,7 +395,7 @@ describe('a deleted subscription', () => {
     await reconcile(
       { ...the.parts, send: async (...sent) => void commands.push(sent) },
       new Map(),
-      desk.stopping.signal,
+      desk.lease,
     );
     await desk.run(create('a'));
     for (const sent of commands) await the.parts.send(...sent);

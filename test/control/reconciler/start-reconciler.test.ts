@@ -1,68 +1,109 @@
-import { describe, expect, it } from 'vitest';
-import { type ReconcilerParts, startReconciler } from '../../../src/control/reconciler/start-reconciler.ts';
-import type { HeldLease } from '../../../src/kafka/consume/leader-lease.ts';
-import { until } from '../../support/until.ts';
+import { expect, it } from 'vitest';
+import { createReconciler, type ReconcilerDeps } from '../../../src/control/reconciler/start-reconciler.ts';
+import { type Lease, leaseOf } from '../../../src/core/lease.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 
-type Taken = Awaited<ReturnType<ReconcilerParts['hold']>>;
+const INTERVAL_MS = 300_000;
 
-/** A reconciler whose looks are counted, and whose right to look is dealt out by the test. */
-function start(deal: () => Taken) {
-  const seen = { looks: 0, elsewhere: 0, failures: [] as unknown[] };
-  const reconciler = startReconciler({
-    ...({ mode: 'off', retiredKeysTtlMs: 0 } as ReconcilerParts),
-    subscriptions: { all: () => [], get: () => undefined, caughtUp: async () => void seen.looks++ },
-    intervalMs: 1,
-    hold: async () => deal(),
-    onElsewhere: () => void seen.elsewhere++,
+/** A reconciler whose comparisons are counted, and whose leases the test gives. */
+function open(compare: () => void | Promise<void> = () => {}) {
+  const clock = manualClock();
+  const seen = { comparisons: 0, standbys: 0, failures: [] as unknown[] };
+  const reconciler = createReconciler({
+    ...({ mode: 'off', retiredKeysTtlMs: 0 } as ReconcilerDeps),
+    subscriptions: {
+      ...{ all: () => [], get: () => undefined },
+      async caughtUp() {
+        seen.comparisons++;
+        await compare();
+      },
+    },
+    ...{ clock, intervalMs: INTERVAL_MS },
+    onStandby: () => void seen.standbys++,
     onFailure: (error) => void seen.failures.push(error),
   });
-  return { seen, reconciler };
-}
-
-function holdOf() {
-  const lost = new AbortController();
-  const hold = {
-    ...{ released: 0, lost: lost.signal, lose: () => lost.abort() },
-    release: async () => void hold.released++,
+  const work = () => {
+    const end = new AbortController();
+    reconciler.working(leaseOf(end.signal));
+    return end;
   };
-  return hold satisfies HeldLease;
+  return { seen, reconciler, clock, work, pass: (times: number) => clock.advance(times * INTERVAL_MS) };
 }
 
-describe('of several processes one compares', () => {
-  it('and this one does not while another has the right', async () => {
-    let asked = 0;
-    const { seen, reconciler } = start(() => {
-      asked++;
-      return { holder: '10.0.0.2' };
-    });
-    await until('it has asked', async () => asked >= 3);
-    await reconciler.stop();
-    expect(seen).toEqual({ looks: 0, elsewhere: 1, failures: [] });
-  });
+it('a process that stands by compares nothing', async () => {
+  const { seen, reconciler, pass } = open();
+  reconciler.working(null);
+  await pass(3);
+  expect(seen).toEqual({ comparisons: 0, standbys: 1, failures: [] });
+});
 
-  it('shows nothing of what it saw when it has lost the right, and asks for it again', async () => {
-    const holds: ReturnType<typeof holdOf>[] = [];
-    const { seen, reconciler } = start(() => {
-      holds.push(holdOf());
-      return holds.at(-1) as Taken;
-    });
-    await until('it looks', async () => seen.looks > 1);
-    expect([seen.elsewhere, holds.length]).toEqual([1, 1]);
-    holds[0]?.lose();
-    await until('it has the right again', async () => holds.length === 2);
-    await reconciler.stop();
-    expect(seen.elsewhere).toBe(2);
-    expect(holds.map(({ released }) => released)).toEqual([1, 1]);
-  });
+it('the process that works compares once per interval, beginning one interval later', async () => {
+  const { seen, reconciler, clock, work, pass } = open();
+  work();
+  await clock.advance(INTERVAL_MS - 1);
+  expect(seen.comparisons).toBe(0);
+  await clock.advance(1);
+  expect(seen.comparisons).toBe(1);
+  await pass(2);
+  expect(seen.comparisons).toBe(3);
+  await reconciler.stop();
+});
 
-  it('goes on after a look that came to nothing', async () => {
-    let dealt = 0;
-    const { seen, reconciler } = start(() => {
-      if (dealt++ === 0) throw new Error('the brokers are away');
-      return holdOf();
-    });
-    await until('it looks', async () => seen.looks > 1);
-    await reconciler.stop();
-    expect(seen.failures).toEqual([new Error('the brokers are away')]);
+it('the end of the lease is the end of the comparisons, and of what they show', async () => {
+  const { seen, work, pass } = open();
+  const end = work();
+  await pass(1);
+  end.abort();
+  await pass(3);
+  expect(seen).toEqual({ comparisons: 1, standbys: 2, failures: [] });
+  work();
+  await pass(1);
+  expect(seen).toMatchObject({ comparisons: 2, standbys: 2 });
+});
+
+it('a lease that has ended without notice is noticed before anything is compared', async () => {
+  const { seen, reconciler, pass } = open();
+  const end = new AbortController();
+  // As after a freeze: whoever checks learns of the end.
+  const frozen: Lease = {
+    signal: end.signal,
+    check() {
+      end.abort();
+      end.signal.throwIfAborted();
+    },
+  };
+  reconciler.working(frozen);
+  await pass(2);
+  expect(seen).toEqual({ comparisons: 0, standbys: 2, failures: [] });
+});
+
+it('a comparison that came to nothing is reported, and the next one comes all the same', async () => {
+  const fault = new Error('the brokers are unavailable');
+  const { seen, reconciler, work, pass } = open(() => {
+    if (seen.comparisons === 1) throw fault;
   });
+  work();
+  await pass(2);
+  expect([seen.comparisons, seen.failures]).toEqual([2, [fault]]);
+  await reconciler.stop();
+});
+
+it('a comparison under way is waited for by the next lease, and by the stop', async () => {
+  const underWay = Promise.withResolvers<void>();
+  const { seen, reconciler, work, pass } = open(() => underWay.promise);
+  const end = work();
+  await pass(1);
+  end.abort();
+  work();
+  await pass(2);
+  expect(seen.comparisons).toBe(1);
+  let hasStopped = false;
+  const stopping = reconciler.stop().then(() => {
+    hasStopped = true;
+  });
+  await pass(1);
+  expect(hasStopped).toBe(false);
+  underWay.resolve();
+  await stopping;
+  expect(seen).toMatchObject({ comparisons: 1, failures: [] });
 });

@@ -1,12 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { GroupLease } from '../../../src/kafka/consume/assigned-work.ts';
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** A lease of ten seconds, and the events by which the consumer tells of its requests. */
 function open() {
@@ -15,13 +8,17 @@ function open() {
     events: { REQUEST: 'request', HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join' },
     on: (name: string, listener: (event: { payload: object }) => void) => void listeners.set(name, listener),
   };
-  const lease = new GroupLease(consumer as never, 10_000);
+  let now = 0;
+  const lease = new GroupLease(consumer as never, 10_000, { now: () => now });
   const tell = (name: string, payload: object = {}) => listeners.get(name)?.({ payload });
   const answered = (apiName: string, duration: number, event?: 'heartbeat' | 'join') => {
     tell('request', { apiName, duration });
     if (event) tell(event);
   };
-  return { lease, answered, pass: (ms: number) => vi.advanceTimersByTime(ms) };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { lease, answered, pass };
 }
 
 describe("a member's lease", () => {

@@ -1,8 +1,9 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Lease } from '../../../src/core/lease.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { AssignedWork } from '../../../src/kafka/consume/assigned-work.ts';
 import { KeyedQueue } from '../../../src/kafka/consume/keyed-queue.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 
 const SESSION_MS = 10_000;
@@ -12,7 +13,13 @@ const recordAt = (partition: number, offset: number): IncomingRecord => ({
 
 /** Work that doesn't end, of a consumer that says what it is told to do. */
 function open() {
-  vi.useFakeTimers({ toFake: ['performance'] });
+  let now = 0;
+  let tick = () => {};
+  // What is checked every half a second is checked when the test says so.
+  const every: Clock['every'] = (_, work) => {
+    tick = work;
+    return { cancel() {} };
+  };
   const listeners = new Map<string, ((event: { payload: object }) => void)[]>();
   const told: string[] = [];
   const say = (verb: string) => (places: { partitions: number[] }[]) =>
@@ -27,21 +34,19 @@ function open() {
     commitOffsets: async () => {},
   };
   const begun = new Map<string, Lease>();
-  const working: boolean[] = [];
+  const working: (Lease | null)[] = [];
   const work = new AssignedWork({
     ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new KeyedQueue(32, ['t']) },
+    clock: { ...systemClock, now: () => now, every },
     keysOf: async () => [],
     handle({ partition, offset }, lease) {
       begun.set(`${partition}@${offset}`, lease);
       return new Promise(() => {});
     },
     onError: expect.fail,
-    onWorking: (isWorking) => working.push(isWorking),
+    onWorking: (lease) => working.push(lease),
   });
-  onTestFinished(() => {
-    work.end();
-    vi.useRealTimers();
-  });
+  onTestFinished(() => work.end());
   const tell = (name: string, payload: object) => {
     for (const listener of listeners.get(name) ?? []) listener({ payload });
   };
@@ -53,7 +58,11 @@ function open() {
     work.take(recordAt(partition, offset));
     return until('it has begun', () => begun.get(`${partition}@${offset}`));
   };
-  return { work, join, begin, told, working, pass: (ms: number) => vi.advanceTimersByTime(ms) };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  const isWorking = () => working.map((lease) => lease !== null);
+  return { work, tell, join, begin, told, working, isWorking, pass, tick: () => tick() };
 }
 
 describe('the work of a consumer', () => {
@@ -79,14 +88,42 @@ describe('the work of a consumer', () => {
   });
 
   it('is told when it begins and when another does it', () => {
-    const { work, join, working } = open();
+    const { work, join, working, isWorking } = open();
     join();
     join(0, 1);
     join(0, 1);
-    expect(working).toEqual([true]);
+    expect(isWorking()).toEqual([true]);
     join();
     join(0);
+    expect(working.map((lease) => lease?.signal.aborted)).toEqual([true, undefined, false]);
     work.end();
-    expect(working).toEqual([true, false, true, false]);
+    expect(isWorking()).toEqual([true, false, true, false]);
+    expect(working[2]?.signal.aborted).toBe(true);
+  });
+
+  it('ends with the session by whoever checks first, and begins anew when the group is heard of again', () => {
+    const { tell, join, working, isWorking, pass, tick } = open();
+    join(0, 1);
+    pass(SESSION_MS - 1);
+    working[0]?.check();
+    pass(1);
+    expect(working[0]?.signal.aborted).toBe(false);
+    expect(() => working[0]?.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect([isWorking(), working[0]?.signal.aborted]).toEqual([[true, false], true]);
+    // The broker that keeps the group was unreachable for so long, and has forgotten nobody.
+    tell('request', { apiName: 'Heartbeat', duration: 0 });
+    tell('heartbeat', {});
+    tick();
+    expect(isWorking()).toEqual([true, false, true]);
+    pass(SESSION_MS);
+    tick();
+    expect([isWorking(), working[2]?.signal.aborted]).toEqual([[true, false, true, false], true]);
+  });
+
+  it('ends with the stop, which tells nobody that another process works', async () => {
+    const { work, join, working, isWorking } = open();
+    join(0, 1);
+    await work.finish();
+    expect([isWorking(), working[0]?.signal.aborted]).toEqual([[true], true]);
   });
 });
