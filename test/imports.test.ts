@@ -99,7 +99,7 @@ describe('the house', () => {
     expect(markers).toEqual(['src/core/delivery.ts', 'src/delivery/accept-delivery.ts']);
     const restorers = files.filter((file) => /\brestoreVerified\(/.test(file.text)).map((file) => file.path);
     expect(restorers).toEqual([
-      'src/delivery/redrive-delivery.ts',
+      'src/cli/dlq/redrive-delivery.ts',
       'src/ingress/large-body/worker-thread.ts',
       'src/spool/spool-row.ts',
     ]);

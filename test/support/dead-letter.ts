@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../../src/delivery/dead-letter/dead-letters.ts';
+import type { DeadLetter } from '../../src/cli/dlq/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/store-dead-letter.ts';
 
 type Wanted = {

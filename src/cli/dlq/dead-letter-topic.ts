@@ -1,14 +1,9 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import {
-  type DeadLetter,
-  DeadLetterIndex,
-  type LetterPlace,
-  placeText,
-} from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/topic-follower.ts';
 import type { CliKafka } from '../shell/connections.ts';
+import { type DeadLetter, DeadLetterIndex, type LetterPlace, placeText } from './dead-letters.ts';
 
 /** The dead-letter topic as an operator looks at it. */
 export type Letters = {

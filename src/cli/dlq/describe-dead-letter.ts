@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { ERRORS } from '../../core/errors.ts';
-import { type DeadLetter, redrivesOf, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { oneLine } from '../shell/print-rows.ts';
 import type { ExitCode, Shell } from '../shell/shell.ts';
 import type { Letters } from './dead-letter-topic.ts';
+import { type DeadLetter, redrivesOf, stateOf } from './dead-letters.ts';
 
 /** All that is told of a dead letter: where it is, what and why; nothing of its body but the size. */
 export function describeLetter(letter: DeadLetter) {

@@ -1,7 +1,7 @@
-import { type DeadLetter, parsePlace, placeText, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { instant } from '../shell/option-values.ts';
 import { UsageError } from '../shell/shell.ts';
+import { type DeadLetter, parsePlace, placeText, stateOf } from './dead-letters.ts';
 
 /** Which dead letters are meant: those that fulfil every condition. */
 export type LetterFilter = {

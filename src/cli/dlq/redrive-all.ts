@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
 import type { DeliverySide } from '../shell/open-delivery.ts';
 import { type Letters, portionsOf } from './dead-letter-topic.ts';
+import type { DeadLetter } from './dead-letters.ts';
 import { type LetterOutcome, redriveLetter } from './redrive-one.ts';
 
 export type RedriveRun = {

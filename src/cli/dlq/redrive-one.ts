@@ -1,11 +1,11 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
 import { ERRORS, HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
-import type { DeadLetter } from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
-import { redriveDelivery, redriveMarker, redriveMarks } from '../../delivery/redrive-delivery.ts';
 import type { DeliverySide } from '../shell/open-delivery.ts';
+import type { DeadLetter } from './dead-letters.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
+import { redriveDelivery, redriveMarker, redriveMarks } from './redrive-delivery.ts';
 
 /**
  * What became of a letter: `stored` in its topic; `parked` as a dead letter again; `refused`, as it can't be redriven;

@@ -1,5 +1,4 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { type DeadLetter, stateOf } from '../../delivery/dead-letter/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { acquireLeaderLease, type HeldLease } from '../../kafka/consume/leader-lease.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
@@ -9,6 +8,7 @@ import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
 import { openLetters } from './dead-letter-topic.ts';
+import { type DeadLetter, stateOf } from './dead-letters.ts';
 import { type LetterFilter, parseFilter } from './filter.ts';
 import { outcomeRows, progressLine, summaryRows } from './outcomes.ts';
 import { redriveLetters } from './redrive-all.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { portionsOf, rangesOf } from '../../../src/cli/dlq/dead-letter-topic.ts';
-import { placeText } from '../../../src/delivery/dead-letter/dead-letters.ts';
+import { placeText } from '../../../src/cli/dlq/dead-letters.ts';
 import { letter } from '../../support/dead-letter.ts';
 
 describe('the readings that fetch places', () => {

@@ -1,6 +1,4 @@
 import fc from 'fast-check';
-import { hasCode } from '../../../src/core/errors.ts';
-import { parseInstant } from '../../../src/core/instant.ts';
 import {
   DeadLetterIndex,
   type DeadLetterRecord,
@@ -8,7 +6,9 @@ import {
   placeText,
   redrivesOf,
   stateOf,
-} from '../../../src/delivery/dead-letter/dead-letters.ts';
+} from '../../../src/cli/dlq/dead-letters.ts';
+import { hasCode } from '../../../src/core/errors.ts';
+import { parseInstant } from '../../../src/core/instant.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
 import { admitRequest } from '../../../src/ingress/receive-webhook.ts';
 import { toIncomingRecord } from '../../../src/kafka/consume/consumer.ts';

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_HEADERS as NAMES } from './store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 
 /** A record of the dead-letter topic without its value, which may be large: what it says about itself. */
 export type DeadLetterRecord = {

@@ -1,10 +1,10 @@
-import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
-import { isRef } from '../core/names.ts';
-import type { OutgoingRecord, Position } from '../core/record.ts';
-import { type DeadLetter, placeText, redrivesOf } from './dead-letter/dead-letters.ts';
-import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from './dead-letter/store-dead-letter.ts';
-import type { DeliveryPorts } from './ports.ts';
-import { publishDelivery } from './publish-delivery.ts';
+import { type Delivery, restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
+import { isRef } from '../../core/names.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../../delivery/dead-letter/store-dead-letter.ts';
+import type { DeliveryPorts } from '../../delivery/ports.ts';
+import { publishDelivery } from '../../delivery/publish-delivery.ts';
+import { type DeadLetter, placeText, redrivesOf } from './dead-letters.ts';
 
 /** Where a redriven dead letter is now; `code` where it is a dead letter again. */
 export type Redriven = {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { HooklineError } from '../../src/core/errors.ts';
-import type { OutgoingRecord } from '../../src/core/record.ts';
-import { type DeadLetter, DeadLetterIndex } from '../../src/delivery/dead-letter/dead-letters.ts';
-import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
-import { redriveDelivery } from '../../src/delivery/redrive-delivery.ts';
-import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
+import { type DeadLetter, DeadLetterIndex } from '../../../src/cli/dlq/dead-letters.ts';
+import { redriveDelivery } from '../../../src/cli/dlq/redrive-delivery.ts';
+import { HooklineError } from '../../../src/core/errors.ts';
+import type { OutgoingRecord } from '../../../src/core/record.ts';
+import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
+import { deliveryParts, headersOf, verified } from '../../support/delivery-parts.ts';
 
 /** The letter that records of the dead-letter topic make up. */
 function letterOf(records: readonly OutgoingRecord[]): DeadLetter {
