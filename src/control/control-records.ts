@@ -7,6 +7,7 @@ import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/store-dead-letter.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { type Backoff, retry } from '../runtime/retry.ts';
 import { CLAIM_HEADER, EPOCH_HEADER, EPOCH_KEY } from '../subscriptions/state-fence.ts';
 import type { SubscriptionRecord } from '../subscriptions/subscription-record.ts';
@@ -18,42 +19,44 @@ const SIZE_HINT = 1_024;
 const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 5_000 };
 
 /** Characters of a reason: it may quote a name from a schema or a command, which its writer made a megabyte long. */
-const MOST_REASON = 2_000;
+const MAX_REASON = 2_000;
 
-const shortened = (text: string) => (text.length > MOST_REASON ? `${text.slice(0, MOST_REASON)}…` : text);
+const shortened = (text: string) => (text.length > MAX_REASON ? `${text.slice(0, MAX_REASON)}…` : text);
 
-/** Writes results, state and dead letters, for as long as it takes. */
-export function createControlRecords(parts: {
+/** Writes results, state and dead-letter records, for as long as it takes. */
+export function createControlRecords(deps: {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly prefix: string;
   readonly schemas: CommandSchemas;
   readonly ids: SchemaIds;
   /** How long this process may be silent before another takes its place. */
   readonly sessionTimeoutMs: number;
+  readonly clock?: Clock;
   readonly onDelay: (topic: string, error: unknown) => void;
-  /** A command is among the dead letters. */
-  readonly onParked: () => void;
+  /** A command was dead-lettered. */
+  readonly onDeadLettered: () => void;
 }): ControlRecords {
-  const { publisher, prefix, schemas, ids } = parts;
+  const { publisher, prefix, schemas, ids } = deps;
   // A record that was under way when the process was frozen is given up by then, not written over what came since.
-  const deadlineMs = Math.min(PUBLISH_DEADLINE_MS, parts.sessionTimeoutMs);
+  const deadlineMs = Math.min(PUBLISH_DEADLINE_MS, deps.sessionTimeoutMs);
   const store = async (record: OutgoingRecord, lease: Lease) => {
     const publish = async () => {
       lease.check();
       await publisher.publish(record, Math.min(deadlineMs, Math.max(1, lease.leftMs?.() ?? deadlineMs)));
     };
     await retry(publish, {
+      ...(deps.clock && { clock: deps.clock }),
       backoff: BACKOFF,
       signal: lease.signal,
       again: (error) =>
         error instanceof HooklineError && error.retryable && error.code !== 'PUBLISHER_CLOSED',
-      onFailure: (error) => parts.onDelay(record.topic, error),
+      onFailure: (error) => deps.onDelay(record.topic, error),
     });
   };
   const encode = (schema: { file: string; codec: RecordCodec }, value: object) =>
     schema.codec.encode(value, ids.of(schema), SIZE_HINT);
   const headers = toHeaders({ 'content-type': 'application/avro' });
-  const inTurn = createTurns();
+  const withKey = createKeyLock();
   const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
   const storeState = (ref: string, record: SubscriptionRecord | null, lease: StateLease) => {
     const value = record && encode(schemas.subscription, record);
@@ -66,9 +69,9 @@ export function createControlRecords(parts: {
       const value = encode(schemas.result, result);
       return store({ topic, key: Buffer.from(result.commandId), value, headers }, lease);
     },
-    storeSubscription: (ref, record, lease) => inTurn(ref, () => storeState(ref, record, lease)),
+    storeSubscription: (ref, record, lease) => withKey(ref, () => storeState(ref, record, lease)),
     restoreSubscription: (ref, read, lease) =>
-      inTurn(ref, async () => {
+      withKey(ref, async () => {
         const record = await read();
         if (record !== undefined) await storeState(ref, record, lease);
       }),
@@ -106,15 +109,15 @@ export function createControlRecords(parts: {
           lease,
         );
       }
-      parts.onParked();
+      deps.onDeadLettered();
     },
   };
 }
 
-/** Runs what concerns the same key one after the other, in the order of the calls; other keys beside it. */
-type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+/** Runs what concerns the same key one after the other, in the order of the calls; other keys concurrently. */
+type KeyLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-function createTurns(): Turns {
+function createKeyLock(): KeyLock {
   const last = new Map<string, Promise<unknown>>();
   return (key, work) => {
     const before = last.get(key);

@@ -1,43 +1,58 @@
-import type { RecordReader } from '../avro/record-reader.ts';
-import { type RecordTakerParts, takeRecords } from '../avro/record-reader.ts';
+import { createRecordReader, type RecordTakerParts, takeRecords } from '../avro/record-reader.ts';
+import type { Registry } from '../avro/registry.ts';
+import type { SchemaIds } from '../avro/resolve-ids.ts';
+import type { CommandSchemas } from '../avro/schema-files.ts';
 import type { CommandPlace } from '../core/command.ts';
+import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { readSubscriptionTable, type SubscriptionTable } from '../subscriptions/state-topic.ts';
-
-type Source = { readonly topic: string; readonly read: RecordReader };
+import { ReportedDrift } from './reconciler/reported-drift.ts';
 
 /** What all control processes have written so far: subscriptions, and the commands that have their result. */
 export type FollowedState = {
   readonly subscriptions: SubscriptionTable;
   readonly finished: FinishedCommands;
+  readonly reported: ReportedDrift;
   stop(): Promise<void>;
 };
 
 export async function followState(deps: {
   readonly kafka: KafkaClient;
-  readonly subscriptions: Source;
-  readonly results: Source;
-  /** Gets each record of the results topic that reports drift: it belongs to no command. */
-  readonly onDrift: (fields: Readonly<Record<string, unknown>>) => void;
+  readonly prefix: string;
+  readonly schemas: CommandSchemas;
+  readonly ids: SchemaIds;
+  readonly registry: Registry;
+  readonly clock: Clock;
   readonly onUnreadable: (error: unknown, at: string) => void;
   readonly onAwaited: (error: unknown, at: string) => void;
   readonly onBrokenOff: (error: Error, topic: string) => void;
 }): Promise<FollowedState> {
-  const { kafka, onUnreadable, onAwaited, onDrift } = deps;
+  const { kafka, prefix, schemas, ids, onUnreadable, onAwaited, clock } = deps;
+  const reported = new ReportedDrift();
   const newGroupId = () => `hookline-control-${newId()}`;
-  const following = (source: Source) => ({
-    ...{ ...source, kafka, onUnreadable, onAwaited, newGroupId },
-    onBrokenOff: (error: Error) => deps.onBrokenOff(error, source.topic),
-  });
+  const following = (name: string, schema: CommandSchemas['result']) => {
+    const topic = topicName(prefix, name);
+    const read = createRecordReader(schema.codec, ids.of(schema), deps.registry);
+    const onBrokenOff = (error: Error) => deps.onBrokenOff(error, topic);
+    return { kafka, topic, read, onUnreadable, onAwaited, onBrokenOff, newGroupId, clock };
+  };
   const [subscriptions, finished] = await Promise.all([
-    readSubscriptionTable({ ...following(deps.subscriptions), onChange: () => {} }),
-    followFinishedCommands({ ...following(deps.results), onDrift }),
+    readSubscriptionTable({
+      ...following(OWN_TOPICS.subscriptions, schemas.subscription),
+      onChange: () => {},
+    }),
+    followFinishedCommands({
+      ...following(OWN_TOPICS.results, schemas.result),
+      onDrift: (fields) => reported.take(fields),
+    }),
   ]);
   return {
     subscriptions,
     finished,
+    reported,
     async stop() {
       await Promise.all([subscriptions.stop(), finished.stop()]);
     },
@@ -60,11 +75,13 @@ async function followFinishedCommands(
     readonly kafka: KafkaClient;
     readonly topic: string;
     readonly newGroupId: () => string;
+    readonly clock: Clock;
     readonly onBrokenOff: (error: Error) => void;
+    /** Gets each record that reports drift: it belongs to no command. */
     readonly onDrift: (fields: Readonly<Record<string, unknown>>) => void;
   },
 ): Promise<FinishedCommands> {
-  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff } = deps;
+  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = deps;
   const places = new Map<string, CommandPlace>();
   const stopping = new AbortController();
   const onRecord = takeRecords({
@@ -77,7 +94,7 @@ async function followFinishedCommands(
       if (places.size > MAX_REMEMBERED && oldest !== undefined) places.delete(oldest);
     },
   });
-  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff });
+  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff, clock });
   return {
     placeOf: (commandId) => places.get(commandId),
     caughtUp: (signal) => follower.caughtUp(signal),

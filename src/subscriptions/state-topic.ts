@@ -3,6 +3,7 @@ import { type RecordTakerParts, takeRecords } from '../avro/record-reader.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { StateFence } from './state-fence.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';
 
@@ -25,6 +26,7 @@ export type SubscriptionTableParts = Pick<RecordTakerParts, 'onUnreadable' | 'on
   readonly kafka: KafkaClient;
   readonly topic: string;
   readonly newGroupId: () => string;
+  readonly clock?: Clock;
   readonly read: RecordReader;
   /** The reading broke off, and is begun anew. */
   readonly onBrokenOff: (error: Error) => void;
@@ -33,7 +35,7 @@ export type SubscriptionTableParts = Pick<RecordTakerParts, 'onUnreadable' | 'on
 };
 
 export async function readSubscriptionTable(parts: SubscriptionTableParts): Promise<SubscriptionTable> {
-  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff } = parts;
+  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = parts;
   const table = new Map<string, SubscriptionRecord>();
   const stopping = new AbortController();
   const fence = new StateFence();
@@ -53,7 +55,7 @@ export async function readSubscriptionTable(parts: SubscriptionTableParts): Prom
     if (verdict === 'counts') await take(record);
     if (verdict === 'fenced') tellFenced(record.key?.toString() ?? '');
   };
-  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff });
+  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff, clock });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],

@@ -28,7 +28,7 @@ function open(...ends: Error[]) {
     ids: { of: () => 1 },
     sessionTimeoutMs: 10_000,
     onDelay: (topic) => delays.push(topic),
-    onParked: () => {},
+    onDeadLettered: () => {},
   });
   return { records, published, stored, deadlines, delays };
 }

@@ -6,7 +6,6 @@ import type { Publisher } from '../../kafka/produce/publisher.ts';
 import type { ProviderCall } from '../../provider/call-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { observeControl } from '../observe-control.ts';
 import type { OperationDeps } from '../operations/operation.ts';
 import { type ReconcileDeps, reconcile, type Tries } from './reconcile.ts';
 import type { OwnCommand } from './repair-commands.ts';
@@ -75,8 +74,8 @@ export function openReconciler(deps: {
   readonly reported: ReportedDrift;
   readonly clock: Clock;
   readonly observe: Pick<
-    ReturnType<typeof observeControl>,
-    'drift' | 'compared' | 'notComparing' | 'notCompared' | 'notRepaired' | 'withheld'
+    ReconcilerDeps,
+    'onDrift' | 'onCompared' | 'onStandby' | 'onFailure' | 'onUnsent' | 'onWithheld'
   >;
 }): Reconciler {
   const { control, settings, publisher, observe } = deps;
@@ -97,12 +96,7 @@ export function openReconciler(deps: {
         throw new HooklineError('NOT_OWNER', `COMMAND_TOPICS no longer gives ${command.ref} to ${owner}`);
       await publisher.publish(toRecord(owner, command), PUBLISH_DEADLINE_MS);
     },
-    onDrift: observe.drift,
-    onWithheld: observe.withheld,
-    onCompared: observe.compared,
-    onUnsent: observe.notRepaired,
-    onStandby: observe.notComparing,
-    onFailure: observe.notCompared,
+    ...observe,
   });
 }
 
