@@ -8,12 +8,12 @@ import type { Registry } from './registry.ts';
 
 /**
  * Reads record values in the wire format, whoever wrote them. Throws RECORD_UNREADABLE where the bytes are no such
- * record, and where the writer's schema can't be asked for now what {@link isRegistryAway} tells.
+ * record, and where the writer's schema can't be asked for now what {@link isRegistryUnavailable} tells.
  */
 export type RecordReader = (value: Buffer) => Promise<AvroRecord>;
 
 /** Nothing is known of the record yet: the registry doesn't answer, or doesn't take the credentials. */
-export const isRegistryAway = (error: unknown): boolean =>
+export const isRegistryUnavailable = (error: unknown): boolean =>
   hasCode(error, 'REGISTRY_UNAVAILABLE', 'REGISTRY_REFUSED');
 
 /** How long an unknown id is not asked for again: the client would ask each time. */
@@ -73,7 +73,7 @@ function createReader(
       keep(id, { decode, characters: JSON.stringify(writer).length });
       return decode;
     } catch (error) {
-      if (isRegistryAway(error)) throw error;
+      if (isRegistryUnavailable(error)) throw error;
       const unreadable = new HooklineError('RECORD_UNREADABLE', `schema ${id}: ${(error as Error).message}`);
       if (failures.size >= MOST_FAILURES) failures.clear();
       failures.set(id, { error: unreadable, at: performance.now() });
@@ -100,7 +100,7 @@ export function leadingFieldsOf(error: unknown): Readonly<Record<string, unknown
   return cause instanceof Undecodable ? cause.leading : {};
 }
 
-export type RecordTakerParts = {
+export type RecordTakerDeps = {
   readonly read: RecordReader;
   /** Aborted when nobody waits for the records any more. */
   readonly signal: AbortSignal;
@@ -117,7 +117,7 @@ export type RecordTakerParts = {
  * from being read is waited for, and those behind it with it: passed over, it would be missing from the state for as
  * long as the process runs.
  */
-export function takeRecords(parts: RecordTakerParts): (incoming: IncomingRecord) => Promise<void> {
+export function takeRecords(parts: RecordTakerDeps): (incoming: IncomingRecord) => Promise<void> {
   const { read, signal, onAwaited } = parts;
   return async ({ topic, partition, offset, key, value }) => {
     const at = `${topic}[${partition}]@${offset}`;
@@ -127,9 +127,9 @@ export function takeRecords(parts: RecordTakerParts): (incoming: IncomingRecord)
         (await retry(() => read(value), {
           backoff: STARTUP_BACKOFF,
           signal,
-          again: isRegistryAway,
+          again: isRegistryUnavailable,
           onFailure: (error, attempt) => {
-            if (attempt === 1 && isRegistryAway(error)) onAwaited(error, at);
+            if (attempt === 1 && isRegistryUnavailable(error)) onAwaited(error, at);
           },
         }));
       parts.onRecord(key?.toString() ?? '', record);

@@ -1,8 +1,8 @@
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { subjectOf, topicName } from '../core/names.ts';
-import type { KeptFile } from '../runtime/startup-cache.ts';
+import type { CacheFile } from '../runtime/startup-cache.ts';
 import type { RecordCodec } from './record-codec.ts';
-import { isRegistryAway } from './record-reader.ts';
+import { isRegistryUnavailable } from './record-reader.ts';
 import type { Registry } from './registry.ts';
 
 /** A schema file whose records go to one topic. */
@@ -42,47 +42,49 @@ export async function resolveSchemaIds(
 }
 
 /** One schema as it was registered at an earlier start. */
-type KeptId = { readonly subject: string; readonly schema: string; readonly id: number };
+type CachedId = { readonly subject: string; readonly schema: string; readonly id: number };
 
 /**
- * Looks up the ids, and keeps them in a file: while the registry is away a later start takes them from there, if they
- * are of the very same schemas. An id never comes to mean another schema.
- * @param onKept told where they come from the file, with the registry's failure
+ * Looks up the ids and caches them in a file: while the registry is unavailable a later start takes them from there, if
+ * they are of the very same schemas. An id never comes to mean another schema.
+ * @param onCached called where they come from the file, with the registry's failure
  * @throws HooklineError as resolveSchemaIds does
  */
-export async function resolveOrKeptIds(
-  parts: { registry: Registry; prefix: string; kept: KeptFile; onKept: (error: unknown) => void },
+export async function resolveIdsOrCached(
+  deps: { registry: Registry; prefix: string; cache: CacheFile; onCached: (error: unknown) => void },
   schemas: readonly RegisteredSchema[],
 ): Promise<SchemaIds> {
-  const { registry, prefix } = parts;
+  const { registry, prefix } = deps;
   const subject = ({ topic }: RegisteredSchema) => subjectOf(topicName(prefix, topic));
   try {
     const ids = await resolveSchemaIds(registry, prefix, schemas);
-    const kept = schemas.map((schema): KeptId => {
+    const cached = schemas.map((schema): CachedId => {
       return { subject: subject(schema), schema: schema.codec.schema, id: ids.of(schema) };
     });
-    parts.kept.write(kept);
+    deps.cache.write(cached);
     return ids;
   } catch (error) {
-    const kept = isRegistryAway(error) ? parts.kept.read(idsIn) : undefined;
-    if (!kept) throw error;
+    const cached = isRegistryUnavailable(error) ? deps.cache.read(idsIn) : undefined;
+    if (!cached) throw error;
     const found = new Map<string, number>();
     for (const schema of schemas) {
-      const same = kept.find((one) => one.subject === subject(schema) && one.schema === schema.codec.schema);
+      const same = cached.find(
+        (one) => one.subject === subject(schema) && one.schema === schema.codec.schema,
+      );
       if (!same) throw error;
       found.set(schema.file, same.id);
     }
-    parts.onKept(error);
+    deps.onCached(error);
     return { of: ({ file }) => found.get(file) ?? Number.NaN };
   }
 }
 
-function idsIn(content: unknown): readonly KeptId[] {
-  if (!Array.isArray(content)) throw new Error('it is no list');
-  return content.map((kept: Partial<KeptId> | null, n) => {
-    const { subject, schema, id } = kept ?? {};
+function idsIn(content: unknown): readonly CachedId[] {
+  if (!Array.isArray(content)) throw new Error('it is not a list');
+  return content.map((item: Partial<CachedId> | null, n) => {
+    const { subject, schema, id } = item ?? {};
     if (typeof subject !== 'string' || typeof schema !== 'string' || !Number.isSafeInteger(id))
-      throw new Error(`item ${n} is no schema's id`);
+      throw new Error(`item ${n} is not a schema's id`);
     return { subject, schema, id: Number(id) };
   });
 }

@@ -1,4 +1,4 @@
-import { createRecordReader, type RecordTakerParts, takeRecords } from '../avro/record-reader.ts';
+import { createRecordReader, type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
 import type { Registry } from '../avro/registry.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
@@ -71,7 +71,7 @@ export type FinishedCommands = {
 const MAX_REMEMBERED = 200_000;
 
 async function followFinishedCommands(
-  deps: Pick<RecordTakerParts, 'read' | 'onUnreadable' | 'onAwaited'> & {
+  deps: Pick<RecordTakerDeps, 'read' | 'onUnreadable' | 'onAwaited'> & {
     readonly kafka: KafkaClient;
     readonly topic: string;
     readonly newGroupId: () => string;

@@ -1,4 +1,4 @@
-import { isRegistryAway, leadingFieldsOf, type RecordReader } from '../avro/record-reader.ts';
+import { isRegistryUnavailable, leadingFieldsOf, type RecordReader } from '../avro/record-reader.ts';
 import { COMMAND_TYPES, type Command, type CommandType, MOST_EXECUTION_IDS } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
@@ -48,7 +48,7 @@ export async function readCommand(record: IncomingRecord, readAvro: RecordReader
     fields = await readFields(record.value, readAvro);
     return { ok: true, command: parseCommand(fields) };
   } catch (error) {
-    if (isRegistryAway(error)) throw error;
+    if (isRegistryUnavailable(error)) throw error;
     if (error instanceof CommandTooLarge) fields = error.fields;
     else if (hasCode(error, 'RECORD_UNREADABLE')) fields = leadingFieldsOf(error);
     // Whatever it is, it would be the same the next time: thrown, it would stop the partition for ever.

@@ -56,7 +56,7 @@ export const isLarge = ({ body }: Pick<Delivery, 'body'>): boolean => body.lengt
  * Takes large deliveries behind the signature. The body stays the caller's, who leaves it as it is until the call has
  * ended; after that nobody reads it any more.
  */
-export type LargeCarrier = {
+export type LargeBodyPublisher = {
   /**
    * The way of `publishDelivery`, with as long for the brokers' confirmation as `deadlineMs` says when its turn comes; what
    * that throws is thrown, and nothing is stored.

@@ -1,14 +1,14 @@
 import { createSecretKey, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
 
-/** Key for X-Signature-SHA256. `place` is its position among the live keys of the ref; 0 is the current one. */
+/** Key for X-Signature-SHA256. `index` is its position among the live keys of the ref; 0 is the current one. */
 export type SigningKey = {
-  readonly place: number;
+  readonly index: number;
   readonly subscriptionId: string;
   readonly key: KeyObject;
 };
 
 /** Key for AES-256-GCM, with its position among the live keys of the ref. */
-export type EncryptionKey = { readonly place: number; readonly key: KeyObject };
+export type EncryptionKey = { readonly index: number; readonly key: KeyObject };
 
 /** Characters of a subscription id and of a signing secret: together the 72 of the interface's section 6.3. */
 export const SIGNING_PART_LENGTH = 36;
@@ -16,17 +16,17 @@ export const SIGNING_PART_LENGTH = 36;
 export const ENCRYPTION_KEY_LENGTH = 32;
 
 /** The HMAC key is the subscription id followed by the secret, as characters. */
-export function signingKey(subscriptionId: string, secret: string, place: number): SigningKey {
-  return { place, subscriptionId, key: createSecretKey(subscriptionId + secret, 'latin1') };
+export function signingKey(subscriptionId: string, secret: string, index: number): SigningKey {
+  return { index, subscriptionId, key: createSecretKey(subscriptionId + secret, 'latin1') };
 }
 
-export function encryptionKey(characters: string, place: number): EncryptionKey {
-  return { place, key: createSecretKey(characters, 'latin1') };
+export function encryptionKey(characters: string, index: number): EncryptionKey {
+  return { index, key: createSecretKey(characters, 'latin1') };
 }
 
 /** A key that no delivery is signed with: work done in its name makes an unknown ref cost what a known one costs. */
 export function decoyKey(): SigningKey {
-  return { place: -1, subscriptionId: '', key: createSecretKey(randomBytes(2 * SIGNING_PART_LENGTH)) };
+  return { index: -1, subscriptionId: '', key: createSecretKey(randomBytes(2 * SIGNING_PART_LENGTH)) };
 }
 
 /** Why a text can't be such a key, or null. The text itself is never quoted. */

@@ -136,10 +136,13 @@ export function isChecksum(proof: Uint8Array, aad: Buffer, body: Uint8Array): bo
 }
 
 /**
- * The keys of SEALING_KEY_FILE.
+ * The keys of SEALING_KEY_FILE; undefined where that is unset.
  * @throws HooklineError SEALING_KEY_INVALID
  */
-export function readSealingKeys(path: string): SealingKeys {
+export function readSealingKeys(path: string): SealingKeys;
+export function readSealingKeys(path: string | undefined): SealingKeys | undefined;
+export function readSealingKeys(path: string | undefined): SealingKeys | undefined {
+  if (path === undefined) return undefined;
   const keys = parseSealingKeys(readFileSync(path));
   if (!keys) throw new HooklineError('SEALING_KEY_INVALID', `${path}: give ${SEALING_KEY_HELP}`);
   return keys;

@@ -50,5 +50,5 @@ export class SignatureCheck {
   }
 }
 
-/** A decoy has no place among the live keys. */
-const isLive = ({ place }: SigningKey) => place >= 0;
+/** A decoy has no index among the live keys. */
+const isLive = ({ index }: SigningKey) => index >= 0;

@@ -35,6 +35,6 @@ function verifyDelivery(
 ): VerifiedDelivery {
   const key = check.finish(header, delivery.body);
   if (!key) throw new HooklineError('UNAUTHENTIC');
-  observer.keyMatched(delivery.ref, 'signing', key.place);
+  observer.keyMatched(delivery.ref, 'signing', key.index);
   return markVerified(delivery, key.subscriptionId);
 }

@@ -82,7 +82,7 @@ function openPieces(
 ): Buffer | null {
   const opened = pieces && openSealed(pieces, encryptionKeysOf(ref), memory);
   if (!opened) return null;
-  observer.keyMatched(ref, 'encryption', opened.key.place);
+  observer.keyMatched(ref, 'encryption', opened.key.index);
   return opened.plain;
 }
 

@@ -32,8 +32,8 @@ export type WorkMemory = {
 };
 
 export type DeliveryObserver = {
-  /** `place` is the key's position among the ref's live keys; 0 is the current one. */
-  keyMatched(ref: string, use: 'signing' | 'encryption', place: number): void;
+  /** `index` is the position of the key among the ref's live keys; 0 is the current one. */
+  keyMatched(ref: string, use: 'signing' | 'encryption', index: number): void;
   /** `count` values of a field did not fit; one, where it isn't said. */
   drift(topic: string, field: string, count?: number): void;
   unclassified(): void;

@@ -1,10 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
-import type { Logger } from '../runtime/logger.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
+import { BodyMemory } from './body/body-memory.ts';
+import { memoryShares } from './body/memory-shares.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import { createTlsFiles } from './http-server.ts';
+import { createIngressObserver, observeMemory } from './observe-ingress.ts';
 import { createSourceFilter, type ingressSettings } from './settings.ts';
 
 /** One for connections that wait to be accepted, one for what came on them, and one to spare. */
@@ -18,27 +22,26 @@ const BACKLOG = 4_096;
 
 export type IngressServer = {
   readonly url: string;
-  /** How many connections are open. */
-  connections(): number;
   stop(): Promise<void>;
 };
 
 /**
- * Listens. `stop` goes on for STOP_DELAY_MS, so that balancers find out and connections are let go; then it takes no new
+ * Listens. `stop` goes on for STOP_DELAY_MS, so that load balancers notice and connections are closed; then it takes no new
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  deps: Pick<AppDeps, 'delivery' | 'keyring' | 'memory' | 'observer' | 'clock'> & {
-    readonly settings: ValuesOf<typeof ingressSettings>;
-    readonly logger: Logger;
-  },
+  deps: Pick<AppDeps, 'delivery' | 'keyring'> & { readonly settings: ValuesOf<typeof ingressSettings> },
+  { logger, metrics, clock, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'clock' | 'components'>,
 ): Promise<IngressServer> {
-  const { settings, delivery, keyring, observer, clock, logger } = deps;
+  const { settings, delivery, keyring } = deps;
+  const observer = components.add('observer', createIngressObserver({ logger, metrics }));
+  const memory = openBodyMemory(settings, clock);
+  observeMemory(memory, metrics);
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
   const tls =
     certFile !== undefined && keyFile !== undefined
       ? createTlsFiles({ certFile, keyFile, clientCaFile }, (err) =>
-          logger.error({ err }, 'changed certificate files can not be used'),
+          logger.error({ err }, 'changed certificate files cannot be used; the previous ones stay in use'),
         )
       : undefined;
   const leaving = new AbortController();
@@ -56,7 +59,7 @@ export async function startIngressServer(
     ...{ delivery, keyring, observer, clock, tls },
     leaving: leaving.signal,
     limits,
-    memory: deps.memory,
+    memory,
     maxBodyBytes: settings.maxBodyBytes,
     requestTimeoutMs: settings.requestTimeoutMs,
     trustedProxies,
@@ -66,9 +69,11 @@ export async function startIngressServer(
   await app.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
   const { address, port, family } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
-  return {
-    url: `${tls ? 'https' : 'http'}://${host}:${port}`,
-    connections: () => limits.open,
+  metrics.samplers.add(() => metrics.connectionsOpen.set(limits.open));
+  const url = `${tls ? 'https' : 'http'}://${host}:${port}`;
+  logger.info({ url }, 'listening');
+  return components.add('http', {
+    url,
     async stop() {
       leaving.abort();
       await clock.sleep(settings.stopDelayMs);
@@ -77,5 +82,16 @@ export async function startIngressServer(
       await app.close();
       await tls?.stop();
     },
-  };
+  });
+}
+
+function openBodyMemory(settings: ValuesOf<typeof ingressSettings>, clock: Clock): BodyMemory {
+  const {
+    memoryBudgetBytes,
+    maxBodyBytes,
+    admissionWaitMs,
+    largeBodyBytesPerSecond: bytesPerSecond,
+  } = settings;
+  const shares = memoryShares(memoryBudgetBytes, maxBodyBytes);
+  return new BodyMemory({ ...shares, admissionWaitMs, bytesPerSecond, clock });
 }

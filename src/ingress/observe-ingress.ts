@@ -4,6 +4,7 @@ import { ERRORS, HooklineError } from '../core/errors.ts';
 import type { DeliveryObserver } from '../delivery/ports.ts';
 import { createThrottledLog, type Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import type { ProcessContext } from '../runtime/process-shell.ts';
 import type { BodyMemory } from './body/body-memory.ts';
 import { PROVEN, UNPROVEN } from './body/open-bodies.ts';
 import { CONNECTION_ENDS, type ConnectionEnd } from './connection-limits.ts';
@@ -18,20 +19,20 @@ export type IngressObserver = {
   stop(): Promise<void>;
 };
 
-/** Of a ref that a stranger may have made up. */
+/** How many characters are logged of a ref that a stranger may have made up. */
 const REF_CHARACTERS = 64;
 
 export function createIngressObserver(parts: { logger: Logger; metrics: Metrics }): IngressObserver {
   const { logger, metrics } = parts;
   const log = createThrottledLog(logger);
-  // From the start, so that the first one is an increase: an alert sees no other.
+  // From the start, so that the first one is an increase: an alert does not see another.
   for (const [code, { status }] of Object.entries(ERRORS)) {
     if (status === null || status < 400) continue;
     metrics.refused.inc({ code }, 0);
     metrics.deliveries.inc({ status: String(status), stored: 'none' }, 0);
   }
   for (const reason of Object.keys(CONNECTION_ENDS)) metrics.connectionsClosed.inc({ reason }, 0);
-  // Counted here and handed on at each scrape.
+  // Counted here and added to the metric at each scrape.
   const accepted = { kafka: 0, spool: 0 };
   metrics.samplers.add(() => {
     for (const stored of ['kafka', 'spool'] as const) {
@@ -51,12 +52,12 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
       metrics.refused.inc({ code });
       metrics.deliveries.inc({ status: String(ERRORS[code].status ?? 500), stored: 'none' });
       const fields = () => ({ ref: ref?.slice(0, REF_CHARACTERS), err: error });
-      if (code === 'INTERNAL') log.error({ code, where: placeOf(error) }, 'webhook failed', fields);
+      if (code === 'INTERNAL') log.error({ code, where: lineOf(error) }, 'webhook failed', fields);
       else log.warn({ code }, 'webhook refused', fields);
     },
     closed(reason, error) {
       metrics.connectionsClosed.inc({ reason });
-      // What a proxy's sender is answered with 403: the same alert tells of both.
+      // Behind a proxy the sender is answered 403: the same alert covers both.
       if (reason === 'source_not_allowed') metrics.refused.inc({ code: 'SOURCE_NOT_ALLOWED' });
       log.warn({ reason }, 'connection closed', () => ({ why: CONNECTION_ENDS[reason], err: error }));
     },
@@ -64,8 +65,8 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
   };
 }
 
-/** Tells one fault of ours from another: by its kind and line, as its message may hold what a stranger sent. */
-function placeOf(error: unknown): string {
+/** Names a fault of ours by its kind and line, as its message may hold what a stranger sent. */
+function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const [, line = ''] = /\n\s+at ([^\n]*)/.exec(error.stack ?? '') ?? [];
   return `${error.name} ${line}`;
@@ -82,11 +83,14 @@ type Matches = {
 };
 
 /**
- * What happens to deliveries, as metrics. Matches, of which there are two for each delivery, are counted here and handed
- * on at each scrape: a labelled counter costs several times as much as a field.
+ * What happens to deliveries, as metrics. Matches, of which there are two for each delivery, are counted in fields and added
+ * to the metric at each scrape: a labelled counter costs several times as much as a field.
  */
-export function observeDelivery(metrics: Metrics): DeliveryObserver {
-  // From the start, so that the first one is an increase: an alert sees no other.
+export function observeDelivery({
+  metrics,
+  clock,
+}: Pick<ProcessContext, 'metrics' | 'clock'>): DeliveryObserver {
+  // From the start, so that the first one is an increase: an alert does not see another.
   for (const stage of STAGES) metrics.deadLetters.inc({ stage }, 0);
   const matches = new Map<string, Matches[][]>();
   const flush = (one: Matches) => {
@@ -97,20 +101,20 @@ export function observeDelivery(metrics: Metrics): DeliveryObserver {
     one.count = 0;
   };
   metrics.samplers.add(() => {
-    for (const uses of matches.values()) for (const places of uses) places.forEach(flush);
+    for (const uses of matches.values()) for (const keys of uses) keys.forEach(flush);
   });
   return {
-    keyMatched(ref, use, place) {
+    keyMatched(ref, use, index) {
       let uses = matches.get(ref);
       if (uses === undefined) {
         uses = [[], []];
         matches.set(ref, uses);
       }
-      const places = uses[use === 'signing' ? 0 : 1] as Matches[];
-      const one = places[place] ?? { ref, use, key: String(place), count: 0, at: 0 };
-      places[place] = one;
+      const keys = uses[use === 'signing' ? 0 : 1] as Matches[];
+      const one = keys[index] ?? { ref, use, key: String(index), count: 0, at: 0 };
+      keys[index] = one;
       one.count++;
-      one.at = Date.now();
+      one.at = clock.wall();
     },
     drift: (topic, field, count = 1) => metrics.schemaDrift.inc({ topic, field }, count),
     unclassified: () => metrics.unclassified.inc(),
@@ -123,9 +127,9 @@ const CLASSES = [
   { label: { class: 'proven' }, of: PROVEN },
 ] as const;
 
-/** Shows at each scrape how much of the budget is taken, how many wait for it, and how many gave way. */
-export function watchMemory(memory: BodyMemory, metrics: Metrics): void {
-  // From the start, so that the first one is an increase: an alert sees no other.
+/** Shows at each scrape how much of the budget is in use, how many bodies wait for it, and how many were ended for others. */
+export function observeMemory(memory: BodyMemory, metrics: Metrics): void {
+  // From the start, so that the first one is an increase: an alert does not see another.
   for (const { label } of CLASSES) metrics.bodiesEvicted.inc(label, 0);
   metrics.samplers.add(() => {
     for (const bodies of ['small', 'large'] as const) {

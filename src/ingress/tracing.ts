@@ -4,9 +4,8 @@ import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import type { AcceptPorts } from '../delivery/accept-delivery.ts';
-import type { StoreParts } from '../delivery/store/open-store.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { Parts } from '../runtime/process-shell.ts';
+import type { StoreDeps } from '../delivery/store/open-store.ts';
+import type { ProcessContext } from '../runtime/process-shell.ts';
 import { openTracing, type Tracer } from '../runtime/tracing.ts';
 import { errorAnswer } from './answers.ts';
 
@@ -52,19 +51,18 @@ export function traceStore(store: AcceptPorts['store'], tracer: Tracer | undefin
 /** The tracer of OTEL_EXPORTER_OTLP_ENDPOINT; undefined where that is unset. */
 export async function startTracing(
   { endpoint, ratio }: ValuesOf<typeof tracingSettings>,
-  logger: Logger,
-  parts: Pick<Parts, 'add'>,
+  { logger, components }: Pick<ProcessContext, 'logger' | 'components'>,
 ): Promise<Tracer | undefined> {
   if (endpoint === undefined) return undefined;
   const serviceName = 'hookline-ingress';
-  return parts.add('tracing', await openTracing({ endpoint, ratio, serviceName, logger })).tracer;
+  return components.add('tracing', await openTracing({ endpoint, ratio, serviceName, logger })).tracer;
 }
 
 /** The publisher, its records traced where there is a tracer. */
 export function traced(
-  publisher: StoreParts['publisher'],
+  publisher: StoreDeps['publisher'],
   tracer: Tracer | undefined,
-): StoreParts['publisher'] {
+): StoreDeps['publisher'] {
   if (!tracer) return publisher;
   return {
     publish: tracePublishing((record, deadlineMs) => publisher.publish(record, deadlineMs), tracer),

@@ -1,42 +1,43 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import type { Probes } from './admin-server.ts';
+import { createProbes, type Probes, startAdminServer } from './admin-server.ts';
+import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
-import type { Metrics } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { type Backoff, retry, STARTUP_BACKOFF } from './retry.ts';
 
-/** Something that runs. `stop` may be called twice and resolves when nothing of it is left. */
-export type Part = { stop(): Promise<void> };
+/** A part of a process that runs. `stop` may be called twice and resolves when nothing of it is left. */
+export type Component = { stop(): Promise<void> };
 
-export type Parts = {
-  /** Registers a started part. Parts are stopped in the reverse order; one that comes too late is stopped at once. */
-  add<P extends Part>(name: string, part: P): P;
+export type Components = {
+  /** Registers a started component. They are stopped in reverse order; one that comes too late is stopped at once. */
+  add<C extends Component>(name: string, component: C): C;
   /** Aborted at the first signal, so that a start which still waits gives up. */
   readonly stopping: AbortSignal;
-  /** Ends the process, exit code 1: for what only a new process can mend. Parts are stopped all the same. */
+  /** Ends the process, exit code 1: for what only a new process can recover from. Components are stopped all the same. */
   readonly fail: (error: unknown) => void;
-  /** Names of the parts that have not stopped yet. */
+  /** Names of the components that have not stopped yet. */
   remaining(): readonly string[];
   stopAll(): Promise<void>;
 };
 
-export function createParts(on: {
+export function createComponents(on: {
   stopped(name: string, error?: unknown): void;
   /** A failure when the process is ending anyway. */
   failedAgain(error: unknown): void;
-}): Parts {
-  const started: { name: string; part: Part }[] = [];
+}): Components {
+  const started: { name: string; component: Component }[] = [];
   const controller = new AbortController();
   let stopped: Promise<void> | undefined;
   let hasFailed = false;
   const stopEach = async () => {
     controller.abort();
     for (let one = started.at(-1); one !== undefined; one = started.at(-1)) {
-      const { name, part } = one;
+      const { name, component } = one;
       // Called within the chain: a stop that throws at once must not keep the others from theirs.
       await Promise.resolve()
-        .then(() => part.stop())
+        .then(() => component.stop())
         .then(
           () => on.stopped(name),
           (error) => on.stopped(name, error),
@@ -46,14 +47,14 @@ export function createParts(on: {
   };
   return {
     stopping: controller.signal,
-    add(name, part) {
-      started.push({ name, part });
+    add(name, component) {
+      started.push({ name, component });
       // The start went on while everything was being stopped: what it has opened since is closed as well.
       if (stopped) stopped = stopped.then(stopEach);
-      return part;
+      return component;
     },
-    // Thrown where nobody catches it, it takes the same way as any error that nobody handled. Once only, and not
-    // while stopping: a second error would end the process with work in flight.
+    // Thrown where nobody catches it, it ends the process like any unhandled error. Once only, and not while stopping: a
+    // second error would end the process with work in flight.
     fail(error) {
       if (hasFailed || controller.signal.aborted) return on.failedAgain(error);
       hasFailed = true;
@@ -67,46 +68,48 @@ export function createParts(on: {
 }
 
 /**
- * Runs a process: starts its parts in order, stops them in reverse at the first signal, exits at once at the second.
+ * Runs a process: starts its components in order, stops them in reverse at the first signal, exits at once at the second.
  * Exit codes: 0 after a signal, 78 for a faulty configuration (every fault on standard error), 1 for anything else,
- * such as parts that have not stopped after `stopDeadlineMs`: they are named.
+ * such as components that have not stopped after `stopDeadlineMs`: they are named.
  */
 export async function runProcess(options: {
   logger: Logger;
   stopDeadlineMs: number;
-  start: (parts: Parts) => Promise<void>;
+  start: (components: Components) => Promise<void>;
 }): Promise<void> {
   const { logger, stopDeadlineMs } = options;
-  const parts = createParts({
-    stopped: (part, err) =>
-      err ? logger.error({ part, err }, 'part did not stop well') : logger.info({ part }, 'stopped'),
+  const components = createComponents({
+    stopped: (component, err) =>
+      err
+        ? logger.error({ component, err }, 'component failed to stop')
+        : logger.info({ component }, 'stopped'),
     failedAgain: (err) => logger.error({ err }, 'another failure, the process is ending already'),
   });
   const onTimeout = () =>
-    logger.error({ waitingFor: parts.remaining(), stopDeadlineMs }, 'not stopped before the deadline');
-  routeWarnings((warning) => logger.warn({ err: warning }, 'Node warns'));
+    logger.error({ waitingFor: components.remaining(), stopDeadlineMs }, 'not stopped before the deadline');
+  routeWarnings((warning) => logger.warn({ err: warning }, 'Node.js warning'));
   closeWithGrace({ delay: stopDeadlineMs, logger: false, onTimeout }, async ({ signal, err }) => {
     if (err) logger.fatal({ err }, 'stopping after an error that nobody handled');
     else logger.info({ signal }, 'stopping');
-    await parts.stopAll();
+    await components.stopAll();
   });
   try {
-    await options.start(parts);
+    await options.start(components);
   } catch (err) {
-    if (parts.stopping.aborted) return;
+    if (components.stopping.aborted) return;
     logger.fatal({ err }, 'start failed');
-    // What a failed start leaves may hang as much as anything else: a process that neither runs nor ends helps nobody.
+    // What a failed start leaves behind may hang: a process that neither runs nor ends must not stay.
     const deadline = setTimeout(() => {
       onTimeout();
       process.exit(exitCodeOf(err));
     }, stopDeadlineMs);
-    await parts.stopAll();
+    await components.stopAll();
     clearTimeout(deadline);
     process.exit(exitCodeOf(err));
   }
 }
 
-/** Failures that only another configuration mends. */
+/** Failures that only another configuration ends. */
 const exitCodeOf = (error: unknown) =>
   error instanceof ConfigError ||
   hasCode(error, 'SCHEMA_INVALID', 'SEALING_KEY_INVALID', 'CREDENTIALS_INVALID')
@@ -130,6 +133,35 @@ export function routeWarnings(onWarning: (warning: Error) => void): void {
   process.on('warning', onWarning);
 }
 
+/** What the components of a process share. */
+export type ProcessContext = {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly probes: Probes;
+  readonly components: Components;
+  readonly gate: StartGate;
+};
+
+/** Starts what comes before everything else: the admin server, and the metrics of the process itself. */
+export async function openContext(
+  given: Pick<ProcessContext, 'logger' | 'clock' | 'components'>,
+  { adminHost: host, adminPort: port }: { readonly adminHost: string; readonly adminPort: number },
+): Promise<ProcessContext> {
+  const { logger, components } = given;
+  const metrics = createMetrics();
+  const probes = createProbes();
+  components.add('process', observeProcess({ metrics, probes }));
+  const admin = components.add('admin', await startAdminServer({ host, port, probes, metrics }));
+  logger.info({ port: admin.port }, 'admin listening');
+  const gate = createStartGate({ logger, probes, stopping: components.stopping });
+  return { ...given, metrics, probes, gate };
+}
+
+/** A gate that readiness does not wait for. */
+export const backgroundGate = ({ logger, components }: Pick<ProcessContext, 'logger' | 'components'>) =>
+  createStartGate({ logger, probes: createProbes(), stopping: components.stopping });
+
 const STARTING = 'starting';
 
 /**
@@ -137,7 +169,7 @@ const STARTING = 'starting';
  * instead of exiting, readiness says what it waits for, and each new reason is logged once.
  */
 export type StartGate = {
-  /** @param isFinal errors that waiting can't mend: they end the start */
+  /** @param isFinal errors that waiting does not end: they end the start */
   pass<T>(what: string, attempt: () => Promise<T>, isFinal?: (error: unknown) => boolean): Promise<T>;
   /** Everything is there: the process is ready as far as the start is concerned. */
   open(): void;
@@ -152,23 +184,23 @@ export function createStartGate(parts: {
   const { logger, probes, stopping, backoff = STARTUP_BACKOFF } = parts;
   let reason: string | null = STARTING;
   const takeBack = probes.readyWhen('start', () => reason);
-  // At once, not when the last request is answered: whoever sends traffic here needs time to turn elsewhere.
+  // At once, not when the last request is answered: load balancers need time to send traffic elsewhere.
   probes.readyWhen('stop', () => (stopping.aborted ? 'stopping' : null));
   return {
     async pass(what, attempt, isFinal = () => false) {
       const waiting = `waiting for ${what}`;
       reason = waiting;
-      // All that were said, not only the last one: brokers that are away fail in turn, each with its address.
-      const said = new Set<string>();
+      // All that were logged, not only the last one: brokers that are unavailable fail in turn, each with its address.
+      const logged = new Set<string>();
       const onFailure = (error: unknown) => {
-        const message = inWords(error);
+        const message = describeError(error);
         reason = `${waiting}: ${message}`;
-        if (!said.has(message)) logger.warn({ err: error }, reason);
-        said.add(message);
+        if (!logged.has(message)) logger.warn({ err: error }, reason);
+        logged.add(message);
       };
       const again = (error: unknown) => !isFinal(error);
       const result = await retry(attempt, { backoff, signal: stopping, again, onFailure });
-      if (said.size > 0) logger.info(`no longer ${waiting}`);
+      if (logged.size > 0) logger.info(`no longer ${waiting}`);
       reason = STARTING;
       return result;
     },
@@ -179,17 +211,17 @@ export function createStartGate(parts: {
   };
 }
 
-/** An error that has a row in the table begins with its code: runbooks go by it. */
-function inWords(error: unknown): string {
+/** An error that has a row in the table begins with its code: runbooks refer to it. */
+function describeError(error: unknown): string {
   if (error instanceof HooklineError) return `${error.code}: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Often enough to find a hold-up of a few hundredths of a second, and 20 wake-ups a second cost nothing. */
+/** Often enough to find a delay of some ten milliseconds, and 20 wake-ups a second cost nothing. */
 const TICK_MS = 50;
 
-/** What every process tells of itself: whether it is ready, and how long its event loop was held up. */
-export function observeProcess({ metrics, probes }: { metrics: Metrics; probes: Probes }): Part {
+/** Metrics of every process: whether it is ready, and the longest delay of its event loop. */
+export function observeProcess({ metrics, probes }: { metrics: Metrics; probes: Probes }): Component {
   let longestMs = 0;
   let lastTick = performance.now();
   const note = () => {
@@ -197,12 +229,12 @@ export function observeProcess({ metrics, probes }: { metrics: Metrics; probes: 
     longestMs = Math.max(longestMs, now - lastTick - TICK_MS);
     lastTick = now;
   };
-  // Node's own histogram of the loop's delay misses single long hold-ups.
+  // Node's own histogram of the loop's delay misses single long delays.
   const timer = setInterval(note, TICK_MS);
   timer.unref();
   metrics.samplers.add(() => {
     metrics.ready.set(probes.readiness().ok ? 1 : 0);
-    // The scrape may come before the tick that was held up along with it.
+    // The scrape may come before the tick that was delayed along with it.
     if (performance.now() - lastTick > TICK_MS) note();
     metrics.loopDelay.set(longestMs / 1_000);
     longestMs = 0;

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, wri
 import { join } from 'node:path';
 
 /** What a process keeps for the next one, as JSON. It can do without: neither call throws. */
-export type KeptFile = {
+export type CacheFile = {
   /**
    * What was written last, as `check` makes it of the file's JSON; undefined where there is no file, or a damaged one.
    * @param check throws where the content is not what was written
@@ -12,7 +12,7 @@ export type KeptFile = {
 };
 
 /** What goes wrong with a file beside the spool. The process goes on without it. */
-export type KeptFileObserver = {
+export type CacheFileObserver = {
   /** It can't be written: a later start knows less. */
   notWritten(path: string, error: unknown): void;
   /** It is there and can't be used: it is ignored, and written anew. */
@@ -20,19 +20,19 @@ export type KeptFileObserver = {
 };
 
 /** It holds what one process knows, some bytes for each subscription: what is larger is something else. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * A file beside the spool, for its owner's eyes alone. It is written in one stroke: a reader finds the old content or the
  * new one.
  */
-export function keptBeside(dir: string, name: string, observer: KeptFileObserver): KeptFile {
+export function cacheFile(dir: string, name: string, observer: CacheFileObserver): CacheFile {
   const path = join(dir, name);
   return {
     read(check) {
       try {
         const { size } = statSync(path);
-        if (size > MOST_BYTES) throw new Error(`it has ${size} bytes`);
+        if (size > MAX_BYTES) throw new Error(`it has ${size} bytes`);
         return check(parse(readFileSync(path, 'utf8')));
       } catch (error) {
         // Absent at the first start.

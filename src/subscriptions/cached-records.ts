@@ -1,46 +1,47 @@
 import { isRef } from '../core/names.ts';
-import type { KeptFile } from '../runtime/startup-cache.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { CacheFile } from '../runtime/startup-cache.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from './subscription-record.ts';
 
 /**
- * The subscriptions as they were last seen, in a file: a process that starts while Kafka is away verifies by them.
+ * The subscriptions as they were last read, in a file: a process that starts while Kafka is unavailable verifies by them.
  * Their secrets stay sealed.
  */
-export type KeptRecords = {
+export type CachedRecords = {
   read(): SubscriptionRecord[];
-  /** Writes them a moment later, once for all that change in that time. */
+  /** Writes them 0.2 s later, once for all changes in that time. */
   keep(records: () => readonly SubscriptionRecord[]): void;
   stop(): void;
 };
 
 const WRITE_AFTER_MS = 200;
 
-export function keptRecords(file: KeptFile): KeptRecords {
-  let timer: NodeJS.Timeout | undefined;
+export function cachedRecords(file: CacheFile, clock: Clock): CachedRecords {
+  let timer: Timer | undefined;
   return {
     read: () => file.read(recordsIn) ?? [],
     keep(records) {
-      timer ??= setTimeout(() => {
+      timer ??= clock.after(WRITE_AFTER_MS, () => {
         timer = undefined;
-        file.write(records().map(toKept));
-      }, WRITE_AFTER_MS);
+        file.write(records().map(toCached));
+      });
     },
-    stop: () => clearTimeout(timer),
+    stop: () => timer?.cancel(),
   };
 }
 
-type Kept = Omit<SubscriptionRecord, 'sealedKeys'> & { readonly sealedKeys: string | null };
+type CachedRecord = Omit<SubscriptionRecord, 'sealedKeys'> & { readonly sealedKeys: string | null };
 
-const toKept = (record: SubscriptionRecord): Kept => ({
+const toCached = (record: SubscriptionRecord): CachedRecord => ({
   ...record,
   sealedKeys: record.sealedKeys?.toString('base64') ?? null,
 });
 
-/** One record that isn't whole says that the file is not what was written: none of it is believed. */
+/** One incomplete record shows that the file is not what was written: none of it is used. */
 function recordsIn(content: unknown): SubscriptionRecord[] {
-  if (!Array.isArray(content)) throw new Error('it is no list');
+  if (!Array.isArray(content)) throw new Error('it is not a list');
   return content.map((kept: unknown, n) => {
-    if (!isKept(kept)) throw new Error(`item ${n} is no subscription`);
+    if (!isCached(kept)) throw new Error(`item ${n} is not a subscription`);
     return { ...kept, sealedKeys: kept.sealedKeys === null ? null : Buffer.from(kept.sealedKeys, 'base64') };
   });
 }
@@ -49,8 +50,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value);
 
-function isKept(value: unknown): value is Kept {
-  const kept = value as Partial<Record<keyof Kept, unknown>> | null;
+function isCached(value: unknown): value is CachedRecord {
+  const kept = value as Partial<Record<keyof CachedRecord, unknown>> | null;
   return (
     isRef(kept?.ref) &&
     SUBSCRIPTION_STATES.some((state) => state === kept.state) &&

@@ -1,4 +1,5 @@
 import { decoyKey, type EncryptionKey, encryptionKey, type SigningKey, signingKey } from '../crypto/keys.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { DirSecrets } from './secrets-dir.ts';
 import type { SubscriptionRecord, SubscriptionSecrets } from './subscription-record.ts';
 
@@ -7,10 +8,11 @@ type Known = { record?: SubscriptionRecord; secrets?: SubscriptionSecrets | null
 
 /**
  * The keys that are live now, by ref: from SECRETS_DIR first, else from the subscription's record. It changes while
- * deliveries are judged; a delivery is judged by the keys of the moment in which its body begins.
+ * deliveries are verified; a delivery is verified with the keys of the moment in which its body begins.
  */
 export class LiveKeyring {
   readonly #ttlMs: number;
+  readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
   readonly #keys = new Map<string, RefKeys>();
   readonly #decoys: SigningKey[] = [decoyKey()];
@@ -19,7 +21,8 @@ export class LiveKeyring {
   #isComplete: boolean;
 
   /** @param options.isComplete false where the topic is still to be read: until `complete` no ref is known to be unknown */
-  constructor(options: { retiredKeysTtlMs: number; isComplete?: boolean }) {
+  constructor(options: { retiredKeysTtlMs: number; clock: Clock; isComplete?: boolean }) {
+    this.#clock = options.clock;
     this.#ttlMs = options.retiredKeysTtlMs;
     this.#isComplete = options.isComplete ?? true;
   }
@@ -45,18 +48,18 @@ export class LiveKeyring {
    * The keys to check a signature with. Never empty, and as many for every ref, known or not: decoys fill up, so that
    * all refusals take the same time.
    */
-  signingKeysOf(ref: string, now = Date.now()): readonly SigningKey[] {
+  signingKeysOf(ref: string, now = this.#clock.wall()): readonly SigningKey[] {
     const live = this.#live(ref, now)?.signing ?? [];
     return live.length === this.#decoys.length ? live : [...live, ...this.#decoys.slice(live.length)];
   }
 
-  encryptionKeysOf(ref: string, now = Date.now()): readonly EncryptionKey[] {
+  encryptionKeysOf(ref: string, now = this.#clock.wall()): readonly EncryptionKey[] {
     return this.#live(ref, now)?.encryption ?? [];
   }
 
   /**
-   * The ref is being created, and the new subscription's key isn't here yet; or the topic has not been read yet. Keys of subscriptions that the ref had
-   * before may be live all the same: what they don't verify can't be judged.
+   * The ref is being created, and the new subscription's key is not here yet; or the topic has not been read yet. Keys of
+   * subscriptions that the ref had before may be live all the same: what they do not verify cannot be decided.
    */
   isPending(ref: string): boolean {
     const { record, dir } = this.#known.get(ref) ?? {};
@@ -66,9 +69,9 @@ export class LiveKeyring {
 
   /** Resolves when the ref is pending no more, or after `ms`. */
   async whilePending(ref: string, ms: number): Promise<void> {
-    const end = performance.now() + ms;
+    const end = this.#clock.now() + ms;
     while (this.isPending(ref)) {
-      const left = end - performance.now();
+      const left = end - this.#clock.now();
       if (left <= 0) return;
       await this.#nextChange(ref, left);
     }
@@ -81,12 +84,12 @@ export class LiveKeyring {
   #live(ref: string, now: number): RefKeys | undefined {
     const keys = this.#keys.get(ref);
     if (!keys || keys.expiresAt > now) return keys;
-    // A retired key's time is up: what is left is worked out anew.
+    // A retired key has expired: the keys that are left are computed again.
     this.#set(ref, this.#known.get(ref) ?? {}, now);
     return this.#keys.get(ref);
   }
 
-  #set(ref: string, known: Known, now = Date.now()): void {
+  #set(ref: string, known: Known, now = this.#clock.wall()): void {
     this.#known.set(ref, known);
     const keys = refKeys(known, this.#ttlMs, now);
     if (keys) this.#keys.set(ref, keys);
@@ -100,9 +103,9 @@ export class LiveKeyring {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiting = this.#waiting.get(ref) ?? new Set();
     this.#waiting.set(ref, waiting.add(resolve));
-    const timer = setTimeout(resolve, ms);
+    const timer = this.#clock.after(ms, resolve);
     return promise.finally(() => {
-      clearTimeout(timer);
+      timer.cancel();
       waiting.delete(resolve);
       if (waiting.size === 0) this.#waiting.delete(ref);
     });
@@ -143,8 +146,8 @@ export function refKeys(sources: KeySources, retiredKeysTtlMs: number, now: numb
     : recorded.flatMap(({ opener }) => toList(opener));
   if (pairs.length === 0 && openers.length === 0) return null;
   return {
-    signing: pairs.map(({ id, secret }, place) => signingKey(id, secret, place)),
-    encryption: [...new Set(openers)].map((text, place) => encryptionKey(text, place)),
+    signing: pairs.map(({ id, secret }, index) => signingKey(id, secret, index)),
+    encryption: [...new Set(openers)].map((text, index) => encryptionKey(text, index)),
     expiresAt: Math.min(...recorded.map((keys) => keys.until)),
   };
 }

@@ -1,13 +1,19 @@
 import type { RecordReader } from '../avro/record-reader.ts';
+import type { ValuesOf } from '../config/env.ts';
+import type { subscriptionSettings } from '../config/shared-settings.ts';
+import { newId } from '../crypto/ids.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
-import type { KeptRecords } from './cached-records.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { ProcessContext, StartGate } from '../runtime/process-shell.ts';
+import type { CachedRecords } from './cached-records.ts';
 import { LiveKeyring } from './keyring.ts';
 import { watchSecrets } from './secrets-dir.ts';
 import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
 import { openSecrets, type SubscriptionRecord, type SubscriptionSecrets } from './subscription-record.ts';
 
-export type KeyringParts = {
+type KeyringDeps = {
   readonly secretsDir: string | undefined;
   readonly retiredKeysTtlMs: number;
   /** undefined where SEALING_KEY_FILE isn't set: keys then come from SECRETS_DIR alone. */
@@ -21,8 +27,9 @@ export type KeyringParts = {
   /** How the topic is opened: a process tries until it is there, a command of the CLI once. */
   readonly open: <T>(attempt: () => Promise<T>) => Promise<T>;
   readonly stopping: AbortSignal;
-  /** What an earlier process saw of the topic; it counts until the topic has been read. */
-  readonly kept?: KeptRecords;
+  readonly clock: Clock;
+  /** What an earlier process read of the topic; it counts until the topic has been read. */
+  readonly cache?: CachedRecords;
 };
 
 export type KeyringObserver = {
@@ -34,7 +41,7 @@ export type KeyringObserver = {
   unreadable(error: unknown, at: string): void;
   /** The record at `at` waits for the schema registry. */
   awaited(error: unknown, at: string): void;
-  /** The topic's reading broke off, and is begun anew. */
+  /** Reading the topic was interrupted; it is begun again. */
   brokenOff(error: Error): void;
 };
 
@@ -46,13 +53,18 @@ export type OpenKeyring = {
 };
 
 /** Fills a keyring from SECRETS_DIR and the `subscriptions` topic, and keeps it so. Resolves when the files were read. */
-export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
-  const { secretsDir, observer, kafka, topic, newGroupId, read } = parts;
-  const keyring = new LiveKeyring({ retiredKeysTtlMs: parts.retiredKeysTtlMs, isComplete: false });
+export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
+  const { secretsDir, observer, kafka, topic, newGroupId, read } = deps;
+  const keyring = new LiveKeyring({
+    retiredKeysTtlMs: deps.retiredKeysTtlMs,
+    isComplete: false,
+    clock: deps.clock,
+  });
   const secrets =
     secretsDir !== undefined &&
     (await watchSecrets({
       dir: secretsDir,
+      clock: deps.clock,
       onChange(ref, dirSecrets) {
         keyring.setDir(ref, dirSecrets);
         observer.secretsRead(ref, dirSecrets !== null);
@@ -61,28 +73,28 @@ export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
     }));
   const follow = followKeys({
     keyring,
-    sealingKeys: parts.sealingKeys,
+    sealingKeys: deps.sealingKeys,
     onSealed: (ref) => observer.sealed(ref),
   });
-  const before = parts.kept?.read() ?? [];
+  const before = deps.cache?.read() ?? [];
   for (const record of before) follow(record.ref, record);
   let table: SubscriptionTable | undefined;
   const onChange = (ref: string, record: SubscriptionRecord | null) => {
     follow(ref, record);
-    parts.kept?.keep(() => table?.all() ?? []);
+    deps.cache?.keep(() => table?.all() ?? []);
   };
   const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
   const onAwaited = (error: unknown, at: string) => observer.awaited(error, at);
   const onBrokenOff = (error: Error) => observer.brokenOff(error);
   const readTopic = async () => {
-    const opened = await parts.open(() =>
+    const opened = await deps.open(() =>
       readSubscriptionTable({
         ...{ kafka, topic, newGroupId, read },
         ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
       }),
     );
     table = opened;
-    await opened.caughtUp(parts.stopping);
+    await opened.caughtUp(deps.stopping);
     for (const { ref } of before) if (!opened.get(ref)) onChange(ref, null);
     keyring.complete();
   };
@@ -94,7 +106,7 @@ export async function openKeyring(parts: KeyringParts): Promise<OpenKeyring> {
     topicRead,
     async stop() {
       if (secrets) await secrets.stop();
-      parts.kept?.stop();
+      deps.cache?.stop();
       await table?.stop();
     },
   };
@@ -115,4 +127,51 @@ export function followKeys(parts: {
     }
     parts.keyring.setRecord(ref, record, secrets);
   };
+}
+
+/** The keyring of ingress. What happens to keys is logged; how many are live is a metric. */
+export async function startKeyring(
+  options: Pick<KeyringDeps, 'sealingKeys' | 'kafka' | 'topic' | 'read' | 'cache'> & {
+    readonly settings: ValuesOf<typeof subscriptionSettings>;
+    /** Waits for the topic. */
+    readonly gate: StartGate;
+  },
+  { logger, metrics, clock, components }: ProcessContext,
+): Promise<OpenKeyring> {
+  const { settings, gate, ...deps } = options;
+  const opened = await openKeyring({
+    ...deps,
+    clock,
+    secretsDir: settings.secretsDir,
+    retiredKeysTtlMs: settings.retiredKeysTtlMs,
+    stopping: components.stopping,
+    newGroupId: () => `hookline-ingress-${newId()}`,
+    open: (attempt) => gate.pass('the subscriptions topic', attempt),
+    observer: {
+      secretsRead: (ref, present) => logger.info({ ref, present }, 'secrets read'),
+      secretsFaulty: (ref, err) =>
+        logger.error({ ref, err }, 'secrets cannot be used; the previous ones stay in use'),
+      sealed: (ref) =>
+        logger.warn({ ref }, 'no key of SEALING_KEY_FILE opens the sealed secrets of this ref'),
+      unreadable: (err, at) => logger.error({ err, at }, 'subscription record cannot be read and is skipped'),
+      awaited: (err, at) => logger.warn({ err, at }, 'subscription record waits for the schema registry'),
+      brokenOff: (err) =>
+        logger.warn({ err, topic: deps.topic }, 'reading the topic was interrupted and is tried again'),
+    },
+  });
+  observeKeys(metrics, opened.keyring);
+  return components.add('keyring', opened);
+}
+
+/** Counts before each scrape how many keys of each ref are live. */
+function observeKeys(metrics: Metrics, keyring: LiveKeyring): void {
+  metrics.samplers.add(() => {
+    metrics.keysLive.reset();
+    for (const ref of keyring.refs()) {
+      // Decoys, by which a refusal takes the same time for every ref, belong to nobody.
+      const signing = keyring.signingKeysOf(ref).filter(({ index }) => index >= 0);
+      metrics.keysLive.set({ ref, use: 'signing' }, signing.length);
+      metrics.keysLive.set({ ref, use: 'encryption' }, keyring.encryptionKeysOf(ref).length);
+    }
+  });
 }

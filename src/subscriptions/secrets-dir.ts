@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { HooklineError } from '../core/errors.ts';
 import { isRef } from '../core/names.ts';
 import { encryptionKeyFault, signingPartFault } from '../crypto/keys.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 /** The values of a ref's files, the current one first; none where a file is missing. */
 export type DirSecrets = {
@@ -17,7 +18,7 @@ const FILES = {
   encryptionKeys: { name: 'encryption-key', fault: encryptionKeyFault },
 } as const;
 
-/** The refs that have a folder. Others in the folder, such as Kubernetes's `..data`, are passed over. */
+/** The refs that have a folder. Others in the folder, such as Kubernetes's `..data`, are skipped. */
 export async function listRefs(dir: string): Promise<string[]> {
   return (await readdir(dir)).filter(isRef).sort();
 }
@@ -62,22 +63,23 @@ function emptyWhenMissing(error: NodeJS.ErrnoException, path: string): string {
 }
 
 export type SecretsWatch = {
-  /** Looks now, as it does by itself once a second; or waits for the look that is under way. */
-  look(): Promise<void>;
+  /** Checks now, as it does by itself once a second; or waits for the check that is in progress. */
+  check(): Promise<void>;
   stop(): Promise<void>;
 };
 
-type SecretsWatchParts = {
+type SecretsWatchDeps = {
   readonly dir: string;
-  /** Told of each ref whose files are new or changed, and with null of one whose folder is gone. */
+  /** Called for each ref whose files are new or changed, and with null for one whose folder is gone. */
   readonly onChange: (ref: string, secrets: DirSecrets | null) => void;
-  /** Told when files can't be used, once for each reason: what was read of them before stays in force. */
+  /** Called when files cannot be used, once for each reason: what was read of them before stays in use. */
   readonly onFault: (ref: string, error: Error) => void;
   readonly intervalMs?: number;
+  readonly clock: Clock;
 };
 
-/** What is known of a ref's files: what is in force, and the fingerprint of the last look. */
-type Seen = { readonly inForce?: InForce; readonly lastLook?: string };
+/** What is known of a ref's files: what is in use, and the fingerprint of the last check. */
+type Seen = { readonly inForce?: InForce; readonly lastCheck?: string };
 type InForce = { readonly fingerprint: string; readonly secrets: DirSecrets };
 
 const GONE = 'gone';
@@ -85,31 +87,31 @@ const GONE = 'gone';
 const WHOLE = '*';
 
 /**
- * Reads SECRETS_DIR, then looks for changes once a second. Looking finds what watching misses: the swap of links by
- * which Kubernetes renews a mounted Secret, and folders that come later. What only adds keys counts at once, what takes
- * one away when two looks have seen the same: who empties a file before writing it is let finish.
+ * Reads SECRETS_DIR, then checks for changes once a second. Polling finds what watching misses: the swap of links by
+ * which Kubernetes renews a mounted Secret, and folders that come later. What only adds keys counts at once, what removes
+ * one when two checks have seen the same: a program that empties a file before writing it can finish.
  */
-export async function watchSecrets(parts: SecretsWatchParts): Promise<SecretsWatch> {
-  const lookOnce = createLook(parts);
-  await lookOnce(true);
-  let looking: Promise<void> | undefined;
-  const look = () => {
-    looking ??= lookOnce(false).finally(() => {
-      looking = undefined;
+export async function watchSecrets(deps: SecretsWatchDeps): Promise<SecretsWatch> {
+  const checkOnce = createCheck(deps);
+  await checkOnce(true);
+  let checking: Promise<void> | undefined;
+  const check = () => {
+    checking ??= checkOnce(false).finally(() => {
+      checking = undefined;
     });
-    return looking;
+    return checking;
   };
-  const timer = setInterval(() => void look(), parts.intervalMs ?? 1_000);
+  const timer = deps.clock.every(deps.intervalMs ?? 1_000, () => void check());
   return {
-    look,
+    check,
     async stop() {
-      clearInterval(timer);
-      await looking;
+      timer.cancel();
+      await checking;
     },
   };
 }
 
-function createLook({ dir, onChange, onFault }: SecretsWatchParts): (isFirst: boolean) => Promise<void> {
+function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: boolean) => Promise<void> {
   const seen = new Map<string, Seen>();
   const faults = new Map<string, string>();
   const report = (ref: string, error: Error) => {
@@ -121,10 +123,10 @@ function createLook({ dir, onChange, onFault }: SecretsWatchParts): (isFirst: bo
   const readChanged = async (ref: string, now: string, isSettled: boolean) => {
     const before = seen.get(ref)?.inForce?.secrets;
     const secrets = await readDirSecrets(dir, ref);
-    // Changed while it was read: it may be half of the one and half of the other.
+    // Changed while it was read: it may be a mix of both versions.
     if ((await fingerprint(dir, ref)) !== now) return;
-    if (before ? !isSettled && takesAway(before, secrets) : isEmpty(secrets)) return;
-    seen.set(ref, { inForce: { fingerprint: now, secrets }, lastLook: now });
+    if (before ? !isSettled && removes(before, secrets) : isEmpty(secrets)) return;
+    seen.set(ref, { inForce: { fingerprint: now, secrets }, lastCheck: now });
     faults.delete(ref);
     onChange(ref, secrets);
   };
@@ -138,14 +140,14 @@ function createLook({ dir, onChange, onFault }: SecretsWatchParts): (isFirst: bo
 
   return async (isFirst) => {
     const refs = await listRefs(dir).catch((error: Error) => report(WHOLE, error));
-    // A folder that can't be listed, as while a volume is away, says nothing of what is in it.
+    // A folder that cannot be listed, as while a volume is unavailable, says nothing of what is in it.
     if (!refs) return;
     faults.delete(WHOLE);
     for (const ref of new Set([...seen.keys(), ...refs])) {
       const now = refs.includes(ref) ? await fingerprint(dir, ref) : GONE;
-      const { inForce, lastLook } = seen.get(ref) ?? {};
-      const isSettled = isFirst || lastLook === now;
-      seen.set(ref, { ...(inForce && { inForce }), lastLook: now });
+      const { inForce, lastCheck } = seen.get(ref) ?? {};
+      const isSettled = isFirst || lastCheck === now;
+      seen.set(ref, { ...(inForce && { inForce }), lastCheck: now });
       if (now === inForce?.fingerprint) continue;
       if (now !== GONE) {
         // A fault of a file that is just being written is none.
@@ -158,8 +160,8 @@ function createLook({ dir, onChange, onFault }: SecretsWatchParts): (isFirst: bo
 
 const LISTS = ['subscriptionIds', 'signingSecrets', 'encryptionKeys'] as const;
 
-const takesAway = (before: DirSecrets, after: DirSecrets) =>
+const removes = (before: DirSecrets, after: DirSecrets) =>
   LISTS.some((list) => before[list].some((value) => !after[list].includes(value)));
 
-/** A folder without a file, or a file with a ref's name: nothing to tell of. */
+/** A folder without a file, or a file with a ref's name: nothing to report. */
 const isEmpty = (secrets: DirSecrets) => LISTS.every((list) => secrets[list].length === 0);

@@ -1,5 +1,5 @@
 import type { RecordReader } from '../avro/record-reader.ts';
-import { type RecordTakerParts, takeRecords } from '../avro/record-reader.ts';
+import { type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
@@ -22,7 +22,7 @@ export type SubscriptionTable = {
   stop(): Promise<void>;
 };
 
-export type SubscriptionTableParts = Pick<RecordTakerParts, 'onUnreadable' | 'onAwaited'> & {
+export type SubscriptionTableParts = Pick<RecordTakerDeps, 'onUnreadable' | 'onAwaited'> & {
   readonly kafka: KafkaClient;
   readonly topic: string;
   readonly newGroupId: () => string;

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Registry } from '../../src/avro/registry.ts';
-import { resolveOrKeptIds } from '../../src/avro/resolve-ids.ts';
+import { resolveIdsOrCached } from '../../src/avro/resolve-ids.ts';
 import { type ErrorCode, HooklineError } from '../../src/core/errors.ts';
-import type { KeptFile } from '../../src/runtime/startup-cache.ts';
+import type { CacheFile } from '../../src/runtime/startup-cache.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
 
 const schemas = ownEventSchemas().all;
 const [first = expect.fail('no schema'), ...others] = schemas;
 
 /** A file in memory: what is kept is JSON all the same. */
-function memory(text = ''): KeptFile & { text: string } {
+function memory(text = ''): CacheFile & { text: string } {
   const file = {
     text,
     read<T>(check: (content: unknown) => T): T | undefined {
@@ -39,10 +39,10 @@ async function resolve(kept: ReturnType<typeof memory>, failure?: ErrorCode, wan
   const parts = {
     registry: registry(failure),
     prefix: 'payments',
-    kept,
-    onKept: (e: unknown) => said.push(e),
+    cache: kept,
+    onCached: (e: unknown) => said.push(e),
   };
-  const ids = await resolveOrKeptIds(parts, wanted);
+  const ids = await resolveIdsOrCached(parts, wanted);
   return { id: ids.of(wanted[0] ?? first), said };
 }
 

@@ -38,7 +38,7 @@ describe('a sealed body', () => {
     const newer = encryptionKey('x'.repeat(32), 0);
     const older = encryptionKey(vectors.encryptionKey, 1);
     const pieces = piecesOf(first.layout, fromBase64(first.body)) ?? expect.fail('no pieces');
-    expect(openSealed(pieces, [newer, older])?.key.place).toBe(1);
+    expect(openSealed(pieces, [newer, older])?.key.index).toBe(1);
   });
 
   it('does not open with another key, with none, or when any one byte is another', () => {

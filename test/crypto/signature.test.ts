@@ -41,7 +41,7 @@ describe('a signature', () => {
   it('matches by an older key that is still live, and says which', () => {
     const newer = signingKey(vectors.subscriptionId, 'another-secret-of-thirty-six-letters', 0);
     const older = signingKey(vectors.subscriptionId, vectors.signingSecret, 1);
-    expect(check([newer, older], Buffer.alloc(0), first?.signature)?.place).toBe(1);
+    expect(check([newer, older], Buffer.alloc(0), first?.signature)?.index).toBe(1);
   });
 
   it('does not match when one bit of the body or of the header is another', () => {
@@ -91,10 +91,10 @@ describe('a signature', () => {
 
   it('of a large body is computed with every live key as it arrives', () => {
     const other = signingKey(key.subscriptionId, 'x'.repeat(36), 0);
-    const check = SignatureCheck.withEach([other, { ...key, place: 1 }, decoyKey()]);
+    const check = SignatureCheck.withEach([other, { ...key, index: 1 }, decoyKey()]);
     check.update(fromBase64(first?.base64 ?? ''));
     // The body isn't needed any more.
-    expect(check.finish(first?.signature, Buffer.alloc(0))?.place).toBe(1);
+    expect(check.finish(first?.signature, Buffer.alloc(0))?.index).toBe(1);
     expect(SignatureCheck.withEach([decoyKey()]).finish(first?.signature, Buffer.alloc(0))).toBeNull();
   });
 

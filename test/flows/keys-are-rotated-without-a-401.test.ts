@@ -52,7 +52,7 @@ describe('keys from SECRETS_DIR', () => {
   it('that can not be used leave what was read before in force, and the fault in the log, without the value', async () => {
     receiver.world.secrets('ledger-eu', { 'signing-secret': 'too-short-to-be-one' });
     await until('it is logged', () =>
-      receiver.ingress.process.lines.some((line) => String(line.msg).startsWith('secrets can not be used')),
+      receiver.ingress.process.lines.some((line) => String(line.msg).startsWith('secrets cannot be used')),
     );
     expect(await status(receiver.signingSecret)).toBe(200);
     expect(receiver.world.logs()).not.toContain('too-short-to-be-one');

@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { envReader, nodeSource } from '../../src/config/env.ts';
 import type { VerifiedDelivery } from '../../src/core/delivery.ts';
 import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
-import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
 import { startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { createComponents } from '../../src/runtime/process-shell.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 
 const body = '{"type":"payment-status","entityId":"e-1"}';
@@ -37,28 +38,16 @@ async function startServer(stopDelayMs: number) {
   const env = { INGRESS_HOST: '127.0.0.1', INGRESS_PORT: '0', STOP_DELAY_MS: String(stopDelayMs) };
   const settings = envReader(nodeSource(env)).read(ingressSettings);
   const { delivery, keyring } = await startIngressApp();
-  const observer = { accepted: () => {}, refused: () => {}, closed: () => {}, stop: async () => {} };
   const logger = createLogger({ name: 'test', level: 'silent' });
   const accept = {
     observer: delivery.observer,
     store: (one: VerifiedDelivery) => publishDelivery(one, delivery),
   };
-  const memory = new BodyMemory({
-    small: 1e6,
-    large: 1e6,
-    admissionWaitMs: 1_000,
-    bytesPerSecond: 1e9,
-    clock: systemClock,
-  });
-  return startIngressServer({
-    settings,
-    logger,
-    delivery: accept,
-    keyring,
-    memory,
-    clock: systemClock,
-    observer,
-  });
+  const components = createComponents({ stopped() {}, failedAgain() {} });
+  return startIngressServer(
+    { settings, delivery: accept, keyring },
+    { logger, metrics: createMetrics(), clock: systemClock, components },
+  );
 }
 
 describe('a stop', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createParts } from '../../src/runtime/process-shell.ts';
+import { createComponents } from '../../src/runtime/process-shell.ts';
 import { RunningProcess } from '../support/running-process.ts';
 import { until } from '../support/until.ts';
 
 /** Parts whose end is written down in order. */
 function watchedParts() {
   const ended: string[] = [];
-  const parts = createParts({
+  const parts = createComponents({
     stopped: (name, error) => ended.push(error ? `${name}: ${(error as Error).message}` : name),
     failedAgain: (error) => ended.push(`again: ${(error as Error).message}`),
   });
@@ -79,10 +79,10 @@ describe('parts', () => {
 
 const fixture = (way: string) => new RunningProcess('test/runtime/process-shell.fixture.ts', {}, [way]);
 const messages = ({ lines }: RunningProcess) =>
-  lines.map(({ msg, part, waitingFor }) => [msg, part ?? waitingFor].filter(Boolean).flat().join(' '));
+  lines.map(({ msg, component, waitingFor }) => [msg, component ?? waitingFor].filter(Boolean).flat().join(' '));
 
 describe('a process', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('stops its parts in reverse at %s, exit code 0', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('stops its components in reverse at %s, exit code 0', async (signal) => {
     await using running = fixture('as usual');
     await running.logged('started');
     running.kill(signal);
@@ -120,19 +120,19 @@ describe('a process', () => {
     ]);
   });
 
-  it('stops its parts where the start fails, exit code 1', async () => {
+  it('stops its components where the start fails, exit code 1', async () => {
     await using running = fixture('failing start');
     expect(await running.end()).toBe(1);
     expect(messages(running)).toEqual(['start failed', 'stopped second', 'stopped first']);
   });
 
-  it('ends after a failed start whose parts do not stop', async () => {
+  it('ends after a failed start whose components do not stop', async () => {
     await using running = fixture('failing start that hangs');
     expect(await until('it ends', () => running.exitCode)).toBe(1);
     expect(messages(running)).toEqual(['start failed', 'not stopped before the deadline first second']);
   });
 
-  it('stops its parts after a failure, exit code 1, a second failure notwithstanding', async () => {
+  it('stops its components after a failure, exit code 1, a second failure notwithstanding', async () => {
     await using running = fixture('two failures');
     expect(await running.end()).toBe(1);
     expect(messages(running)).toEqual([
@@ -144,7 +144,7 @@ describe('a process', () => {
     ]);
   });
 
-  it('stops its parts after an error that nobody handled, exit code 1', async () => {
+  it('stops its components after an error that nobody handled, exit code 1', async () => {
     await using running = fixture('unhandled');
     expect(await running.end()).toBe(1);
     expect(messages(running)).toContain('stopped first');

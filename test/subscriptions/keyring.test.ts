@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import type { SubscriptionRecord } from '../../src/subscriptions/subscription-record.ts';
 
@@ -19,9 +20,9 @@ const dirOf = (secrets: string[], ids = [id(1)]) => ({
   signingSecrets: secrets,
   encryptionKeys: [KEY],
 });
-const newKeyring = () => new LiveKeyring({ retiredKeysTtlMs: 60_000 });
+const newKeyring = () => new LiveKeyring({ clock: systemClock, retiredKeysTtlMs: 60_000 });
 const places = (keyring: LiveKeyring, ref: string, now = NOW) =>
-  keyring.signingKeysOf(ref, now).map(({ place }) => place);
+  keyring.signingKeysOf(ref, now).map(({ index: place }) => place);
 
 describe('the keyring', () => {
   it('has as many keys for every ref, known or not: decoys, which no delivery is signed with', () => {

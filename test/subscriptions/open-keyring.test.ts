@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseSealingKeys, readSealingKeys } from '../../src/crypto/sealing.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { followKeys } from '../../src/subscriptions/open-keyring.ts';
 import { type SubscriptionRecord, sealSecrets } from '../../src/subscriptions/subscription-record.ts';
@@ -17,7 +18,7 @@ const recordOf = (sealedKeys: Buffer | null): SubscriptionRecord => ({
 const sealed = sealSecrets(sealingKeys, recordOf(null), { signingSecret: id });
 
 function follow(keys: typeof sealingKeys | undefined) {
-  const keyring = new LiveKeyring({ retiredKeysTtlMs: 1_000 });
+  const keyring = new LiveKeyring({ clock: systemClock, retiredKeysTtlMs: 1_000 });
   const closed: string[] = [];
   const take = followKeys({ keyring, sealingKeys: keys, onSealed: (ref) => closed.push(ref) });
   return { keyring, closed, take };
@@ -39,7 +40,7 @@ describe('a record of the state topic', () => {
     const { keyring, closed, take } = follow(keys());
     keyring.setDir('a', { subscriptionIds: [id], signingSecrets: [id], encryptionKeys: [] });
     take('a', recordOf(sealed));
-    expect([closed, keyring.signingKeysOf('a').map(({ place }) => place)]).toEqual([['a'], [0]]);
+    expect([closed, keyring.signingKeysOf('a').map(({ index: place }) => place)]).toEqual([['a'], [0]]);
   });
 
   it('without sealed keys, as of an adopted subscription, is nothing to tell of', () => {

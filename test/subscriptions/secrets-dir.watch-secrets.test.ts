@@ -3,6 +3,7 @@ import { renameSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasCode } from '../../src/core/errors.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { type DirSecrets, type SecretsWatch, watchSecrets } from '../../src/subscriptions/secrets-dir.ts';
 import { until } from '../support/until.ts';
 import { World } from '../support/world.ts';
@@ -18,6 +19,7 @@ class Watched implements AsyncDisposable {
   /** Looks by itself so seldom that only the looks that a test asks for count, unless an interval is given. */
   async start(intervalMs = 3_600_000): Promise<void> {
     this.#watch = await watchSecrets({
+      clock: systemClock,
       dir: this.dir,
       intervalMs,
       onChange: (ref, secrets) => this.told.push({ ref, secrets }),
@@ -26,7 +28,7 @@ class Watched implements AsyncDisposable {
   }
 
   async look(times: number): Promise<void> {
-    for (let n = 0; n < times; n++) await this.#watch?.look();
+    for (let n = 0; n < times; n++) await this.#watch?.check();
   }
 
   async stop(): Promise<void> {

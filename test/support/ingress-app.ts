@@ -42,7 +42,7 @@ type Options = {
 
 /** The webhooks' server on a real port, over doubles of what is behind it. Ref `ledger-eu` has the vectors' keys. */
 export async function startIngressApp(options: Options = {}) {
-  const keyring = new LiveKeyring({ retiredKeysTtlMs: 1_000 });
+  const keyring = new LiveKeyring({ clock: systemClock, retiredKeysTtlMs: 1_000 });
   const encryptionKeys = ['0123456789abcdef0123456789ABCDEF'];
   keyring.setDir('ledger-eu', {
     subscriptionIds: [subscriptionId],

@@ -59,7 +59,7 @@ async function withSpool(
   if (dir === undefined) throw new UsageError('Neither --dir nor SPOOL_DIR names the folder of a spool.');
   if (!hasSpool(dir))
     throw new UsageError(`${dir} holds no spool: mount the volume there, or name its folder.`);
-  const sealingKeys = sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile);
+  const sealingKeys = readSealingKeys(sealingKeyFile);
   const maxBytes = Number.MAX_SAFE_INTEGER;
   const spool = await Spool.open({ dir, maxBytes, sealingKeys, onDeath: () => {} });
   try {

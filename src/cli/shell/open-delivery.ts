@@ -93,13 +93,14 @@ async function openKeys(
   const keys = await openKeyring({
     secretsDir,
     retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
-    sealingKeys: sealingKeyFile === undefined ? undefined : readSealingKeys(sealingKeyFile),
+    sealingKeys: readSealingKeys(sealingKeyFile),
     kafka: kafka.client,
     topic,
     newGroupId: kafka.newGroupId,
     read,
     open: (attempt) => attempt(),
     stopping: shell.signal,
+    clock: kafka.clock,
     observer: {
       secretsRead() {},
       secretsFaulty: (ref, error) => shell.note(`The secrets of ${ref} can't be used: ${error.message}`),

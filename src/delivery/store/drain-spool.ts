@@ -1,4 +1,4 @@
-import { isLarge, type LargeCarrier, type StoredDelivery } from '../../core/delivery.ts';
+import { isLarge, type LargeBodyPublisher, type StoredDelivery } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
@@ -17,7 +17,7 @@ export type DrainPorts = {
   readonly clock: Clock;
   readonly stopping: AbortSignal;
   /** Takes the large ones; without it they are published like all others. */
-  readonly large?: LargeCarrier;
+  readonly large?: LargeBodyPublisher;
   /** What is left is about one batch. */
   readonly onNearlyEmpty: () => void;
 };
@@ -140,7 +140,7 @@ class Drain {
   }
 
   /** What came before a large one must be in Kafka first, and what comes after it waits: it is published by a thread. */
-  async #drainLargeRow(row: VerifiedRow, large: LargeCarrier): Promise<void> {
+  async #drainLargeRow(row: VerifiedRow, large: LargeBodyPublisher): Promise<void> {
     await Promise.all(this.#batches);
     this.#throwFailure();
     if (this.#topics.isAnyStuck) return this.#pause();
@@ -204,7 +204,7 @@ const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.deliv
  * Stores a large one and removes it. One that ends its thread twice becomes a dead letter as it is: nothing that comes
  * later could pass it.
  */
-async function drainLarge(row: VerifiedRow, ports: DrainPorts, large: LargeCarrier): Promise<void> {
+async function drainLarge(row: VerifiedRow, ports: DrainPorts, large: LargeBodyPublisher): Promise<void> {
   let deaths = 0;
   await persist(ports, async () => {
     try {

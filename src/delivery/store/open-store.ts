@@ -1,11 +1,12 @@
 import type { ValuesOf } from '../../config/env.ts';
 import type { spoolSettings } from '../../config/shared-settings.ts';
-import { isLarge, type LargeCarrier } from '../../core/delivery.ts';
+import { isLarge, type LargeBodyPublisher } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
+import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { Spool } from '../../spool/spool.ts';
 import type { AcceptPorts } from '../accept-delivery.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
@@ -23,18 +24,32 @@ export type DeliveryStore = {
   stop(): Promise<void>;
 };
 
-export type StoreParts = {
+export type StoreDeps = {
   readonly delivery: Omit<DeliveryPorts, 'publish'>;
   readonly publisher: StorePublisher;
   /** PUBLISH_DEADLINE_MS, where it is set. */
   readonly publishDeadlineMs: number | undefined;
   /** Takes the large ones. */
-  readonly large: LargeCarrier;
+  readonly large: LargeBodyPublisher;
   readonly clock: Clock;
 };
 
+/** Kafka, and where there is a spool that one while Kafka is unavailable. */
+export function openStore(
+  deps: Omit<StoreDeps, 'clock'>,
+  spool: Spool | undefined,
+  { logger, metrics, clock, probes, components }: ProcessContext,
+): DeliveryStore {
+  const store = components.add(
+    'store',
+    spool ? storeWithSpool({ ...deps, clock, spool, logger, metrics }) : storeInKafka({ ...deps, clock }),
+  );
+  probes.readyWhen(spool ? 'storage' : 'kafka', () => store.trouble());
+  return store;
+}
+
 /** Kafka alone: while it is unavailable nothing can be stored. */
-export function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreParts): DeliveryStore {
+function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreDeps): DeliveryStore {
   const deadlineMs = publishDeadlineMs ?? PUBLISH_DEADLINE_MS.alone;
   const parts: DeliveryPorts = {
     ...delivery,
@@ -49,8 +64,8 @@ export function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: 
 }
 
 /** Kafka, and while it is unavailable the spool. */
-export function storeWithSpool(
-  parts: StoreParts & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
+function storeWithSpool(
+  parts: StoreDeps & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
 ): DeliveryStore {
   const { delivery, publisher, large, clock, spool, logger, metrics } = parts;
   const store = new SpoolingStore({
@@ -81,13 +96,18 @@ export function storeWithSpool(
 export async function openSpool(
   { dir, maxBytes }: ValuesOf<typeof spoolSettings>,
   sealingKeys: SealingKeys | undefined,
-  onDeath: (error: Error) => void,
+  { logger, metrics, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'components'>,
 ): Promise<Spool | undefined> {
-  return dir === undefined ? undefined : Spool.open({ dir, maxBytes, sealingKeys, onDeath });
+  metrics.spoolMaxBytes.set(dir === undefined ? 0 : maxBytes);
+  if (dir === undefined) return undefined;
+  const spool = await Spool.open({ dir, maxBytes, sealingKeys, onDeath: components.fail });
+  components.add('spool', { stop: () => spool.close() });
+  reportSpool({ logger, spool, isSealed: sealingKeys !== undefined });
+  return spool;
 }
 
 /** At the start: how rows are protected, and whether some can't be opened. */
-export function reportSpool(parts: { logger: Logger; spool: Pick<Spool, 'state'>; isSealed: boolean }): void {
+function reportSpool(parts: { logger: Logger; spool: Pick<Spool, 'state'>; isSealed: boolean }): void {
   const { logger, spool, isSealed } = parts;
   const { keyMissing } = spool.state;
   if (!isSealed)

@@ -1,4 +1,9 @@
-import { isLarge, type LargeCarrier, type Receipt, type VerifiedDelivery } from '../../core/delivery.ts';
+import {
+  isLarge,
+  type LargeBodyPublisher,
+  type Receipt,
+  type VerifiedDelivery,
+} from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -15,7 +20,7 @@ export type SpoolingStorePorts = {
   /** After it Kafka counts as unavailable. */
   readonly publishDeadlineMs: number;
   /** Takes the large ones; without it they are published like all others. */
-  readonly large?: LargeCarrier;
+  readonly large?: LargeBodyPublisher;
   readonly observer: SpoolObserver;
   readonly clock: Clock;
 };
@@ -80,7 +85,7 @@ export class SpoolingStore {
    * A large one takes its own way to Kafka, and so its own turn to the spool: it waits behind no small one and none waits
    * behind it. An entity's order holds all the same for those whose answers were waited for.
    */
-  async #storeLarge(delivery: VerifiedDelivery, large: LargeCarrier): Promise<Receipt> {
+  async #storeLarge(delivery: VerifiedDelivery, large: LargeBodyPublisher): Promise<Receipt> {
     const deadlineMs = () => {
       if (this.#state !== 'kafka') throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
       return this.#ports.publishDeadlineMs;

@@ -11,7 +11,7 @@ const KEPT = 2;
  * Memory that is used again for the next body: what is fresh costs the system a zeroed page for every 4 KiB, and V8 the
  * collecting of it. What can't be kept is given back at once.
  */
-export class KeptMemory implements WorkMemory {
+export class ReusedMemory implements WorkMemory {
   readonly room = ROOM;
   /** The smallest first. */
   #kept: Buffer[] = [];

@@ -6,7 +6,7 @@ import type { KafkaSettings } from '../../kafka/connect/settings.ts';
 import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 
 /** What the thread for large bodies is started with. No secret is among it: keys come with each job. */
-export type LaneOptions = {
+export type WorkerOptions = {
   readonly kafka: KafkaSettings;
   readonly schemasDir: string | undefined;
   readonly topicPrefix: string;
@@ -29,25 +29,25 @@ export type Job = {
 };
 
 /** What became of a job. The thread reads its body no more. */
-export type JobEnd = {
+export type JobResult = {
   readonly kind: 'end';
   readonly n: number;
   readonly receipt?: Receipt;
   readonly eventId?: string;
   readonly fault?: { readonly code: ErrorCode; readonly detail: string | undefined; readonly cause?: string };
-  readonly seen: Seen;
+  readonly observations: Observations;
 };
 
 /** What a delivery's observer is to be told. */
-export type Seen = {
+export type Observations = {
   readonly matched: number[];
   readonly drift: Map<string, { readonly topic: string; readonly field: string; count: number }>;
-  readonly parked: DeadLetterStage[];
+  readonly deadLettered: DeadLetterStage[];
   unclassified: number;
 };
 
-export type FromThread =
-  | JobEnd
+export type WorkerMessage =
+  | JobResult
   | { readonly kind: 'attempt'; readonly outcome: AttemptOutcome | 'confirmed' }
   | { readonly kind: 'confirmed'; readonly seconds: number }
   | { readonly kind: 'session' };

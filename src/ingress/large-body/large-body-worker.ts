@@ -1,64 +1,63 @@
 import { Worker } from 'node:worker_threads';
-import type { LargeCarrier, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
+import type { LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
-import type { DeliveryObserver } from '../../delivery/ports.ts';
+import type { DeliveryObserver, DeliveryPorts } from '../../delivery/ports.ts';
 import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
 import { WORK_FACTOR } from '../body/memory-shares.ts';
-import { MIB } from '../settings.ts';
-import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
+import type { Job, JobResult, Observations, WorkerMessage, WorkerOptions } from './lane-messages.ts';
 
-export type LargeLaneParts = {
-  readonly options: LaneOptions;
+export type LargeBodyWorkerDeps = {
+  readonly options: WorkerOptions;
   /** Bytes of bodies that are worked on at once. */
   readonly atWork: number;
   /** Megabytes of the thread's heap; a body that needs more ends it. */
   readonly heapMb: number;
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
-  readonly observer: LaneObserver;
+  readonly observer: LargeBodyObserver;
+  readonly clock: Clock;
   /** The thread's program; a test may give another. */
   readonly program?: URL;
 };
 
-export type LaneObserver = {
+export type LargeBodyObserver = {
   readonly delivery: DeliveryObserver;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
-  /** The thread ended by itself; a new one takes its place with the next large body. */
+  /** The thread ended by itself; the next large body starts a new one. */
   threadDied(error: unknown): void;
 };
 
 /**
- * Carries large deliveries in a thread of its own. One is enough for what is read of them (LARGE_BODY_BYTES_PER_SECOND);
- * a second one took small bodies' processor where there are two cores, and half of the memory that more of them wait in.
+ * Publishes large deliveries in a thread of its own. One is enough for what is read of them (LARGE_BODY_BYTES_PER_SECOND);
+ * a second one took CPU from small bodies where there are two cores, and half of the memory that waiting bodies need.
  */
-export class LargeLane implements LargeCarrier {
-  readonly #parts: LargeLaneParts;
-  readonly #room: ByteSemaphore;
-  #worker: LaneWorker | undefined;
+export class LargeBodyWorker implements LargeBodyPublisher {
+  readonly #deps: LargeBodyWorkerDeps;
+  readonly #memory: ByteSemaphore;
+  #worker: WorkerThread | undefined;
   #n = 0;
 
-  constructor(parts: LargeLaneParts) {
-    this.#parts = parts;
-    this.#room = new ByteSemaphore(parts.atWork, systemClock);
+  constructor(deps: LargeBodyWorkerDeps) {
+    this.#deps = deps;
+    this.#memory = new ByteSemaphore(deps.atWork, deps.clock);
   }
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
-    return this.#inTurn(delivery, async () => {
-      const end = await this.#carry('store', delivery, deadlineMs());
-      this.#tell(delivery, end.seen);
+    return this.#withMemory(delivery, async () => {
+      const end = await this.#call('store', delivery, deadlineMs());
+      this.#report(delivery, end.observations);
       if (!end.receipt) throw failureOf(end);
       return end.receipt;
     });
   }
 
   identify(delivery: VerifiedDelivery): Promise<string> {
-    return this.#inTurn(delivery, async () => {
-      const end = await this.#carry('identify', delivery, 0);
+    return this.#withMemory(delivery, async () => {
+      const end = await this.#call('identify', delivery, 0);
       if (end.eventId === undefined) throw failureOf(end);
       return end.eventId;
     });
@@ -75,49 +74,49 @@ export class LargeLane implements LargeCarrier {
     await worker?.stop();
   }
 
-  /** As many at once as have room; what each costs while it is worked on is a multiple of its length. */
-  async #inTurn<T>({ body }: VerifiedDelivery, work: () => Promise<T>): Promise<T> {
+  /** As many at once as fit; what each costs while it is worked on is a multiple of its length. */
+  async #withMemory<T>({ body }: VerifiedDelivery, work: () => Promise<T>): Promise<T> {
     const bytes = body.length;
-    await this.#room.acquire(bytes, Number.POSITIVE_INFINITY);
+    await this.#memory.acquire(bytes, Number.POSITIVE_INFINITY);
     try {
       return await work();
     } finally {
-      this.#room.release(bytes);
+      this.#memory.release(bytes);
     }
   }
 
-  #carry(kind: Job['kind'], delivery: VerifiedDelivery, deadlineMs: number): Promise<JobEnd> {
+  #call(kind: Job['kind'], delivery: VerifiedDelivery, deadlineMs: number): Promise<JobResult> {
     const { body, ...rest } = delivery;
-    const keys = this.#parts.encryptionKeysOf(delivery.ref);
+    const keys = this.#deps.encryptionKeysOf(delivery.ref);
     this.#worker ??= this.#start();
-    return this.#worker.carry({ n: ++this.#n, kind, delivery: rest, body, keys, deadlineMs });
+    return this.#worker.call({ n: ++this.#n, kind, delivery: rest, body, keys, deadlineMs });
   }
 
-  #start(): LaneWorker {
-    const { options, heapMb, observer, program } = this.#parts;
+  #start(): WorkerThread {
+    const { options, heapMb, observer, program } = this.#deps;
     const onDeath = (error: unknown) => {
       this.#worker = undefined;
       observer.threadDied(error);
     };
-    return new LaneWorker({ options, heapMb, publishing: observer.publishing, onDeath, program });
+    return new WorkerThread({ options, heapMb, publishing: observer.publishing, onDeath, program });
   }
 
-  #tell({ ref }: VerifiedDelivery, seen: Seen): void {
-    const { delivery: observer } = this.#parts.observer;
-    for (const place of seen.matched) observer.keyMatched(ref, 'encryption', place);
+  #report({ ref }: VerifiedDelivery, seen: Observations): void {
+    const { delivery: observer } = this.#deps.observer;
+    for (const index of seen.matched) observer.keyMatched(ref, 'encryption', index);
     for (const { topic, field, count } of seen.drift.values()) observer.drift(topic, field, count);
     for (let n = 0; n < seen.unclassified; n++) observer.unclassified();
-    for (const stage of seen.parked) observer.deadLettered(stage);
+    for (const stage of seen.deadLettered) observer.deadLettered(stage);
   }
 }
 
-function failureOf({ fault }: JobEnd): HooklineError {
+function failureOf({ fault }: JobResult): HooklineError {
   const { code = 'INTERNAL', detail, cause } = fault ?? {};
   return new HooklineError(code, detail, { cause });
 }
 
-type LaneWorkerParts = {
-  readonly options: LaneOptions;
+type WorkerThreadDeps = {
+  readonly options: WorkerOptions;
   /** Megabytes of the thread's heap; one that needs more ends it. */
   readonly heapMb: number;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
@@ -128,32 +127,32 @@ type LaneWorkerParts = {
 };
 
 type Waiting = {
-  resolve(end: JobEnd): void;
+  resolve(end: JobResult): void;
   reject(error: Error): void;
 };
 
 /** A thread for large bodies, and what it has been given. */
-class LaneWorker {
-  readonly #parts: LaneWorkerParts;
+class WorkerThread {
+  readonly #deps: WorkerThreadDeps;
   readonly #thread: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #ended = false;
 
-  constructor(parts: LaneWorkerParts) {
-    this.#parts = parts;
-    const { options, heapMb, program = new URL('./worker-thread.ts', import.meta.url) } = parts;
+  constructor(deps: WorkerThreadDeps) {
+    this.#deps = deps;
+    const { options, heapMb, program = new URL('./worker-thread.ts', import.meta.url) } = deps;
     this.#thread = new Worker(program, {
       workerData: options,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
-    this.#thread.on('message', (message: FromThread) => this.#take(message));
+    this.#thread.on('message', (message: WorkerMessage) => this.#take(message));
     this.#thread.on('error', (error) => this.#die(error));
     this.#thread.on('exit', () => this.#die(new Error('the thread for large bodies ended')));
   }
 
   /** Shared memory is read where it is; other memory is copied. @throws HooklineError LARGE_BODY_FAILED: the thread ended */
-  carry(job: Job): Promise<JobEnd> {
-    const { promise, resolve, reject } = Promise.withResolvers<JobEnd>();
+  call(job: Job): Promise<JobResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<JobResult>();
     this.#waiting.set(job.n, { resolve, reject });
     this.#thread.postMessage(job);
     return promise;
@@ -165,8 +164,8 @@ class LaneWorker {
     await this.#thread.terminate();
   }
 
-  #take(message: FromThread): void {
-    const { publishing } = this.#parts;
+  #take(message: WorkerMessage): void {
+    const { publishing } = this.#deps;
     if (message.kind === 'attempt') return publishing.attempt(message.outcome);
     if (message.kind === 'confirmed') return publishing.confirmed(message.seconds);
     if (message.kind === 'session') return publishing.sessionOpened();
@@ -182,7 +181,7 @@ class LaneWorker {
   #die(error: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#parts.onDeath(error);
+    this.#deps.onDeath(error);
     this.#failAll(new HooklineError('LARGE_BODY_FAILED', undefined, { cause: error }));
   }
 
@@ -192,32 +191,34 @@ class LaneWorker {
 }
 
 /** Below it the thread could not even start. */
-const LEAST_HEAP_MB = 128;
+const MIN_HEAP_MB = 128;
+const MIB = 1024 * 1024;
 
-/** Of what bodies at work cost, for the thread's heap: what is no longer used stands in it until it is collected. */
+/** Of what bodies at work cost, for the thread's heap: what is no longer used stays in it until it is collected. */
 const HEAP_FACTOR = 2 * WORK_FACTOR;
 
-/** The lane for large bodies. What happens in its thread is counted and logged as if it happened here. */
-export function startLargeLane({
-  logger,
-  metrics,
-  delivery,
-  ...parts
-}: Omit<LargeLaneParts, 'observer' | 'heapMb'> & {
-  readonly delivery: LargeLaneParts['observer']['delivery'];
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-}): LargeLane {
-  return new LargeLane({
-    ...parts,
-    heapMb: Math.max(LEAST_HEAP_MB, Math.ceil((HEAP_FACTOR * parts.atWork) / MIB)),
+/** The publisher of large bodies for ingress. What happens in its thread is counted and logged as if it happened here. */
+export function startLargeBodies(
+  options: {
+    readonly worker: WorkerOptions;
+    /** Bytes of bodies that are worked on at once. */
+    readonly atWork: number;
+    readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer'>;
+  },
+  { logger, metrics, clock, components }: ProcessContext,
+): LargeBodyWorker {
+  const { worker, atWork, delivery } = options;
+  const large = new LargeBodyWorker({
+    ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
+    heapMb: Math.max(MIN_HEAP_MB, Math.ceil((HEAP_FACTOR * atWork) / MIB)),
     observer: {
-      delivery,
+      delivery: delivery.observer,
       publishing: observePublishing({ logger, metrics }),
       threadDied(err) {
         metrics.largeBodyThreadDeaths.inc();
-        logger.error({ err }, 'the thread for large bodies ended, the next large body gets a new one');
+        logger.error({ err }, 'the thread for large bodies ended; the next large body starts a new one');
       },
     },
   });
+  return components.add('large bodies', large);
 }

@@ -18,17 +18,17 @@ import { deliveryIdOf, publishDelivery } from '../../delivery/publish-delivery.t
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
 import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { KeptMemory } from './kept-memory.ts';
-import type { FromThread, Job, JobEnd, LaneOptions, Seen } from './lane-messages.ts';
+import { ReusedMemory } from './kept-memory.ts';
+import type { Job, JobResult, Observations, WorkerMessage, WorkerOptions } from './lane-messages.ts';
 
-/** A hundred megabytes take their time on a slow way: an attempt is in doubt later than one with small records. */
+/** A hundred megabytes take their time on a slow way: the outcome of an attempt counts as unknown later than with small records. */
 const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
 
-giveWay();
+lowerPriority();
 const port = parentPort;
-if (!port) throw new TypeError('this is no program but a thread');
-const options = workerData as LaneOptions;
-const tell = (message: FromThread) => port.postMessage(message);
+if (!port) throw new TypeError('this file is the program of a worker thread');
+const options = workerData as WorkerOptions;
+const post = (message: WorkerMessage) => port.postMessage(message);
 
 const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
 const routes = createEventRoutes(schemas, options.topicPrefix, {
@@ -36,7 +36,7 @@ const routes = createEventRoutes(schemas, options.topicPrefix, {
 });
 const kafka = openKafka({
   settings: options.kafka,
-  // The main thread has the same files, and says what is wrong with them.
+  // The main thread reads the same files, and logs what is wrong with them.
   files: { renewed() {}, unusable() {} },
   clock: systemClock,
   clientId: 'hookline-ingress-large',
@@ -45,7 +45,7 @@ const kafka = openKafka({
 });
 /** Attempts of this thread that were not confirmed. */
 let failures = 0;
-const memory = new KeptMemory();
+const memory = new ReusedMemory();
 const opened = openDelivery({
   ...{ routes, memory, prefix: options.topicPrefix, layout: options.layout },
   // Those of a job come with it, as does whoever observes it.
@@ -53,17 +53,17 @@ const opened = openDelivery({
   observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
   openPublisher: (topics) =>
     openPublisher(kafka, topics, {
-      // What is here has been let in by its bytes before.
+      // What is here has been admitted by its bytes before.
       backlogBytes: Number.POSITIVE_INFINITY,
       attemptMs: PATIENCE.attemptMs,
       observer: {
         attempt(outcome) {
           if (outcome !== 'confirmed') failures++;
-          tell({ kind: 'attempt', outcome });
+          post({ kind: 'attempt', outcome });
         },
-        confirmed: (seconds) => tell({ kind: 'confirmed', seconds }),
-        sessionOpened: () => tell({ kind: 'session' }),
-        // The main thread's publisher looks at the same topics, and says it.
+        confirmed: (seconds) => post({ kind: 'confirmed', seconds }),
+        sessionOpened: () => post({ kind: 'session' }),
+        // The main thread's publisher checks the same topics, and logs it.
         troubleChanged() {},
       },
     }),
@@ -73,31 +73,31 @@ const limitsKnown = opened.limits.renew();
 port.on('message', (job: Job) => void work(job));
 
 async function work(job: Job): Promise<void> {
-  const seen: Seen = { matched: [], drift: new Map(), parked: [], unclassified: 0 };
+  const seen: Observations = { matched: [], drift: new Map(), deadLettered: [], unclassified: 0 };
   const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
   const delivery = restoreVerified({ ...job.delivery, body });
   try {
-    const end = await carryOut(job, delivery, partsOf(job, seen));
-    tell({ kind: 'end', n: job.n, seen, ...end });
+    const end = await runJob(job, delivery, partsOf(job, seen));
+    post({ kind: 'end', n: job.n, observations: seen, ...end });
   } catch (error) {
-    tell({ kind: 'end', n: job.n, seen, fault: faultOf(error) });
+    post({ kind: 'end', n: job.n, observations: seen, fault: faultOf(error) });
   } finally {
     // Where it was a copy: shared memory is not ours to give.
     releaseBytes(body);
   }
 }
 
-async function carryOut(
+async function runJob(
   job: Job,
   delivery: VerifiedDelivery,
   parts: DeliveryPorts,
-): Promise<Pick<JobEnd, 'receipt' | 'eventId'>> {
+): Promise<Pick<JobResult, 'receipt' | 'eventId'>> {
   if (job.kind === 'identify') return { eventId: deliveryIdOf(delivery, parts) };
   await limitsKnown;
   return { receipt: await publishDelivery(delivery, parts) };
 }
 
-function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryPorts {
+function partsOf({ keys, deadlineMs }: Job, seen: Observations): DeliveryPorts {
   return {
     ...opened.ports,
     encryptionKeysOf: () => keys,
@@ -115,20 +115,20 @@ function partsOf({ keys, deadlineMs }: Job, seen: Seen): DeliveryPorts {
       return position;
     },
     observer: {
-      keyMatched: (_, __, place) => void seen.matched.push(place),
+      keyMatched: (_, __, index) => void seen.matched.push(index),
       drift(topic, field) {
         const known = seen.drift.get(`${topic} ${field}`) ?? { topic, field, count: 0 };
         known.count++;
         seen.drift.set(`${topic} ${field}`, known);
       },
       unclassified: () => void seen.unclassified++,
-      deadLettered: (stage) => void seen.parked.push(stage),
+      deadLettered: (stage) => void seen.deadLettered.push(stage),
     },
   };
 }
 
-/** Small bodies go first: where cores are short this thread gets what the main thread leaves. Linux can do that. */
-function giveWay(): void {
+/** Small bodies go first: where cores are short this thread gets what the main thread leaves. Possible on Linux only. */
+function lowerPriority(): void {
   const LOWER = 10;
   try {
     const [, threadId = ''] = /\/task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
@@ -138,8 +138,8 @@ function giveWay(): void {
   }
 }
 
-/** Errors that have no name are told by their stack: it says where, and never quotes a body. */
-function faultOf(error: unknown): NonNullable<JobEnd['fault']> {
+/** Errors without a code are described by their stack: it says where, and never quotes a body. */
+function faultOf(error: unknown): NonNullable<JobResult['fault']> {
   if (error instanceof HooklineError) return { code: error.code, detail: error.detail };
   return { code: 'INTERNAL', detail: undefined, cause: error instanceof Error ? String(error.stack) : '' };
 }

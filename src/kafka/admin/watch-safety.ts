@@ -2,6 +2,7 @@ import type kafkajs from 'kafkajs';
 import { HooklineError } from '../../core/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
+import type { ProcessContext } from '../../runtime/process-shell.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { missingTopics, withAdmin } from './describe-topics.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from './topic-safety.ts';
@@ -151,7 +152,40 @@ export async function checkTopics(
   });
 }
 
-/** What tells of topics that can lose what was acknowledged: a gauge per topic, and one log line per change. */
+/**
+ * Waits until these topics exist and those that are written to are safe; then goes on checking the latter.
+ * @param mayStartWithout errors with which the process starts all the same
+ * @returns whether they were reached
+ */
+export async function awaitTopics(
+  options: {
+    readonly kafka: KafkaClient;
+    /** Full names of the topics that this process writes to. */
+    readonly written: readonly string[];
+    readonly others: readonly string[];
+    readonly minInsyncReplicas: number;
+    readonly mayStartWithout?: (error: unknown) => boolean;
+  },
+  { logger, metrics, probes, components, gate }: ProcessContext,
+): Promise<boolean> {
+  const { kafka, written, others, minInsyncReplicas: least, mayStartWithout = () => false } = options;
+  const observer = observeTopicSafety({ logger, metrics });
+  const safety = components.add('topic safety', new TopicSafety({ kafka, topics: written, least, observer }));
+  const areReached = await gate.pass('topics', async () => {
+    try {
+      await checkTopics(kafka, [...written, ...others], safety);
+      return true;
+    } catch (error) {
+      if (mayStartWithout(error)) return false;
+      throw error;
+    }
+  });
+  safety.watch();
+  probes.readyWhen('topics', () => safety.trouble());
+  return areReached;
+}
+
+/** A gauge per topic, and one log line per change. */
 export function observeTopicSafety({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
   return {
     verdict: (topic: string, unsafe: string | null) =>
@@ -160,6 +194,6 @@ export function observeTopicSafety({ logger, metrics }: { logger: Logger; metric
       if (unsafe === null) logger.info({ topic }, 'topic is safe again');
       else logger.error({ topic, code: 'TOPICS_UNSAFE', unsafe }, 'topic can lose what was acknowledged');
     },
-    warning: (text: string) => logger.warn({ about: text }, 'topic settings need a look'),
+    warning: (text: string) => logger.warn({ about: text }, "check the topic's settings"),
   };
 }

@@ -1,4 +1,4 @@
-import { KeptMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { ReusedMemory } from '../../../src/ingress/large-body/kept-memory.ts';
 import { layInPlace } from '../../../src/kafka/connect/client-patches.ts';
 import type { WireRecord } from '../../../src/kafka/produce/produce-batch.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
@@ -33,7 +33,7 @@ export async function measureBareWaits({ env, topic }: World): Promise<BareWaits
   const open = () => openProducerSession(connection, 'bench', 0, PATIENCE_MS);
   const sessions = [open(), open(), open()] as const;
   const [large, same, other] = sessions;
-  const memory = new KeptMemory();
+  const memory = new ReusedMemory();
   const { room } = memory;
   const value = memory
     .take(BODY_BYTES + 2 * room)

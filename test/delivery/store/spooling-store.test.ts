@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LargeCarrier, Receipt } from '../../../src/core/delivery.ts';
+import type { LargeBodyPublisher, Receipt } from '../../../src/core/delivery.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { deliveryIdOf } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
@@ -282,7 +282,7 @@ const partitionWith = (entity: string) =>
 
 describe('a store with a spool and a lane for large ones', () => {
   const large = { away: false, stored: [] as string[], deadlines: [] as number[] };
-  const carrier: LargeCarrier = {
+  const carrier: LargeBodyPublisher = {
     async store(delivery, deadlineMs) {
       large.deadlines.push(deadlineMs());
       const text = delivery.body.toString('latin1', 0, 60);

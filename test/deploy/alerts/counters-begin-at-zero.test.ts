@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { observeControl } from '../../../src/control/observe-control.ts';
 import { createIngressObserver, observeDelivery } from '../../../src/ingress/observe-ingress.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { CHART } from '../../support/generated/chart-readme.ts';
@@ -29,7 +30,7 @@ describe('a counter that an alert watches for its first increase', () => {
     const { logger } = capturedLog();
     const metrics = createMetrics();
     await createIngressObserver({ logger, metrics }).stop();
-    observeDelivery(metrics);
+    observeDelivery({ metrics, clock: systemClock });
     observeControl({ logger, metrics });
     const lines = (await metrics.registry.metrics()).split('\n');
     expect(onIncrease.map(({ alert }) => alert).length).toBeGreaterThan(5);
@@ -46,7 +47,7 @@ describe('a counter that an alert watches for its first increase', () => {
 
   it('has all stages of dead letters, that of commands among them', async () => {
     const metrics = createMetrics();
-    observeDelivery(metrics);
+    observeDelivery({ metrics, clock: systemClock });
     observeControl({ logger: capturedLog().logger, metrics });
     const stages = (await metrics.registry.metrics()).matchAll(
       /^hookline_dead_letters_total\{stage="(\w+)"\} 0$/gm,

@@ -205,7 +205,7 @@ describe('with the rights of the Strimzi example and no others', () => {
     await until('the right is missing', () => warnings.some((one) => one.includes('is not known')));
     await setTopicConfig(world.env, topic, { 'unclean.leader.election.enable': 'false' });
     const ingress = await world.ingress(as('hookline-ingress'));
-    const { about } = await ingress.process.logged('topic settings need a look');
+    const { about } = await ingress.process.logged("check the topic's settings");
     expect(about).toMatch(
       /^payments.payment-status: whether it can lose records is not known: .*authorized/i,
     );

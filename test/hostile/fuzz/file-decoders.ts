@@ -6,10 +6,11 @@ import { readWanted } from '../../../src/cli/subscriptions/read-wanted.ts';
 import { isRef } from '../../../src/core/names.ts';
 import { DEFAULT_DIALECT, parseDialect } from '../../../src/provider/dialect.ts';
 import { fillTemplate } from '../../../src/provider/template.ts';
-import { keptBeside } from '../../../src/runtime/startup-cache.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { cacheFile } from '../../../src/runtime/startup-cache.ts';
 import { SpoolFile } from '../../../src/spool/spool-file.ts';
 import { toDelivery } from '../../../src/spool/spool-row.ts';
-import { keptRecords } from '../../../src/subscriptions/cached-records.ts';
+import { cachedRecords } from '../../../src/subscriptions/cached-records.ts';
 import { changed, changes, type Fuzzed, fuzzed, must, outcome } from './fuzzed.ts';
 
 const DIALECT = JSON.stringify({
@@ -105,7 +106,7 @@ const subscriptionFiles = fuzzed(
 const keptFiles = (dir: string) =>
   fuzzed('startup cache files', 0.3, fc.oneof(mutated(KEPT), fc.json(), fc.string()), (text) => {
     writeFileSync(join(dir, 'kept.json'), text);
-    const records = keptRecords(keptBeside(dir, 'kept.json', keep)).read();
+    const records = cachedRecords(cacheFile(dir, 'kept.json', keep), systemClock).read();
     must(
       records.every(
         ({ ref, sealedKeys, events }) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
 import type { WorkMemory } from '../../../src/delivery/ports.ts';
 import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
-import { KeptMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { ReusedMemory } from '../../../src/ingress/large-body/kept-memory.ts';
 import { deliveryParts, verified } from '../../support/delivery-parts.ts';
 import { sealBody } from '../../support/seal.ts';
 import { readVectors, type SealedVectors } from '../../support/vectors.ts';
@@ -46,14 +46,14 @@ describe('memory that is used again', () => {
   it('makes the records that fresh memory makes, whatever was in it before', async () => {
     const fresh = await recordsOf();
     expect(new Set(fresh.map(({ length }) => length)).size).toBe(LENGTHS.length);
-    expect((await recordsOf(new KeptMemory())).map((record, n) => record.equals(fresh[n] as Buffer))).toEqual(
-      fresh.map(() => true),
-    );
+    expect(
+      (await recordsOf(new ReusedMemory())).map((record, n) => record.equals(fresh[n] as Buffer)),
+    ).toEqual(fresh.map(() => true));
   });
 
   it('holds no message longer than until its record is made', async () => {
     const out = new Set<ArrayBufferLike>();
-    const kept = new KeptMemory();
+    const kept = new ReusedMemory();
     const memory: WorkMemory = {
       room: kept.room,
       take(bytes) {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { KeptMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { ReusedMemory } from '../../../src/ingress/large-body/kept-memory.ts';
 
 const LARGE = 2 * Buffer.poolSize;
 
 it('gives what was given back, the smallest that is large enough, and to one at a time', () => {
-  const memory = new KeptMemory();
+  const memory = new ReusedMemory();
   const [small, large] = [memory.take(LARGE), memory.take(2 * LARGE)];
   memory.give(large.subarray(0, 3));
   memory.give(small);
@@ -15,14 +15,14 @@ it('gives what was given back, the smallest that is large enough, and to one at 
 });
 
 it('keeps the two largest, and gives the memory of others back at once', () => {
-  const memory = new KeptMemory();
+  const memory = new ReusedMemory();
   const taken = [3, 1, 2].map((times) => memory.take(times * LARGE));
   for (const one of taken) memory.give(one);
   expect(taken.map(({ length }) => length / LARGE)).toEqual([3, 0, 2]);
 });
 
 it('keeps nothing that it did not hand out: a pooled buffer has neighbours', () => {
-  const memory = new KeptMemory();
+  const memory = new ReusedMemory();
   const neighbour = Buffer.from('somebody else’s');
   const pooled = Buffer.concat([Buffer.from('a small message')]);
   expect(pooled.buffer).toBe(neighbour.buffer);
@@ -32,7 +32,7 @@ it('keeps nothing that it did not hand out: a pooled buffer has neighbours', () 
 });
 
 it('keeps no piece twice, though it is given back twice', () => {
-  const memory = new KeptMemory();
+  const memory = new ReusedMemory();
   const piece = memory.take(LARGE);
   memory.give(piece);
   memory.give(piece);

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
-import { LargeLane } from '../../../src/ingress/large-body/large-body-worker.ts';
+import { LargeBodyWorker } from '../../../src/ingress/large-body/large-body-worker.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { deliveryParts, type Seen, verified } from '../../support/delivery-parts.ts';
 
-let lane: LargeLane;
+let lane: LargeBodyWorker;
 let seen: Seen;
 let deaths: string[];
 
@@ -12,9 +13,10 @@ beforeEach(() => {
   const { observer, seen: told } = deliveryParts();
   seen = told;
   deaths = [];
-  lane = new LargeLane({
+  lane = new LargeBodyWorker({
     options: {} as never,
     atWork: 100,
+    clock: systemClock,
     heapMb: 64,
     encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
     observer: {

@@ -3,17 +3,17 @@
  * `go` comes, `away` fails, `mark` writes into its body; all else is stored.
  */
 import { parentPort } from 'node:worker_threads';
-import type { FromThread, Job } from '../../../src/ingress/large-body/lane-messages.ts';
+import type { Job, WorkerMessage } from '../../../src/ingress/large-body/lane-messages.ts';
 
 const port = parentPort;
 const kept: Job[] = [];
 
 const end = (job: Job, away = false) => {
-  const seen = { matched: [0], drift: new Map(), parked: [], unclassified: 1 };
+  const seen = { matched: [0], drift: new Map(), deadLettered: [], unclassified: 1 };
   const fault = { code: 'PUBLISH_DEADLINE' as const, detail: undefined };
   const eventId = `id-${job.n}`;
-  const message: FromThread = {
-    ...{ kind: 'end', n: job.n, seen },
+  const message: WorkerMessage = {
+    ...{ kind: 'end', n: job.n, observations: seen },
     ...(job.kind === 'identify' ? { eventId } : {}),
     ...(job.kind === 'store' && away ? { fault } : {}),
     ...(job.kind === 'store' && !away ? { receipt: { eventId, stored: 'kafka' as const } } : {}),
