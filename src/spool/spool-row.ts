@@ -4,10 +4,9 @@ import {
   type StoredDelivery,
   type VerifiedDelivery,
 } from '../core/delivery.ts';
-import type { ErrorCode } from '../core/errors.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 
-/** A delivery as it crosses to the spool's thread and lies in its table. */
+/** A delivery as it crosses to the spool's thread and is stored in its table. */
 export type SpoolRow = {
   readonly ref: string;
   readonly subscriptionId: string;
@@ -34,7 +33,7 @@ export type SpoolState = {
 /** How much is read at once, and of which rows: those behind the one with the id `after`. */
 export type ReadLimits = { readonly maxRows: number; readonly maxBytes: number; readonly after?: number };
 
-/** Of a row that was changed on the disk nothing is proved any more: its bytes are not the provider's. */
+/** A row that was changed on the disk proves nothing: its bytes may not be the provider's. */
 export type SpooledDelivery =
   | { readonly id: number; readonly isChanged: false; readonly delivery: VerifiedDelivery }
   | { readonly id: number; readonly isChanged: true; readonly delivery: StoredDelivery };
@@ -44,7 +43,7 @@ export function toRow(delivery: VerifiedDelivery): SpoolRow {
   return { ref, subscriptionId, mediaType, receivedAt, traceparent, body };
 }
 
-/** What lies in the spool was verified before: its signature is not kept, and its key may be retired by now. */
+/** What is in the spool was verified before: its signature is not kept, and its key may be retired by now. */
 export function toDelivery(stored: StoredRow): SpooledDelivery {
   const { id, isChanged, traceparent, body, ...row } = stored;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -52,28 +51,16 @@ export function toDelivery(stored: StoredRow): SpooledDelivery {
   return isChanged ? { id, isChanged, delivery } : { id, isChanged, delivery: restoreVerified(delivery) };
 }
 
-/** What the spool's thread is asked. `n` comes back with the answer. */
-export type Request =
-  | { readonly kind: 'open'; readonly n: number }
+/** What the spool's thread is asked to do. Each answer is the rows that were read, if any. */
+export type SpoolRequest =
+  | { readonly kind: 'open' }
   | AppendRequest
-  | { readonly kind: 'read'; readonly n: number; readonly limits: ReadLimits }
-  | { readonly kind: 'remove'; readonly n: number; readonly ids: readonly number[] }
-  | { readonly kind: 'probe'; readonly n: number }
-  | { readonly kind: 'close'; readonly n: number };
+  | { readonly kind: 'read'; readonly limits: ReadLimits }
+  | { readonly kind: 'remove'; readonly ids: readonly number[] }
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'close' };
 
-export type AppendRequest = { readonly kind: 'append'; readonly n: number; readonly row: SpoolRow };
-
-export type Answer = {
-  readonly n: number;
-  readonly rows?: readonly StoredRow[];
-  readonly fault?: { readonly code: ErrorCode; readonly detail: string };
-};
-
-/** The answers to some requests, and what is in the spool after them. */
-export type Report = { readonly answers: readonly Answer[]; readonly state: SpoolState | null };
-
-/** The first report has the answer with this number: the file is open, or why not. */
-export const OPENED = 0;
+export type AppendRequest = { readonly kind: 'append'; readonly row: SpoolRow };
 
 export type ThreadOptions = {
   readonly dir: string;

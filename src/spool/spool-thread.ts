@@ -3,35 +3,29 @@
  * together: all appends among them are one transaction, one sync.
  */
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import { type Answer, type Call, openCallPort, type ThreadFault } from '../runtime/worker-calls.ts';
 import { SpoolFile } from './spool-file.ts';
-import {
-  type Answer,
-  type AppendRequest,
-  OPENED,
-  type Report,
-  type Request,
-  type StoredRow,
-  type ThreadOptions,
-} from './spool-row.ts';
+import type { AppendRequest, SpoolRequest, SpoolState, StoredRow, ThreadOptions } from './spool-row.ts';
 
 /** Bytes of one transaction; a body that is larger has one of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024;
 /** Bodies over it change hands instead of being copied. */
 const TRANSFER_BYTES = 65_536;
 
-const port = parentPort;
-if (!port) throw new TypeError('this is no program but a thread');
+type Rows = readonly StoredRow[];
+
+const port = openCallPort<SpoolRequest, Rows, SpoolState>();
 const options = workerData as ThreadOptions;
 let file: SpoolFile | null = null;
 /** It outlives the file: a removal that is asked for again after a failure must not meet a younger row. */
 let nextId = 1;
 let isOpened = false;
-let waiting: Request[] = [];
+let waiting: Call<SpoolRequest>[] = [];
 
 /** Once it was open, a file that can't be read or is another's is a disk that fails, for whoever waits for an answer. */
-const faultOf = (error: unknown): NonNullable<Answer['fault']> => {
+const faultOf = (error: unknown): ThreadFault => {
   if (!(error instanceof HooklineError)) return { code: 'SPOOL_FAILING', detail: String(error) };
   const wasOpen = hasCode(error, 'SPOOL_IN_USE', 'SPOOL_INVALID') && isOpened;
   return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: error.detail ?? '' };
@@ -44,10 +38,10 @@ function opened(): SpoolFile {
   return file;
 }
 
-function attempt(ns: readonly number[], work: () => readonly StoredRow[] | undefined): Answer[] {
+function attempt(ns: readonly number[], work: () => Rows): Answer<Rows>[] {
   try {
-    const rows = work();
-    return ns.map((n) => (rows ? { n, rows } : { n }));
+    const result = work();
+    return ns.map((n) => ({ n, result }));
   } catch (error) {
     const fault = faultOf(error);
     if (!hasCode(error, 'SPOOL_FULL')) forget();
@@ -66,68 +60,74 @@ function forget(): void {
 }
 
 /** The appends at the head of the queue that go into one transaction. */
-function takeGroup(requests: Request[]): AppendRequest[] {
-  const group: AppendRequest[] = [];
+function takeGroup(calls: Call<SpoolRequest>[]): Call<AppendRequest>[] {
+  const group: Call<AppendRequest>[] = [];
   let bytes = 0;
-  for (let next = requests[0]; next?.kind === 'append'; next = requests[0]) {
-    bytes += next.row.body.byteLength;
+  for (let next = calls[0]; next?.request.kind === 'append'; next = calls[0]) {
+    bytes += next.request.row.body.byteLength;
     if (group.length > 0 && bytes > GROUP_BYTES) break;
-    group.push(next);
-    requests.shift();
+    group.push({ n: next.n, request: next.request });
+    calls.shift();
   }
   return group;
 }
 
 /** Where there is no room for all of them there may be for some: each half tries for itself, the older one first. */
-function appendGroup(group: readonly AppendRequest[]): Answer[] {
+function appendGroup(group: readonly Call<AppendRequest>[]): Answer<Rows>[] {
   const ns = group.map(({ n }) => n);
   const answers = attempt(ns, () => {
-    opened().append(group.map(({ row }) => row));
-    return undefined;
+    opened().append(group.map(({ request }) => request.row));
+    return [];
   });
-  if (answers[0]?.fault?.code !== 'SPOOL_FULL' || group.length === 1) return answers;
+  const [first] = answers;
+  const isFull = first && 'fault' in first && first.fault.code === 'SPOOL_FULL';
+  if (!isFull || group.length === 1) return answers;
   const half = Math.ceil(group.length / 2);
   return [...appendGroup(group.slice(0, half)), ...appendGroup(group.slice(half))];
 }
 
-function carryOut(request: Exclude<Request, AppendRequest>): Answer[] {
-  return attempt([request.n], () => {
-    if (request.kind === 'open') opened();
-    if (request.kind === 'read') return opened().read(request.limits);
-    if (request.kind === 'remove') opened().remove(request.ids);
-    if (request.kind === 'probe') opened().probe();
-    if (request.kind === 'close') forget();
-    return undefined;
-  });
+function perform(request: Exclude<SpoolRequest, AppendRequest>): Rows {
+  if (request.kind === 'open') opened();
+  if (request.kind === 'read') return opened().read(request.limits);
+  if (request.kind === 'remove') opened().remove(request.ids);
+  if (request.kind === 'probe') opened().probe();
+  if (request.kind === 'close') forget();
+  return [];
 }
 
-function report(answers: readonly Answer[]): void {
-  const bodies = answers.flatMap(({ rows }) => rows ?? []).map(({ body }) => body.buffer as ArrayBuffer);
-  const large = bodies.filter(({ byteLength }) => byteLength > TRANSFER_BYTES);
-  let state: Report['state'] = null;
+function report(answers: readonly Answer<Rows>[]): void {
+  const rows = answers.flatMap((answer) => ('result' in answer ? answer.result : []));
+  const bodies = rows.map(({ body }) => body.buffer as ArrayBuffer);
+  const transfer = bodies.filter(({ byteLength }) => byteLength > TRANSFER_BYTES);
+  port.answer(answers, { events: state(), transfer });
+}
+
+function state(): SpoolState[] {
   try {
-    state = file?.state() ?? null;
+    return file ? [file.state()] : [];
   } catch {
-    // The next request finds the same fault, and says so.
+    // The next request finds the same fault, and reports it.
     forget();
+    return [];
   }
-  port?.postMessage({ answers, state } satisfies Report, large);
 }
 
 function work(): void {
-  const requests = waiting;
+  const calls = waiting;
   waiting = [];
-  while (requests.length > 0) {
-    const group = takeGroup(requests);
+  while (calls.length > 0) {
+    const group = takeGroup(calls);
     if (group.length > 0) report(appendGroup(group));
-    const next = requests[0]?.kind === 'append' ? undefined : requests.shift();
-    if (next && next.kind !== 'append') report(carryOut(next));
-    if (next?.kind === 'close') return void port?.close();
+    if (calls[0]?.request.kind === 'append') continue;
+    const next = calls.shift();
+    if (!next || next.request.kind === 'append') continue;
+    const { n, request } = next;
+    report(attempt([n], () => perform(request)));
+    if (request.kind === 'close') return port.close();
   }
 }
 
-port.on('message', (requests: readonly Request[]) => {
+port.onCalls((calls) => {
   if (waiting.length === 0) setImmediate(work);
-  waiting.push(...requests);
+  waiting.push(...calls);
 });
-report(carryOut({ kind: 'open', n: OPENED }));

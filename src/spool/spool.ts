@@ -1,16 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { WorkerCalls } from '../runtime/worker-calls.ts';
 import { FILE_NAME } from './database.ts';
 import {
-  type Answer,
-  OPENED,
   type ReadLimits,
-  type Report,
-  type Request,
   type SpooledDelivery,
+  type SpoolRequest,
   type SpoolState,
   type StoredRow,
   type ThreadOptions,
@@ -18,14 +16,14 @@ import {
   toRow,
 } from './spool-row.ts';
 
-type Waiting = {
-  readonly kind: Request['kind'];
-  resolve(rows: readonly StoredRow[]): void;
-  reject(error: Error): void;
+/** How often a spool that is full or fails is probed: without a webhook nobody would notice that it works again. */
+const PROBE_EVERY_MS = 1_000;
+export type SpoolOptions = ThreadOptions & {
+  readonly clock: Clock;
+  /** Its thread ended by itself: nothing can be appended any more. */
+  readonly onDeath: (error: Error) => void;
 };
 
-/** How often a spool that is full or fails is looked at: without a webhook nobody would notice that it works again. */
-const PROBE_EVERY_MS = 1_000;
 const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0 };
 
 /** Whether there is a spool in this folder: opening would make one. */
@@ -33,43 +31,44 @@ export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME
 
 /** The durable queue of verified deliveries, first in, first out; its file is in a thread of its own. */
 export class Spool {
-  readonly #thread: Worker;
-  readonly #waiting = new Map<number, Waiting>();
-  #outbox: Request[] = [];
-  #n = OPENED;
+  readonly #thread: WorkerCalls<SpoolRequest, readonly StoredRow[], SpoolState>;
+  readonly #clock: Clock;
   #state = EMPTY;
   #appending = 0;
   #trouble: HooklineError | null = null;
-  #probing: NodeJS.Timeout | undefined;
-  #ended = false;
+  #probing: Timer | undefined;
 
-  private constructor(options: ThreadOptions & { onDeath: (error: Error) => void }) {
-    const { onDeath, ...threadOptions } = options;
-    this.#thread = new Worker(new URL('./spool-thread.ts', import.meta.url), {
-      workerData: threadOptions satisfies ThreadOptions,
-      // The module is no longer an experiment in later Nodes; this one says so at each start.
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+  private constructor({ onDeath, clock, ...options }: SpoolOptions) {
+    this.#clock = clock;
+    this.#thread = new WorkerCalls({
+      program: new URL('./spool-thread.ts', import.meta.url),
+      options: {
+        workerData: options satisfies ThreadOptions,
+        // The module is no longer experimental in later versions of Node; this one warns at each start.
+        execArgv: ['--disable-warning=ExperimentalWarning'],
+      },
+      onEvent: (state) => {
+        this.#state = state;
+      },
+      onDeath,
+      failure: (cause) => new HooklineError('SPOOL_FAILING', cause ? undefined : 'it is closed', { cause }),
     });
-    this.#thread.on('message', (report: Report) => this.#take(report));
-    this.#thread.on('error', (error) => this.#die(error, onDeath));
-    this.#thread.on('exit', () => this.#die(new Error("the spool's thread ended"), onDeath));
   }
 
   /**
    * Opens the folder's spool, makes it where there is none, and owns it until `close`.
-   * @param onDeath told when its thread ended by itself: nothing can be appended any more
    * @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL
    */
-  static async open(options: ThreadOptions & { onDeath: (error: Error) => void }): Promise<Spool> {
+  static async open(options: SpoolOptions): Promise<Spool> {
     const spool = new Spool(options);
-    await new Promise((resolve, reject) =>
-      spool.#waiting.set(OPENED, { kind: 'open', resolve, reject }),
-    ).catch((error) => {
-      spool.#ended = true;
-      void spool.#thread.terminate();
+    try {
+      await spool.#call({ kind: 'open' });
+      return spool;
+    } catch (error) {
+      spool.#probing?.cancel();
+      await spool.#thread.terminate();
       throw error;
-    });
-    return spool;
+    }
   }
 
   /**
@@ -79,8 +78,7 @@ export class Spool {
   async append(delivery: VerifiedDelivery): Promise<void> {
     this.#appending++;
     try {
-      const row = toRow(delivery);
-      await this.#ask((n) => ({ kind: 'append', n, row }));
+      await this.#call({ kind: 'append', row: toRow(delivery) });
     } finally {
       this.#appending--;
     }
@@ -88,12 +86,11 @@ export class Spool {
 
   /** The oldest deliveries, or the oldest behind one, in order; at least one, where there is one. */
   async read(limits: ReadLimits): Promise<SpooledDelivery[]> {
-    const rows = await this.#ask((n) => ({ kind: 'read', n, limits }));
-    return rows.map(toDelivery);
+    return (await this.#call({ kind: 'read', limits })).map(toDelivery);
   }
 
   async remove(ids: readonly number[]): Promise<void> {
-    await this.#ask((n) => ({ kind: 'remove', n, ids }));
+    await this.#call({ kind: 'remove', ids });
   }
 
   /** What the disk has, as of the last answer. */
@@ -101,7 +98,7 @@ export class Spool {
     return this.#state;
   }
 
-  /** Deliveries on the disk whose key is here, and those on their way to it. */
+  /** Deliveries on the disk whose key is known, and those being appended. */
   get outstanding(): number {
     return this.#state.rows - this.#state.keyMissing + this.#appending;
   }
@@ -112,62 +109,29 @@ export class Spool {
   }
 
   async close(): Promise<void> {
-    if (this.#ended) return;
-    this.#ended = true;
-    const exit = new Promise((resolve) => this.#thread.once('exit', resolve));
-    await this.#ask((n) => ({ kind: 'close', n }), true);
-    await exit;
+    this.#probing?.cancel();
+    await this.#thread.close({ kind: 'close' });
   }
 
-  /** Requests of one turn of the event loop cross together. */
-  #ask(make: (n: number) => Request, closing = false): Promise<readonly StoredRow[]> {
-    if (this.#ended && !closing) return Promise.reject(new HooklineError('SPOOL_FAILING', 'it is closed'));
-    const request = make(++this.#n);
-    if (this.#outbox.push(request) === 1) setImmediate(() => this.#post());
-    return new Promise((resolve, reject) =>
-      this.#waiting.set(request.n, { kind: request.kind, resolve, reject }),
-    );
-  }
-
-  #post(): void {
-    const requests = this.#outbox;
-    this.#outbox = [];
-    this.#thread.postMessage(requests);
-  }
-
-  #take({ answers, state }: Report): void {
-    if (state) this.#state = state;
-    for (const answer of answers) this.#settle(answer);
-  }
-
-  #settle({ n, rows = [], fault }: Answer): void {
-    const waiting = this.#waiting.get(n);
-    this.#waiting.delete(n);
-    if (fault) {
-      this.#trouble = new HooklineError(fault.code, fault.detail);
-      this.#probeLater();
-      waiting?.reject(this.#trouble);
-    } else {
-      // That it can be read doesn't say that there is room.
-      if (waiting?.kind !== 'read') this.#trouble = null;
-      waiting?.resolve(rows);
+  async #call(request: SpoolRequest): Promise<readonly StoredRow[]> {
+    try {
+      const rows = await this.#thread.call(request);
+      // That it can be read does not mean that there is space.
+      if (request.kind !== 'read') this.#trouble = null;
+      return rows;
+    } catch (error) {
+      if (!this.#thread.isEnded) this.#noteTrouble(error as HooklineError);
+      throw error;
     }
   }
 
-  #probeLater(): void {
-    this.#probing ??= setTimeout(() => {
+  #noteTrouble(error: HooklineError): void {
+    this.#trouble = error;
+    const probe = () => {
       this.#probing = undefined;
-      // Its failure is the trouble, and brings the next look.
-      this.#ask((n) => ({ kind: 'probe', n })).catch(() => {});
-    }, PROBE_EVERY_MS).unref();
-  }
-
-  #die(error: Error, onDeath: (error: Error) => void): void {
-    const failure = new HooklineError('SPOOL_FAILING', undefined, { cause: error });
-    for (const { reject } of this.#waiting.values()) reject(failure);
-    this.#waiting.clear();
-    if (this.#ended) return;
-    this.#ended = true;
-    onDeath(error);
+      // Its failure is the trouble, and starts the next probe.
+      this.#call({ kind: 'probe' }).catch(() => {});
+    };
+    this.#probing ??= this.#clock.after(PROBE_EVERY_MS, probe, { ref: false });
   }
 }

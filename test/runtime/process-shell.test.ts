@@ -79,16 +79,21 @@ describe('parts', () => {
 
 const fixture = (way: string) => new RunningProcess('test/runtime/process-shell.fixture.ts', {}, [way]);
 const messages = ({ lines }: RunningProcess) =>
-  lines.map(({ msg, component, waitingFor }) => [msg, component ?? waitingFor].filter(Boolean).flat().join(' '));
+  lines.map(({ msg, component, waitingFor }) =>
+    [msg, component ?? waitingFor].filter(Boolean).flat().join(' '),
+  );
 
 describe('a process', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('stops its components in reverse at %s, exit code 0', async (signal) => {
-    await using running = fixture('as usual');
-    await running.logged('started');
-    running.kill(signal);
-    expect(await running.end()).toBe(0);
-    expect(messages(running)).toEqual(['started', 'stopping', 'stopped second', 'stopped first']);
-  });
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'stops its components in reverse at %s, exit code 0',
+    async (signal) => {
+      await using running = fixture('as usual');
+      await running.logged('started');
+      running.kill(signal);
+      expect(await running.end()).toBe(0);
+      expect(messages(running)).toEqual(['started', 'stopping', 'stopped second', 'stopped first']);
+    },
+  );
 
   it('gives up a start that still waits, exit code 0', async () => {
     await using running = fixture('waiting start');

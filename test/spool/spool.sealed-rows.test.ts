@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { Spool } from '../../src/spool/spool.ts';
 import { verified } from '../support/delivery-parts.ts';
 
@@ -22,6 +23,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 async function withSpool<T>(keys: string[], work: (spool: Spool) => Promise<T>): Promise<T> {
   const spool = await Spool.open({
+    clock: systemClock,
     dir,
     maxBytes: 256 * MIB,
     ...(keys.length > 0 && { sealingKeys: keysOf(...keys) }),

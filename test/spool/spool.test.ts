@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { Spool } from '../../src/spool/spool.ts';
 import { verified } from '../support/delivery-parts.ts';
 import { until } from '../support/until.ts';
@@ -18,6 +19,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const open = (maxBytes = 64 * MIB) =>
   Spool.open({
+    clock: systemClock,
     dir,
     maxBytes,
     onDeath: (error) => {
@@ -148,7 +150,12 @@ describe('the spool', () => {
 
   it('names a folder that can not be made', async () => {
     writeFileSync(join(dir, 'file'), '');
-    const inFile = Spool.open({ dir: join(dir, 'file', 'spool'), maxBytes: MIB, onDeath() {} });
+    const inFile = Spool.open({
+      clock: systemClock,
+      dir: join(dir, 'file', 'spool'),
+      maxBytes: MIB,
+      onDeath() {},
+    });
     await expect(inFile).rejects.toMatchObject({
       code: 'SPOOL_FAILING',
       message: expect.stringContaining(dir),

@@ -61,7 +61,7 @@ async function withSpool(
     throw new UsageError(`${dir} holds no spool: mount the volume there, or name its folder.`);
   const sealingKeys = readSealingKeys(sealingKeyFile);
   const maxBytes = Number.MAX_SAFE_INTEGER;
-  const spool = await Spool.open({ dir, maxBytes, sealingKeys, onDeath: () => {} });
+  const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath: () => {} });
   try {
     return await work(spool, dir);
   } finally {

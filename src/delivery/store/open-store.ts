@@ -96,11 +96,11 @@ function storeWithSpool(
 export async function openSpool(
   { dir, maxBytes }: ValuesOf<typeof spoolSettings>,
   sealingKeys: SealingKeys | undefined,
-  { logger, metrics, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'components'>,
+  { logger, metrics, clock, components }: ProcessContext,
 ): Promise<Spool | undefined> {
   metrics.spoolMaxBytes.set(dir === undefined ? 0 : maxBytes);
   if (dir === undefined) return undefined;
-  const spool = await Spool.open({ dir, maxBytes, sealingKeys, onDeath: components.fail });
+  const spool = await Spool.open({ dir, maxBytes, sealingKeys, clock, onDeath: components.fail });
   components.add('spool', { stop: () => spool.close() });
   reportSpool({ logger, spool, isSealed: sealingKeys !== undefined });
   return spool;

@@ -1,15 +1,18 @@
-import { Worker } from 'node:worker_threads';
-import type { LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
+import type { Delivery, LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
+import type { DeadLetterStage } from '../../core/errors.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
+import type { SealedLayout } from '../../crypto/layout.ts';
 import type { DeliveryObserver, DeliveryPorts } from '../../delivery/ports.ts';
+import type { KafkaSettings } from '../../kafka/connect/settings.ts';
 import { observePublishing } from '../../kafka/open-kafka.ts';
+import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
+import { type ThreadFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
 import { WORK_FACTOR } from '../body/memory-shares.ts';
-import type { Job, JobResult, Observations, WorkerMessage, WorkerOptions } from './lane-messages.ts';
 
 export type LargeBodyWorkerDeps = {
   readonly options: WorkerOptions;
@@ -38,8 +41,7 @@ export type LargeBodyObserver = {
 export class LargeBodyWorker implements LargeBodyPublisher {
   readonly #deps: LargeBodyWorkerDeps;
   readonly #memory: ByteSemaphore;
-  #worker: WorkerThread | undefined;
-  #n = 0;
+  #worker: WorkerCalls<Job, JobResult, WorkerEvent> | undefined;
 
   constructor(deps: LargeBodyWorkerDeps) {
     this.#deps = deps;
@@ -48,18 +50,18 @@ export class LargeBodyWorker implements LargeBodyPublisher {
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
     return this.#withMemory(delivery, async () => {
-      const end = await this.#call('store', delivery, deadlineMs());
-      this.#report(delivery, end.observations);
-      if (!end.receipt) throw failureOf(end);
-      return end.receipt;
+      const result = await this.#call('store', delivery, deadlineMs());
+      this.#report(delivery, result.observations);
+      if (!result.receipt) throw failureOf(result);
+      return result.receipt;
     });
   }
 
   identify(delivery: VerifiedDelivery): Promise<string> {
     return this.#withMemory(delivery, async () => {
-      const end = await this.#call('identify', delivery, 0);
-      if (end.eventId === undefined) throw failureOf(end);
-      return end.eventId;
+      const result = await this.#call('identify', delivery, 0);
+      if (result.eventId === undefined) throw failureOf(result);
+      return result.eventId;
     });
   }
 
@@ -71,7 +73,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   async stop(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;
-    await worker?.stop();
+    await worker?.terminate();
   }
 
   /** As many at once as fit; what each costs while it is worked on is a multiple of its length. */
@@ -89,16 +91,21 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     const { body, ...rest } = delivery;
     const keys = this.#deps.encryptionKeysOf(delivery.ref);
     this.#worker ??= this.#start();
-    return this.#worker.call({ n: ++this.#n, kind, delivery: rest, body, keys, deadlineMs });
+    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs });
   }
 
-  #start(): WorkerThread {
-    const { options, heapMb, observer, program } = this.#deps;
-    const onDeath = (error: unknown) => {
-      this.#worker = undefined;
-      observer.threadDied(error);
-    };
-    return new WorkerThread({ options, heapMb, publishing: observer.publishing, onDeath, program });
+  #start(): WorkerCalls<Job, JobResult, WorkerEvent> {
+    const { options, heapMb, observer, program = PROGRAM } = this.#deps;
+    return new WorkerCalls({
+      program,
+      options: { workerData: options, resourceLimits: { maxOldGenerationSizeMb: heapMb } },
+      onEvent: (event) => reportPublishing(event, observer.publishing),
+      onDeath: (error) => {
+        this.#worker = undefined;
+        observer.threadDied(error);
+      },
+      failure: (cause) => new HooklineError('LARGE_BODY_FAILED', undefined, { cause }),
+    });
   }
 
   #report({ ref }: VerifiedDelivery, seen: Observations): void {
@@ -110,85 +117,63 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 }
 
+function reportPublishing(event: WorkerEvent, observer: LargeBodyObserver['publishing']): void {
+  if (event.kind === 'attempt') observer.attempt(event.outcome);
+  else if (event.kind === 'confirmed') observer.confirmed(event.seconds);
+  else observer.sessionOpened();
+}
+
 function failureOf({ fault }: JobResult): HooklineError {
   const { code = 'INTERNAL', detail, cause } = fault ?? {};
   return new HooklineError(code, detail, { cause });
 }
 
-type WorkerThreadDeps = {
-  readonly options: WorkerOptions;
-  /** Megabytes of the thread's heap; one that needs more ends it. */
-  readonly heapMb: number;
-  readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
-  /** It ended by itself, and is of no use any more. */
-  readonly onDeath: (error: unknown) => void;
-  /** Its program; a test may give another. */
-  readonly program: URL | undefined;
+/** What the thread for large bodies is started with. No secret is in it: keys come with each job. */
+export type WorkerOptions = {
+  readonly kafka: KafkaSettings;
+  readonly schemasDir: string | undefined;
+  readonly topicPrefix: string;
+  /** The registered id of each event schema, by its file. */
+  readonly schemaIds: ReadonlyMap<string, number>;
+  readonly layout: SealedLayout;
 };
 
-type Waiting = {
-  resolve(end: JobResult): void;
-  reject(error: Error): void;
+/** A verified delivery that the thread works on. */
+export type Job = {
+  readonly kind: 'store' | 'identify';
+  readonly delivery: Omit<Delivery, 'body'> & { readonly subscriptionId: string };
+  /** Shared with the thread, or a copy for it. */
+  readonly body: Uint8Array;
+  /** The live encryption keys of its ref: key objects, so that their bytes are not copied. */
+  readonly keys: readonly EncryptionKey[];
+  /** Of the publishing. */
+  readonly deadlineMs: number;
 };
 
-/** A thread for large bodies, and what it has been given. */
-class WorkerThread {
-  readonly #deps: WorkerThreadDeps;
-  readonly #thread: Worker;
-  readonly #waiting = new Map<number, Waiting>();
-  #ended = false;
+/** What became of a job. The thread reads its body no more. */
+export type JobResult = {
+  readonly receipt?: Receipt;
+  readonly eventId?: string;
+  readonly fault?: ThreadFault;
+  readonly observations: Observations;
+};
 
-  constructor(deps: WorkerThreadDeps) {
-    this.#deps = deps;
-    const { options, heapMb, program = new URL('./worker-thread.ts', import.meta.url) } = deps;
-    this.#thread = new Worker(program, {
-      workerData: options,
-      resourceLimits: { maxOldGenerationSizeMb: heapMb },
-    });
-    this.#thread.on('message', (message: WorkerMessage) => this.#take(message));
-    this.#thread.on('error', (error) => this.#die(error));
-    this.#thread.on('exit', () => this.#die(new Error('the thread for large bodies ended')));
-  }
+/** What the delivery's observer is told. */
+export type Observations = {
+  /** Indexes of the encryption keys that matched. */
+  readonly matched: number[];
+  readonly drift: Map<string, { readonly topic: string; readonly field: string; count: number }>;
+  readonly deadLettered: DeadLetterStage[];
+  unclassified: number;
+};
 
-  /** Shared memory is read where it is; other memory is copied. @throws HooklineError LARGE_BODY_FAILED: the thread ended */
-  call(job: Job): Promise<JobResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<JobResult>();
-    this.#waiting.set(job.n, { resolve, reject });
-    this.#thread.postMessage(job);
-    return promise;
-  }
+/** What the thread's publisher reports. */
+export type WorkerEvent =
+  | { readonly kind: 'attempt'; readonly outcome: AttemptOutcome | 'confirmed' }
+  | { readonly kind: 'confirmed'; readonly seconds: number }
+  | { readonly kind: 'session' };
 
-  async stop(): Promise<void> {
-    this.#ended = true;
-    this.#failAll(new HooklineError('LARGE_BODY_FAILED'));
-    await this.#thread.terminate();
-  }
-
-  #take(message: WorkerMessage): void {
-    const { publishing } = this.#deps;
-    if (message.kind === 'attempt') return publishing.attempt(message.outcome);
-    if (message.kind === 'confirmed') return publishing.confirmed(message.seconds);
-    if (message.kind === 'session') return publishing.sessionOpened();
-    this.#end(message.n)?.resolve(message);
-  }
-
-  #end(n: number): Waiting | undefined {
-    const waiting = this.#waiting.get(n);
-    this.#waiting.delete(n);
-    return waiting;
-  }
-
-  #die(error: unknown): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#deps.onDeath(error);
-    this.#failAll(new HooklineError('LARGE_BODY_FAILED', undefined, { cause: error }));
-  }
-
-  #failAll(failure: HooklineError): void {
-    for (const n of [...this.#waiting.keys()]) this.#end(n)?.reject(failure);
-  }
-}
+const PROGRAM = new URL('./worker-thread.ts', import.meta.url);
 
 /** Below it the thread could not even start. */
 const MIN_HEAP_MB = 128;

@@ -5,11 +5,10 @@
 
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
-import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openDelivery } from '../../delivery/open-delivery.ts';
@@ -18,17 +17,16 @@ import { deliveryIdOf, publishDelivery } from '../../delivery/publish-delivery.t
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
 import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { ReusedMemory } from './kept-memory.ts';
-import type { Job, JobResult, Observations, WorkerMessage, WorkerOptions } from './lane-messages.ts';
+import { type Call, openCallPort, toFault } from '../../runtime/worker-calls.ts';
+import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './large-body-worker.ts';
+import { ReusedMemory } from './reused-memory.ts';
 
 /** A hundred megabytes take their time on a slow way: the outcome of an attempt counts as unknown later than with small records. */
 const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
 
 lowerPriority();
-const port = parentPort;
-if (!port) throw new TypeError('this file is the program of a worker thread');
+const port = openCallPort<Job, JobResult, WorkerEvent>();
 const options = workerData as WorkerOptions;
-const post = (message: WorkerMessage) => port.postMessage(message);
 
 const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
 const routes = createEventRoutes(schemas, options.topicPrefix, {
@@ -59,10 +57,10 @@ const opened = openDelivery({
       observer: {
         attempt(outcome) {
           if (outcome !== 'confirmed') failures++;
-          post({ kind: 'attempt', outcome });
+          port.emit({ kind: 'attempt', outcome });
         },
-        confirmed: (seconds) => post({ kind: 'confirmed', seconds }),
-        sessionOpened: () => post({ kind: 'session' }),
+        confirmed: (seconds) => port.emit({ kind: 'confirmed', seconds }),
+        sessionOpened: () => port.emit({ kind: 'session' }),
         // The main thread's publisher checks the same topics, and logs it.
         troubleChanged() {},
       },
@@ -70,17 +68,19 @@ const opened = openDelivery({
 });
 const { publisher } = opened;
 const limitsKnown = opened.limits.renew();
-port.on('message', (job: Job) => void work(job));
+port.onCalls((calls) => {
+  for (const call of calls) void work(call);
+});
 
-async function work(job: Job): Promise<void> {
-  const seen: Observations = { matched: [], drift: new Map(), deadLettered: [], unclassified: 0 };
+async function work({ n, request: job }: Call<Job>): Promise<void> {
+  const observations: Observations = { matched: [], drift: new Map(), deadLettered: [], unclassified: 0 };
   const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
   const delivery = restoreVerified({ ...job.delivery, body });
   try {
-    const end = await runJob(job, delivery, partsOf(job, seen));
-    post({ kind: 'end', n: job.n, observations: seen, ...end });
+    const done = await runJob(job, delivery, portsOf(job, observations));
+    port.answer([{ n, result: { observations, ...done } }]);
   } catch (error) {
-    post({ kind: 'end', n: job.n, observations: seen, fault: faultOf(error) });
+    port.answer([{ n, result: { observations, fault: toFault(error) } }]);
   } finally {
     // Where it was a copy: shared memory is not ours to give.
     releaseBytes(body);
@@ -97,7 +97,7 @@ async function runJob(
   return { receipt: await publishDelivery(delivery, parts) };
 }
 
-function partsOf({ keys, deadlineMs }: Job, seen: Observations): DeliveryPorts {
+function portsOf({ keys, deadlineMs }: Job, observations: Observations): DeliveryPorts {
   return {
     ...opened.ports,
     encryptionKeysOf: () => keys,
@@ -115,14 +115,14 @@ function partsOf({ keys, deadlineMs }: Job, seen: Observations): DeliveryPorts {
       return position;
     },
     observer: {
-      keyMatched: (_, __, index) => void seen.matched.push(index),
+      keyMatched: (_, __, index) => void observations.matched.push(index),
       drift(topic, field) {
-        const known = seen.drift.get(`${topic} ${field}`) ?? { topic, field, count: 0 };
+        const known = observations.drift.get(`${topic} ${field}`) ?? { topic, field, count: 0 };
         known.count++;
-        seen.drift.set(`${topic} ${field}`, known);
+        observations.drift.set(`${topic} ${field}`, known);
       },
-      unclassified: () => void seen.unclassified++,
-      deadLettered: (stage) => void seen.deadLettered.push(stage),
+      unclassified: () => void observations.unclassified++,
+      deadLettered: (stage) => void observations.deadLettered.push(stage),
     },
   };
 }
@@ -136,10 +136,4 @@ function lowerPriority(): void {
   } catch {
     // Elsewhere it has the priority of the process.
   }
-}
-
-/** Errors without a code are described by their stack: it says where, and never quotes a body. */
-function faultOf(error: unknown): NonNullable<JobResult['fault']> {
-  if (error instanceof HooklineError) return { code: error.code, detail: error.detail };
-  return { code: 'INTERNAL', detail: undefined, cause: error instanceof Error ? String(error.stack) : '' };
 }

@@ -1,4 +1,4 @@
-import { ReusedMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 import { layInPlace } from '../../../src/kafka/connect/client-patches.ts';
 import type { WireRecord } from '../../../src/kafka/produce/produce-batch.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';

@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 async function start(maxBytes = 64 * 1024 ** 2) {
-  spool = await Spool.open({ dir, maxBytes, onDeath: () => log.push('death') });
+  spool = await Spool.open({ clock: systemClock, dir, maxBytes, onDeath: () => log.push('death') });
   publisher = cluster.publisher();
   store = new SpoolingStore({
     delivery: deliveryParts(),

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseSealingKeys } from '../../../src/crypto/sealing.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { verified } from '../../support/delivery-parts.ts';
 import { postSigned } from '../../support/sign.ts';
@@ -93,7 +94,13 @@ describe('at night, Kafka', () => {
     const dir = join(world.dir, 'locked');
     const keyFile = join(world.dir, 'sealing-key');
     const sealingKeys = parseSealingKeys(Buffer.from(old)) ?? expect.fail('no key');
-    const spool = await Spool.open({ dir, maxBytes: MIB, sealingKeys, onDeath: () => {} });
+    const spool = await Spool.open({
+      clock: systemClock,
+      dir,
+      maxBytes: MIB,
+      sealingKeys,
+      onDeath: () => {},
+    });
     await spool.append(verified(webhook(1, 100)));
     await spool.close();
     const env = { SPOOL_DIR: dir, SEALING_KEY_FILE: keyFile };

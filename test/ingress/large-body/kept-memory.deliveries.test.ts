@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
 import type { WorkMemory } from '../../../src/delivery/ports.ts';
 import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
-import { ReusedMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 import { deliveryParts, verified } from '../../support/delivery-parts.ts';
 import { sealBody } from '../../support/seal.ts';
 import { readVectors, type SealedVectors } from '../../support/vectors.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ReusedMemory } from '../../../src/ingress/large-body/kept-memory.ts';
+import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 
 const LARGE = 2 * Buffer.poolSize;
 

@@ -2,30 +2,32 @@
  * In the place of the thread for large bodies: does what a body says. `die` ends the thread, `keep` answers not before
  * `go` comes, `away` fails, `mark` writes into its body; all else is stored.
  */
-import { parentPort } from 'node:worker_threads';
-import type { Job, WorkerMessage } from '../../../src/ingress/large-body/lane-messages.ts';
+import type { Job, JobResult, WorkerEvent } from '../../../src/ingress/large-body/large-body-worker.ts';
+import { type Call, openCallPort } from '../../../src/runtime/worker-calls.ts';
 
-const port = parentPort;
-const kept: Job[] = [];
+const port = openCallPort<Job, JobResult, WorkerEvent>();
+const kept: Call<Job>[] = [];
 
-const end = (job: Job, away = false) => {
-  const seen = { matched: [0], drift: new Map(), deadLettered: [], unclassified: 1 };
-  const fault = { code: 'PUBLISH_DEADLINE' as const, detail: undefined };
-  const eventId = `id-${job.n}`;
-  const message: WorkerMessage = {
-    ...{ kind: 'end', n: job.n, observations: seen },
+const end = ({ n, request: job }: Call<Job>, away = false) => {
+  const observations = { matched: [0], drift: new Map(), deadLettered: [], unclassified: 1 };
+  const fault = { code: 'PUBLISH_DEADLINE' as const };
+  const eventId = `id-${n}`;
+  const result: JobResult = {
+    observations,
     ...(job.kind === 'identify' ? { eventId } : {}),
     ...(job.kind === 'store' && away ? { fault } : {}),
     ...(job.kind === 'store' && !away ? { receipt: { eventId, stored: 'kafka' as const } } : {}),
   };
-  port?.postMessage(message);
+  port.answer([{ n, result }]);
 };
 
-port?.on('message', (job: Job) => {
-  const word = Buffer.from(job.body).toString('latin1', 0, 4);
+const take = (call: Call<Job>) => {
+  const { body } = call.request;
+  const word = Buffer.from(body).toString('latin1', 0, 4);
   if (word === 'die!') process.exit(1);
-  if (word === 'mark') job.body[0] = 'M'.charCodeAt(0);
-  if (word === 'keep') return void kept.push(job);
-  end(job, word === 'away');
+  if (word === 'mark') body[0] = 'M'.charCodeAt(0);
+  if (word === 'keep') return void kept.push(call);
+  end(call, word === 'away');
   if (word === 'go!!') for (const one of kept.splice(0)) end(one);
-});
+};
+port.onCalls((calls) => calls.forEach(take));

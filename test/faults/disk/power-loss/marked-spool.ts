@@ -1,4 +1,5 @@
 import { openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { systemClock } from '../../../../src/runtime/clock.ts';
 import { Spool } from '../../../../src/spool/spool.ts';
 import type { SpooledDelivery } from '../../../../src/spool/spool-row.ts';
 import { verified } from '../../../support/delivery-parts.ts';
@@ -36,6 +37,7 @@ export class MarkedSpool {
     };
     const { dir, sealingKey } = this.#place;
     this.#spool = await Spool.open({
+      clock: systemClock,
       dir,
       maxBytes: MAX_BYTES,
       sealingKeys: sealingKeysOf(sealingKey),
