@@ -135,6 +135,14 @@ describe('the house', () => {
     expect(mocking).toEqual([]);
   });
 
+  it.each([
+    ['a worker thread is started', /\bnew Worker\(/, 'src/runtime/worker-calls.ts'],
+    ['a consumer is made', /\.consumer\(\{/, 'src/kafka/consume/consumer.ts'],
+  ])('says in one file how %s', (_, pattern, home) => {
+    const places = files.filter(({ path, text }) => !path.startsWith('src/sandbox/') && pattern.test(text));
+    expect(places.map(({ path }) => path)).toEqual([home]);
+  });
+
   it('has no index.ts and no utils', () => {
     expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|common)\.ts$/.test(file.path))).toEqual([]);
   });

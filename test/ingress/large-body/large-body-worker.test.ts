@@ -5,7 +5,7 @@ import { LargeBodyWorker } from '../../../src/ingress/large-body/large-body-work
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { deliveryParts, type Seen, verified } from '../../support/delivery-parts.ts';
 
-let lane: LargeBodyWorker;
+let large: LargeBodyWorker;
 let seen: Seen;
 let deaths: string[];
 
@@ -13,7 +13,7 @@ beforeEach(() => {
   const { observer, seen: told } = deliveryParts();
   seen = told;
   deaths = [];
-  lane = new LargeBodyWorker({
+  large = new LargeBodyWorker({
     options: {} as never,
     atWork: 100,
     clock: systemClock,
@@ -27,16 +27,16 @@ beforeEach(() => {
     program: new URL('./moody-thread.fixture.ts', import.meta.url),
   });
 });
-afterEach(() => lane.stop());
+afterEach(() => large.stop());
 
 const delivery = (word: string, bytes = 40, memory: ArrayBufferLike = new SharedArrayBuffer(bytes)) => {
   const body = Buffer.from(memory);
   body.write(word);
   return { ...verified(''), body };
 };
-const store = (word: string, bytes?: number) => lane.store(delivery(word, bytes), () => 1_000);
+const store = (word: string, bytes?: number) => large.store(delivery(word, bytes), () => 1_000);
 
-describe('the lane for large bodies', () => {
+describe('the worker for large bodies', () => {
   it('stores them in its thread, and tells what was seen there', async () => {
     expect(await store('fine')).toEqual({ eventId: 'id-1', stored: 'kafka' });
     expect([seen.matched, seen.unclassified]).toEqual([['ledger-eu encryption 0'], 1]);
@@ -44,26 +44,26 @@ describe('the lane for large bodies', () => {
 
   it('says why one was not stored, and what the event id of one would be', async () => {
     await expect(store('away')).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
-    expect(await lane.identify(delivery('fine'))).toBe('id-2');
+    expect(await large.identify(delivery('fine'))).toBe('id-2');
   });
 
   it('reads a body in shared memory where it is, and another in a copy: both stay with the caller', async () => {
     const [shared, own] = [delivery('mark'), delivery('mark', 40, new ArrayBuffer(40))];
-    for (const one of [shared, own]) await lane.store(one, () => 1_000);
+    for (const one of [shared, own]) await large.store(one, () => 1_000);
     expect([shared, own].map(({ body }) => body.toString('latin1', 0, 4))).toEqual(['Mark', 'mark']);
   });
 
   it('works on as many as have room, in their order, and asks for each deadline when its turn comes', async () => {
     const kept = Promise.allSettled([store('keep', 60), store('keep', 40)]);
     let asked = 0;
-    const third = lane.store(delivery('fine', 1), () => {
+    const third = large.store(delivery('fine', 1), () => {
       asked++;
       throw new HooklineError('PUBLISH_DEADLINE', 'no longer');
     });
     const refused = third.catch(({ detail }: HooklineError) => detail);
     await new Promise(setImmediate);
     expect(asked).toBe(0);
-    await lane.stop();
+    await large.stop();
     const failed = { status: 'rejected', reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED' }) };
     expect(await kept).toEqual([failed, failed]);
     expect([await refused, asked]).toEqual(['no longer', 1]);
@@ -78,6 +78,6 @@ describe('the lane for large bodies', () => {
       reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED', status: 503 }),
     };
     expect(await ended).toEqual([failed, failed, failed]);
-    expect(deaths).toEqual(['the thread for large bodies ended']);
+    expect(deaths).toEqual(['the thread ended']);
   });
 });
