@@ -85,7 +85,7 @@ describe('a signature', () => {
   });
 
   it('never matches by a decoy, even one made with its key', () => {
-    const decoy = { ...key, place: -1 };
+    const decoy = { ...key, index: -1 };
     expect(check([decoy, decoyKey()], Buffer.alloc(0), first?.signature)).toBeNull();
   });
 
