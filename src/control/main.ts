@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 
-import '../runtime/keep-heap-small.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
@@ -10,22 +9,15 @@ import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { readSealingKeys } from '../crypto/sealing.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
-import { checkTopics, observeTopicSafety, TopicSafety } from '../kafka/admin/watch-safety.ts';
+import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { readInGroup } from '../kafka/consume/group-reader.ts';
 import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/produce/publisher.ts';
 import { openProvider } from '../provider/open-provider.ts';
-import { createProbes, startAdminServer } from '../runtime/admin-server.ts';
 import { systemClock as clock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
-import { createMetrics } from '../runtime/metrics.ts';
-import {
-  configOrExit,
-  createStartGate,
-  observeProcess,
-  type Parts,
-  runProcess,
-} from '../runtime/process-shell.ts';
+import { type Components, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
+import { limitHeapGrowth } from '../runtime/v8-flags.ts';
 import { loadControlConfig } from './config.ts';
 import { followState } from './follow-state.ts';
 import { observeControl } from './observe-control.ts';
@@ -34,6 +26,7 @@ import { openControl } from './open-control.ts';
 /** Bytes of records that may wait for the brokers: results and state are small. */
 const BACKLOG_BYTES = 16 * 1024 * 1024;
 
+limitHeapGrowth();
 const config = configOrExit(() => loadControlConfig(nodeSource(process.env)));
 const schemas = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
 const sealingKeys = configOrExit(() => readSealingKeys(config.control.sealingKeyFile));
@@ -42,7 +35,7 @@ const [files, log, clientId] = [filesLog(logger), clientLog(logger), 'hookline-c
 const registry = configOrExit(() => openRegistry(config.registry, files));
 const access = configOrExit(() => openKafka({ settings: config.kafka, files, clock, clientId, log }));
 
-const { adminHost: host, adminPort: port, stopDeadlineMs } = config.runtime;
+const { stopDeadlineMs } = config.runtime;
 const { groupId, sessionTimeoutMs } = config.control;
 const { client: kafka, openSession } = access;
 const topics = config.commandTopics.map(({ name }) => name);
@@ -51,24 +44,17 @@ const ownTopics = [OWN_TOPICS.results, OWN_TOPICS.subscriptions, OWN_TOPICS.dead
 );
 
 /** The components, in the order in which they start; they stop in reverse. */
-async function start({ add, stopping, fail }: Parts): Promise<void> {
-  const [metrics, probes] = [createMetrics(), createProbes()];
+async function start(components: Components): Promise<void> {
+  const { add, fail } = components;
+  const context = await openContext({ logger, clock, components }, config.runtime);
+  const { metrics, probes, gate } = context;
   const observe = observeControl({ logger, metrics });
-  const admin = add('admin', await startAdminServer({ host, port, probes, metrics }));
-  logger.info({ port: admin.port }, 'admin listening');
-  add('process', observeProcess({ metrics, probes }));
 
-  const gate = createStartGate({ logger, probes, stopping });
   const ids = await gate.pass('the schema registry', () =>
     resolveSchemaIds(registry, config.topics.prefix, Object.values(schemas)),
   );
 
-  const least = config.durability.minInsyncReplicas;
-  const observer = observeTopicSafety({ logger, metrics });
-  const safety = add('topic safety', new TopicSafety({ kafka, topics: ownTopics, least, observer }));
-  await gate.pass('topics', () => checkTopics(kafka, [...topics, ...ownTopics], safety));
-  safety.watch();
-  probes.readyWhen('topics', () => safety.trouble());
+  await awaitTopics({ kafka, written: ownTopics, others: topics, ...config.durability }, context);
 
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };
   const publisher = add('publisher', new Publisher({ openSession, ...publishing }));

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 
-import '../runtime/keep-garbage-young.ts';
 import { readEventSchemas } from '../avro/event-schema.ts';
 import { openRegistry } from '../avro/open-registry.ts';
 import { createRecordReader } from '../avro/record-reader.ts';
@@ -16,6 +15,7 @@ import { openKafka } from '../kafka/open-kafka.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { backgroundGate, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
+import { disablePretenuring } from '../runtime/v8-flags.ts';
 import { startKeyring } from '../subscriptions/open-keyring.ts';
 import { loadIngressConfig } from './config.ts';
 import { startIngressServer } from './ingress-server.ts';
@@ -24,6 +24,7 @@ import { startDelivery } from './start-delivery.ts';
 import { mayStartWithoutKafka, openStartupState } from './start-without-kafka.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
 
+disablePretenuring();
 const clock = systemClock;
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));

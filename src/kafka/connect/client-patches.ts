@@ -1,13 +1,40 @@
 /**
- * Imported for what it does to @platformatic/kafka, which makes one buffer of a batch's pieces twice in fresh memory: for its
+ * Patches of the Kafka clients, applied when this file is imported; each names the version that it is for.
+ *
+ * @platformatic/kafka 2.12.1 makes one buffer of a batch's pieces twice in fresh memory: for its
  * checksum, and for its socket. Here the second finds what the first one joined: a quarter less work for each small record.
  * Beside a record of 75 MB both would be 150 MB, some 35,000 page faults, and a collection that V8 starts because of
  * memory outside of its heap. Such a record's value stands in memory that is free around it instead, where the wire's pieces
  * before and behind it are laid.
  */
 
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { Writer } from '@platformatic/kafka';
+
+const require = createRequire(import.meta.url);
+
+/** @throws TypeError where another version is installed than the one that the patches are for */
+export function checkVersion(client: string, expected: string, folder = folderOf(client)): void {
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version?: string };
+  if (version === expected) return;
+  throw new TypeError(
+    `${client} is ${version}, and Hookline's patches are for ${expected}: see src/kafka/connect/client-patches.ts for what they do, and whether this version still needs them`,
+  );
+}
+
+/** The folder of an installed package, whatever its `exports` hide. */
+function folderOf(client: string): string {
+  const entry = require.resolve(client);
+  return entry.slice(
+    0,
+    entry.lastIndexOf(join('node_modules', client)) + join('node_modules', client).length,
+  );
+}
+
+checkVersion('@platformatic/kafka', '2.12.1');
+checkVersion('kafkajs', '2.2.4');
 
 type Pieces = { buffers: Buffer[]; readonly length: number };
 
@@ -24,7 +51,7 @@ export function layInPlace({ buffer, byteOffset, length }: Buffer, room: number)
 const pieces: object = Object.getPrototypeOf(Writer.create().dynamicBuffer);
 const joined = Object.getOwnPropertyDescriptor(pieces, 'buffer')?.get;
 if (!joined)
-  throw new TypeError('@platformatic/kafka joins the pieces of a request in another way than 2.12 does');
+  throw new TypeError('@platformatic/kafka joins the pieces of a request in another way than 2.12.1 does');
 Object.defineProperty(pieces, 'buffer', {
   configurable: true,
   get(this: Pieces): Buffer {
@@ -54,15 +81,15 @@ function joinedInPlace({ buffers, length }: Pieces): Buffer | undefined {
 }
 
 /**
- * Imported for what it does to kafkajs. After each answer it sets a timer for the requests of that connection that wait
+ * kafkajs 2.2.4: after each answer it sets a timer for the requests of that connection that wait
  * because the broker throttles it, also where none wait and none is throttled; the time is then in the past, and the
- * timer sets the next one: one every millisecond for each connection, for ever (kafkajs issues 1704 and 1751, unmended in
- * 2.2.4). An idle ingress took a tenth of a core for nothing else. A request that has to wait sets the timer itself.
+ * timer sets the next one: one every millisecond for each connection, for ever (kafkajs issues 1704 and 1751, open in
+ * 2.2.4). An idle ingress used a tenth of a core for nothing else. A request that has to wait sets the timer itself.
  */
 
 type RequestQueue = { readonly pending: readonly unknown[]; scheduleCheckPendingRequests(): void };
 
-const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js') as {
+const { prototype } = require('kafkajs/src/network/requestQueue/index.js') as {
   prototype: RequestQueue;
 };
 const schedule = prototype.scheduleCheckPendingRequests;

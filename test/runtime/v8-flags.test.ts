@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { disablePretenuring, limitHeapGrowth } from '../../src/runtime/v8-flags.ts';
 import { ROOT } from '../support/source-tree.ts';
 
 /** Objects of one place in the code that outlive their first collections, as those of events do that wait. */
@@ -22,9 +24,17 @@ const decisions = (...args: string[]) => {
   return told.split('\n').filter((line) => line.includes('=> tenure')).length;
 };
 
-describe('a process that keeps garbage young', () => {
+describe('a process that disables pretenuring', () => {
   it('never allocates among the old objects because some once lived long, as V8 does by itself', () => {
     expect(decisions()).toBeGreaterThan(0);
-    expect(decisions('--import', join(ROOT, 'src/runtime/keep-garbage-young.ts'))).toBe(0);
+    const program = `import { disablePretenuring } from '${pathToFileURL(join(ROOT, 'src/runtime/v8-flags.ts'))}'; disablePretenuring();`;
+    expect(decisions('--import', `data:text/javascript,${encodeURIComponent(program)}`)).toBe(0);
   });
+
+  it.each([disablePretenuring, limitHeapGrowth])(
+    'refuses a Node.js that it was not measured on: %o',
+    (set) => {
+      expect(() => set('25.1.0')).toThrow('was measured on Node.js 24, and this is 25.1.0');
+    },
+  );
 });

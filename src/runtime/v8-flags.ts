@@ -1,0 +1,34 @@
+import { setFlagsFromString } from 'node:v8';
+
+/** Both flags were measured on this version of Node.js; another V8 may read them later, or not at all. */
+const MEASURED_MAJOR = 24;
+
+/**
+ * For processes that create many short-lived objects. V8 allocates what one place in the code makes among the old
+ * objects from then on, once some hundred of its objects outlived one collection: as those of a hundred webhooks do that
+ * wait for the brokers in that moment. From then on each dead event among the old ones keeps its young parts alive:
+ * collections of 14 ms instead of 2, 100 MB and a tenth of the CPU more, in one process of four.
+ * V8 reads this flag at each collection, so that it may be set while the process runs.
+ * @throws TypeError on another major version of Node.js
+ */
+export function disablePretenuring(version?: string): void {
+  setFlag('--no-allocation-site-pretenuring', version);
+}
+
+/**
+ * For control, whose work is a trickle that somebody else may turn into a flood: V8 lets the heap of a busy process grow
+ * to several times of what is alive (400 MiB resident for 20,000 poison commands, of which 120 MiB of heap suffice).
+ * V8 reads this flag at each collection, and collects earlier.
+ * @throws TypeError on another major version of Node.js
+ */
+export function limitHeapGrowth(version?: string): void {
+  setFlag('--optimize-for-size', version);
+}
+
+function setFlag(flag: string, version = process.versions.node): void {
+  if (Number.parseInt(version, 10) !== MEASURED_MAJOR)
+    throw new TypeError(
+      `${flag} was measured on Node.js ${MEASURED_MAJOR}, and this is ${version}: measure it again, or run on ${MEASURED_MAJOR}`,
+    );
+  setFlagsFromString(flag);
+}
