@@ -107,16 +107,6 @@ function overlap(a: string, b: string): boolean {
   return from(0, 0);
 }
 
-/** Variables of the processes that the topics' settings follow from. */
-export const commandTopicSettings = (prefix: string) => {
-  const topics = commandTopicSetting(prefix);
-  const names: Setting<readonly string[]> = {
-    ...topics,
-    parse: (text, source) => topics.parse(text, source).map(({ name }) => name),
-  };
-  return { commandTopics: names };
-};
-
-/** With the refs that each topic takes. */
+/** COMMAND_TOPICS, by default the one usual topic of this prefix. */
 export const commandTopicSetting = (prefix: string) =>
   commandTopicsSetting(topicName(prefix, OWN_TOPICS.commands));

@@ -1,7 +1,7 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadCliConfig } from '../../src/cli/shell/connections.ts';
+import { loadConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -162,10 +162,9 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
         copyFileSync(identity.keyFile, keyFile);
       };
       use(kafka.expiredClient);
+      const env = secure.env('MTLS', { KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile });
       const { client, openSession } = openKafka({
-        settings: loadCliConfig({
-          source: nodeSource(secure.env('MTLS', { KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile })),
-        }).kafka,
+        settings: loadConfig({ source: nodeSource(env) }, 'kafka').kafka,
         files: { renewed() {}, unusable() {} },
         clock: systemClock,
         ...{ clientId: 'test', log: () => {} },
@@ -195,7 +194,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
     it('go to no broker that advertises another host, without TLS: neither client connects to it', async () => {
       const env = secure.env('FARAWAY', secure.sasl('PLAIN'));
       const { client, openSession } = openKafka({
-        settings: loadCliConfig({ source: nodeSource(env) }).kafka,
+        settings: loadConfig({ source: nodeSource(env) }, 'kafka').kafka,
         files: { renewed() {}, unusable() {} },
         clock: systemClock,
         ...{ clientId: 'test', log: () => {} },

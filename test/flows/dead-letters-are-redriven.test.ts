@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openLetters } from '../../src/cli/dlq/dead-letter-topic.ts';
-import { connectKafka, loadLookConfig } from '../../src/cli/shell/connections.ts';
+import { connectKafka, loadConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { ENCRYPTION_KEY, ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
@@ -209,7 +209,7 @@ describe('a webhook larger than its topic takes', () => {
     const letter = only(await list(`id=${eventId}`));
     const [partition, offset] = letter.at.split(':').map(Number);
     const looked = await openLetters(
-      connectKafka(loadLookConfig({ source: nodeSource(env) })),
+      connectKafka(loadConfig({ source: nodeSource(env) }, 'kafka')),
       receiver.world.prefix,
     );
     const seen = (await looked.all()).filter(({ at }) => at === letter.at);

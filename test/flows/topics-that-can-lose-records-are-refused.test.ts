@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadCliConfig } from '../../src/cli/shell/connections.ts';
+import { loadConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
 import { observeTopicSafety, TopicSafety } from '../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
@@ -149,7 +149,7 @@ describe('a topic that can lose records', () => {
 describe('while a process runs', () => {
   it('a topic that is made unsafe is told of, and again when it is repaired', async () => {
     const topic = world.topic('unclassified');
-    const { kafka } = loadCliConfig({ source: nodeSource(world.env) });
+    const { kafka } = loadConfig({ source: nodeSource(world.env) }, 'kafka');
     const files = { renewed() {}, unusable() {} };
     const client = { clock: systemClock, clientId: 'test', log: () => {} };
     const log = capturedLog();

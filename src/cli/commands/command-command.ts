@@ -2,10 +2,10 @@ import { Argument, type Command as Program } from 'commander';
 import { COMMAND_TYPES, type CommandType, MOST_EXECUTION_IDS } from '../../core/command.ts';
 import { isRef, OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
-import { connectKafka, loadCliConfig } from '../shell/connections.ts';
+import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { ifGiven, secondsAsMs } from '../shell/option-values.ts';
 import { printFields, printRows } from '../shell/print-rows.ts';
-import { awaitResults, publishOnce } from '../shell/send-commands.ts';
+import { awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
 type Options = {
@@ -47,15 +47,13 @@ export function addCommandCommand(program: Program, shell: Shell, run: Run): voi
 async function sendCommand(shell: Shell, type: CommandType, options: Options): Promise<ExitCode> {
   const command = commandOf(type, options);
   const timeoutMs = secondsAsMs('--timeout', options.timeout);
-  const config = loadCliConfig(shell);
+  const config = loadConfig(shell, ...CLI_GROUPS);
   const kafka = connectKafka(config);
   const topic = options.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
   const results = options.wait ? await awaitResults(shell, config, kafka) : null;
   const result = results?.of(command.commandId, timeoutMs);
   try {
-    const value = Buffer.from(JSON.stringify(command));
-    const key = Buffer.from(command.ref ?? command.commandId);
-    const [position] = await publishOnce(kafka, [{ topic, key, value, headers: new Map() }]);
+    const [position] = await publishOnce(kafka, [commandRecord(topic, command)]);
     if (!result) {
       printRows(shell, options.json === true, [{ commandId: command.commandId, ...position }]);
       return 0;

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
 import { createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
-import { commandTopicSettings } from '../../config/command-topics.ts';
-import { envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
@@ -9,7 +7,13 @@ import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { openRanges } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { StateFence } from '../../subscriptions/state-fence.ts';
-import { type CliKafka, connectKafka, connectRegistry, loadCliConfig } from '../shell/connections.ts';
+import {
+  CLI_GROUPS,
+  type CliKafka,
+  connectKafka,
+  connectRegistry,
+  loadConfig,
+} from '../shell/connections.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
@@ -32,9 +36,9 @@ export function addInspectCommand(program: Command, shell: Shell, run: Run): voi
 
 async function inspect(shell: Shell, wanted: string, options: Options): Promise<ExitCode> {
   const limit = ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? USUAL_LIMIT;
-  const config = loadCliConfig(shell);
+  const config = loadConfig(shell, ...CLI_GROUPS, 'commands');
   const { prefix } = config.topics;
-  const { commandTopics } = envReader(shell.source).read(commandTopicSettings(prefix));
+  const commandTopics = config.commands.topics.map(({ name }) => name);
   const kafka = connectKafka(config);
   const describe = describers(createWriterReader(connectRegistry(config)));
   const found: Found[] = [];

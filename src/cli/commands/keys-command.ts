@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
@@ -19,7 +20,7 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
     .option(
       '--ingress <url>',
       `admin address of an ingress; once for each pod (default: ${USUAL_INGRESS})`,
-      (url: string, before: string[]) => [...before, url],
+      collect,
       [],
     )
     .option('--ref <ref>', 'only the keys of this ref')

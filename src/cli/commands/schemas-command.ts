@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
-import { readEventSchemas } from '../../avro/event-schema.ts';
 import type { Registry } from '../../avro/registry.ts';
-import type { RegisteredSchema } from '../../avro/resolve-ids.ts';
-import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { hasCode } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
-import { connectRegistry, loadRegistryConfig } from '../shell/connections.ts';
+import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
+import { allSchemas } from '../shell/schemas-and-topics.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 
 type Options = { json?: boolean };
@@ -32,17 +30,11 @@ async function checkOrPush(
   treat: (registry: Registry, subject: string, schema: string) => Promise<Finding>,
   options: Options,
 ): Promise<ExitCode> {
-  const config = loadRegistryConfig(shell);
-  const { dir } = config.schemas;
-  const commands = readCommandSchemas(readSchemaFiles(dir, 'commands'));
-  const schemas: RegisteredSchema[] = [
-    ...readEventSchemas(readSchemaFiles(dir, 'events')).all,
-    ...Object.values(commands),
-  ];
+  const config = loadConfig(shell, 'topics', 'registry', 'schemas');
   const registry = connectRegistry(config);
   const rows = [];
   let allOk = true;
-  for (const { file, topic, codec } of schemas) {
+  for (const { file, topic, codec } of allSchemas(config)) {
     const subject = subjectOf(topicName(config.topics.prefix, topic));
     const { ok, ...finding } = await treat(registry, subject, codec.schema);
     rows.push({ file, subject, ...finding });

@@ -6,8 +6,8 @@ import { readSealingKeys } from '../../crypto/sealing.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
-import { connectKafka, loadDeliveryConfig } from '../shell/connections.ts';
-import { openDeliverySide } from '../shell/open-delivery.ts';
+import { connectKafka, loadConfig } from '../shell/connections.ts';
+import { openRedelivery, REDELIVERY_GROUPS } from '../shell/open-redelivery.ts';
 import { printFields } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
@@ -74,21 +74,21 @@ const KEY_REMEDY = 'add the key to SEALING_KEY_FILE, behind the current one, and
 
 /** `hookline spool drain`: what ingress would have done with it, as ingress would have done it. */
 export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<ExitCode> {
-  const config = loadDeliveryConfig(shell);
+  const config = loadConfig(shell, ...REDELIVERY_GROUPS);
   const before = spool.state.rows;
   // Without a deadline: nothing that comes later may overtake what the brokers don't take at once.
-  const parts = await openDeliverySide(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
+  const redelivery = await openRedelivery(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
   const progress = setInterval(() => {
     shell.note(`${before - spool.state.rows} of ${before} deliveries drained`);
   }, PROGRESS_EVERY_MS);
   // What waits for the brokers is given up; it stays in the spool.
-  const stop = () => void parts.stop();
+  const stop = () => void redelivery.stop();
   shell.signal.addEventListener('abort', stop);
   let said = '';
   try {
     await drainSpool({
       ...{ spool, clock: systemClock },
-      delivery: parts.delivery,
+      delivery: redelivery.delivery,
       stopping: shell.signal,
       observer: {
         drainFailed(error) {
@@ -104,7 +104,7 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   } finally {
     clearInterval(progress);
     shell.signal.removeEventListener('abort', stop);
-    await parts.stop();
+    await redelivery.stop();
   }
   const { rows: left, keyMissing } = spool.state;
   if (keyMissing > 0)

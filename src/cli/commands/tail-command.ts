@@ -6,7 +6,7 @@ import type { IncomingRecord } from '../../core/record.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { connectKafka, connectRegistry, loadCliConfig } from '../shell/connections.ts';
+import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
 import { jsonValue, visible } from '../shell/print-rows.ts';
 import { watchReading } from '../shell/read-own-topics.ts';
@@ -34,7 +34,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   const limit =
     ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? Number.POSITIVE_INFINITY;
   const begin = beginning(options);
-  const config = loadCliConfig(shell);
+  const config = loadConfig(shell, ...CLI_GROUPS);
   const kafka = connectKafka(config);
   const topic = await findTopic(kafka, config.topics.prefix, given);
   const read = createWriterReader(connectRegistry(config));

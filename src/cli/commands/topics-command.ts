@@ -1,15 +1,10 @@
 import type { Command } from 'commander';
-import { readEventSchemas } from '../../avro/event-schema.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
-import { commandTopicSettings } from '../../config/command-topics.ts';
-import { envReader } from '../../config/env.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
-import { durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
-import { connectKafka, loadCliConfig } from '../shell/connections.ts';
+import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
+import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 
 /** Of one topic: far more than any needs; beyond it a typing error would keep a cluster busy for long. */
@@ -50,13 +45,8 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
     partitions: wholeNumber('--partitions', options.partitions, { min: 1, max: MOST_PARTITIONS }),
     replicas: wholeNumber('--replication-factor', options.replicationFactor, { min: 1, max: MOST_REPLICAS }),
   };
-  const config = loadCliConfig(shell);
-  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
-  const reader = envReader(shell.source);
-  const { commandTopics } = reader.read(commandTopicSettings(config.topics.prefix));
-  const { maxRecordBytes } = reader.read(recordSizeSettings);
-  const { minInsyncReplicas } = reader.read(durabilitySettings);
-  reader.done({});
+  const config = loadConfig(shell, ...CLI_GROUPS, ...TOPIC_GROUPS);
+  const { minInsyncReplicas } = config.durability;
   return withAdmin(connectKafka(config).client, async (admin) => {
     const brokers = await countBrokers(admin);
     const replicationFactor = Math.min(wanted.replicas, brokers);
@@ -72,14 +62,7 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
     }
     const plans = await planTopics(
       admin,
-      topicSpecs({
-        prefix: config.topics.prefix,
-        eventTopics: events.all.map((schema) => schema.topic),
-        commandTopics,
-        partitions: wanted.partitions,
-        replicationFactor,
-        ...{ maxRecordBytes, minInsyncReplicas },
-      }),
+      topicsOf(config, { partitions: wanted.partitions, replicationFactor }),
       { allowDataLoss: options.allowDataLoss === true, minInsyncReplicas },
     );
     if (apply) await applyTopics(admin, plans);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { envReader, url } from '../../config/env.ts';
-import { ifGiven, secondsAsMs, wholeNumber } from '../shell/option-values.ts';
+import { collect, ifGiven, secondsAsMs, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
@@ -29,7 +29,6 @@ export const sandboxUrlSettings = {
 };
 
 export function addTriggerCommand(program: Command, shell: Shell, run: Run): void {
-  const collect = (value: string, all: string[]) => [...all, value];
   program
     .command('trigger')
     .description('has the sandbox deliver webhooks, and shows the answers; exit code 1 unless all were 2xx')

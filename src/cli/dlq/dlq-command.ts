@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { connectKafka, loadLookConfig } from '../shell/connections.ts';
+import { connectKafka, loadConfig } from '../shell/connections.ts';
+import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type Letters, openLetters } from './dead-letter-topic.ts';
@@ -11,7 +12,6 @@ type ListOptions = { filter: string[]; json?: boolean };
 type ShowOptions = { body?: string | boolean; json?: boolean };
 
 export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
-  const collect = (value: string, all: string[]) => [...all, value];
   const filterHelp = `name=value, as often as needed, all must hold: ${FILTER_HELP}`;
   const dlq = program
     .command('dlq')
@@ -71,7 +71,7 @@ async function show(shell: Shell, name: string, options: ShowOptions): Promise<E
 }
 
 async function withLetters(shell: Shell, work: (letters: Letters) => Promise<ExitCode>): Promise<ExitCode> {
-  const config = loadLookConfig(shell);
+  const config = loadConfig(shell, 'kafka', 'topics');
   const letters = await openLetters(connectKafka(config), config.topics.prefix);
   try {
     return await work(letters);

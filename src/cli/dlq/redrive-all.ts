@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DeliverySide } from '../shell/open-delivery.ts';
+import type { Redelivery } from '../shell/open-redelivery.ts';
 import { type Letters, portionsOf } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { type LetterOutcome, redriveLetter } from './redrive-one.ts';
 
 export type RedriveRun = {
   readonly letters: Letters;
-  readonly parts: DeliverySide;
+  readonly redelivery: Redelivery;
   /** Letters a second; undefined for as fast as the brokers confirm. */
   readonly rate: number | undefined;
   /** Ends the run after what is under way. */
@@ -20,14 +20,14 @@ export type RedriveRun = {
  */
 export async function redriveLetters(
   selected: readonly DeadLetter[],
-  { letters, parts, rate, signal, onProgress }: RedriveRun,
+  { letters, redelivery, rate, signal, onProgress }: RedriveRun,
 ): Promise<LetterOutcome[]> {
   const outcomes: LetterOutcome[] = [];
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
   const pace = createPace(rate, ending);
   const redrive = async (letter: DeadLetter, body: Buffer | undefined) => {
-    const outcome = await redriveLetter(letter, body, parts);
+    const outcome = await redriveLetter(letter, body, redelivery);
     if (outcome.outcome === 'failed') failing.abort();
     outcomes.push(outcome);
     onProgress(outcomes);

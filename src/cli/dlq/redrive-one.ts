@@ -2,7 +2,7 @@ import type { RecordReader } from '../../avro/record-reader.ts';
 import { ERRORS, HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
-import type { DeliverySide } from '../shell/open-delivery.ts';
+import type { Redelivery } from '../shell/open-redelivery.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
 import { redriveDelivery, redriveMarker, redriveMarks } from './redrive-delivery.ts';
@@ -29,12 +29,12 @@ export type LetterOutcome = {
 export async function redriveLetter(
   letter: DeadLetter,
   body: Buffer | undefined,
-  parts: DeliverySide,
+  redelivery: Redelivery,
 ): Promise<LetterOutcome> {
-  const { deadLetterTopic, publish } = parts.delivery;
+  const { deadLetterTopic, publish } = redelivery.delivery;
   let to: string | undefined;
   try {
-    const end = await publishAnew(letter, body, parts);
+    const end = await publishAnew(letter, body, redelivery);
     to = end.to;
     if (to !== undefined) await publish(redriveMarker(letter, to, deadLetterTopic));
     return end;
@@ -50,30 +50,33 @@ export async function redriveLetter(
   }
 }
 
-/** The same judgement without publishing anything: what a redrive would do now. */
-export function rehearse(parts: DeliverySide): DeliverySide {
+/** Publishes nothing, and otherwise does what a redrive would do now. */
+export function dryRun(redelivery: Redelivery): Redelivery {
   const publish = async (record: OutgoingRecord): Promise<Position> => {
     const bytes = record.key.length + (record.value?.length ?? 0);
-    if (bytes > parts.delivery.limitOf(record.topic))
+    if (bytes > redelivery.delivery.limitOf(record.topic))
       throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic: record.topic });
     return { topic: record.topic, partition: -1, offset: -1n };
   };
-  return { ...parts, delivery: { ...parts.delivery, publish } };
+  return { ...redelivery, delivery: { ...redelivery.delivery, publish } };
 }
 
 async function publishAnew(
   letter: DeadLetter,
   body: Buffer | undefined,
-  parts: DeliverySide,
+  redelivery: Redelivery,
 ): Promise<LetterOutcome> {
   const refused = (message: string): LetterOutcome => ({ letter, outcome: 'refused', message });
   if (letter.missing.length > 0) return refused(missingText(letter));
   if (!body) return refused('retention took it meanwhile');
-  const { delivery } = parts;
+  const { delivery } = redelivery;
   if (letter.headers[NAMES.stage] === 'SPOOL')
     return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
   if (letter.headers[NAMES.stage] === 'COMMAND') {
-    const record = await commandRecord(letter, body, { ...parts, deadLetterTopic: delivery.deadLetterTopic });
+    const record = await commandRecord(letter, body, {
+      ...redelivery,
+      deadLetterTopic: delivery.deadLetterTopic,
+    });
     if (typeof record === 'string') return refused(record);
     return { letter, outcome: 'stored', to: placeOf(await delivery.publish(record)) };
   }

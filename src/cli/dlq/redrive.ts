@@ -2,8 +2,8 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { acquireLeaderLease, type HeldLease } from '../../kafka/consume/leader-lease.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { connectKafka, loadDeliveryConfig } from '../shell/connections.ts';
-import { openDeliverySide } from '../shell/open-delivery.ts';
+import { connectKafka, loadConfig } from '../shell/connections.ts';
+import { openRedelivery, REDELIVERY_GROUPS } from '../shell/open-redelivery.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
@@ -12,7 +12,7 @@ import { type DeadLetter, stateOf } from './dead-letters.ts';
 import { type LetterFilter, parseFilter } from './filter.ts';
 import { outcomeRows, progressLine, summaryRows } from './outcomes.ts';
 import { redriveLetters } from './redrive-all.ts';
-import { type LetterOutcome, rehearse } from './redrive-one.ts';
+import { dryRun, type LetterOutcome } from './redrive-one.ts';
 
 export type RedriveOptions = {
   filter: string[];
@@ -31,7 +31,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
   const filter = parseFilter(options.filter);
   const rate = ifGiven(options.rate, (text) => positive('--rate', text));
   const limit = ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 }));
-  const config = loadDeliveryConfig(shell);
+  const config = loadConfig(shell, ...REDELIVERY_GROUPS);
   const kafka = connectKafka(config);
   const opened = new AsyncDisposableStack();
   try {
@@ -39,15 +39,15 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
     opened.defer(() => lease?.release());
     const letters = await openLetters(kafka, config.topics.prefix);
     opened.defer(() => letters.stop());
-    const parts = await openDeliverySide(shell, config, kafka, PUBLISH_DEADLINE_MS);
-    opened.defer(() => parts.stop());
+    const redelivery = await openRedelivery(shell, config, kafka, PUBLISH_DEADLINE_MS);
+    opened.defer(() => redelivery.stop());
     const signal = AbortSignal.any([shell.signal, ...(lease ? [lease.lost] : [])]);
     const all = (await letters.all()).filter((letter) => filter.matches(letter));
     const selected = select(shell, all, filter, options.again === true).slice(0, limit);
     const progress = createProgress(shell, selected.length, options.dryRun === true);
     const outcomes = await redriveLetters(selected, {
       letters,
-      parts: options.dryRun ? rehearse(parts) : parts,
+      redelivery: options.dryRun ? dryRun(redelivery) : redelivery,
       rate,
       signal,
       onProgress: progress,

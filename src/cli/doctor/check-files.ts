@@ -1,13 +1,8 @@
 import { statSync } from 'node:fs';
-import { readEventSchemas } from '../../avro/event-schema.ts';
-import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
-import { commandTopicSettings } from '../../config/command-topics.ts';
-import { envReader } from '../../config/env.ts';
-import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
-import { durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
 import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
-import { loadCliConfig } from '../shell/connections.ts';
+import { loadConfig } from '../shell/connections.ts';
+import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { inWords } from '../shell/shell.ts';
 import { type Examination, type Finding, fault, ok, skipped, warning } from './finding.ts';
 
@@ -16,23 +11,13 @@ import { type Examination, type Finding, fault, ok, skipped, warning } from './f
  * alone are that process's to tell: it names all of their faults at its start.
  */
 export const examineConfiguration: Examination = async (shell) => {
-  const reader = envReader(shell.source);
-  reader.read(runtimeSettings);
-  reader.read(recordSizeSettings);
-  reader.read(durabilitySettings);
-  reader.read(commandTopicSettings('any'));
-  reader.done({});
-  const { dir } = loadCliConfig(shell).schemas;
-  const events = readEventSchemas(readSchemaFiles(dir, 'events')).all;
-  const commands = Object.values(readCommandSchemas(readSchemaFiles(dir, 'commands')));
-  return [ok('schema files', `${events.length + commands.length} can be compiled`)];
+  const config = loadConfig(shell, 'runtime', 'recordSize', 'durability', 'commands', 'schemas');
+  return [ok('schema files', `${allSchemas(config).length} can be compiled`)];
 };
 
 /** Whether the secret files can be used, and are nobody else's to read. */
-export const examineSecrets: Examination = async ({ source }) => {
-  const reader = envReader(source);
-  const { secretsDir, sealingKeyFile } = reader.read(subscriptionSettings);
-  reader.done({});
+export const examineSecrets: Examination = async (shell) => {
+  const { secretsDir, sealingKeyFile } = loadConfig(shell, 'subscriptions').subscriptions;
   const findings: Finding[] = [];
   if (sealingKeyFile === undefined) findings.push(skipped('sealing key', 'SEALING_KEY_FILE is not set'));
   else findings.push(...examineSealingKey(sealingKeyFile));

@@ -1,47 +1,32 @@
-import { readEventSchemas } from '../../avro/event-schema.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
-import { type CommandTopic, commandTopicSetting, overlapsOf } from '../../config/command-topics.ts';
-import { envReader } from '../../config/env.ts';
+import { type CommandTopic, overlapsOf } from '../../config/command-topics.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { judgeSafety, readSafety, type SafetyJudgement } from '../../kafka/admin/topic-safety.ts';
-import { topicSpecs } from '../../kafka/admin/topic-specs.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
-import { durabilitySettings, recordSizeSettings } from '../../kafka/connect/settings.ts';
-import { connectKafka, loadCliConfig } from '../shell/connections.ts';
+import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
+import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
 import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
 
 /** Whether brokers answer, whether the topics are as they should be, and whether they keep what is acknowledged. */
 export const examineKafka: Examination = async (shell) => {
-  const config = loadCliConfig(shell);
-  const reader = envReader(shell.source);
-  const { topics } = reader.read({ topics: commandTopicSetting(config.topics.prefix) });
-  const commandTopics = topics?.map(({ name }) => name);
-  const { maxRecordBytes } = reader.read(recordSizeSettings);
-  const { minInsyncReplicas } = reader.read(durabilitySettings);
-  reader.done({});
-  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all;
+  const config = loadConfig(shell, ...CLI_GROUPS, ...TOPIC_GROUPS);
+  const { minInsyncReplicas } = config.durability;
+  const commandTopics = config.commands.topics;
   const kafka = connectKafka(config);
   try {
     return await withAdmin(kafka.client, async (admin) => {
       const brokers = await countBrokers(admin);
-      const specs = topicSpecs({
-        prefix: config.topics.prefix,
-        eventTopics: events.map(({ topic }) => topic),
-        commandTopics,
-        partitions: 6,
-        replicationFactor: Math.min(3, brokers),
-        ...{ maxRecordBytes, minInsyncReplicas },
-      });
+      const specs = topicsOf(config, { partitions: 6, replicationFactor: Math.min(3, brokers) });
       const plans = await planTopics(admin, specs, { allowDataLoss: false, minInsyncReplicas });
       const written = plans
-        .filter(({ spec, action }) => action !== 'create' && !commandTopics.includes(spec.name))
-        .map(({ spec }) => spec.name);
+        .filter(({ action }) => action !== 'create')
+        .map(({ spec }) => spec.name)
+        .filter((name) => !commandTopics.some((topic) => topic.name === name));
       const readings = await readSafety(admin, written);
       const findings = plans.map((plan) => {
         const reading = readings.get(plan.spec.name);
         return judgeTopic(plan, reading && judgeSafety(reading, minInsyncReplicas));
       });
-      return [ok('brokers', `${brokers} answer(s)`), ...findings, ...judgePatterns(topics)];
+      return [ok('brokers', `${brokers} answer(s)`), ...findings, ...judgePatterns(commandTopics)];
     });
   } catch (error) {
     const mend = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';

@@ -1,6 +1,3 @@
-import { readEventSchemas } from '../../avro/event-schema.ts';
-import type { RegisteredSchema } from '../../avro/resolve-ids.ts';
-import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { envReader } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
@@ -8,7 +5,8 @@ import { newId } from '../../crypto/ids.ts';
 import { openProvider } from '../../provider/open-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import { checkProviderSettings, providerSettings } from '../../provider/settings.ts';
-import { connectRegistry, loadRegistryConfig } from '../shell/connections.ts';
+import { connectRegistry, loadConfig } from '../shell/connections.ts';
+import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { inWords } from '../shell/shell.ts';
 import { type Examination, type Finding, failure, fault, ok, skipped, warning } from './finding.ts';
 
@@ -59,13 +57,9 @@ export const examineProvider: Examination = async ({ source }) => {
 
 /** Whether the registry answers, and has the schema of every topic. */
 export const examineRegistry: Examination = async (shell) => {
-  const config = loadRegistryConfig(shell);
+  const config = loadConfig(shell, 'topics', 'registry', 'schemas');
   const registry = connectRegistry(config);
-  const { dir } = config.schemas;
-  const schemas: RegisteredSchema[] = [
-    ...readEventSchemas(readSchemaFiles(dir, 'events')).all,
-    ...Object.values(readCommandSchemas(readSchemaFiles(dir, 'commands'))),
-  ];
+  const schemas = allSchemas(config);
   try {
     const subjects = await registry.subjects();
     const findings: Finding[] = [ok('registry', `answers, ${subjects.length} subject(s)`)];
@@ -95,7 +89,7 @@ const MOST_SKEW_MS = 5_000;
 
 /** Compares the clock with the registry's, by its Date header, which has whole seconds. */
 export const examineClock: Examination = async (shell) => {
-  const { registry } = loadRegistryConfig(shell);
+  const { registry } = loadConfig(shell, 'registry');
   const start = Date.now();
   const response = await fetch(`${registry.url}/subjects`, { signal: AbortSignal.timeout(5_000) }).catch(
     () => null,

@@ -47,3 +47,6 @@ export function instant(given: string, text: string, now = Date.now()): number {
 /** The number, where the option is given at all. */
 export const ifGiven = (text: string | undefined, read: (text: string) => number): number | undefined =>
   text === undefined ? undefined : read(text);
+
+/** For options that may be repeated. */
+export const collect = (value: string, before: readonly string[]): string[] => [...before, value];

@@ -66,6 +66,17 @@ export async function awaitResults(
   };
 }
 
+/** A command as a record of its topic. Commands of one ref share a key, so that they keep their order. */
+export const commandRecord = (
+  topic: string,
+  command: { readonly commandId: string; readonly ref?: string | undefined },
+): OutgoingRecord => ({
+  topic,
+  key: Buffer.from(command.ref ?? command.commandId),
+  value: Buffer.from(JSON.stringify(command)),
+  headers: new Map(),
+});
+
 const DEADLINE_MS = 15_000;
 
 /**

@@ -1,5 +1,5 @@
 import { type CliConfig, type CliKafka, connectKafka } from '../shell/connections.ts';
-import { type AwaitedResults, awaitResults, publishOnce } from '../shell/send-commands.ts';
+import { type AwaitedResults, awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
 import { inWords, type Shell } from '../shell/shell.ts';
 import { commandsOf, type Plan, type PlannedCommand } from './plan.ts';
 
@@ -76,13 +76,11 @@ export async function openCommandLine(shell: Shell, config: CliConfig): Promise<
         issuedAt: new Date(now).toISOString(),
         expiresAt: new Date(now + expiresInMs).toISOString(),
       };
-      const records = commands.map((command) => ({
-        topic,
-        key: Buffer.from(command.ref ?? command.commandId),
-        value: Buffer.from(JSON.stringify({ ...command, issuedBy: ISSUED_BY, ...times })),
-        headers: new Map<Buffer, Buffer>(),
-      }));
-      await publishOnce(kafka, records);
+      const complete = commands.map((command) => ({ ...command, issuedBy: ISSUED_BY, ...times }));
+      await publishOnce(
+        kafka,
+        complete.map((command) => commandRecord(topic, command)),
+      );
     },
     stop: () => results.stop(),
   };

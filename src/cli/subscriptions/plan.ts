@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CommandType, ListedDrift } from '../../core/command.ts';
 import { newId } from '../../crypto/ids.ts';
 import { acceptedExtra, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';
+import type { WantedSubscription, WantedSubscriptions } from './read-wanted.ts';
 
 /** Replace: the payment service has lost it, so that it is deleted here and created anew. */
 export const ACTIONS = ['create', 'adopt', 'update', 'replace', 'delete'] as const;

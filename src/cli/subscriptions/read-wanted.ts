@@ -1,8 +1,26 @@
 import type { Node } from 'yaml';
 import { isRef } from '../../core/names.ts';
 import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
-import type { WantedSubscription, WantedSubscriptions } from './wanted.ts';
 import { type Field, readYaml, type YamlSource } from './yaml-source.ts';
+
+/** A subscription as a file wants it. */
+export type WantedSubscription = {
+  readonly ref: string;
+  /** Under our names, sorted; null of one that is adopted with whatever events it has. */
+  readonly events: readonly string[] | null;
+  /** It exists at the payment service, and is taken over instead of created. */
+  readonly adopt: boolean;
+  readonly extra: Readonly<Record<string, unknown>>;
+  /** Where it stands, as file:line:column. */
+  readonly at: string;
+};
+
+/** The whole of a file. */
+export type WantedSubscriptions = {
+  /** The command topic that owns them; undefined where the file names none. */
+  readonly topic: string | undefined;
+  readonly subscriptions: readonly WantedSubscription[];
+};
 
 type Names = Pick<Dialect, 'eventNames'>;
 

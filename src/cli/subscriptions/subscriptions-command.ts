@@ -3,16 +3,16 @@ import type { Command } from 'commander';
 import { ConfigError, envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { dialectSettings } from '../../provider/settings.ts';
-import { loadCliConfig } from '../shell/connections.ts';
+import { CLI_GROUPS, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, inWords, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { applyPlan, type CommandLine, openCommandLine } from './apply-plan.ts';
 import { type Plan, planChanges } from './plan.ts';
 import { askForDrift, readRecords } from './read-present.ts';
+import type { WantedSubscriptions } from './read-wanted.ts';
 import { readWanted } from './read-wanted.ts';
 import { showPlan } from './show-plan.ts';
-import type { WantedSubscriptions } from './wanted.ts';
 
 type Options = {
   file: string;
@@ -88,7 +88,7 @@ async function withPlan(
 ): Promise<ExitCode> {
   const timeoutMs = timeoutOf(options);
   const wanted = readFile(shell, options.file);
-  const config = loadCliConfig(shell);
+  const config = loadConfig(shell, ...CLI_GROUPS);
   const topic = wanted.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
   const line = await openCommandLine(shell, config);
   try {

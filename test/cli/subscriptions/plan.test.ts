@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { commandsOf, planChanges } from '../../../src/cli/subscriptions/plan.ts';
+import type { WantedSubscription } from '../../../src/cli/subscriptions/read-wanted.ts';
 import { showPlan } from '../../../src/cli/subscriptions/show-plan.ts';
-import type { WantedSubscription } from '../../../src/cli/subscriptions/wanted.ts';
 import type { ListedDrift } from '../../../src/core/command.ts';
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadCliConfig } from '../../../src/cli/shell/connections.ts';
+import { loadConfig } from '../../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../../src/config/env.ts';
 import { TopicSafety } from '../../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../../src/kafka/open-kafka.ts';
@@ -79,7 +79,7 @@ const cliAs = (user: string, ...args: string[]) => cli({ ...world.env, ...as(use
 
 const clientAs = (user: string) =>
   openKafka({
-    settings: loadCliConfig({ source: nodeSource({ ...world.env, ...as(user) }) }).kafka,
+    settings: loadConfig({ source: nodeSource({ ...world.env, ...as(user) }) }, 'kafka').kafka,
     files: { renewed() {}, unusable() {} },
     ...{ clock: systemClock, clientId: 'test', log: () => {} },
   }).client;

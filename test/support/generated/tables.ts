@@ -1,6 +1,6 @@
 import { registrySettings, schemaSettings } from '../../../src/avro/open-registry.ts';
 import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
-import { commandTopicSettings } from '../../../src/config/command-topics.ts';
+import { commandTopicSetting } from '../../../src/config/command-topics.ts';
 import type { Setting } from '../../../src/config/env.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
@@ -43,7 +43,7 @@ function configurationTable(): string {
   note('control', controlConfig);
   note('CLI', [kafkaSettings, durabilitySettings, topicSettings, registrySettings, schemaSettings]);
   note('CLI', [
-    commandTopicSettings('{TOPIC_PREFIX}'),
+    { commandTopics: commandTopicSetting('{TOPIC_PREFIX}') },
     recordSizeSettings,
     dialectSettings,
     sandboxUrlSettings,

@@ -10,52 +10,47 @@ import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { openPublisher } from '../../kafka/open-kafka.ts';
 import { openKeyring } from '../../subscriptions/open-keyring.ts';
-import { type CliKafka, connectRegistry, type DeliveryConfig } from './connections.ts';
+import { CLI_GROUPS, type CliKafka, type Config, connectRegistry } from './connections.ts';
 import { watchReading } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
-/** What dead letters and a spool's deliveries are sent with: the same as ingress, by the same variables. */
-export type DeliverySide = {
+/** Publishes deliveries of the dead-letter topic or of a spool: as ingress does, by the same variables. */
+export type Redelivery = {
   readonly delivery: DeliveryPorts;
-  /** Reads a record by its writer's schema, where the registry has that. */
+  /** Decodes a record by its writer's schema. */
   readonly readAvro: RecordReader;
+  /** Full names. */
   readonly commandTopics: readonly string[];
   stop(): Promise<void>;
 };
 
-/** More than a portion of dead letters can be, with what their events weigh. */
+export const REDELIVERY_GROUPS = [...CLI_GROUPS, 'subscriptions', 'delivery', 'commands'] as const;
+
+type RedeliveryConfig = Config<(typeof REDELIVERY_GROUPS)[number]>;
+
+/** More than the bodies in memory at a time can need, together with their events. */
 const BACKLOG_BYTES = 1024 * 1024 * 1024;
 
-export async function openDeliverySide(
+export async function openRedelivery(
   shell: Shell,
-  config: DeliveryConfig,
+  config: RedeliveryConfig,
   kafka: CliKafka,
   publishDeadlineMs: number,
-): Promise<DeliverySide> {
+): Promise<Redelivery> {
   const { prefix } = config.topics;
-  const named = (topic: string) => topicName(prefix, topic);
+  const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
+  const commandTopics = config.commands.topics.map(({ name }) => name);
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
   const registry = connectRegistry(config);
   const ids = await resolveSchemaIds(registry, prefix, [...events.all, subscription]);
   const routes = createEventRoutes(events, prefix, ids);
-  const { commandTopics } = config.commands;
-  await checkTopics(kafka.client, [
-    ...deliveryTopics(routes, prefix),
-    ...commandTopics,
-    named(OWN_TOPICS.subscriptions),
-  ]);
+  await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), ...commandTopics, stateTopic]);
   const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
-  const { keyring, stop } = await openKeys(
-    shell,
-    config,
-    kafka,
-    named(OWN_TOPICS.subscriptions),
-    readSubscription,
-  );
+  const keys = await openKeys(shell, config, kafka, stateTopic, readSubscription);
   const { ports, publisher, limits } = openDelivery({
     ...{ routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
-    encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
+    encryptionKeysOf: (ref) => keys.keyring.encryptionKeysOf(ref),
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
         backlogBytes: BACKLOG_BYTES,
@@ -70,18 +65,18 @@ export async function openDeliverySide(
     commandTopics,
     async stop() {
       await publisher.stop();
-      await stop();
+      await keys.stop();
     },
   };
 }
 
 /**
- * The keys as ingress gets them, but for one thing: those of a deleted subscription open its dead letters for as long
- * as they are known, as these were verified when they came.
+ * The keys as ingress has them, except that keys of a deleted subscription do not expire: its deliveries were verified
+ * when they arrived.
  */
 async function openKeys(
   shell: Shell,
-  { subscriptions: { secretsDir, sealingKeyFile } }: DeliveryConfig,
+  { subscriptions: { secretsDir, sealingKeyFile } }: RedeliveryConfig,
   kafka: CliKafka,
   topic: string,
   read: RecordReader,
@@ -90,25 +85,21 @@ async function openKeys(
     shell.note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
   }
   const reading = watchReading(shell, topic, kafka);
+  const noteOf = (what: string) => (error: unknown, at: string) =>
+    shell.note(`The subscription record ${at} ${what}: ${(error as Error).message}`);
   const keys = await openKeyring({
-    secretsDir,
+    ...{ secretsDir, topic, read, kafka: kafka.client, newGroupId: kafka.newGroupId },
     retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
     sealingKeys: readSealingKeys(sealingKeyFile),
-    kafka: kafka.client,
-    topic,
-    newGroupId: kafka.newGroupId,
-    read,
     open: (attempt) => attempt(),
     stopping: shell.signal,
     clock: kafka.clock,
     observer: {
       secretsRead() {},
-      secretsFaulty: (ref, error) => shell.note(`The secrets of ${ref} can't be used: ${error.message}`),
+      secretsFaulty: (ref, error) => shell.note(`The secrets of ${ref} cannot be used: ${error.message}`),
       sealed: (ref) => shell.note(`No key of SEALING_KEY_FILE opens the sealed secrets of ${ref}.`),
-      awaited: (error, at) =>
-        shell.note(`The subscription record ${at} can't be read yet: ${(error as Error).message}`),
-      unreadable: (error, at) =>
-        shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`),
+      awaited: noteOf('cannot be read yet'),
+      unreadable: noteOf('cannot be read'),
       brokenOff: reading.onBrokenOff,
     },
   });
