@@ -13,7 +13,7 @@ import { hasBegun, isForgettable } from './operations/subscription-state.ts';
 export function checkCommand(context: OperationContext): void {
   const { command, dialect } = context;
   // What has begun is brought to its end: its effect may be at the payment service.
-  if (command.expiresAt !== null && command.expiresAt < Date.now() && !hasBegun(context))
+  if (command.expiresAt !== null && command.expiresAt < context.clock.wall() && !hasBegun(context))
     throw new HooklineError('COMMAND_EXPIRED');
   // First: whose ref it isn't is told nothing of it.
   checkOwner(context);

@@ -31,7 +31,7 @@ export function createControlRecords(deps: {
   readonly ids: SchemaIds;
   /** How long this process may be silent before another takes its place. */
   readonly sessionTimeoutMs: number;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   readonly onDelay: (topic: string, error: unknown) => void;
   /** A command was dead-lettered. */
   readonly onDeadLettered: () => void;
@@ -45,7 +45,7 @@ export function createControlRecords(deps: {
       await publisher.publish(record, Math.min(deadlineMs, Math.max(1, lease.leftMs?.() ?? deadlineMs)));
     };
     await retry(publish, {
-      ...(deps.clock && { clock: deps.clock }),
+      clock: deps.clock,
       backoff: BACKOFF,
       signal: lease.signal,
       again: (error) =>

@@ -65,7 +65,10 @@ async function start(components: Components): Promise<void> {
   const state = add('state', await followState({ ...stored, ...observe.state }));
   metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
 
-  const { call } = add('provider', openProvider({ settings: config.provider, newId, ...observe.provider }));
+  const { call } = add(
+    'provider',
+    openProvider({ settings: config.provider, newId, clock, ...observe.provider }),
+  );
   const opened = { schemas, ids, registry, publisher, state, call };
   const control = add('control', openControl({ ...opened, config, sealingKeys, observe, clock }));
 

@@ -90,7 +90,7 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       },
       onToken: () => metrics.tokenObtained.setToCurrentTime(),
       /** Once for each change: the commands that wait say nothing of their own. */
-      onAway(why: string | null) {
+      onUnavailable(why: string | null) {
         metrics.breakerOpen.set(why === null ? 0 : 1);
         if (why === null) logger.info('the provider answers again: commands continue');
         else logger.warn({ why }, 'the provider is unavailable: commands wait, none has failed');

@@ -50,7 +50,7 @@ export function openControl(deps: OpenControlDeps): Control {
   });
   const claim = claimState({ table: state.subscriptions, records, newId, ...observe.claim });
   const control: ControlDeps = {
-    ...{ publicUrl, commandDeadlineMs, retiredKeysTtlMs, records },
+    ...{ publicUrl, commandDeadlineMs, retiredKeysTtlMs, records, clock },
     ...{ call: deps.call, dialect: config.provider.dialect, sealingKeys: deps.sealingKeys },
     ...{ subscriptions: state.subscriptions, finished: state.finished },
     readCommand: createCommandReader(
@@ -63,7 +63,7 @@ export function openControl(deps: OpenControlDeps): Control {
     unnamed: observe.unnamed,
   };
   const reconciler = openReconciler({
-    ...{ control, settings: config.control, publisher, observe: observe.reconciler, clock },
+    ...{ control, settings: config.control, publisher, observe: observe.reconciler },
     commandTopics: config.commandTopics.map(({ name }) => name),
     reported: state.reported,
   });

@@ -4,14 +4,18 @@ import type { Lease } from '../core/lease.ts';
 import type { ControlRecords, Settled } from './operations/operation.ts';
 import type { ReadCommand } from './read-command.ts';
 
-type Circumstances = { readonly receivedAt: number; readonly place: CommandPlace };
+type Circumstances = {
+  readonly receivedAt: number;
+  readonly finishedAt: number;
+  readonly place: CommandPlace;
+};
 type Made = { readonly attempts: number; readonly httpStatus: number | null };
 
 /** The terminal result of a command that ended well, or with a failure of the error table. */
 export function resultOf(
   command: Command,
   end: Settled | HooklineError,
-  { receivedAt, place, attempts, httpStatus }: Circumstances & Made,
+  { receivedAt, finishedAt, place, attempts, httpStatus }: Circumstances & Made,
 ): CommandResult {
   const failed = end instanceof HooklineError;
   return {
@@ -29,7 +33,7 @@ export function resultOf(
     issuedBy: cut(command.issuedBy),
     dryRun: command.dryRun,
     receivedAt,
-    finishedAt: Date.now(),
+    finishedAt,
     ...placeFields(place),
   };
 }
@@ -37,7 +41,7 @@ export function resultOf(
 /** The result of a command that can't be read, as far as it says who it is. */
 export function resultOfPoison(
   { reason, fields }: Extract<ReadCommand, { ok: false }>,
-  { commandId, receivedAt, place }: Circumstances & { readonly commandId: string },
+  { commandId, receivedAt, finishedAt, place }: Circumstances & { readonly commandId: string },
 ): CommandResult {
   const text = (value: unknown) => cut(typeof value === 'string' ? value : null);
   return {
@@ -55,7 +59,7 @@ export function resultOfPoison(
     issuedBy: text(fields.issuedBy),
     dryRun: fields.dryRun === true,
     receivedAt,
-    finishedAt: Date.now(),
+    finishedAt,
     ...placeFields(place),
   };
 }

@@ -33,7 +33,8 @@ export type ControlDeps = OperationDeps & {
  * the record may be committed; when it rejects the command comes again, here or elsewhere.
  */
 export async function runCommand(record: IncomingRecord, deps: ControlDeps, lease: Lease): Promise<void> {
-  const receivedAt = Date.now();
+  const { clock } = deps;
+  const receivedAt = clock.wall();
   const place: CommandPlace = {
     topic: record.topic,
     partition: record.partition,
@@ -49,18 +50,18 @@ export async function runCommand(record: IncomingRecord, deps: ControlDeps, leas
   if (commandId === null) return;
   const result = read.ok
     ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, deps, lease)
-    : resultOfPoison(read, { commandId, receivedAt, place });
+    : resultOfPoison(read, { commandId, receivedAt, finishedAt: clock.wall(), place });
   deps.observe(await storeResult(result, deps.records, lease));
 }
 
 type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boolean };
 
 async function settle(command: Command, circumstances: Circumstances, deps: ControlDeps, lease: Lease) {
-  const { call, dialect, commandDeadlineMs: deadlineMs } = deps;
-  const session = createCommandSession({ call, dialect, deadlineMs, lease });
+  const { call, dialect, commandDeadlineMs: deadlineMs, clock } = deps;
+  const session = createCommandSession({ call, dialect, deadlineMs, lease, clock });
   try {
     const end = await carryOut(command, circumstances, session, deps, lease);
-    return resultOf(command, end, { ...circumstances, ...session.made() });
+    return resultOf(command, end, { ...circumstances, finishedAt: clock.wall(), ...session.made() });
   } finally {
     session.end();
   }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../core/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Outcome, ProviderCall } from './call-provider.ts';
 
 export type Breaker = {
@@ -8,33 +8,34 @@ export type Breaker = {
   stop(): Promise<void>;
 };
 
-/** Calls one after the other that came to nothing before the service is taken to be away. */
+/** Calls one after the other that came to nothing before the provider counts as unavailable. */
 const OPENS_AFTER = 5;
-/** Before each look; the last one for all that follow. */
-const LOOK_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
+/** Before each probe; the last one for all that follow. */
+const PROBE_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
 
 /**
- * Keeps calls from a payment service that is away, and lets them go on when it is back. Whether it is back is found by
- * a look of its own, at the list, which changes nothing: were it left to the next call that waits, one ref whose calls
- * hang could hold up all others. So this isn't one of the libraries' breakers, which try the next call.
+ * Keeps calls from a provider that is unavailable, and lets them through when it is back. A probe of its own finds that
+ * out: it asks for the list, which changes nothing. If the next call that waits were the probe, one ref whose calls hang
+ * could hold up all others. So this is not one of the libraries' breakers, which try the next call.
  */
-export function createBreaker(parts: {
+export function createBreaker(deps: {
   readonly call: ProviderCall;
-  /** Told when it opens, with the reason, and with null when it closes. */
+  readonly clock: Clock;
+  /** Gets the reason when it opens, and null when it closes. */
   readonly onChange: (why: string | null) => void;
-  readonly lookAfterMs?: readonly number[];
+  readonly probeAfterMs?: readonly number[];
 }): Breaker {
-  const { onChange, lookAfterMs = LOOK_AFTER_MS } = parts;
+  const { onChange, clock, probeAfterMs = PROBE_AFTER_MS } = deps;
   const stopping = new AbortController();
   let failures = 0;
-  /** Looks since the last call that came to something: one that opens again and again is looked at less often. */
-  let looked = 0;
+  /** Probes since the last call that came to something: a provider that fails again and again is probed less often. */
+  let probes = 0;
   let open: { readonly why: string; readonly closed: Promise<void> } | undefined;
 
   const through: ProviderCall = async (request) => {
     try {
-      const outcome = await parts.call(request);
-      note(isAway(outcome) ? outcome.why : null);
+      const outcome = await deps.call(request);
+      note(isUnavailable(outcome) ? outcome.why : null);
       return outcome;
     } catch (error) {
       if (hasCode(error, 'TOKEN_UNAVAILABLE')) note((error as Error).message);
@@ -44,20 +45,20 @@ export function createBreaker(parts: {
   const note = (why: string | null) => {
     if (why === null) {
       failures = 0;
-      if (!open) looked = 0;
+      if (!open) probes = 0;
     } else if (++failures >= OPENS_AFTER && !open && !stopping.signal.aborted) {
-      const closed = lookUntilBack();
+      const closed = probeUntilAvailable();
       closed.catch(() => {});
       open = { why, closed };
       onChange(why);
     }
   };
-  const lookUntilBack = async () => {
+  const probeUntilAvailable = async () => {
     for (;;) {
-      const pause = lookAfterMs[Math.min(looked++, lookAfterMs.length - 1)];
-      await sleep(pause, undefined, { signal: stopping.signal });
-      const isBack = await parts.call({ method: 'GET', path: '/subscriptions' }).then(
-        (outcome) => !isAway(outcome),
+      const pause = probeAfterMs[Math.min(probes++, probeAfterMs.length - 1)] ?? 0;
+      await clock.sleep(pause, stopping);
+      const isBack = await deps.call({ method: 'GET', path: '/subscriptions' }).then(
+        (outcome) => !isUnavailable(outcome),
         (error) => !hasCode(error, 'TOKEN_UNAVAILABLE'),
       );
       if (isBack) break;
@@ -69,16 +70,13 @@ export function createBreaker(parts: {
   return {
     async call(request) {
       const { patience } = request;
-      const until = performance.now() + (patience?.leftMs ?? 0);
+      const until = clock.now() + (patience?.leftMs ?? 0);
       while (open) {
-        const leftMs = until - performance.now();
+        const leftMs = until - clock.now();
         if (!patience || leftMs <= 0) return notSent(open.why);
-        await Promise.race([
-          open.closed,
-          sleep(leftMs, undefined, { signal: patience.lease.signal, ref: false }),
-        ]);
+        await Promise.race([open.closed, clock.sleep(leftMs, { signal: patience.lease.signal, ref: false })]);
       }
-      const leftMs = Math.max(0, until - performance.now());
+      const leftMs = Math.max(0, until - clock.now());
       return through({ ...request, ...(patience && { patience: { ...patience, leftMs } }) });
     },
     async stop() {
@@ -88,8 +86,8 @@ export function createBreaker(parts: {
   };
 }
 
-/** No answer, or one that a service in trouble gives; a no, however often it comes, is an answer. */
-const isAway = ({ judgement }: Outcome) => judgement === 'unknown';
+/** No answer, or one that a provider in trouble gives; a refusal, however often it comes, is an answer. */
+const isUnavailable = ({ judgement }: Outcome) => judgement === 'unknown';
 
 const notSent = (why: string): Outcome => ({
   ...{ judgement: 'later', status: null, body: undefined, retryAfterMs: null, notSent: true },

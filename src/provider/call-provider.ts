@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { MOST_TIMER_MS } from '../config/env.ts';
 import { parseBoundedJson } from '../core/json.ts';
 import type { Lease } from '../core/lease.ts';
+import type { Clock } from '../runtime/clock.ts';
 import {
   type Http,
   type HttpAnswer,
@@ -22,7 +22,7 @@ export type Outcome = {
   /** Why, in words without a secret. */
   readonly why: string;
   readonly retryAfterMs: number | null;
-  /** No request was sent: the service is known to be away. */
+  /** No request was sent: the service is known to be unavailable. */
   readonly notSent?: true;
   /** No answer was waited for as long as one usually is: the caller's time was up before. */
   readonly cutShort?: true;
@@ -32,8 +32,8 @@ export type ProviderRequest = Pick<HttpRequest, 'method'> & {
   readonly path: string;
   readonly body?: unknown;
   /**
-   * How long the caller has time, and may have anything done at all; without it, a call while the service is away ends
-   * at once.
+   * How long the caller has time, and may have anything done at all; without it, a call ends at once while the
+   * provider is unavailable.
    */
   readonly patience?: { readonly leftMs: number; readonly lease: Lease };
 };
@@ -55,14 +55,16 @@ const TIMEOUT_MS = { GET: 10_000, POST: 60_000, PUT: 60_000, DELETE: 60_000 } as
  * Calls the management API with the one token; a token that isn't taken is replaced once, by a fresh one.
  * @throws HooklineError TOKEN_REFUSED, TOKEN_UNAVAILABLE, JWT_UNAVAILABLE; what the API does is in the outcome
  */
-export function createProviderCall(parts: {
+export function createProviderCall(deps: {
+  readonly clock: Clock;
   readonly baseUrl: string;
   readonly http: Http;
   readonly tokens: TokenSource;
   readonly onRequest: OnRequest;
 }): ProviderCall {
+  const { clock } = deps;
   const once = async ({ method, path, body, patience }: ProviderRequest, until: number): Promise<Outcome> => {
-    const token = await withinMs(parts.tokens.get(), until - performance.now());
+    const token = await withinMs(deps.tokens.get(), until - clock.now(), clock);
     if (token === null) return NO_TOKEN;
     const headers = {
       authorization: `Bearer ${token}`,
@@ -71,34 +73,40 @@ export function createProviderCall(parts: {
     };
     const request = {
       method,
-      url: `${parts.baseUrl}${path}`,
+      url: `${deps.baseUrl}${path}`,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      timeoutMs: Math.max(1, Math.min(TIMEOUT_MS[method], Math.round(until - performance.now()))),
+      timeoutMs: Math.max(1, Math.min(TIMEOUT_MS[method], Math.round(until - clock.now()))),
       mostAnswerBytes: method === 'GET' ? MOST_LIST_BYTES : MOST_CHANGE_BYTES,
     };
     // Behind the waits: for the breaker, a token, and whatever the process was frozen for.
     patience?.lease.check();
-    const start = performance.now();
+    const start = clock.now();
     const isCut = request.timeoutMs < TIMEOUT_MS[method];
-    const outcome = await parts.http.send(request).then(judge, (error) => noAnswer(error, isCut));
-    const seconds = (performance.now() - start) / 1_000;
-    parts.onRequest(`${method} ${path.split('/')[1]}`, outcome.judgement, seconds);
-    if (outcome.judgement === 'unauthorised') parts.tokens.reject(token);
+    const outcome = await deps.http.send(request).then(
+      (answer) => judge(answer, clock.wall()),
+      (error) => noAnswer(error, isCut),
+    );
+    const seconds = (clock.now() - start) / 1_000;
+    deps.onRequest(`${method} ${path.split('/')[1]}`, outcome.judgement, seconds);
+    if (outcome.judgement === 'unauthorised') deps.tokens.reject(token);
     return outcome;
   };
   return async (request) => {
-    const until = performance.now() + (request.patience?.leftMs ?? Number.POSITIVE_INFINITY);
+    const until = clock.now() + (request.patience?.leftMs ?? Number.POSITIVE_INFINITY);
     const outcome = await once(request, until);
     return outcome.judgement === 'unauthorised' ? once(request, until) : outcome;
   };
 }
 
 /** null where it isn't there in time: it is fetched for all who wait, and goes on being fetched. */
-async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+async function withinMs<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
   if (ms > MOST_TIMER_MS) return promise;
   const done = new AbortController();
-  const late = sleep(Math.max(0, ms), null, { signal: done.signal }).catch(() => null);
+  const late = clock.sleep(Math.max(0, ms), done).then(
+    () => null,
+    () => null,
+  );
   try {
     return await Promise.race([promise, late]);
   } finally {
@@ -111,7 +119,7 @@ const NO_TOKEN: Outcome = {
   why: 'no access token came in time',
 };
 
-function judge(answer: HttpAnswer): Outcome {
+function judge(answer: HttpAnswer, now: number): Outcome {
   const { status } = answer;
   const body = parseJson(answer.body);
   const isPage = status < 300 && /^\s*</.test(answer.body);
@@ -121,7 +129,7 @@ function judge(answer: HttpAnswer): Outcome {
     status,
     body,
     why: `the payment service answered ${status}${isPage ? ' with a page' : ''}`,
-    retryAfterMs: retryAfterMs(answer, Date.now()),
+    retryAfterMs: retryAfterMs(answer, now),
   };
 }
 

@@ -1,29 +1,31 @@
+import type { Clock } from '../runtime/clock.ts';
 import { createBreaker } from './breaker.ts';
 import { createProviderCall, type ProviderCall } from './call-provider.ts';
 import { createHttp, type OnRequest } from './http.ts';
 import type { ProviderSettings } from './settings.ts';
 import { type Assertion, createAssertion, createTokenSource } from './token-source.ts';
 
-/** The payment service that the settings name. */
-export function openProvider(parts: {
+/** The provider that the settings name. */
+export function openProvider(deps: {
+  readonly clock: Clock;
   readonly settings: ProviderSettings;
   readonly newId: () => string;
   readonly onNarrowerScope: (missing: readonly string[]) => void;
   readonly onRequest: OnRequest;
   /** A token was obtained. */
   readonly onToken?: () => void;
-  /** The service is taken to be away, with the reason; null: it is back. */
-  readonly onAway?: (why: string | null) => void;
+  /** The provider is unavailable, with the reason; null: it is back. */
+  readonly onUnavailable?: (why: string | null) => void;
 }): { readonly call: ProviderCall; stop(): Promise<void> } {
-  const { settings, newId, onNarrowerScope, onRequest, onToken, onAway = () => {} } = parts;
+  const { settings, newId, onNarrowerScope, onRequest, onToken, onUnavailable = () => {}, clock } = deps;
   const http = createHttp({ caFile: settings.caFile });
-  const assertion: Assertion = createAssertion(settings, newId);
+  const assertion: Assertion = createAssertion(settings, newId, clock);
   const tokens = createTokenSource({
-    ...{ settings, http, assertion, onNarrowerScope, onRequest },
+    ...{ clock, settings, http, assertion, onNarrowerScope, onRequest },
     ...(onToken && { onToken }),
   });
-  const call = createProviderCall({ baseUrl: settings.baseUrl, http, tokens, onRequest });
-  const breaker = createBreaker({ call, onChange: onAway });
+  const call = createProviderCall({ baseUrl: settings.baseUrl, http, tokens, onRequest, clock });
+  const breaker = createBreaker({ call, onChange: onUnavailable, clock });
   return {
     call: breaker.call,
     async stop() {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { importPKCS8, SignJWT } from 'jose';
 import { HooklineError } from '../core/errors.ts';
 import { parseBoundedJson } from '../core/json.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { type Http, type HttpAnswer, judgeStatus, type OnRequest, retryAfterMs } from './http.ts';
 import type { ProviderSettings } from './settings.ts';
 
@@ -37,7 +38,8 @@ const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 type Held = { readonly token: string; readonly renewAt: number };
 
-export function createTokenSource(parts: {
+export function createTokenSource(deps: {
+  readonly clock: Clock;
   readonly settings: TokenSettings;
   readonly http: Http;
   readonly assertion: Assertion;
@@ -45,24 +47,23 @@ export function createTokenSource(parts: {
   readonly onNarrowerScope: (missing: readonly string[]) => void;
   readonly onRequest?: OnRequest;
   readonly onToken?: () => void;
-  readonly now?: () => number;
 }): TokenSource {
-  const { settings, now = Date.now } = parts;
+  const { settings, clock } = deps;
   let held: Held | undefined;
   let fetching: Promise<Held> | undefined;
   let restUntil = 0;
   const fetch = async (): Promise<Held> => {
     try {
-      const reply = await requestToken(parts);
-      restUntil = now() + (reply.status === 200 ? 0 : (retryAfterMs(reply, now()) ?? 0));
+      const reply = await requestToken(deps);
+      restUntil = clock.wall() + (reply.status === 200 ? 0 : (retryAfterMs(reply, clock.wall()) ?? 0));
       const answer = readTokenAnswer(reply);
       const missing = settings.scope
         .split(' ')
         .filter((scope) => answer.scope && !answer.scope.includes(scope));
-      if (missing.length > 0) parts.onNarrowerScope(missing);
+      if (missing.length > 0) deps.onNarrowerScope(missing);
       const margin = Math.min(RENEW_BEFORE_S, answer.expiresIn / 10);
-      parts.onToken?.();
-      held = { token: answer.token, renewAt: now() + (answer.expiresIn - margin) * 1_000 };
+      deps.onToken?.();
+      held = { token: answer.token, renewAt: clock.wall() + (answer.expiresIn - margin) * 1_000 };
       return held;
     } finally {
       fetching = undefined;
@@ -70,8 +71,8 @@ export function createTokenSource(parts: {
   };
   return {
     async get() {
-      if (held && now() < held.renewAt) return held.token;
-      const restMs = restUntil - now();
+      if (held && clock.wall() < held.renewAt) return held.token;
+      const restMs = restUntil - clock.wall();
       if (restMs > 0)
         throw new HooklineError('TOKEN_UNAVAILABLE', `asked to wait ${Math.ceil(restMs / 1_000)} s longer`);
       // One request for all who wait.
@@ -90,6 +91,7 @@ async function requestToken({
   http,
   assertion,
   onRequest,
+  clock,
 }: Parameters<typeof createTokenSource>[0]): Promise<HttpAnswer> {
   const body = new URLSearchParams({
     grant_type: settings.grantType,
@@ -99,9 +101,8 @@ async function requestToken({
   });
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   const url = `${settings.authUrl}/oauth/token`;
-  const start = performance.now();
-  const told = (outcome: string) =>
-    onRequest?.('POST oauth/token', outcome, (performance.now() - start) / 1_000);
+  const start = clock.now();
+  const told = (outcome: string) => onRequest?.('POST oauth/token', outcome, (clock.now() - start) / 1_000);
   try {
     const answer = await http.send({
       ...{ method: 'POST', url, headers, body: body.toString() },
@@ -160,10 +161,11 @@ export type Assertion = () => Promise<string>;
 const LIFETIME_S = 300;
 
 /** @param newId makes the jti */
-export function createAssertion(settings: ProviderSettings, newId: () => string): Assertion {
+export function createAssertion(settings: ProviderSettings, newId: () => string, clock: Clock): Assertion {
   const { jwtFile, jwtKeyFile } = settings;
   if (jwtFile !== undefined) return () => orUnavailable(readAssertion(jwtFile));
-  if (jwtKeyFile !== undefined) return () => orUnavailable(signAssertion(settings, jwtKeyFile, newId()));
+  if (jwtKeyFile !== undefined)
+    return () => orUnavailable(signAssertion(settings, jwtKeyFile, { id: newId(), now: clock.wall() }));
   throw new TypeError('neither a JWT nor a key to sign one');
 }
 
@@ -179,7 +181,11 @@ const orUnavailable = (made: Promise<string>) =>
     Promise.reject(new HooklineError('JWT_UNAVAILABLE', cause.message, { cause })),
   );
 
-async function signAssertion(settings: ProviderSettings, keyFile: string, id: string): Promise<string> {
+async function signAssertion(
+  settings: ProviderSettings,
+  keyFile: string,
+  { id, now }: { id: string; now: number },
+): Promise<string> {
   const { jwtAlgorithm: alg, jwtKeyId: kid, jwtIssuer = '' } = settings;
   const key = await importPKCS8(await readFile(keyFile, 'utf8'), alg);
   return new SignJWT({})
@@ -187,8 +193,8 @@ async function signAssertion(settings: ProviderSettings, keyFile: string, id: st
     .setIssuer(jwtIssuer)
     .setSubject(settings.jwtSubject ?? jwtIssuer)
     .setAudience(settings.jwtAudience ?? `${settings.authUrl}/oauth/token`)
-    .setIssuedAt()
-    .setExpirationTime(`${LIFETIME_S}s`)
+    .setIssuedAt(new Date(now))
+    .setExpirationTime(new Date(now + LIFETIME_S * 1_000))
     .setJti(id)
     .sign(key);
 }

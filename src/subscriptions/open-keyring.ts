@@ -89,7 +89,7 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   const readTopic = async () => {
     const opened = await deps.open(() =>
       readSubscriptionTable({
-        ...{ kafka, topic, newGroupId, read },
+        ...{ kafka, topic, newGroupId, read, clock: deps.clock },
         ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
       }),
     );

@@ -26,7 +26,7 @@ export type SubscriptionTableParts = Pick<RecordTakerDeps, 'onUnreadable' | 'onA
   readonly kafka: KafkaClient;
   readonly topic: string;
   readonly newGroupId: () => string;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   readonly read: RecordReader;
   /** The reading broke off, and is begun anew. */
   readonly onBrokenOff: (error: Error) => void;

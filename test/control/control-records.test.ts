@@ -4,6 +4,7 @@ import { createControlRecords } from '../../src/control/control-records.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 
 /** The way to topics whose brokers fail as told, in turn. */
 function open(...ends: Error[]) {
@@ -23,6 +24,7 @@ function open(...ends: Error[]) {
         return { topic, partition: 0, offset: 0n };
       },
     },
+    clock: systemClock,
     prefix: 'payments',
     schemas: readCommandSchemas(readSchemaFiles(undefined, 'commands')),
     ids: { of: () => 1 },

@@ -3,6 +3,7 @@ import { createCommandReader, keysOf } from '../../src/control/read-command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import { KeyedQueue } from '../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../src/kafka/consume/partition-work.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { create, openControlDesk } from '../support/control-desk.ts';
 import { until } from '../support/until.ts';
 
@@ -63,7 +64,14 @@ describe('two commands in two partitions that come at once are carried out one a
     const queue = new KeyedQueue(32, []);
     for (const [partition, command] of [CREATE, second].entries()) {
       const work = new PartitionWork({
-        ...{ queue, handle: desk.take, checkLease: () => {}, onError: expect.fail, onCapacity: () => {} },
+        ...{
+          queue,
+          clock: systemClock,
+          handle: desk.take,
+          checkLease: () => {},
+          onError: expect.fail,
+          onCapacity: () => {},
+        },
         keysOf: (one) => keysOf(one, reader),
         commit: async () => {},
       });

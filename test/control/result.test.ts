@@ -5,6 +5,7 @@ import { ERRORS, type ErrorCode, HooklineError } from '../../src/core/errors.ts'
 
 const circumstances = {
   receivedAt: 5,
+  finishedAt: 9,
   place: { topic: 't', partition: 2, offset: 7 },
   attempts: 3,
   httpStatus: 201,
@@ -31,7 +32,7 @@ describe('the result of a command', () => {
         subscriptions: null,
         drift: null,
       },
-      ...{ issuedBy: 'ledger', dryRun: false, receivedAt: 5, finishedAt: expect.any(Number) },
+      ...{ issuedBy: 'ledger', dryRun: false, receivedAt: 5, finishedAt: 9 },
       ...{ commandTopic: 't', commandPartition: 2, commandOffset: 7 },
     });
   });

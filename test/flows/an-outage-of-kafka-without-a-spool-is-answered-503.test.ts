@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { followTopic } from '../../src/kafka/consume/topic-follower.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
@@ -117,6 +118,7 @@ describe('a follower of a topic', () => {
     const producer = client.producer();
     const seen: string[] = [];
     const follower = await followTopic({
+      clock: systemClock,
       kafka: client,
       topic: topic('command-results'),
       newGroupId: () => `${topic('follower')}-${seen.length}-${Math.random()}`,

@@ -3,6 +3,7 @@ import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
 import { createBreaker } from '../../src/provider/breaker.ts';
 import type { Outcome, ProviderRequest } from '../../src/provider/call-provider.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { until } from '../support/until.ts';
 
 const outcome = (judgement: Outcome['judgement']): Outcome => ({
@@ -26,7 +27,8 @@ function open() {
       return service.end;
     },
     onChange: (why) => service.changes.push(why),
-    lookAfterMs: [20],
+    clock: systemClock,
+    probeAfterMs: [20],
   });
   const fail = async (times = 5) => {
     for (let n = 0; n < times; n++) await breaker.call(CHANGE).catch(() => {});

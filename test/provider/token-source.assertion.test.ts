@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createAssertion } from '../../src/provider/token-source.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { providerSettingsOf } from '../support/provider-desk.ts';
 import { World } from '../support/world.ts';
 
@@ -12,7 +13,7 @@ const BASE = {
   PROVIDER_SCOPE: 'accounts.read',
 };
 const assertionOf = (env: Record<string, string>, newId = () => 'id') =>
-  createAssertion(providerSettingsOf({ ...BASE, ...env }), newId);
+  createAssertion(providerSettingsOf({ ...BASE, ...env }), newId, systemClock);
 
 const read = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createHttp, type Http } from '../../src/provider/http.ts';
 import { createTokenSource } from '../../src/provider/token-source.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { openSandbox } from '../sandbox/support/open-sandbox.ts';
 
 type Sandbox = Awaited<ReturnType<typeof openSandbox>>;
@@ -31,7 +32,7 @@ function open(more: { scope?: string; assertion?: () => Promise<string> } = {}) 
     http,
     assertion: more.assertion ?? (async () => 'sandbox-lite-jwt'),
     onNarrowerScope: (missing) => narrower.push(missing),
-    now: () => clock.now,
+    clock: { ...systemClock, wall: () => clock.now },
   });
   return { source, clock, narrower };
 }

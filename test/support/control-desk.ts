@@ -12,6 +12,7 @@ import type { IncomingRecord } from '../../src/core/record.ts';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import type { ProviderCall } from '../../src/provider/call-provider.ts';
 import { parseDialect } from '../../src/provider/dialect.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { readDirSecrets } from '../../src/subscriptions/secrets-dir.ts';
 import {
   openSecrets,
@@ -75,6 +76,7 @@ export async function openControlDesk(options: Options = {}) {
   };
 
   const parts: ControlDeps = {
+    clock: systemClock,
     readCommand: createCommandReader(
       createRecordReader(compileCodec({ type: 'record', name: 'R', fields: [] }), 1, {
         writerType: () => Promise.reject(new HooklineError('SCHEMA_NOT_REGISTERED')),

@@ -2,6 +2,7 @@ import { envReader } from '../../src/config/env.ts';
 import { openProvider } from '../../src/provider/open-provider.ts';
 import { createProviderApi } from '../../src/provider/provider-api.ts';
 import { type ProviderSettings, providerSettings } from '../../src/provider/settings.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { openSandbox } from '../sandbox/support/open-sandbox.ts';
 import { World } from './world.ts';
 
@@ -32,6 +33,7 @@ export async function openProviderDesk(env: Record<string, string> = {}) {
   const provider = openProvider({
     settings,
     newId: () => 'an-id',
+    clock: systemClock,
     onNarrowerScope: (missing) => narrower.push(missing),
     onRequest(operation, outcome) {
       const list = operation === 'POST oauth/token' ? tokenRequests : requests;

@@ -79,7 +79,12 @@ async function lookThrough(
   topic: string,
   of: { wanted: string; describe: Describe; limit: number },
 ): Promise<{ latest: Found[]; earlier: number }> {
-  const reader = await openRanges({ kafka: kafka.client, topic, newGroupId: kafka.newGroupId });
+  const reader = await openRanges({
+    kafka: kafka.client,
+    topic,
+    newGroupId: kafka.newGroupId,
+    clock: kafka.clock,
+  });
   const found: Promise<Found | null>[] = [];
   try {
     await reader.read(await reader.span(), (record) => {

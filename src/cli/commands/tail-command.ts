@@ -47,6 +47,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     kafka: kafka.client,
     topic,
     newGroupId: kafka.newGroupId,
+    clock: kafka.clock,
     ...begin,
     onBrokenOff: reading.onBrokenOff,
     onRecord: async (record) => {

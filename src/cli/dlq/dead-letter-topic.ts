@@ -19,7 +19,12 @@ export type Letters = {
 export async function openLetters(kafka: CliKafka, prefix: string): Promise<Letters> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
   await checkTopics(kafka.client, [topic]);
-  const reader = await openRanges({ kafka: kafka.client, topic, newGroupId: kafka.newGroupId });
+  const reader = await openRanges({
+    kafka: kafka.client,
+    topic,
+    newGroupId: kafka.newGroupId,
+    clock: kafka.clock,
+  });
   return {
     topic,
     all: () => readAll(reader),

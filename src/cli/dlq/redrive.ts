@@ -65,7 +65,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
 /** Two redrives at once would each send what the other is sending. */
 async function acquireLease(shell: Shell, kafka: KafkaAccess, prefix: string): Promise<HeldLease> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
-  const group = { groupId: `${topic}.redrive`, topic };
+  const group = { groupId: `${topic}.redrive`, topic, clock: kafka.clock };
   const lease = await acquireLeaderLease({ kafka: kafka.client, ...group, signal: shell.signal });
   if ('holder' in lease)
     throw new Error(`another redrive is under way, at ${lease.holder}: wait for its end`);

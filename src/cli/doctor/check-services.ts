@@ -5,6 +5,7 @@ import { newId } from '../../crypto/ids.ts';
 import { openProvider } from '../../provider/open-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
 import { checkProviderSettings, providerSettings } from '../../provider/settings.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { inWords } from '../shell/shell.ts';
@@ -22,6 +23,7 @@ export const examineProvider: Examination = async ({ source }) => {
   const provider = openProvider({
     settings,
     newId,
+    clock: systemClock,
     onRequest: () => {},
     onNarrowerScope: (missing) => {
       findings.push(

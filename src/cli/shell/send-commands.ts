@@ -30,6 +30,7 @@ export async function awaitResults(
     kafka: kafka.client,
     topic,
     newGroupId: kafka.newGroupId,
+    clock: kafka.clock,
     from: 'now',
     onBrokenOff: reading.onBrokenOff,
     // One that can't be read is the answer as well: handed back to the follower it would come again for ever.

@@ -20,6 +20,7 @@ export async function readRecords(
     kafka: kafka.client,
     topic,
     newGroupId: kafka.newGroupId,
+    clock: kafka.clock,
     read: await ownRecordReader(config, 'subscription'),
     onBrokenOff: reading.onBrokenOff,
     ...{ onUnreadable: note, onAwaited: note, onChange() {} },

@@ -3,12 +3,14 @@ import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Dialect } from '../../provider/dialect.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { CommandSession } from './provider-session.ts';
 
 /** What every operation needs, whatever the command. */
 export type OperationDeps = {
+  readonly clock: Clock;
   readonly dialect: Dialect;
   readonly publicUrl: string;
   readonly retiredKeysTtlMs: number;

@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Outcome, ProviderCall } from '../../provider/call-provider.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import { createProviderApi, type ProviderApi } from '../../provider/provider-api.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, delayBefore } from '../../runtime/retry.ts';
 
-/** One command's dealings with the payment service: counted, and bounded by the command's deadline. */
+/** One command's calls of the provider: counted, and bounded by the command's deadline. */
 export type CommandSession = {
   readonly api: ProviderApi;
   /** Requests made so far, and the last answer's status. */
@@ -38,44 +38,45 @@ const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 15_000 };
 /** Kept of the deadline, a tenth at most, for bringing a command to its end: looking once more, and noting the state. */
 const CLOSING_MS = 5_000;
 
-export function createCommandSession(parts: {
+export function createCommandSession(deps: {
+  readonly clock: Clock;
   readonly call: ProviderCall;
   readonly dialect: Dialect;
   readonly deadlineMs: number;
   /** Ends when the process stops, or the command is another's: it is then left to that one. */
   readonly lease: Lease;
 }): CommandSession {
-  const { deadlineMs } = parts;
+  const { deadlineMs, clock } = deps;
   const closingMs = Math.min(CLOSING_MS, deadlineMs / 10);
   const timeUp = new AbortController();
   const release: (() => void)[] = [];
-  let endsAt = performance.now() + deadlineMs;
+  let endsAt = clock.now() + deadlineMs;
   let isClosing = false;
   let attempts = 0;
   let httpStatus: number | null = null;
-  const leftMs = () => endsAt - performance.now() - (isClosing ? 0 : closingMs);
+  const leftMs = () => endsAt - clock.now() - (isClosing ? 0 : closingMs);
   const begin = <T extends Lease>(outer: T): T => {
-    endsAt = performance.now() + deadlineMs;
-    const timer = setTimeout(() => timeUp.abort(new HooklineError('COMMAND_TIMED_OUT')), deadlineMs);
+    endsAt = clock.now() + deadlineMs;
+    const timer = clock.after(deadlineMs, () => timeUp.abort(new HooklineError('COMMAND_TIMED_OUT')));
     const over = () => timeUp.abort(outer.signal.reason);
     outer.signal.addEventListener('abort', over, { once: true });
     release.push(
-      () => clearTimeout(timer),
+      () => timer.cancel(),
       () => outer.signal.removeEventListener('abort', over),
     );
     const check = () => {
       outer.check();
       timeUp.signal.throwIfAborted();
-      if (performance.now() >= endsAt) throw new HooklineError('COMMAND_TIMED_OUT');
+      if (clock.now() >= endsAt) throw new HooklineError('COMMAND_TIMED_OUT');
     };
-    return { ...outer, signal: timeUp.signal, check, leftMs: () => endsAt - performance.now() };
+    return { ...outer, signal: timeUp.signal, check, leftMs: () => endsAt - clock.now() };
   };
   const counted: ProviderCall = async (request) => {
     // However fast the answers come: a thousand of them take their time too.
     if (leftMs() <= 0) throw new HooklineError('COMMAND_TIMED_OUT');
     try {
-      const patience = { leftMs: leftMs(), lease: parts.lease };
-      const outcome = await parts.call({ ...request, patience });
+      const patience = { leftMs: leftMs(), lease: deps.lease };
+      const outcome = await deps.call({ ...request, patience });
       if (!outcome.notSent) attempts++;
       httpStatus = outcome.status ?? httpStatus;
       return outcome;
@@ -88,12 +89,12 @@ export function createCommandSession(parts: {
   };
   const waitBefore: CommandSession['waitBefore'] = async (attempt, { why, retryAfterMs }) => {
     // Retry-After is the least, and may say 0: a service that does is not asked without a pause.
-    const wait = Math.max(retryAfterMs ?? 0, delayBefore(attempt, BACKOFF));
+    const wait = Math.max(retryAfterMs ?? 0, delayBefore(attempt, BACKOFF, clock.random));
     if (wait > leftMs()) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
-    await sleep(wait, undefined, { signal: parts.lease.signal });
+    await clock.sleep(wait, deps.lease);
   };
   return {
-    api: createProviderApi(counted, parts.dialect),
+    api: createProviderApi(counted, deps.dialect),
     made: () => ({ attempts, httpStatus }),
     begin,
     end() {

@@ -20,7 +20,7 @@ export async function storeState(context: OperationContext, state: State): Promi
     owner: topic,
     commandId: command.commandId,
     extra: extraOf(context),
-    updatedAt: Date.now(),
+    updatedAt: context.clock.wall(),
   };
   await records.storeSubscription(command.ref, record, lease);
 }
@@ -38,10 +38,10 @@ function extraOf({ command, subscriptions }: OperationContext): string | null {
 
 /** A subscription that was deleted so long ago that its keys are no longer live: nothing of it is needed. */
 export function isForgettable(
-  { retiredKeysTtlMs }: Pick<OperationDeps, 'retiredKeysTtlMs'>,
+  { retiredKeysTtlMs, clock }: Pick<OperationDeps, 'retiredKeysTtlMs' | 'clock'>,
   record: SubscriptionRecord,
 ): boolean {
-  return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < Date.now();
+  return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < clock.wall();
 }
 
 /** Whether this very command was taken up before: a crash came between, and the state bears its id. */
@@ -80,7 +80,7 @@ export function resealed(
 
 /** Keys of the ref's deleted subscriptions whose deliveries may still be under way: a new one must not shut them out. */
 export function carriedSecrets(
-  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs'>,
+  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
   before: SubscriptionRecord | undefined,
 ): Pick<SubscriptionSecrets, 'previous'> {
   const secrets = before && secretsOf(context, before);
@@ -97,7 +97,7 @@ export function carriedSecrets(
           },
         ]
       : [];
-  const since = Date.now() - context.retiredKeysTtlMs;
+  const since = context.clock.wall() - context.retiredKeysTtlMs;
   const previous = [...retired, ...(secrets.previous ?? [])].filter((keys) => keys.retiredAt > since);
   return previous.length > 0 ? { previous } : {};
 }
@@ -107,7 +107,7 @@ export function carriedSecrets(
  * intent carries where it has taken its place; else nothing.
  */
 export function beforeIntent(
-  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs'>,
+  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
   record: SubscriptionRecord | undefined,
 ): SubscriptionRecord | null {
   if (record?.state === 'RETIRED') return record;

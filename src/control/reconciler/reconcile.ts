@@ -2,7 +2,6 @@ import type { CommandResult } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { ListedItem, ProviderApi } from '../../provider/provider-api.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
 import type { OperationDeps } from '../operations/operation.ts';
@@ -18,7 +17,7 @@ import {
 
 export type ReconcileDeps = Pick<
   OperationDeps,
-  'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retiredKeysTtlMs'
+  'clock' | 'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retiredKeysTtlMs'
 > & {
   /** Follows the results topic, where earlier reports stand. */
   readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };
@@ -27,7 +26,6 @@ export type ReconcileDeps = Pick<
   readonly repairMax: number;
   readonly api: Pick<ProviderApi, 'list'>;
   readonly reported: ReportedDrift;
-  readonly clock: Clock;
   readonly newId: () => string;
   /** Writes a command to its topic. */
   readonly send: (topic: string, command: OwnCommand) => Promise<void>;

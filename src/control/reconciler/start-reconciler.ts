@@ -5,7 +5,6 @@ import { newId } from '../../crypto/ids.ts';
 import type { Publisher } from '../../kafka/produce/publisher.ts';
 import type { ProviderCall } from '../../provider/call-provider.ts';
 import { createProviderApi } from '../../provider/provider-api.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { OperationDeps } from '../operations/operation.ts';
 import { type ReconcileDeps, reconcile, type Tries } from './reconcile.ts';
 import type { OwnCommand } from './repair-commands.ts';
@@ -72,7 +71,6 @@ export function openReconciler(deps: {
   readonly commandTopics: readonly string[];
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly reported: ReportedDrift;
-  readonly clock: Clock;
   readonly observe: Pick<
     ReconcilerDeps,
     'onDrift' | 'onCompared' | 'onStandby' | 'onFailure' | 'onUnsent' | 'onWithheld'
@@ -82,7 +80,6 @@ export function openReconciler(deps: {
   return createReconciler({
     ...control,
     reported: deps.reported,
-    clock: deps.clock,
     newId,
     mode: settings.reconcile,
     repairMax: settings.reconcileRepairMax,

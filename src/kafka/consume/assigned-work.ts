@@ -1,7 +1,7 @@
 import type kafkajs from 'kafkajs';
 import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import { type Clock, systemClock, type Timer } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import { PartitionWork } from './partition-work.ts';
 
@@ -15,7 +15,7 @@ export type AssignedWorkDeps = {
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** See GroupReaderDeps. */
   readonly onWorking: (lease: Lease | null) => void;
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 };
 
 type Partition = { readonly topic: string; readonly partition: number };
@@ -35,7 +35,7 @@ export class AssignedWork {
 
   constructor(deps: AssignedWorkDeps) {
     this.#deps = deps;
-    const { consumer, sessionTimeoutMs, clock = systemClock } = deps;
+    const { consumer, sessionTimeoutMs, clock } = deps;
     this.#lease = new GroupLease(consumer, sessionTimeoutMs, clock);
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.#keepOnly(payload.memberAssignment));
     this.#leaseWatch = clock.every(LEASE_CHECK_MS, () => this.#checkLease());

@@ -1,6 +1,6 @@
 import type kafkajs from 'kafkajs';
 import type { IncomingRecord } from '../../core/record.ts';
-import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 
 export type ConsumerDeps = {
@@ -15,7 +15,7 @@ export type ConsumerDeps = {
   readonly restarts?: boolean;
   /** What else of kafkajs' options the reading needs. */
   readonly options?: Partial<kafkajs.ConsumerConfig>;
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 };
 
 export type Reading = {
@@ -46,7 +46,7 @@ export class GroupConsumer {
   #hasEnded = false;
 
   constructor(deps: ConsumerDeps) {
-    const { sessionTimeoutMs = 10_000, maxWaitMs = 500, restarts = false, clock = systemClock } = deps;
+    const { sessionTimeoutMs = 10_000, maxWaitMs = 500, restarts = false, clock } = deps;
     this.#groupId = deps.groupId;
     this.#clock = clock;
     this.client = deps.kafka.consumer({

@@ -1,7 +1,7 @@
 import kafkajs from 'kafkajs';
 import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import { isRefusal } from '../connect/explain-refusal.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
@@ -48,7 +48,7 @@ export type GroupReaderDeps = {
   readonly onRefused: (error: Error | null) => void;
   /** The consumer has ended for good: only a new process reads on. */
   readonly onFatal: (error: Error) => void;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 };
 
 const PARTITIONS_AT_ONCE = 16;
@@ -60,7 +60,7 @@ const REJOIN: Backoff = { firstMs: 2_000, factor: 1, mostMs: 2_000 };
 const FINISH_MS = 15_000;
 
 export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
-  const { clock = systemClock } = deps;
+  const { clock } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const queue = new KeyedQueue(MAX_AT_ONCE, deps.topics);

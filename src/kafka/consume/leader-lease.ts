@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { GroupConsumer } from './consumer.ts';
@@ -18,7 +18,7 @@ export type LeaderLeaseDeps = {
   readonly topic: string;
   /** Ends the wait for brokers that are not ready: the call then rejects. */
   readonly signal: AbortSignal;
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 };
 
 const SESSION_MS = 10_000;
@@ -37,7 +37,7 @@ const NOT_READY = /GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_CO
 export async function acquireLeaderLease(
   deps: LeaderLeaseDeps,
 ): Promise<HeldLease | { readonly holder: string }> {
-  const { signal, clock = systemClock } = deps;
+  const { signal, clock } = deps;
   const giveUpAt = clock.now() + READY_WITHIN_MS;
   return retry(() => join(deps), {
     ...{ backoff: AGAIN, signal, clock, onFailure: () => {} },

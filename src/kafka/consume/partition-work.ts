@@ -1,7 +1,6 @@
-import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Lease } from '../../core/lease.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 
@@ -18,7 +17,7 @@ export type PartitionWorkDeps = {
   readonly commit: (offset: bigint) => Promise<void>;
   /** Records are taken again, after the work was full. */
   readonly onCapacity: () => void;
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 };
 
 /**
@@ -98,7 +97,7 @@ export class PartitionWork {
   async #enqueue(record: IncomingRecord): Promise<void> {
     const keys = await this.#untilEnd(record, async () => {
       // Reading a large record takes its time: other partitions' records are read in between.
-      await turnOfLoop();
+      await new Promise(setImmediate);
       return this.#deps.keysOf(record);
     });
     if (keys === ENDED) return;
@@ -152,7 +151,7 @@ export class PartitionWork {
       if (record) this.#deps.onError(error, record);
     };
     const options = { signal, backoff: AGAIN, again: () => true, onFailure };
-    return retry(attempt, { ...options, clock: this.#deps.clock ?? systemClock }).catch((error) => {
+    return retry(attempt, { ...options, clock: this.#deps.clock }).catch((error) => {
       if (signal.aborted) return ENDED;
       throw error;
     });

@@ -1,6 +1,6 @@
 import type kafkajs from 'kafkajs';
 import type { IncomingRecord } from '../../core/record.ts';
-import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { GroupConsumer } from './consumer.ts';
@@ -10,7 +10,7 @@ type TopicDeps = {
   readonly topic: string;
   /** Makes the name of a consumer group that nobody else has: kafkajs does not read without one. */
   readonly newGroupId: () => string;
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 };
 
 export type FollowerDeps = TopicDeps & {
@@ -59,7 +59,7 @@ export class TopicFollower {
 
   constructor(deps: FollowerDeps) {
     this.#deps = deps;
-    this.#clock = deps.clock ?? systemClock;
+    this.#clock = deps.clock;
     this.#admin = deps.kafka.admin();
   }
 
@@ -161,7 +161,7 @@ export class RangeReader {
   #reading: RangeReading | undefined;
   #failure: Error | undefined;
 
-  constructor({ kafka, topic, newGroupId, clock = systemClock }: TopicDeps) {
+  constructor({ kafka, topic, newGroupId, clock }: TopicDeps) {
     this.#topic = topic;
     this.#clock = clock;
     this.#admin = kafka.admin();

@@ -4,6 +4,7 @@ import { HooklineError } from '../../../src/core/errors.ts';
 import { leaseOf } from '../../../src/core/lease.ts';
 import type { Outcome } from '../../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 
 const outcome = (judgement: Outcome['judgement'], more: Partial<Outcome> = {}): Outcome => ({
@@ -20,6 +21,7 @@ function open(ends: (Outcome | Error)[], deadlineMs = 60_000) {
       if (end instanceof Error) throw end;
       return end;
     },
+    clock: systemClock,
     dialect: DEFAULT_DIALECT,
     deadlineMs,
     lease: leaseOf(stopping.signal),

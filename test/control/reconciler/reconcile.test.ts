@@ -4,7 +4,6 @@ import { type ReconcileDeps, reconcile, type Tries } from '../../../src/control/
 import { ReportedDrift } from '../../../src/control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../../src/core/command.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
 import { type ControlDesk, create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
 
 const HOUR = 3_600_000;
@@ -25,7 +24,6 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileDeps['mode'] = 'report')
       reported,
       api: desk.provider.api,
       newId: randomUUID,
-      clock: systemClock,
       confirmAfterMs: 1,
       repairMax: 5,
     },

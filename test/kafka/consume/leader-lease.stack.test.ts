@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Admin } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { acquireLeaderLease, type HeldLease } from '../../../src/kafka/consume/leader-lease.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 
@@ -24,7 +25,13 @@ afterAll(async () => {
 });
 
 const attempt = (groupId: string) =>
-  acquireLeaderLease({ kafka: testKafka(env), groupId, topic, signal: new AbortController().signal });
+  acquireLeaderLease({
+    kafka: testKafka(env),
+    groupId,
+    topic,
+    clock: systemClock,
+    signal: new AbortController().signal,
+  });
 const held = (result: Awaited<ReturnType<typeof attempt>>): HeldLease =>
   'holder' in result ? expect.fail(`held by ${result.holder}`) : result;
 

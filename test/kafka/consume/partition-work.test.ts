@@ -3,6 +3,7 @@ import type { Lease } from '../../../src/core/lease.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { KeyedQueue } from '../../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../../src/kafka/consume/partition-work.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 
 const recordAt = (offset: number): IncomingRecord => ({
@@ -20,6 +21,7 @@ function open() {
 
   const work = new PartitionWork({
     queue: new KeyedQueue(1_000, ['t']),
+    clock: systemClock,
     async keysOf({ offset }) {
       if (faults.keys) throw faults.keys;
       return [`key ${offset}`];

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { openRanges, type RangeReader } from '../../../src/kafka/consume/topic-follower.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 
 const topic = `reader-${randomUUID()}`;
@@ -30,7 +31,7 @@ beforeAll(async () => {
     });
   await Promise.all([admin.disconnect(), producer.disconnect()]);
   groupId = randomUUID();
-  reader = await openRanges({ kafka, topic, newGroupId: () => groupId });
+  reader = await openRanges({ kafka, topic, newGroupId: () => groupId, clock: systemClock });
 });
 
 afterAll(async () => {

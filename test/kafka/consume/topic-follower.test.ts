@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { followTopic } from '../../../src/kafka/consume/topic-follower.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 
 type EachBatch = (payload: unknown) => Promise<void>;
 
@@ -58,6 +59,7 @@ describe('a follower of a topic', () => {
       kafka: client,
       topic: 't',
       newGroupId: () => 'g',
+      clock: systemClock,
       onRecord: ({ offset }) => void seen.push(Number(offset)),
       ...(from !== undefined && { from }),
     });
@@ -73,6 +75,7 @@ describe('a follower of a topic', () => {
       kafka: client,
       topic: 't',
       newGroupId: () => 'g',
+      clock: systemClock,
       onRecord: ({ offset }) => void seen.push(Number(offset)),
     });
     await give([0, 1, 2, 3, 4], 2);
