@@ -25,17 +25,18 @@ test-bench: setup ## Tests that make bench measures what is stored, in a very sh
 test-deploy: setup ## Tests the chart with Helm and the alerts with promtool; builds both with Go if they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 
-image: ## Builds the image hookline:test
+image: ## Builds the images hookline:test and hookline-sandbox:test
 	@docker build -q --network host -f deploy/Dockerfile -t hookline:test .
+	@docker build -q --network host -f deploy/Dockerfile --target sandbox -t hookline-sandbox:test .
 
 test-image: setup image ## Runs the image: not as root, read-only, a webhook into Kafka, a stop at SIGTERM
 	@npm run -s test-image -- $(ARGS)
 
 test-compose: setup image ## Runs all of deploy/compose.yaml in a Docker engine: a webhook, Prometheus, Grafana
-	@docker tag hookline:test hookline:latest
+	@docker tag hookline:test hookline:latest && docker tag hookline-sandbox:test hookline-sandbox:latest
 	@npm run -s test-compose -- $(ARGS)
 
-test-kubernetes: setup ## Tests the chart on the cluster of KUBECONFIG with the image HOOKLINE_IMAGE (hookline:test); Linux, Java, Helm or Go
+test-kubernetes: setup ## Tests the chart on the cluster of KUBECONFIG with the images HOOKLINE_IMAGE (hookline:test) and HOOKLINE_SANDBOX_IMAGE; Linux, Java, Helm or Go
 	@npm run -s test-kubernetes -- $(ARGS)
 
 faults: setup ## Injects faults into three real brokers; shows what was acknowledged and what was lost (30 min)

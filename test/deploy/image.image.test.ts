@@ -9,6 +9,7 @@ import { until } from '../support/until.ts';
 import { World } from '../support/world.ts';
 
 const IMAGE = process.env.HOOKLINE_IMAGE ?? 'hookline:test';
+const SANDBOX_IMAGE = process.env.HOOKLINE_SANDBOX_IMAGE ?? 'hookline-sandbox:test';
 const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
 const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 
@@ -71,5 +72,30 @@ describe('the image, with a read-only root and no capabilities', () => {
       find('ls /app /app/node_modules/.bin 2>/dev/null | grep -E "^(test|deploy|vitest|tsc|biome)$" || true'),
     ).toBe('');
     expect(find('hookline --help')).toContain('dlq');
+  });
+
+  it('does not have the sandbox, which is an image of its own', async () => {
+    const ls = (image: string) =>
+      docker('run', '--rm', '--entrypoint', 'sh', image, '-c', 'ls /app/src').split('\n');
+    expect(ls(IMAGE)).not.toContain('sandbox');
+    const [port = 0] = await freePorts(1);
+    const id = docker(
+      'run',
+      '-d',
+      '--read-only',
+      '--network',
+      'host',
+      '-e',
+      `SANDBOX_PORT=${port}`,
+      SANDBOX_IMAGE,
+    );
+    try {
+      const answer = await until('the sandbox answers', () =>
+        fetch(`http://127.0.0.1:${port}/subscriptions`).catch(() => null),
+      );
+      expect(answer?.status).toBe(401);
+    } finally {
+      docker('rm', '-f', id);
+    }
   });
 });

@@ -16,6 +16,7 @@ beforeAll(async () => {
   release = await Release.make({
     helm: inject('helm'),
     image: inject('image'),
+    sandboxImage: inject('sandboxImage'),
     nodeAddress: inject('nodeAddress'),
     hostAddress: inject('hostAddress'),
   });

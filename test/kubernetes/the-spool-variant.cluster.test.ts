@@ -10,8 +10,9 @@ let volume: string;
 
 beforeAll(async () => {
   const image = inject('image');
+  const sandboxImage = inject('sandboxImage');
   release = await Release.make({
-    image,
+    ...{ image, sandboxImage },
     helm: inject('helm'),
     nodeAddress: inject('nodeAddress'),
     hostAddress: inject('hostAddress'),

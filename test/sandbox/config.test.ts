@@ -41,25 +41,16 @@ describe('the options of a sandbox', () => {
         SANDBOX_JWT_FILE: '/jwt',
         SANDBOX_DIALECT_FILE: '/dialect',
         SANDBOX_RETRY_SCHEDULE: '0.5, 2',
-        SANDBOX_ENCRYPTION_LAYOUT: 'payload/json.iv16:hex',
-        SANDBOX_RECEIVER_CA_FILE: '/ca',
-        SANDBOX_CLIENT_CERT_FILE: '/cert',
-        SANDBOX_CLIENT_KEY_FILE: '/key',
       },
       {
         '/jwt': 'mine\n',
         '/dialect': '{"list":{"items":"/data"}}',
-        '/ca': 'CA',
-        '/cert': 'CERT',
-        '/key': 'KEY',
       },
     );
     expect(options).toMatchObject({
       jwt: 'mine',
       dialect: { list: { items: '/data', id: '/id' } },
       retryScheduleS: [0.5, 2],
-      layout: 'payload/json.iv16:hex',
-      tls: { ca: 'CA', cert: 'CERT', key: 'KEY' },
     });
   });
 
@@ -70,10 +61,6 @@ describe('the options of a sandbox', () => {
         SANDBOX_JWT_FILE: '/empty',
         SANDBOX_DIALECT_FILE: '/dialect',
         SANDBOX_RETRY_SCHEDULE: '1,soon',
-        SANDBOX_ENCRYPTION_LAYOUT: 'rot13',
-        SANDBOX_GRANT_TYPES: ',',
-        SANDBOX_CLIENT_CERT_FILE: '/dialect',
-        SANDBOX_RECEIVER_CA_FILE: '/nowhere',
       },
       { '/dialect': '{"list":{"item":""}}', '/empty': ' \n' },
     );
@@ -81,9 +68,5 @@ describe('the options of a sandbox', () => {
     expect(faults).toContain('SANDBOX_JWT_FILE names an empty file');
     expect(faults).toContain('SANDBOX_DIALECT_FILE: /list/item is not known');
     expect(faults).toContain('SANDBOX_RETRY_SCHEDULE has "soon"');
-    expect(faults).toContain('SANDBOX_ENCRYPTION_LAYOUT is "rot13"');
-    expect(faults).toContain('SANDBOX_GRANT_TYPES is ",": give one or more');
-    expect(faults).toContain('SANDBOX_CLIENT_CERT_FILE and SANDBOX_CLIENT_KEY_FILE go together');
-    expect(faults).toContain('SANDBOX_RECEIVER_CA_FILE names "/nowhere"');
   });
 });

@@ -13,6 +13,7 @@ declare module 'vitest' {
     nodeAddress: string;
     hostAddress: string;
     image: string;
+    sandboxImage: string;
   }
 }
 
@@ -31,6 +32,7 @@ export default async function setup(project: TestProject): Promise<void> {
   project.provide('nodeAddress', address);
   project.provide('hostAddress', env.HOST_ADDRESS ?? (await hostAddress(address)));
   project.provide('image', env.HOOKLINE_IMAGE ?? 'hookline:test');
+  project.provide('sandboxImage', env.HOOKLINE_SANDBOX_IMAGE ?? 'hookline-sandbox:test');
   const dir = join(ROOT, '.local/tools');
   const onProgress = (line: string) => console.log(`tools: ${line}`);
   project.provide('helm', await goTool(HELM, { env, dir, signal: new AbortController().signal, onProgress }));

@@ -22,14 +22,12 @@ const restricted = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-/** The emulated payment service, as a pod with a Service. */
+/** The emulated provider, as a pod with a Service. */
 export function sandboxObjects(namespace: string, image: string): object[] {
   const metadata = { namespace, name: 'sandbox', labels: { app: 'sandbox' } };
   const container = {
     name: 'sandbox',
     image,
-    args: ['src/sandbox/main.ts'],
-    env: [{ name: 'SANDBOX_HOST', value: '0.0.0.0' }],
     readinessProbe: { tcpSocket: { port: 8090 }, periodSeconds: 1 },
     securityContext: restricted,
   };

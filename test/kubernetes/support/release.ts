@@ -16,7 +16,13 @@ import { forward } from './forward.ts';
 import { apply, kubectl, kubectlJson, runProgram } from './kubectl.ts';
 import { restrictedNamespace, sandboxObjects, secret } from './objects.ts';
 
-export type Cluster = { helm: string; image: string; nodeAddress: string; hostAddress: string };
+export type Cluster = {
+  helm: string;
+  image: string;
+  sandboxImage: string;
+  nodeAddress: string;
+  hostAddress: string;
+};
 
 const SEED = 20260901;
 const ENTITIES = 60;
@@ -41,7 +47,7 @@ export class Release implements AsyncDisposable {
   }
 
   static async make(cluster: Cluster): Promise<Release> {
-    const { hostAddress: host, image } = cluster;
+    const { hostAddress: host, sandboxImage } = cluster;
     const stack = await startStack({ env: process.env, way: 'jvm', kafka: { host } });
     const way = await forward(host, Number(new URL(stack.registryUrl).port));
     const release = new Release(cluster, stack, way.port);
@@ -54,7 +60,7 @@ export class Release implements AsyncDisposable {
       secret(namespace, 'sealing-key', { 'sealing-key': randomBytes(32).toString('hex') }),
       secret(namespace, 'provider-jwt', { jwt: 'sandbox-lite-jwt' }),
       ...subscriptionsOf(SEED).map((one) => release.keys(one.ref, one.signingSecret)),
-      ...sandboxObjects(namespace, image),
+      ...sandboxObjects(namespace, sandboxImage),
     );
     return release;
   }
