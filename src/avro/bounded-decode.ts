@@ -3,13 +3,13 @@ import type { types as AvroTypes, Type } from 'avsc';
 /** What a record may hold, beyond what its bytes bound. */
 export type DecodeLimits = {
   /** Strings, numbers, lists and so on; without it as many as there are bytes. */
-  readonly mostValues?: number;
+  readonly maxValues?: number;
 };
 
 /** Values without a byte of their own (null, an empty record, fixed 0): bytes do not bound how many there are. */
-const MOST_EMPTY_VALUES = 1_000;
+const MAX_EMPTY_VALUES = 1_000;
 /** Levels of records, arrays and maps. avsc recurses as deep as the data does. */
-const MOST_DEPTH = 64;
+const MAX_DEPTH = 64;
 /** A long has 64 bits, seven in each byte. */
 const LONG_BYTES = 10;
 
@@ -76,12 +76,12 @@ class Cursor {
   readonly #bytes: Buffer;
   /** Behind the last value: what is counted at the same place has no byte of its own. */
   #countedAt = 0;
-  #emptyLeft = MOST_EMPTY_VALUES;
+  #emptyLeft = MAX_EMPTY_VALUES;
   #valuesLeft: number;
 
-  constructor(bytes: Buffer, { mostValues = Number.POSITIVE_INFINITY }: DecodeLimits) {
+  constructor(bytes: Buffer, { maxValues = Number.POSITIVE_INFINITY }: DecodeLimits) {
     this.#bytes = bytes;
-    this.#valuesLeft = mostValues;
+    this.#valuesLeft = maxValues;
   }
 
   get remaining(): number {
@@ -111,7 +111,7 @@ class Cursor {
   /** A value ends here. */
   count(): void {
     if (this.at === this.#countedAt && --this.#emptyLeft < 0)
-      throw new Error(`more than ${MOST_EMPTY_VALUES} values without a byte`);
+      throw new Error(`more than ${MAX_EMPTY_VALUES} values without a byte`);
     this.#countedAt = this.at;
     if (--this.#valuesLeft < 0) throw new Error('too many values');
   }
@@ -224,7 +224,7 @@ const blocks = (item: Walk): Walk =>
 const nested =
   (walk: Walk): Walk =>
   (cursor) => {
-    if (++cursor.depth > MOST_DEPTH) throw new Error(`more than ${MOST_DEPTH} levels`);
+    if (++cursor.depth > MAX_DEPTH) throw new Error(`more than ${MAX_DEPTH} levels`);
     walk(cursor);
     cursor.depth--;
   };

@@ -68,10 +68,10 @@ export type FoundSchema = {
 type SchemaReference = { readonly name: string; readonly subject: string; readonly version: number };
 
 /** Characters of a schema and of all that it refers to: whoever may register schemas has written them. */
-const MOST_TEXT = 1024 * 1024;
-const MOST_REFERENCES = 100;
+const MAX_TEXT = 1024 * 1024;
+const MAX_REFERENCES = 100;
 /** avsc calls itself for each level, and generates code for each field. */
-const SCHEMA_JSON = { mostValues: 20_000, mostDepth: 200 };
+const SCHEMA_JSON = { maxValues: 20_000, maxDepth: 200 };
 
 /**
  * Compiles a writer's schema with the schemas that it refers to.
@@ -88,12 +88,12 @@ export async function writerTypeOf(
   const collect = async ({ schema, schemaType = 'AVRO', references = [] }: FoundSchema): Promise<void> => {
     if (schemaType !== 'AVRO') throw invalid(`it is ${schemaType}`);
     characters += schema.length;
-    if (characters > MOST_TEXT) throw invalid(`it has more than ${MOST_TEXT} characters`);
+    if (characters > MAX_TEXT) throw invalid(`it has more than ${MAX_TEXT} characters`);
     for (const reference of references) {
       const key = JSON.stringify([reference.subject, reference.version]);
       if (seen.has(key)) continue;
-      if (seen.add(key).size > MOST_REFERENCES)
-        throw invalid(`it refers to more than ${MOST_REFERENCES} others`);
+      if (seen.add(key).size > MAX_REFERENCES)
+        throw invalid(`it refers to more than ${MAX_REFERENCES} others`);
       await collect(await fetch(reference));
     }
     // Behind what it refers to: a name is known before it is used.

@@ -23,10 +23,10 @@ const FORGET_FAILURE_MS = 30_000;
  * Characters of the writers' schemas that are kept compiled, which takes about ten bytes for each: more than a cluster's
  * teams have, fewer than fill the memory. The largest schema that is read fits.
  */
-const MOST_CHARACTERS = 4 * 1024 * 1024;
+const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /** Ids that are known to be unknown: who sends more of them is answered by the registry again. */
-const MOST_FAILURES = 1_000;
+const MAX_FAILURES = 1_000;
 
 /**
  * Reads into `codec`'s own fields. What was written with its very schema needs no registry; for any other writer's
@@ -56,7 +56,7 @@ function createReader(
     characters += one.characters - (kept.get(id)?.characters ?? 0);
     kept.set(id, one);
     for (const [oldest, { characters: freed }] of kept) {
-      if (characters <= MOST_CHARACTERS) return;
+      if (characters <= MAX_CHARACTERS) return;
       kept.delete(oldest);
       characters -= freed;
     }
@@ -75,7 +75,7 @@ function createReader(
     } catch (error) {
       if (isRegistryUnavailable(error)) throw error;
       const unreadable = new HooklineError('RECORD_UNREADABLE', `schema ${id}: ${(error as Error).message}`);
-      if (failures.size >= MOST_FAILURES) failures.clear();
+      if (failures.size >= MAX_FAILURES) failures.clear();
       failures.set(id, { error: unreadable, at: performance.now() });
       throw unreadable;
     }

@@ -38,7 +38,7 @@ type RegistryFailure = { readonly status?: number; readonly name?: string; reado
 type ApiResponse = { data<T>(): T };
 
 /** The largest schema that is read fits, escaped, and the names of tens of thousands of subjects. */
-const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export function createRegistry(options: RegistryOptions): Registry {
   const args: SchemaRegistryAPIClientArgs = {
@@ -46,7 +46,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
     agent: boundedAgent(
       options.url,
-      { timeoutMs: options.timeoutMs, mostBytes: MOST_ANSWER_BYTES },
+      { timeoutMs: options.timeoutMs, maxBytes: MAX_ANSWER_BYTES },
       options.ca && { ca: [...options.ca] },
     ),
     retry: { retries: 0 },
@@ -129,16 +129,16 @@ function classify(error: unknown, { url, auth }: RegistryOptions): HooklineError
 }
 
 /** What an answer says of itself may be megabytes, and goes into the log. */
-const MOST_WHY = 2_000;
+const MAX_WHY = 2_000;
 
 const shortened = (text: string | undefined) =>
-  text !== undefined && text.length > MOST_WHY ? `${text.slice(0, MOST_WHY)}…` : text;
+  text !== undefined && text.length > MAX_WHY ? `${text.slice(0, MAX_WHY)}…` : text;
 
 type AnswerLimits = {
   /** From the request to the last byte of its answer. */
   readonly timeoutMs: number;
   /** A larger answer is as good as none. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 };
 
 /** Node hands each request to its agent by this method; the types leave it out. */
@@ -160,14 +160,14 @@ function boundedAgent(url: string, limits: AnswerLimits, tls: Pick<AgentOptions,
   return agent;
 }
 
-function bound(request: ClientRequest, { timeoutMs, mostBytes }: AnswerLimits): void {
+function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): void {
   const timer = setTimeout(() => request.destroy(new Error(`Timeout (${timeoutMs}ms)`)), timeoutMs);
   request.once('close', () => clearTimeout(timer));
   request.once('response', (answer: IncomingMessage) => {
     let bytes = 0;
     answer.on('data', (chunk: Buffer | string) => {
       bytes += Buffer.byteLength(chunk);
-      if (bytes > mostBytes) request.destroy(new Error(`its answer is larger than ${mostBytes} bytes`));
+      if (bytes > maxBytes) request.destroy(new Error(`its answer is larger than ${maxBytes} bytes`));
     });
     // Nobody else listens: without this, the client would not hear that an answer is cut off.
     answer.once('error', (error) => request.emit('error', error));

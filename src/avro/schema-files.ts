@@ -25,7 +25,7 @@ export function readSchemaFiles(dir: string | undefined, kind: 'events' | 'comma
 }
 
 /** Commands are small, and some dozens of them are in work at the same time. Results may list many subscriptions. */
-const LIMITS: Readonly<Record<string, DecodeLimits>> = { commands: { mostValues: 10_000 } };
+const LIMITS: Readonly<Record<string, DecodeLimits>> = { commands: { maxValues: 10_000 } };
 
 /** The records of Hookline's own topics. */
 export type CommandSchemas = {

@@ -14,7 +14,7 @@ const TOPIC = /^[A-Za-z0-9._-]{1,249}$/;
 const PATTERN = /^[a-z0-9*][a-z0-9*-]*$/;
 
 /** A ref has no more. */
-const MOST_CHARACTERS = 63;
+const MAX_CHARACTERS = 63;
 
 /** COMMAND_TOPICS: `topic` or `topic=pattern`, separated by commas; a topic with several patterns stands there several times. */
 export const commandTopicsSetting = (fallback: string): Setting<readonly CommandTopic[]> =>
@@ -52,7 +52,7 @@ function readEntry(entry: string): { name: string; pattern: string | null } {
     throw new Fault(
       `has the entry ${quoted}, which begins with no topic's name: give topic or topic=pattern.`,
     );
-  if (pattern !== null && (!PATTERN.test(pattern) || pattern.replaceAll('*', '').length > MOST_CHARACTERS))
+  if (pattern !== null && (!PATTERN.test(pattern) || pattern.replaceAll('*', '').length > MAX_CHARACTERS))
     throw new Fault(
       `has the entry ${quoted}, whose pattern matches no ref: give a-z, 0-9, hyphens and *, such as ${name}=ledger-*.`,
     );

@@ -141,11 +141,11 @@ export function integer(name: string, shape: Shape & { min?: number; max?: numbe
 }
 
 /** The longest time that a timer of Node's can be set to: a longer one ends at once. About 24 days. */
-export const MOST_TIMER_MS = 2_147_483_647;
+export const MAX_TIMER_MS = 2_147_483_647;
 
 /** Milliseconds that a timer is set to. */
 export const milliseconds = (name: string, shape: Shape & { min?: number }): Setting<number> =>
-  integer(name, { ...shape, max: MOST_TIMER_MS });
+  integer(name, { ...shape, max: MAX_TIMER_MS });
 
 export function flag(name: string, shape: Shape): Setting<boolean> {
   return setting(name, shape, (value) => {

@@ -1,6 +1,6 @@
 import { HooklineError } from '../core/errors.ts';
 import { type Lease, leaseOf } from '../core/lease.ts';
-import { MOST_EPOCH } from '../subscriptions/state-fence.ts';
+import { MAX_EPOCH } from '../subscriptions/state-fence.ts';
 import type { SubscriptionTable } from '../subscriptions/state-topic.ts';
 import type { ControlRecords, StateLease } from './operations/operation.ts';
 
@@ -79,7 +79,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       await table.caughtUp(lease.signal);
       const partitions = await table.partitions(lease.signal);
       // Claimed all the same it would be read as none, and claimed again without an end.
-      if (fence.highest() >= MOST_EPOCH)
+      if (fence.highest() >= MAX_EPOCH)
         throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, {
           remedy: FORGED,
         });

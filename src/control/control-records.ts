@@ -16,7 +16,7 @@ import type { ControlRecords, StateLease } from './operations/operation.ts';
 const PUBLISH_DEADLINE_MS = 15_000;
 const SIZE_HINT = 1_024;
 /** 0.5, 1, 2, 4, 5, 5 … s between attempts of 15 s each at most: what control stores it stores before it goes on. */
-const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 5_000 };
+const BACKOFF: Backoff = { firstMs: 500, factor: 2, maxMs: 5_000 };
 
 /** Characters of a reason: it may quote a name from a schema or a command, which its writer made a megabyte long. */
 const MAX_REASON = 2_000;

@@ -1,5 +1,5 @@
 import { isRegistryUnavailable, leadingFieldsOf, type RecordReader } from '../avro/record-reader.ts';
-import { COMMAND_TYPES, type Command, type CommandType, MOST_EXECUTION_IDS } from '../core/command.ts';
+import { COMMAND_TYPES, type Command, type CommandType, MAX_EXECUTION_IDS } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
 import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
@@ -129,7 +129,7 @@ const KNOWN = new Set([
 /** Levels of `extra`. It is written as JSON again, which overflows the stack where it is nested by the thousands. */
 const MOST_DEPTH = 64;
 /** What a command, or its `extra`, is in JSON at most. Some dozens of commands are in work at the same time. */
-export const COMMAND_JSON = { mostValues: 10_000, mostDepth: 10_000 };
+export const COMMAND_JSON = { maxValues: 10_000, maxDepth: 10_000 };
 const COMMAND_ID = /^[\x21-\x7e]{1,200}$/;
 
 /** The id that a result can be given under, whatever else is wrong with the command. */
@@ -169,9 +169,9 @@ export function parseCommand(fields: Fields): Command {
     unknownFields: Object.keys(fields).filter((name) => !KNOWN.has(name)),
   };
   check(asTime(fields.issuedAt), 'issuedAt must be ISO 8601 with an offset, or epoch milliseconds');
-  if ((command.executionIds?.length ?? 0) > MOST_EXECUTION_IDS)
+  if ((command.executionIds?.length ?? 0) > MAX_EXECUTION_IDS)
     faults.push(
-      `executionIds has ${command.executionIds?.length} entries, at most ${MOST_EXECUTION_IDS} are taken: send several commands`,
+      `executionIds has ${command.executionIds?.length} entries, at most ${MAX_EXECUTION_IDS} are taken: send several commands`,
     );
   if (type === 'webhook.replay' && command.executionIds !== undefined && !command.executionIds?.length)
     faults.push('webhook.replay needs executionIds');

@@ -10,7 +10,7 @@ export const COMMAND_TYPES = [
 export type CommandType = (typeof COMMAND_TYPES)[number];
 
 /** Runs that one command may have replayed: it holds a place among the commands until the last one was asked for. */
-export const MOST_EXECUTION_IDS = 1_000;
+export const MAX_EXECUTION_IDS = 1_000;
 
 /** A command that has been read and is complete in itself; whether it may be carried out is another question. */
 export type Command = {

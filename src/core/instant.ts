@@ -2,12 +2,12 @@
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
 /** The furthest instant that a Date can hold. */
-const MOST_MS = 8.64e15;
+const MAX_MS = 8.64e15;
 
 /** Milliseconds since 1970 from ISO 8601 or from such a number; undefined where the value is neither. */
 export function parseInstant(value: unknown): number | undefined {
   if (typeof value === 'number') {
-    return Number.isSafeInteger(value) && Math.abs(value) <= MOST_MS ? value : undefined;
+    return Number.isSafeInteger(value) && Math.abs(value) <= MAX_MS ? value : undefined;
   }
   if (typeof value !== 'string' || !INSTANT.test(value) || !hasDay(value)) return undefined;
   const instant = Date.parse(value);

@@ -1,8 +1,8 @@
 export type JsonLimits = {
   /** Members, elements and containers: what JSON.parse allocates for, tens of bytes for each. */
-  readonly mostValues: number;
+  readonly maxValues: number;
   /** Levels of objects and arrays. */
-  readonly mostDepth: number;
+  readonly maxDepth: number;
 };
 
 /** It is JSON perhaps, and more of it than is read. */
@@ -21,10 +21,10 @@ export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
     if (sign === 0x22) at = stringEnd(text, at);
     else if (sign === 0x7b || sign === 0x5b) {
       values++;
-      if (++depth > limits.mostDepth) throw new JsonTooLarge(`more than ${limits.mostDepth} levels`);
+      if (++depth > limits.maxDepth) throw new JsonTooLarge(`more than ${limits.maxDepth} levels`);
     } else if (sign === 0x7d || sign === 0x5d) depth--;
     else if (sign === 0x2c) values++;
-    if (values > limits.mostValues) throw new JsonTooLarge(`more than ${limits.mostValues} values`);
+    if (values > limits.maxValues) throw new JsonTooLarge(`more than ${limits.maxValues} values`);
   }
   return JSON.parse(text);
 }

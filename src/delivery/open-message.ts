@@ -14,7 +14,7 @@ import {
 import type { DeliveryPorts } from './ports.ts';
 
 type Object = Readonly<Record<string, unknown>>;
-type Parts = Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
+type Deps = Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
 
 /**
  * Opens a delivery and reads its message. The signed bytes alone decide whether they are sealed: never the media type,
@@ -25,7 +25,7 @@ type Parts = Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf' | 'observer' | 'm
  */
 export function openMessage<T>(
   delivery: VerifiedDelivery,
-  parts: Parts,
+  parts: Deps,
   read: (opened: OpenedMessage) => T,
 ): T {
   const { form, place } = parts.layout;
@@ -47,7 +47,7 @@ function openWhole(
   { body, ref }: VerifiedDelivery,
   form: 'bytes' | 'base64' | 'hex',
   looksPlain: boolean,
-  parts: Parts,
+  parts: Deps,
 ): Buffer {
   if (parts.encryptionKeysOf(ref).length === 0)
     throw new HooklineError(
@@ -60,7 +60,7 @@ function openWhole(
 }
 
 /** The message where a member of a JSON object is sealed, or all of it in an envelope. */
-function openMember({ body, ref }: VerifiedDelivery, parts: Parts): Buffer {
+function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
   const { layout } = parts;
   const message = asObject(body);
   if (!message) return body;
@@ -78,7 +78,7 @@ function openMember({ body, ref }: VerifiedDelivery, parts: Parts): Buffer {
 function openPieces(
   pieces: SealedPieces | null,
   ref: string,
-  { encryptionKeysOf, observer, memory }: Parts,
+  { encryptionKeysOf, observer, memory }: Deps,
 ): Buffer | null {
   const opened = pieces && openSealed(pieces, encryptionKeysOf(ref), memory);
   if (!opened) return null;

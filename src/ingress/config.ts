@@ -12,7 +12,7 @@ import {
   kafkaSettings,
   topicSettings,
 } from '../kafka/connect/settings.ts';
-import { leastBudget } from './body/memory-shares.ts';
+import { minBudget } from './body/memory-shares.ts';
 import { ingressSettings } from './settings.ts';
 
 /** Every group of settings that ingress reads; the table in docs/configuration.md is generated from it. */
@@ -49,9 +49,9 @@ export function loadIngressConfig(source: EnvSource) {
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);
   const { tlsCertFile, tlsKeyFile, tlsClientCaFile, memoryBudgetBytes, maxBodyBytes } = config.ingress;
-  if (memoryBudgetBytes < leastBudget(maxBodyBytes)) {
+  if (memoryBudgetBytes < minBudget(maxBodyBytes)) {
     reader.fault(
-      `MEMORY_BUDGET_BYTES is ${memoryBudgetBytes}: bodies of MAX_BODY_BYTES (${maxBodyBytes}) need at least ${leastBudget(maxBodyBytes)}.`,
+      `MEMORY_BUDGET_BYTES is ${memoryBudgetBytes}: bodies of MAX_BODY_BYTES (${maxBodyBytes}) need at least ${minBudget(maxBodyBytes)}.`,
     );
   }
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {

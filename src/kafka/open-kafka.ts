@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createTopicLimits, type TopicLimits } from './admin/describe-topics.ts';
-import { type ConnectionParts, openConnection } from './connect/connection.ts';
+import { type ConnectionDeps, openConnection } from './connect/connection.ts';
 import { type ClientLog, createKafkajs, type KafkaClient } from './connect/kafkajs-client.ts';
 import { openProducerSession, type ProducerSession } from './produce/producer-session.ts';
 import { Publisher, type PublisherDeps, type PublisherObserver } from './produce/publisher.ts';
@@ -16,7 +16,7 @@ export type KafkaAccess = {
 
 /** @throws HooklineError CREDENTIALS_INVALID where a certificate, key or password file can't be used */
 export function openKafka(
-  parts: ConnectionParts & {
+  parts: ConnectionDeps & {
     readonly clientId: string;
     readonly log: ClientLog;
     readonly clock: Clock;

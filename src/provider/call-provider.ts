@@ -1,4 +1,4 @@
-import { MOST_TIMER_MS } from '../config/env.ts';
+import { MAX_TIMER_MS } from '../config/env.ts';
 import { parseBoundedJson } from '../core/json.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -41,10 +41,10 @@ export type ProviderRequest = Pick<HttpRequest, 'method'> & {
 export type ProviderCall = (request: ProviderRequest) => Promise<Outcome>;
 
 /** The list of all subscriptions; what changes one answers with that one. */
-const MOST_LIST_BYTES = 8 * 1024 * 1024;
-const MOST_CHANGE_BYTES = 256 * 1024;
+const MAX_LIST_BYTES = 8 * 1024 * 1024;
+const MAX_CHANGE_BYTES = 256 * 1024;
 /** Ten for each of twenty thousand subscriptions. Each value takes tens of bytes, whatever it has in the answer. */
-const ANSWER_JSON = { mostValues: 200_000, mostDepth: 1_000 };
+const ANSWER_JSON = { maxValues: 200_000, maxDepth: 1_000 };
 /**
  * What changes something is waited for longer: an answer that is given up on may stand for an effect that is still to
  * come, behind everything that is done instead. Where the caller's time is up before, the outcome says so.
@@ -77,7 +77,7 @@ export function createProviderCall(deps: {
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
       timeoutMs: Math.max(1, Math.min(TIMEOUT_MS[method], Math.round(until - clock.now()))),
-      mostAnswerBytes: method === 'GET' ? MOST_LIST_BYTES : MOST_CHANGE_BYTES,
+      maxAnswerBytes: method === 'GET' ? MAX_LIST_BYTES : MAX_CHANGE_BYTES,
     };
     // Behind the waits: for the breaker, a token, and whatever the process was frozen for.
     patience?.lease.check();
@@ -101,7 +101,7 @@ export function createProviderCall(deps: {
 
 /** null where it isn't there in time: it is fetched for all who wait, and goes on being fetched. */
 async function withinMs<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
-  if (ms > MOST_TIMER_MS) return promise;
+  if (ms > MAX_TIMER_MS) return promise;
   const done = new AbortController();
   const late = clock.sleep(Math.max(0, ms), done).then(
     () => null,

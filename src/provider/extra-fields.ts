@@ -18,10 +18,10 @@ const PURPOSES: Readonly<Record<string, string>> = {
   events: 'the events',
   encryptionKey: 'the key',
 };
-const MOST_TOLD = 5;
-const MOST_NAME = 60;
+const MAX_TOLD = 5;
+const MAX_NAME = 60;
 /** Names that are longer are not compared: folding one that is all combining marks takes quadratic time. */
-const MOST_FOLDED = 200;
+const MAX_FOLDED = 200;
 
 /**
  * Why a command's `extra` is refused; null where it may be sent. A field is allowed where the dialect's `extra.allow`
@@ -41,8 +41,8 @@ export function extraConflict(dialect: Shapes, extra: Fields, accepted: Fields =
     return [`${pathOf('extra', field)} is not in the dialect's extra.allow, ${which}`];
   });
   if (conflicts.length === 0) return null;
-  const more = conflicts.length > MOST_TOLD ? [`${conflicts.length - MOST_TOLD} more`] : [];
-  return [...conflicts.slice(0, MOST_TOLD), ...more].join('; ');
+  const more = conflicts.length > MAX_TOLD ? [`${conflicts.length - MAX_TOLD} more`] : [];
+  return [...conflicts.slice(0, MAX_TOLD), ...more].join('; ');
 }
 
 /** Of what was accepted before, by whatever rule, the fields that may be sent again. */
@@ -107,7 +107,7 @@ function guardedMembers(value: unknown, guarded: ReadonlyMap<string, string>, pa
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => {
     const here = Array.isArray(value) ? `${path}[${name}]` : pathOf(path, name);
-    if (name.length > MOST_FOLDED) return [`${here} has a name of more than ${MOST_FOLDED} characters`];
+    if (name.length > MAX_FOLDED) return [`${here} has a name of more than ${MAX_FOLDED} characters`];
     const purpose = Array.isArray(value) ? undefined : purposeOf(name, guarded);
     if (purpose !== undefined) return [`${here} would set ${purpose}`];
     return guardedMembers(inner, guarded, here);
@@ -123,7 +123,7 @@ function purposeOf(name: string, guarded: ReadonlyMap<string, string>): string |
 
 /** A name comes from the sender: it may be anything, and of any length. */
 function pathOf(path: string, name: string): string {
-  const short = name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name;
+  const short = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
   return /^[\w-]+$/.test(short) ? `${path}.${short}` : `${path}[${JSON.stringify(short)}]`;
 }
 

@@ -9,7 +9,7 @@ export type HttpRequest = {
   /** From the connection to the last byte of the answer. */
   readonly timeoutMs: number;
   /** A larger answer is as good as none. */
-  readonly mostAnswerBytes: number;
+  readonly maxAnswerBytes: number;
 };
 
 export type HttpAnswer = {
@@ -47,7 +47,7 @@ export function createHttp(options: { caFile: string | undefined }): Http {
   });
   const turns = createTurns();
   return {
-    async send({ method, url, headers, body, timeoutMs, mostAnswerBytes }) {
+    async send({ method, url, headers, body, timeoutMs, maxAnswerBytes }) {
       const signal = AbortSignal.timeout(timeoutMs);
       const answer = await request(url, {
         method,
@@ -60,7 +60,7 @@ export function createHttp(options: { caFile: string | undefined }): Http {
       return {
         status: answer.statusCode,
         retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-        body: await readText(answer.body, { mostAnswerBytes, signal, turns }),
+        body: await readText(answer.body, { maxAnswerBytes, signal, turns }),
       };
     },
     stop: () => agent.destroy(),
@@ -70,7 +70,7 @@ export function createHttp(options: { caFile: string | undefined }): Http {
 /** Nothing is unpacked: a compressed answer was not asked for, and is no JSON. What is left unread ends the connection. */
 async function readText(
   body: AsyncIterable<Buffer>,
-  { mostAnswerBytes, signal, turns }: { mostAnswerBytes: number; signal: AbortSignal; turns: Turns },
+  { maxAnswerBytes, signal, turns }: { maxAnswerBytes: number; signal: AbortSignal; turns: Turns },
 ): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -78,7 +78,7 @@ async function readText(
   try {
     for await (const chunk of body) {
       bytes += chunk.length;
-      if (bytes > mostAnswerBytes) throw new Error(`its answer is larger than ${mostAnswerBytes} bytes`);
+      if (bytes > maxAnswerBytes) throw new Error(`its answer is larger than ${maxAnswerBytes} bytes`);
       if (bytes > SMALL_ANSWER_BYTES) endTurn ??= await turns(signal);
       chunks.push(chunk);
     }
@@ -147,11 +147,11 @@ export function judgeStatus(status: number): Judgement {
 
 /** RFC 9110's IMF-fixdate, and no more: `Date.parse` takes "-5" and "soon 1" for dates of the year 2001. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
-const MOST_WAIT_MS = 5 * 60_000;
+const MAX_WAIT_MS = 5 * 60_000;
 
 /** Milliseconds to wait, from Retry-After in seconds or as a date, bounded; null where it says nothing. */
 export function retryAfterMs({ retryAfter }: Pick<HttpAnswer, 'retryAfter'>, now: number): number | null {
   const text = retryAfter?.trim() ?? '';
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : HTTP_DATE.test(text) ? Date.parse(text) - now : NaN;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MOST_WAIT_MS);
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_WAIT_MS);
 }

@@ -30,8 +30,8 @@ const RENEW_BEFORE_S = 60;
 const DEFAULT_LIFETIME_S = 300;
 
 const TOKEN_TIMEOUT_MS = 10_000;
-const MOST_ANSWER_BYTES = 64 * 1024;
-const ANSWER_JSON = { mostValues: 1_000, mostDepth: 100 };
+const MAX_ANSWER_BYTES = 64 * 1024;
+const ANSWER_JSON = { maxValues: 1_000, maxDepth: 100 };
 
 /** Statuses below 500 that say nothing about the request itself. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -107,7 +107,7 @@ async function requestToken({
     const answer = await http.send({
       ...{ method: 'POST', url, headers, body: body.toString() },
       timeoutMs: TOKEN_TIMEOUT_MS,
-      mostAnswerBytes: MOST_ANSWER_BYTES,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
     });
     told(judgeStatus(answer.status));
     return answer;

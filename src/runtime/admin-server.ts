@@ -59,7 +59,7 @@ async function answerMetrics(
 
 /** Times as long as it took to make the metrics' text, none is made. */
 const REST = 10;
-const MOST_REST_MS = 1_000;
+const MAX_REST_MS = 1_000;
 
 /**
  * The metrics as text. Making it takes milliseconds of the thread that serves webhooks, and whoever reaches the port may
@@ -76,8 +76,7 @@ function createScrape({ samplers, registry }: Metrics): () => Promise<string> {
       for (const sample of samplers) sample();
       return registry.metrics();
     })();
-    const rest = () =>
-      sleep(Math.min(REST * (performance.now() - start), MOST_REST_MS), null, { ref: false });
+    const rest = () => sleep(Math.min(REST * (performance.now() - start), MAX_REST_MS), null, { ref: false });
     resting = text.then(rest, rest);
     return text;
   };

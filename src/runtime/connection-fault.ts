@@ -71,42 +71,45 @@ export function explainFault(fault: ConnectionFault, side: OtherSide, ownExpiry?
   const of = `the certificate of ${name}`;
   switch (fault) {
     case 'untrusted':
-      return said(
+      return explanation(
         `${of} is from an authority that isn't trusted`,
         `set ${ca} to that authority's certificate`,
       );
     case 'expired':
-      return said(`${of} has expired`, 'have it renewed there: no variable of Hookline mends it');
+      return explanation(`${of} has expired`, 'have it renewed there: no variable of Hookline mends it');
     case 'not-yet-valid':
-      return said(`${of} isn't valid yet`, 'compare the clocks, and look at the certificate there');
+      return explanation(`${of} isn't valid yet`, 'compare the clocks, and look at the certificate there');
     case 'other-name':
-      return said(
+      return explanation(
         `${of} is for other host names`,
         `use a name from the certificate in ${address}, or have the certificate issued for the one that is used`,
       );
     case 'certificate-demanded':
-      return said(`${name} demand a client certificate`, `set ${cert} and ${key}`);
+      return explanation(`${name} demand a client certificate`, `set ${cert} and ${key}`);
     case 'certificate-refused':
       return ownExpiry && ownExpiry.getTime() < Date.now()
-        ? said(
+        ? explanation(
             `Hookline's client certificate ended ${ownExpiry.toISOString()}`,
             `renew the files of ${cert} and ${key}`,
           )
-        : said(
+        : explanation(
             `${name} refuse Hookline's client certificate`,
             `see that ${cert} is from an authority that they trust, and is valid`,
           );
     case 'speaks-tls':
-      return said(`TLS is spoken there, and Hookline doesn't`, side.useTls);
+      return explanation(`TLS is spoken there, and Hookline doesn't`, side.useTls);
     case 'speaks-no-tls':
-      return said(`no TLS is spoken there, and Hookline does`, side.useNoTls);
+      return explanation(`no TLS is spoken there, and Hookline does`, side.useNoTls);
     case 'name-unknown':
-      return said('the host name is unknown', `correct ${address}, or the name service`);
+      return explanation('the host name is unknown', `correct ${address}, or the name service`);
     case 'nobody-listens':
-      return said('nobody listens there', `see that it runs, and correct ${address}`);
+      return explanation('nobody listens there', `see that it runs, and correct ${address}`);
     case 'no-answer':
-      return said('no answer in time', `see that it runs, and look at ${address} and the network between`);
+      return explanation(
+        'no answer in time',
+        `see that it runs, and look at ${address} and the network between`,
+      );
   }
 }
 
-const said = (finding: string, remedy: string): Explanation => ({ finding, remedy });
+const explanation = (finding: string, remedy: string): Explanation => ({ finding, remedy });

@@ -53,8 +53,8 @@ const SECRET_NAME =
 const CENSORED = '[redacted]';
 
 /** Deeper than anything we log on purpose. */
-const MOST_DEPTH = 8;
-const MOST_CAUSES = 4;
+const MAX_DEPTH = 8;
+const MAX_CAUSES = 4;
 
 /** The fields of a line as they may be written: plain values, without secrets, bodies and cycles. Never throws. */
 function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -94,7 +94,7 @@ function describeError(error: Error, depth = 0): ErrorDescription {
     message: redactText(error.message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(depth === 0 && error.stack !== undefined ? { stack: redactText(error.stack) } : {}),
-    ...(cause instanceof Error && depth < MOST_CAUSES ? { cause: describeError(cause, depth + 1) } : {}),
+    ...(cause instanceof Error && depth < MAX_CAUSES ? { cause: describeError(cause, depth + 1) } : {}),
   };
 }
 
@@ -116,7 +116,7 @@ function redactValue(value: unknown, within: readonly object[]): unknown {
   if (value instanceof Error) return describeError(value);
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if (within.includes(value)) return '[circular]';
-  if (within.length > MOST_DEPTH) return '[too deep]';
+  if (within.length > MAX_DEPTH) return '[too deep]';
   const inner = [...within, value];
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === 'function') return redactValue(toJSON.call(value), inner);

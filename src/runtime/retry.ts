@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from './clock.ts';
 
 /** How long to wait before attempt n (1 is the first repeat): data, so that a timeline can be read off it. */
-export type Backoff = { readonly firstMs: number; readonly factor: number; readonly mostMs: number };
+export type Backoff = { readonly firstMs: number; readonly factor: number; readonly maxMs: number };
 
 /** 0.5, 1, 2, 4, 5, 5 … s, each shortened by up to a quarter so that many processes don't knock at once. */
-export const STARTUP_BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 5_000 };
+export const STARTUP_BACKOFF: Backoff = { firstMs: 500, factor: 2, maxMs: 5_000 };
 
 export function delayBefore(attempt: number, backoff: Backoff, random = Math.random): number {
-  const full = Math.min(backoff.firstMs * backoff.factor ** (attempt - 1), backoff.mostMs);
+  const full = Math.min(backoff.firstMs * backoff.factor ** (attempt - 1), backoff.maxMs);
   return Math.round(full * (1 - random() / 4));
 }
 

@@ -1,5 +1,5 @@
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
-import type { SandboxParts } from './components.ts';
+import type { SandboxDeps } from './components.ts';
 import { answerFor, SandboxError } from './core/errors.ts';
 import { applyFaults } from './faults/fail-request.ts';
 import { subscriptionRoutes } from './provider-api/subscription-routes.ts';
@@ -11,7 +11,7 @@ const PATHS =
   'POST /oauth/token, GET and POST /subscriptions, PUT and DELETE /subscription/{id}, POST /executions/replay-execution';
 
 /** The payment service's HTTP side, and the sandbox's own under `/_sandbox`. It doesn't listen yet. */
-export function createSandboxApp(parts: SandboxParts): FastifyInstance {
+export function createSandboxApp(parts: SandboxDeps): FastifyInstance {
   const { options, logger } = parts;
   const app = fastify({
     logger: false,

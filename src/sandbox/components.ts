@@ -11,7 +11,7 @@ import { createTokenStore } from './provider-api/token-store.ts';
 import { createRequestLog } from './test-api/request-log.ts';
 import { createTriggerStore } from './test-api/trigger-store.ts';
 
-export type SandboxParts = ReturnType<typeof createSandboxParts>;
+export type SandboxDeps = ReturnType<typeof createSandboxParts>;
 
 /** A sandbox without its HTTP server: the stores, the deliveries, and what starts and ends them. */
 export function createSandboxParts(from: {

@@ -82,8 +82,8 @@ function columnsOf(row: Omit<TableRow, 'proof' | 'body'>): Buffer {
 }
 
 /** Of one transaction: the log takes it beside the table. */
-const MOST_ROWS = 500;
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_ROWS = 500;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Seals the rows of a file that was written without a sealing key, or by an older Hookline, once; without a key rows of an
@@ -139,9 +139,9 @@ function sealAll(db: DatabaseSync, proofs: RowProofs, format: number): void {
     for (const one of select.iterate(after)) {
       const row = { ...one } as unknown as TableRow;
       bytes += row.body.byteLength;
-      if (rows.length > 0 && bytes > MOST_BYTES) break;
+      if (rows.length > 0 && bytes > MAX_BYTES) break;
       rows.push(row);
-      if (rows.length === MOST_ROWS) break;
+      if (rows.length === MAX_ROWS) break;
     }
     return rows;
   }

@@ -27,7 +27,7 @@ export const EPOCH_HEADER = 'hookline.epoch';
 export const CLAIM_HEADER = 'hookline.claim';
 
 /** Fifteen digits, which a number holds exactly. Nothing can be claimed behind it. */
-export const MOST_EPOCH = 999_999_999_999_999;
+export const MAX_EPOCH = 999_999_999_999_999;
 
 /** What a record of the topic is to a reader: of a ref, not to be counted, or the topic's own bookkeeping. */
 export type StateVerdict = 'counts' | 'fenced' | 'own';
@@ -82,7 +82,7 @@ export class StateFence {
   }
 }
 
-/** Anything but a number of up to {@link MOST_EPOCH} is as good as none. */
+/** Anything but a number of up to {@link MAX_EPOCH} is as good as none. */
 function epochOf(text: string | undefined): number {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }

@@ -22,7 +22,7 @@ export type SubscriptionTable = {
   stop(): Promise<void>;
 };
 
-export type SubscriptionTableParts = Pick<RecordTakerDeps, 'onUnreadable' | 'onAwaited'> & {
+export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAwaited'> & {
   readonly kafka: KafkaClient;
   readonly topic: string;
   readonly newGroupId: () => string;
@@ -34,7 +34,7 @@ export type SubscriptionTableParts = Pick<RecordTakerDeps, 'onUnreadable' | 'onA
   readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
 };
 
-export async function readSubscriptionTable(parts: SubscriptionTableParts): Promise<SubscriptionTable> {
+export async function readSubscriptionTable(parts: SubscriptionTableDeps): Promise<SubscriptionTable> {
   const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = parts;
   const table = new Map<string, SubscriptionRecord>();
   const stopping = new AbortController();

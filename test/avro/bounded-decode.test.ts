@@ -128,7 +128,7 @@ describe('a bounded decoder', () => {
 
   it('takes no more values than it is told', () => {
     const own = typeOf(record('R', field('n', { type: 'array', items: 'int' })));
-    const decode = boundedDecoder(own, own, { mostValues: 100 });
+    const decode = boundedDecoder(own, own, { maxValues: 100 });
     expect(decode(own.toBuffer({ n: Array(99).fill(1) }))).toMatchObject({ n: Array(99).fill(1) });
     expect(() => decode(own.toBuffer({ n: Array(100).fill(1) }))).toThrow('too many values');
   });

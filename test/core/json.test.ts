@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonTooLarge, parseBoundedJson } from '../../src/core/json.ts';
 
-const limits = { mostValues: 1_000, mostDepth: 50 };
+const limits = { maxValues: 1_000, maxDepth: 50 };
 
 describe('bounded JSON', () => {
   it('is what JSON.parse makes of it', () => {

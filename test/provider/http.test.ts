@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 const MEGABYTE = 1024 * 1024;
 
 const get = (url: string) =>
-  ({ method: 'GET', url, headers: {}, timeoutMs: 10_000, mostAnswerBytes: MEGABYTE }) as const;
+  ({ method: 'GET', url, headers: {}, timeoutMs: 10_000, maxAnswerBytes: MEGABYTE }) as const;
 
 describe('the HTTP client', () => {
   it('gives status, Retry-After and body of any answer', async () => {

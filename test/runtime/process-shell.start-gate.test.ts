@@ -3,7 +3,7 @@ import { createProbes } from '../../src/runtime/admin-server.ts';
 import { createStartGate } from '../../src/runtime/process-shell.ts';
 import { capturedLog } from '../support/captured-log.ts';
 
-const SOON = { firstMs: 1, factor: 1, mostMs: 1 };
+const SOON = { firstMs: 1, factor: 1, maxMs: 1 };
 
 function openGate(backoff = SOON) {
   const controller = new AbortController();
@@ -70,7 +70,7 @@ describe('the start gate', () => {
   });
 
   it('gives up at once when the process stops', async () => {
-    const { gate, controller } = openGate({ firstMs: 3_600_000, factor: 1, mostMs: 3_600_000 });
+    const { gate, controller } = openGate({ firstMs: 3_600_000, factor: 1, maxMs: 3_600_000 });
     const attempt = failing([new Error('away')], () => void setImmediate(() => controller.abort()));
     await expect(gate.pass('the brokers', attempt)).rejects.toThrow('aborted');
   });

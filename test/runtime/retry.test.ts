@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { type Backoff, delayBefore, retry, STARTUP_BACKOFF } from '../../src/runtime/retry.ts';
 
-const SOON: Backoff = { firstMs: 1, factor: 1, mostMs: 1 };
-const LONG: Backoff = { firstMs: 3_600_000, factor: 1, mostMs: 3_600_000 };
+const SOON: Backoff = { firstMs: 1, factor: 1, maxMs: 1 };
+const LONG: Backoff = { firstMs: 3_600_000, factor: 1, maxMs: 3_600_000 };
 
 /** Fails so many times, then gives the number of the attempt. */
 function failing(times: number) {

@@ -1,5 +1,5 @@
 import { Argument, type Command as Program } from 'commander';
-import { COMMAND_TYPES, type CommandType, MOST_EXECUTION_IDS } from '../../core/command.ts';
+import { COMMAND_TYPES, type CommandType, MAX_EXECUTION_IDS } from '../../core/command.ts';
 import { isRef, OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
@@ -91,9 +91,9 @@ function commandOf(type: CommandType, options: Options) {
   }
   if (type === 'webhook.replay' && !executionIds?.length)
     throw new UsageError(`${type} needs --execution-ids.`);
-  if ((executionIds?.length ?? 0) > MOST_EXECUTION_IDS)
+  if ((executionIds?.length ?? 0) > MAX_EXECUTION_IDS)
     throw new UsageError(
-      `--execution-ids has ${executionIds?.length} entries, at most ${MOST_EXECUTION_IDS} are taken: send several commands.`,
+      `--execution-ids has ${executionIds?.length} entries, at most ${MAX_EXECUTION_IDS} are taken: send several commands.`,
     );
   const now = Date.now();
   const expiresInMs = ifGiven(options.expiresIn, (text) => secondsAsMs('--expires-in', text));

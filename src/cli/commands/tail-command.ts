@@ -97,7 +97,7 @@ async function describe(record: IncomingRecord, read: RecordReader) {
 }
 
 /** Deeper JSON is shown as text: no stack has room for making it a text again. */
-const SHOWN_JSON = { mostValues: Number.POSITIVE_INFINITY, mostDepth: 1_000 };
+const SHOWN_JSON = { maxValues: Number.POSITIVE_INFINITY, maxDepth: 1_000 };
 
 /** Avro where it is that, else JSON or text, else base64: dead letters hold whatever arrived. */
 async function readValue(value: Buffer | null, read: RecordReader): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { MOST_TIMER_MS } from '../../config/env.ts';
+import { MAX_TIMER_MS } from '../../config/env.ts';
 import { parseInstant } from '../../core/instant.ts';
 import { UsageError } from './shell.ts';
 
@@ -21,8 +21,8 @@ export function wholeNumber(
 /** Seconds, parts of one included, as milliseconds: no longer than a timer can be set to. */
 export function secondsAsMs(option: string, text: string): number {
   const ms = Math.round(Number(text) * 1_000);
-  if (!/^\d+(\.\d+)?$/.test(text) || ms < 1 || ms > MOST_TIMER_MS) {
-    const most = Math.floor(MOST_TIMER_MS / 1_000);
+  if (!/^\d+(\.\d+)?$/.test(text) || ms < 1 || ms > MAX_TIMER_MS) {
+    const most = Math.floor(MAX_TIMER_MS / 1_000);
     throw new UsageError(
       `${option} is ${JSON.stringify(text)}: give seconds, more than 0 and at most ${most}.`,
     );

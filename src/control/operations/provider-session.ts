@@ -33,7 +33,7 @@ export type CommandSession = {
 };
 
 /** 0.5, 1, 2, 4, 8, 15, 15 … s, each shortened by up to a quarter. */
-const BACKOFF: Backoff = { firstMs: 500, factor: 2, mostMs: 15_000 };
+const BACKOFF: Backoff = { firstMs: 500, factor: 2, maxMs: 15_000 };
 
 /** Kept of the deadline, a tenth at most, for bringing a command to its end: looking once more, and noting the state. */
 const CLOSING_MS = 5_000;

@@ -35,7 +35,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
 /** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left in the spool. */
 const QUIET_MS = 250;
-const RETRY: Backoff = { firstMs: 1_000, factor: 1, mostMs: 1_000 };
+const RETRY: Backoff = { firstMs: 1_000, factor: 1, maxMs: 1_000 };
 
 /**
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order

@@ -24,6 +24,6 @@ export function memoryShares(budgetBytes: number, maxBodyBytes: number): MemoryS
 }
 
 /** The least budget: one body of the largest size can arrive while another is worked on. */
-export function leastBudget(maxBodyBytes: number): number {
+export function minBudget(maxBodyBytes: number): number {
   return Math.ceil(((WORK_FACTOR + 2) * maxBodyBytes) / (1 - SMALL_SHARE));
 }

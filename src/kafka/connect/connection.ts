@@ -42,13 +42,13 @@ export type TlsMaterial = {
   readonly certificateEnds: Date | undefined;
 };
 
-export type ConnectionParts = {
+export type ConnectionDeps = {
   readonly settings: KafkaSettings;
   readonly files: RenewalObserver;
 };
 
 /** @throws HooklineError CREDENTIALS_INVALID where a file can't be used */
-export function openConnection(parts: ConnectionParts): KafkaConnection {
+export function openConnection(parts: ConnectionDeps): KafkaConnection {
   const { brokers, ssl, saslMechanism: mechanism, username, passwordFile } = parts.settings;
   const { allowPlaintextCredentials } = parts.settings;
   const { files: observer } = parts;
@@ -73,7 +73,7 @@ export function openConnection(parts: ConnectionParts): KafkaConnection {
   };
 }
 
-function tlsFiles({ settings: { caFile, certFile, keyFile } }: ConnectionParts) {
+function tlsFiles({ settings: { caFile, certFile, keyFile } }: ConnectionDeps) {
   const named = { KAFKA_CA_FILE: caFile, KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile };
   const files: NamedFile[] = Object.entries(named).flatMap(([variable, path]) =>
     path === undefined ? [] : { variable, path },

@@ -55,7 +55,7 @@ const PARTITIONS_AT_ONCE = 16;
 /** Records that are handled at the same time, over all partitions; the topics share them. */
 const MAX_AT_ONCE = 32;
 /** 1.5 to 2 s before credentials that were refused are tried again. */
-const REJOIN: Backoff = { firstMs: 2_000, factor: 1, mostMs: 2_000 };
+const REJOIN: Backoff = { firstMs: 2_000, factor: 1, maxMs: 2_000 };
 /** Handlers under way are waited for so long. */
 const FINISH_MS = 15_000;
 

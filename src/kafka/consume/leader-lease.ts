@@ -24,7 +24,7 @@ export type LeaderLeaseDeps = {
 const SESSION_MS = 10_000;
 /** How long brokers may take that have just started, or have just lost the one that kept the group. */
 const READY_WITHIN_MS = 20_000;
-const AGAIN: Backoff = { firstMs: 500, factor: 1, mostMs: 500 };
+const AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
 /** What brokers answer meanwhile, by Kafka's names. */
 const NOT_READY = /GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP/;
 

@@ -27,7 +27,7 @@ export type PartitionWorkDeps = {
 const MAX_OPEN = 1_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** 0.4 to 0.5 s before what failed is tried again. */
-const AGAIN: Backoff = { firstMs: 500, factor: 1, mostMs: 500 };
+const AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
 
 /**
  * The records of one partition that are in work here. They end in any order, and what is committed is never more than

@@ -27,7 +27,7 @@ export type OffsetRange = { readonly partition: number; readonly from: bigint; r
 
 const CAUGHT_UP_POLL_MS = 20;
 /** 0.4 to 0.5 s: before a reading that was interrupted begins anew, and before the brokers are asked again. */
-const AGAIN: Backoff = { firstMs: 500, factor: 1, mostMs: 500 };
+const AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
 
 /** Starts to read a whole topic, and goes on with what is written to it. Rejects where the brokers don't answer. */
 export const followTopic = (deps: FollowerDeps): Promise<TopicFollower> => started(new TopicFollower(deps));

@@ -10,9 +10,9 @@ import {
   newExecution,
 } from './execution-store.ts';
 import { keyOf, type Preparation, prepareDelivery } from './prepare-delivery.ts';
-import { type SendParts, sendAttempt } from './send-attempt.ts';
+import { type SendDeps, sendAttempt } from './send-attempt.ts';
 
-export type DeliveryPorts = Omit<AttemptParts, 'limiter'> & {
+export type DeliveryPorts = Omit<AttemptDeps, 'limiter'> & {
   readonly logger: Logger;
   readonly executions: ExecutionStore;
   /** Attempts under way to one subscription. */
@@ -89,7 +89,7 @@ export function createDeliveries(parts: DeliveryPorts) {
   };
 }
 
-type AttemptParts = SendParts & {
+type AttemptDeps = SendDeps & {
   readonly subscriptions: SubscriptionStore;
   readonly faults: FaultPlan;
   readonly limiter: Limiter;
@@ -115,7 +115,7 @@ async function attemptUntilFinal(
   execution: Execution,
   order: AttemptOrder,
   context: { cancels: Cancels; firstDone: () => void },
-  parts: AttemptParts,
+  parts: AttemptDeps,
 ): Promise<ExecutionState> {
   const { waits } = context.cancels;
   await order.after;
@@ -143,7 +143,7 @@ async function attemptOnce(
   execution: Execution,
   order: AttemptOrder,
   { waits, sends }: Cancels,
-  parts: AttemptParts,
+  parts: AttemptDeps,
 ): Promise<Attempt | null> {
   const subscription = parts.subscriptions.get(execution.subscriptionId);
   if (waits.aborted || !subscription?.active) return null;
@@ -206,7 +206,7 @@ export function createLimiter(limit: number) {
   };
 }
 
-type ReplayParts = {
+type ReplayDeps = {
   readonly executions: ExecutionStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: Deliveries;
@@ -219,7 +219,7 @@ type ReplayParts = {
  * reuses it for the current callback. A new access token is negotiated if required." (4.2). It goes to where the
  * subscription points now, is sealed anew where it was sealed, and is sound even where the former one was tampered with.
  */
-export function replayExecution(id: string, parts: ReplayParts): Execution {
+export function replayExecution(id: string, parts: ReplayDeps): Execution {
   const former = parts.executions.get(id);
   if (!former) throw new SandboxError('not_found', 'There is no execution with this id, or no more.');
   const subscription = parts.subscriptions.get(former.subscriptionId);

@@ -4,7 +4,7 @@ import { failDelivery, type Outcome, type SendBody } from '../faults/fail-delive
 import type { FaultRule } from '../faults/fault-plan.ts';
 import type { PreparedDelivery } from './prepare-delivery.ts';
 
-export type SendParts = {
+export type SendDeps = {
   readonly client: Dispatcher;
   readonly clock: Clock;
   /** From the start of an attempt until the receiver's answer. */
@@ -23,7 +23,7 @@ const KEPT_ANSWER_BYTES = 64 * 1024;
 export async function sendAttempt(
   post: Post,
   attempt: { fault: FaultRule | null; signal: AbortSignal },
-  parts: SendParts,
+  parts: SendDeps,
 ): Promise<Outcome> {
   const deadline = new AbortController();
   const giveUp = () => deadline.abort(attempt.signal.reason);

@@ -6,7 +6,7 @@ import { isObject, type Json, removeAt, setAt } from '../core/json.ts';
 import { cutInHalf, DEFAULT_PIECES, sendSlowly, standInFor } from './fault-bytes.ts';
 import type { FaultPlan, FaultRule } from './fault-plan.ts';
 
-export type FailParts = { readonly clock: Clock; readonly stopping: AbortSignal };
+export type FailDeps = { readonly clock: Clock; readonly stopping: AbortSignal };
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 
 /** Whether the fault happens in the place of the operation; otherwise it happens to the operation's answer. */
@@ -16,7 +16,7 @@ export function isInsteadOf(rule: FaultRule): boolean {
 }
 
 /** Waits. The caller may be gone by the end of it: the operation is carried out all the same, as in real life. */
-export async function delay(rule: FaultRule, { reply }: Exchange, parts: FailParts) {
+export async function delay(rule: FaultRule, { reply }: Exchange, parts: FailDeps) {
   const stopped = await parts.clock.sleep(rule.ms ?? 0, parts.stopping).then(
     () => false,
     () => true,
@@ -44,7 +44,7 @@ export async function failAfter(
   rule: FaultRule,
   { request, reply }: Exchange,
   answer: unknown,
-  parts: FailParts,
+  parts: FailDeps,
 ): Promise<unknown> {
   const stand = standInFor(rule);
   if (stand) {
@@ -105,7 +105,7 @@ declare module 'fastify' {
 }
 
 /** Plays the planned faults on the interface's operations, before anything else looks at a request. */
-export function applyFaults(app: FastifyInstance, parts: FailParts & { faults: FaultPlan }): void {
+export function applyFaults(app: FastifyInstance, parts: FailDeps & { faults: FaultPlan }): void {
   app.decorateRequest('fault', null);
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config;

@@ -16,7 +16,7 @@ import type { Execution } from '../deliveries/execution-store.ts';
 import { bodyOf, takeRawBodies } from './token-routes.ts';
 import { requireToken, type TokenStore } from './token-store.ts';
 
-export type SubscriptionRouteParts = RequestRules & {
+export type SubscriptionRouteDeps = RequestRules & {
   readonly logger: Logger;
   readonly tokens: TokenStore;
   readonly subscriptions: SubscriptionStore;
@@ -26,7 +26,7 @@ export type SubscriptionRouteParts = RequestRules & {
 type ById = { Params: { id: string } };
 
 /** The webhook management, section 4.2 of the interface: the collection is plural, the item singular. */
-export function subscriptionRoutes(parts: SubscriptionRouteParts) {
+export function subscriptionRoutes(parts: SubscriptionRouteDeps) {
   const { dialect, subscriptions, logger } = parts;
   return async (app: FastifyInstance): Promise<void> => {
     takeRawBodies(app);

@@ -22,7 +22,7 @@ export type TriggerPlan = {
   readonly preparation: Omit<Preparation, 'message' | 'subscription'>;
 };
 
-export type PlanParts = {
+export type PlanDeps = {
   readonly subscriptions: SubscriptionStore;
   readonly eventNames: EventSpelling;
   readonly defaultLayout: string;
@@ -34,7 +34,7 @@ export type PlanParts = {
 const SEEDED_START = '2026-01-05T08:00:00.000Z';
 
 /** Turns a request into all that a run needs, or throws a refusal that says what can't be done. */
-export async function planTrigger(request: TriggerRequest, parts: PlanParts): Promise<TriggerPlan> {
+export async function planTrigger(request: TriggerRequest, parts: PlanDeps): Promise<TriggerPlan> {
   const event = readEventName(request.event, parts.eventNames) as EventName;
   const seed = request.seed ?? randomInt(2 ** 32);
   const seeded = request.seed === undefined ? new Date(parts.now()).toISOString() : SEEDED_START;

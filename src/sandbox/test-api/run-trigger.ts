@@ -6,7 +6,7 @@ import type { Attempt, ExecutionStore } from '../deliveries/execution-store.ts';
 import type { Message } from '../messages/make-message.ts';
 import type { TriggerPlan } from './plan-trigger.ts';
 
-export type TriggerParts = {
+export type TriggerDeps = {
   readonly clock: Clock;
   readonly subscriptions: SubscriptionStore;
   readonly executions: ExecutionStore;
@@ -16,7 +16,7 @@ export type TriggerParts = {
 type Trigger = { readonly id: string; readonly plan: TriggerPlan; readonly progress: TriggerProgress };
 
 /** Fires a trigger's messages at its rate, each to every target. Rejects when the signal aborts. */
-export async function runTrigger(trigger: Trigger, signal: AbortSignal, parts: TriggerParts): Promise<void> {
+export async function runTrigger(trigger: Trigger, signal: AbortSignal, parts: TriggerDeps): Promise<void> {
   const { plan, progress } = trigger;
   const nextTurn = createPacer({ rate: plan.rate, clock: parts.clock, signal });
   const lastOf = new Map<string, Promise<void>>();

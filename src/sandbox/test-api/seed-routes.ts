@@ -7,7 +7,7 @@ import type { Json } from '../core/json.ts';
 import { newSigningSecret, newSubscriptionId, type SubscriptionStore } from '../core/subscription-store.ts';
 import { readEncryptionKey, readReceiverUrl, readSigningPart } from '../core/subscription-values.ts';
 
-export type SeedParts = {
+export type SeedDeps = {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly subscriptions: SubscriptionStore;
@@ -39,7 +39,7 @@ const SEED_SCHEMA = {
 } as const;
 
 /** `/_sandbox/subscriptions`: all of them with their secrets, one put in or taken out without a token. */
-export function seedRoutes(app: FastifyInstance, parts: SeedParts): void {
+export function seedRoutes(app: FastifyInstance, parts: SeedDeps): void {
   const { subscriptions, logger } = parts;
   app.get('/_sandbox/subscriptions', async () => subscriptions.all());
 

@@ -27,18 +27,18 @@ import { describeExecution, describeInFull, type ExecutionStore } from '../deliv
 import type { TokenStore } from '../provider-api/token-store.ts';
 import { faultRoutes } from './fault-routes.ts';
 import type { RequestLog } from './request-log.ts';
-import { type SeedParts, seedRoutes } from './seed-routes.ts';
-import { type TriggerRouteParts, triggerRoutes } from './trigger-routes.ts';
+import { type SeedDeps, seedRoutes } from './seed-routes.ts';
+import { type TriggerRouteDeps, triggerRoutes } from './trigger-routes.ts';
 
-export type ControlParts = SeedParts &
-  TriggerRouteParts &
+export type ControlDeps = SeedDeps &
+  TriggerRouteDeps &
   Parameters<typeof faultRoutes>[1] & {
     readonly tokens: TokenStore;
     readonly requests: RequestLog;
     readonly reset: () => Promise<void>;
   };
 
-export function controlRoutes(parts: ControlParts) {
+export function controlRoutes(parts: ControlDeps) {
   return async (app: FastifyInstance): Promise<void> => {
     readJsonBodies(app);
     triggerRoutes(app, parts);

@@ -41,7 +41,7 @@ export type TriggerRequest = {
 };
 
 /** The interface's 50 MB and a bit, so that a receiver's refusal of more can be seen. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 const text = { type: 'string', minLength: 1 };
 const no = { type: 'boolean', default: false };
@@ -71,8 +71,8 @@ export const TRIGGER_SCHEMA = {
     transactions: whole(200_000, { default: 1 }),
     overrides: { type: 'object' },
     set: { type: 'object', ...pointers, default: {} },
-    sizeBytes: whole(MOST_BYTES),
-    rawBody: { type: 'string', maxLength: MOST_BYTES },
+    sizeBytes: whole(MAX_BYTES),
+    rawBody: { type: 'string', maxLength: MAX_BYTES },
     rawBodyBase64: { type: 'string', pattern: '^[A-Za-z0-9+/]*={0,2}$' },
     sealed: no,
     layout: text,

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
 import { describeExecution, type ExecutionStore } from '../deliveries/execution-store.ts';
-import { type PlanParts, planTrigger } from './plan-trigger.ts';
+import { type PlanDeps, planTrigger } from './plan-trigger.ts';
 import { TRIGGER_SCHEMA, type TriggerRequest } from './trigger-request.ts';
 import type { Trigger, TriggerStore } from './trigger-store.ts';
 
-export type TriggerRouteParts = {
-  readonly plans: PlanParts;
+export type TriggerRouteDeps = {
+  readonly plans: PlanDeps;
   readonly triggers: TriggerStore;
   readonly executions: ExecutionStore;
 };
@@ -14,7 +14,7 @@ export type TriggerRouteParts = {
 type ById = { Params: { id: string }; Querystring: { bodies?: string } };
 
 /** `POST /_sandbox/trigger`, and `GET` and `DELETE /_sandbox/triggers/{id}` for those that aren't waited for. */
-export function triggerRoutes(app: FastifyInstance, parts: TriggerRouteParts): void {
+export function triggerRoutes(app: FastifyInstance, parts: TriggerRouteDeps): void {
   const { triggers, executions } = parts;
   const find = (id: string): Trigger => {
     const trigger = triggers.get(id);
@@ -53,11 +53,11 @@ async function waitFor(trigger: Trigger, request: TriggerRequest): Promise<void>
 }
 
 /** All bodies of one answer together; those beyond are null and can be had one by one. */
-const MOST_BODY_BYTES = 100 * 1024 * 1024;
+const MAX_BODY_BYTES = 100 * 1024 * 1024;
 
 /** A trigger as the control API shows it, with those of its executions that are still kept, oldest first. */
 function describeTrigger(trigger: Trigger, executions: ExecutionStore, options: { bodies: boolean }) {
-  let left = options.bodies ? MOST_BODY_BYTES : 0;
+  let left = options.bodies ? MAX_BODY_BYTES : 0;
   const own = executions.list((one) => one.triggerId === trigger.id, Number.POSITIVE_INFINITY).reverse();
   return {
     ...summariseTrigger(trigger),

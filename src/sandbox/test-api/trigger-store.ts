@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../runtime/logger.ts';
 import type { TriggerPlan } from './plan-trigger.ts';
-import { runTrigger, type TriggerParts, type TriggerProgress, trackProgress } from './run-trigger.ts';
+import { runTrigger, type TriggerDeps, type TriggerProgress, trackProgress } from './run-trigger.ts';
 
 export type Trigger = {
   readonly id: string;
@@ -17,7 +17,7 @@ export type TriggerStore = ReturnType<typeof createTriggerStore>;
 const KEPT = 200;
 
 /** The triggers, running and past; of these the last {@link KEPT}. */
-export function createTriggerStore(parts: TriggerParts & { logger: Logger }) {
+export function createTriggerStore(parts: TriggerDeps & { logger: Logger }) {
   const all = new Map<string, Trigger>();
   const running = new Set<Promise<void>>();
 

@@ -30,7 +30,7 @@ const isUtf8 = (bytes: Buffer) => Buffer.from(bytes.toString()).equals(bytes);
 
 const events = ownEventSchemas().all;
 const ENVELOPE = { eventId: 'e', subscription: 'team-a', receivedAt: 1_795_168_800_000 };
-const LIMITS = { mostValues: 40, mostDepth: 8 };
+const LIMITS = { maxValues: 40, maxDepth: 8 };
 
 function answering(body: unknown) {
   const done: Outcome = { judgement: 'done', status: 200, body, why: '', retryAfterMs: null };
@@ -86,7 +86,7 @@ export const jsonDecoders = [
       must(isDeepStrictEqual(end.value, JSON.parse(text)), 'another value than that of JSON.parse');
     else if (end.error instanceof SyntaxError)
       must(judged(Buffer.from(text)) === undefined, 'refused what JSON.parse takes');
-    else must(text.split(/[{[,]/).length > LIMITS.mostDepth, 'too large, and is small');
+    else must(text.split(/[{[,]/).length > LIMITS.maxDepth, 'too large, and is small');
   }),
   fuzzed(
     'a member of a JSON text',

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { leastBudget, memoryShares, WORK_FACTOR } from '../../../src/ingress/body/memory-shares.ts';
+import { memoryShares, minBudget, WORK_FACTOR } from '../../../src/ingress/body/memory-shares.ts';
 
 const MIB = 1024 * 1024;
 
 it('leaves room for one body to arrive while another is worked on, from the least budget on', () => {
   for (const most of [1, 10 * MIB, 50 * MIB]) {
-    const { large, small, atWork } = memoryShares(leastBudget(most), most);
+    const { large, small, atWork } = memoryShares(minBudget(most), most);
     expect(large).toBeGreaterThanOrEqual(most);
-    expect(large + small + WORK_FACTOR * atWork).toBeLessThanOrEqual(leastBudget(most));
+    expect(large + small + WORK_FACTOR * atWork).toBeLessThanOrEqual(minBudget(most));
   }
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
-import { COMMAND_TYPES, MOST_EXECUTION_IDS } from '../../../src/core/command.ts';
+import { COMMAND_TYPES, MAX_EXECUTION_IDS } from '../../../src/core/command.ts';
 import { OWN_TOPICS } from '../../../src/core/names.ts';
 import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
 import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
@@ -97,7 +97,7 @@ export function asyncapi(): string {
         "A payment provider's webhooks as Avro events, and commands that manage its subscriptions.",
         "Values are in Confluent's wire format (byte 0, four bytes of schema id, Avro), registered as {topic}-value,",
         'FULL_TRANSITIVE: fields are added and removed with a default, so that readers of any version read records of any other.',
-        `Commands may be JSON too; their types: ${COMMAND_TYPES.join(', ')}; at most ${MOST_EXECUTION_IDS} executionIds.`,
+        `Commands may be JSON too; their types: ${COMMAND_TYPES.join(', ')}; at most ${MAX_EXECUTION_IDS} executionIds.`,
       ].join(' '),
       license: { name: 'Apache-2.0' },
     },
