@@ -7,15 +7,15 @@ import type { OperationContext } from './operations/operation.ts';
 import { hasBegun, isForgettable } from './operations/subscription-state.ts';
 
 /**
- * What must hold before a command is carried out, whatever its type.
+ * Checks what must hold before a command is executed, whatever its type.
  * @throws HooklineError COMMAND_EXPIRED, NOT_OWNER, PRECONDITION_FAILED, UNKNOWN_EVENT, EXTRA_CONFLICT
  */
 export function checkCommand(context: OperationContext): void {
   const { command, dialect } = context;
-  // What has begun is brought to its end: its effect may be at the payment service.
+  // A command that was begun is finished: the provider may have its effect already.
   if (command.expiresAt !== null && command.expiresAt < context.clock.wall() && !hasBegun(context))
     throw new HooklineError('COMMAND_EXPIRED');
-  // First: whose ref it isn't is told nothing of it.
+  // First: a team learns nothing about refs of other teams.
   checkOwner(context);
   checkMatch(context);
   for (const event of command.events ?? []) {
@@ -35,7 +35,7 @@ function checkOwner(context: OperationContext): void {
   if (owner !== undefined && owner !== topic) throw new HooklineError('NOT_OWNER', `it belongs to ${owner}`);
 }
 
-/** Of every type: what joins no request is not to be passed over in silence. */
+/** For every type: a field that no request would carry must not be ignored without a word. */
 function checkExtra({ command, dialect, subscriptions }: OperationContext): void {
   const before = acceptedExtra(subscriptions.get(command.ref));
   const conflict = extraConflict(dialect, command.extra, before);
@@ -44,7 +44,7 @@ function checkExtra({ command, dialect, subscriptions }: OperationContext): void
   throw new HooklineError('EXTRA_CONFLICT', conflict, { remedy });
 }
 
-/** As HTTP's If-Match: whoever decides by what he has seen is not to undo what came since. What is gone is deleted. */
+/** As HTTP's If-Match: a decision that rests on an older state must not undo a newer one. A deleted ref may be deleted. */
 function checkMatch(context: OperationContext): void {
   const { command, subscriptions } = context;
   if (command.ifMatch === null || hasBegun(context)) return;

@@ -2,7 +2,7 @@ import { createRecordReader, type RecordTakerDeps, takeRecords } from '../avro/r
 import type { Registry } from '../avro/registry.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
-import type { CommandPlace } from '../core/command.ts';
+import type { CommandPosition } from '../core/command.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
@@ -62,7 +62,7 @@ export async function followState(deps: {
 /** Which commands have their result, as the results topic says. */
 export type FinishedCommands = {
   /** Where the command stands that has a result under this id; the first one counts. */
-  placeOf(commandId: string): CommandPlace | undefined;
+  positionOf(commandId: string): CommandPosition | undefined;
   caughtUp(signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 };
@@ -82,21 +82,21 @@ async function followFinishedCommands(
   },
 ): Promise<FinishedCommands> {
   const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = deps;
-  const places = new Map<string, CommandPlace>();
+  const positions = new Map<string, CommandPosition>();
   const stopping = new AbortController();
   const onRecord = takeRecords({
     ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
     onRecord(commandId, result) {
       if (result?.status === 'DRIFT') return deps.onDrift(result);
-      if (result === null || places.has(commandId)) return;
-      places.set(commandId, placeOf(result));
-      const [oldest] = places.keys();
-      if (places.size > MAX_REMEMBERED && oldest !== undefined) places.delete(oldest);
+      if (result === null || positions.has(commandId)) return;
+      positions.set(commandId, positionOf(result));
+      const [oldest] = positions.keys();
+      if (positions.size > MAX_REMEMBERED && oldest !== undefined) positions.delete(oldest);
     },
   });
   const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff, clock });
   return {
-    placeOf: (commandId) => places.get(commandId),
+    positionOf: (commandId) => positions.get(commandId),
     caughtUp: (signal) => follower.caughtUp(signal),
     async stop() {
       stopping.abort();
@@ -105,7 +105,7 @@ async function followFinishedCommands(
   };
 }
 
-function placeOf(result: Readonly<Record<string, unknown>>): CommandPlace {
+function positionOf(result: Readonly<Record<string, unknown>>): CommandPosition {
   return {
     topic: String(result.commandTopic),
     partition: Number(result.commandPartition),
@@ -113,5 +113,5 @@ function placeOf(result: Readonly<Record<string, unknown>>): CommandPlace {
   };
 }
 
-export const isSamePlace = (a: CommandPlace, b: CommandPlace) =>
+export const isSamePosition = (a: CommandPosition, b: CommandPosition) =>
   a.topic === b.topic && a.partition === b.partition && a.offset === b.offset;

@@ -22,18 +22,18 @@ export type CommandReader = (record: IncomingRecord) => Promise<ReadCommand>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Strict: a sign put in the place of what can't be read would change what was asked for. */
+/** Strict: a replacement character would change what the command says. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A thousand records of a partition may wait, and an object takes many times the bytes that it was read from. */
-const MOST_KEPT_BYTES = 4 * 1024;
+/** A thousand records of a partition may wait, and an object takes many times the bytes of its record. */
+const MAX_KEPT_BYTES = 4 * 1024;
 
-/** Reads a record once, where it is small: what it must not run beside is asked before it is run. */
+/** Reads a small record once: its keys are needed before it is run. */
 export function createCommandReader(readAvro: RecordReader): CommandReader {
   const known = new WeakMap<IncomingRecord, ReadCommand>();
   return async (record) => {
     const read = known.get(record) ?? (await readCommand(record, readAvro));
-    if ((record.value?.length ?? 0) <= MOST_KEPT_BYTES) known.set(record, read);
+    if ((record.value?.length ?? 0) <= MAX_KEPT_BYTES) known.set(record, read);
     return read;
   };
 }
@@ -51,12 +51,12 @@ export async function readCommand(record: IncomingRecord, readAvro: RecordReader
     if (isRegistryUnavailable(error)) throw error;
     if (error instanceof CommandTooLarge) fields = error.fields;
     else if (hasCode(error, 'RECORD_UNREADABLE')) fields = leadingFieldsOf(error);
-    // Whatever it is, it would be the same the next time: thrown, it would stop the partition for ever.
+    // It would be the same the next time: thrown, it would stop the partition for ever.
     const reason = hasCode(error, 'COMMAND_INVALID')
       ? error
       : new HooklineError(
           'COMMAND_INVALID',
-          error instanceof HooklineError ? error.message : 'it can not be read',
+          error instanceof HooklineError ? error.message : 'it cannot be read',
           {
             cause: error,
           },
@@ -76,12 +76,12 @@ function parseJson(value: Buffer): Fields {
     return parseBoundedJson(UTF8.decode(value), COMMAND_JSON) as Fields;
   } catch (error) {
     if (!(error instanceof JsonTooLarge) || !isJson(value))
-      throw new HooklineError('COMMAND_INVALID', 'it begins like JSON and is none');
+      throw new HooklineError('COMMAND_INVALID', 'malformed JSON');
     throw new CommandTooLarge(error.message, identifyingFields(value.toString()));
   }
 }
 
-/** More JSON than a command is: what identifies it is read all the same, so that its sender gets a result. */
+/** More JSON than a command has: what identifies it is read all the same, so that its sender gets a result. */
 class CommandTooLarge extends HooklineError {
   readonly fields: Fields;
   constructor(detail: string, fields: Fields) {
@@ -100,10 +100,10 @@ function identifyingFields(text: string): Fields {
 }
 
 /**
- * What a command must not be run beside: others of its ref, whatever key or topic they came under, and others of its
- * id. One without a ref, or that can't be read, stays in the order of its record's key, which should be its ref, among
- * the commands of its topic: under a key that anybody can choose nobody holds up another topic's.
- * @throws HooklineError REGISTRY_UNAVAILABLE, REGISTRY_REFUSED where that can't be known now
+ * The keys that a command shares with those it must not run beside: others of its ref, whatever record key or topic they
+ * came with, and others of its id. A command without a ref, or one that cannot be read, keeps the order of its record's
+ * key within its topic: anybody can choose a key, and must not delay another topic's commands by it.
+ * @throws HooklineError REGISTRY_UNAVAILABLE, REGISTRY_REFUSED where that is not known now
  */
 export async function keysOf(record: IncomingRecord, readCommand: CommandReader): Promise<readonly string[]> {
   const read = await readCommand(record);
@@ -127,7 +127,7 @@ const KNOWN = new Set([
   'ifMatch',
 ]);
 /** Levels of `extra`. It is written as JSON again, which overflows the stack where it is nested by the thousands. */
-const MOST_DEPTH = 64;
+const MAX_DEPTH = 64;
 /** What a command, or its `extra`, is in JSON at most. Some dozens of commands are in work at the same time. */
 export const COMMAND_JSON = { maxValues: 10_000, maxDepth: 10_000 };
 const COMMAND_ID = /^[\x21-\x7e]{1,200}$/;
@@ -158,7 +158,7 @@ export function parseCommand(fields: Fields): Command {
     ref: check(asRef(fields.ref, type), 'ref must match ^[a-z0-9][a-z0-9-]{0,62}$'),
     events: check(asTexts(fields.events), 'events must be a list of texts'),
     executionIds: check(asTexts(fields.executionIds), 'executionIds must be a list of texts'),
-    extra: check(asObject(fields.extra), `extra must be a JSON object of at most ${MOST_DEPTH} levels`),
+    extra: check(asObject(fields.extra), `extra must be a JSON object of at most ${MAX_DEPTH} levels`),
     issuedBy: check(asText(fields.issuedBy), 'issuedBy must be a text'),
     expiresAt: check(
       asTime(fields.expiresAt),
@@ -218,7 +218,7 @@ function asObject(value: unknown): Fields | undefined {
       return undefined;
     }
   }
-  if (typeof value !== 'object' || Array.isArray(value) || !isShallow(value, MOST_DEPTH)) return undefined;
+  if (typeof value !== 'object' || Array.isArray(value) || !isShallow(value, MAX_DEPTH)) return undefined;
   return value as Fields;
 }
 

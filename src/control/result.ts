@@ -1,4 +1,4 @@
-import type { Command, CommandPlace, CommandResult, ResultStatus } from '../core/command.ts';
+import type { Command, CommandPosition, CommandResult, ResultStatus } from '../core/command.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { ControlRecords, Settled } from './operations/operation.ts';
@@ -7,7 +7,7 @@ import type { ReadCommand } from './read-command.ts';
 type Circumstances = {
   readonly receivedAt: number;
   readonly finishedAt: number;
-  readonly place: CommandPlace;
+  readonly position: CommandPosition;
 };
 type Made = { readonly attempts: number; readonly httpStatus: number | null };
 
@@ -15,7 +15,7 @@ type Made = { readonly attempts: number; readonly httpStatus: number | null };
 export function resultOf(
   command: Command,
   end: Settled | HooklineError,
-  { receivedAt, finishedAt, place, attempts, httpStatus }: Circumstances & Made,
+  { receivedAt, finishedAt, position, attempts, httpStatus }: Circumstances & Made,
 ): CommandResult {
   const failed = end instanceof HooklineError;
   return {
@@ -26,24 +26,24 @@ export function resultOf(
     subscriptionId: (failed ? null : end.subscriptionId) ?? null,
     httpStatus,
     errorCode: failed ? end.code : null,
-    message: cut(end.message + remarkOn(command)),
+    message: shorten(end.message + remarkOn(command)),
     attempts,
     subscriptions: (failed ? null : end.subscriptions) ?? null,
     drift: (failed ? null : end.drift) ?? null,
-    issuedBy: cut(command.issuedBy),
+    issuedBy: shorten(command.issuedBy),
     dryRun: command.dryRun,
     receivedAt,
     finishedAt,
-    ...placeFields(place),
+    ...positionFields(position),
   };
 }
 
-/** The result of a command that can't be read, as far as it says who it is. */
+/** The result of a command that cannot be read, with the fields that identify it as far as they are known. */
 export function resultOfPoison(
   { reason, fields }: Extract<ReadCommand, { ok: false }>,
-  { commandId, receivedAt, finishedAt, place }: Circumstances & { readonly commandId: string },
+  { commandId, receivedAt, finishedAt, position }: Circumstances & { readonly commandId: string },
 ): CommandResult {
-  const text = (value: unknown) => cut(typeof value === 'string' ? value : null);
+  const text = (value: unknown) => shorten(typeof value === 'string' ? value : null);
   return {
     commandId,
     type: text(fields.type) ?? '',
@@ -52,7 +52,7 @@ export function resultOfPoison(
     subscriptionId: null,
     httpStatus: null,
     errorCode: reason.code,
-    message: cut(reason.message),
+    message: shorten(reason.message),
     attempts: 0,
     subscriptions: null,
     drift: null,
@@ -60,7 +60,7 @@ export function resultOfPoison(
     dryRun: fields.dryRun === true,
     receivedAt,
     finishedAt,
-    ...placeFields(place),
+    ...positionFields(position),
   };
 }
 
@@ -68,19 +68,19 @@ function statusOf(error: HooklineError): ResultStatus {
   return error.result ?? 'FAILED';
 }
 
-/** A mistyped field would otherwise be passed over in silence. */
+/** Without it nobody would notice a mistyped field. */
 function remarkOn({ unknownFields }: Command): string {
   return unknownFields.length === 0 ? '' : ` (unknown fields passed over: ${unknownFields.join(', ')})`;
 }
 
-/** Characters of a text that comes from a command: its sender may have written a megabyte, which fits no result. */
-const MOST_TEXT = 2_000;
+/** Characters of a text from a command: its sender may have written a megabyte, which fits no result. */
+const MAX_TEXT = 2_000;
 
-function cut<T extends string | null>(text: T): T | string {
-  return text !== null && text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text;
+function shorten<T extends string | null>(text: T): T | string {
+  return text !== null && text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }
 
-const placeFields = ({ topic, partition, offset }: CommandPlace) => ({
+const positionFields = ({ topic, partition, offset }: CommandPosition) => ({
   commandTopic: topic,
   commandPartition: partition,
   commandOffset: offset,

@@ -1,10 +1,10 @@
-import type { Command, CommandPlace, CommandResult, CommandType } from '../core/command.ts';
+import type { Command, CommandPosition, CommandResult, CommandType } from '../core/command.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
 import { checkCommand } from './check-command.ts';
-import { type FinishedCommands, isSamePlace } from './follow-state.ts';
+import { type FinishedCommands, isSamePosition } from './follow-state.ts';
 import { adoptSubscription } from './operations/adopt-subscription.ts';
 import { createSubscription } from './operations/create-subscription.ts';
 import { deleteSubscription } from './operations/delete-subscription.ts';
@@ -35,7 +35,7 @@ export type ControlDeps = OperationDeps & {
 export async function runCommand(record: IncomingRecord, deps: ControlDeps, lease: Lease): Promise<void> {
   const { clock } = deps;
   const receivedAt = clock.wall();
-  const place: CommandPlace = {
+  const position: CommandPosition = {
     topic: record.topic,
     partition: record.partition,
     offset: Number(record.offset),
@@ -43,18 +43,18 @@ export async function runCommand(record: IncomingRecord, deps: ControlDeps, leas
   const read = await deps.readCommand(record);
   await Promise.all([deps.finished.caughtUp(lease.signal), deps.subscriptions.caughtUp(lease.signal)]);
   const commandId = read.ok ? read.command.commandId : read.commandId;
-  const earlier = commandId === null ? undefined : deps.finished.placeOf(commandId);
+  const earlier = commandId === null ? undefined : deps.finished.positionOf(commandId);
   // Its result was stored, and the commit was lost.
-  if (earlier && isSamePlace(earlier, place)) return;
+  if (earlier && isSamePosition(earlier, position)) return;
   if (!read.ok) await deps.records.storeDeadLetter(record, read, lease);
   if (commandId === null) return;
   const result = read.ok
-    ? await settle(read.command, { receivedAt, place, isDuplicate: earlier !== undefined }, deps, lease)
-    : resultOfPoison(read, { commandId, receivedAt, finishedAt: clock.wall(), place });
+    ? await settle(read.command, { receivedAt, position, isDuplicate: earlier !== undefined }, deps, lease)
+    : resultOfPoison(read, { commandId, receivedAt, finishedAt: clock.wall(), position });
   deps.observe(await storeResult(result, deps.records, lease));
 }
 
-type Circumstances = { receivedAt: number; place: CommandPlace; isDuplicate: boolean };
+type Circumstances = { receivedAt: number; position: CommandPosition; isDuplicate: boolean };
 
 async function settle(command: Command, circumstances: Circumstances, deps: ControlDeps, lease: Lease) {
   const { call, dialect, commandDeadlineMs: deadlineMs, clock } = deps;
@@ -70,7 +70,7 @@ async function settle(command: Command, circumstances: Circumstances, deps: Cont
 /** How the command ended, well or not; what ends with the process or passes by itself rejects: the command comes again. */
 async function carryOut(
   command: Command,
-  { place, isDuplicate }: Circumstances,
+  { position, isDuplicate }: Circumstances,
   session: CommandSession,
   deps: ControlDeps,
   lease: Lease,
@@ -78,7 +78,7 @@ async function carryOut(
   try {
     if (isDuplicate) throw new HooklineError('COMMAND_DUPLICATE');
     const held = await deps.acquireState(lease);
-    const context = { ...deps, command, topic: place.topic, session, lease: session.begin(held) };
+    const context = { ...deps, command, topic: position.topic, session, lease: session.begin(held) };
     checkCommand(context);
     return await OPERATIONS[command.type](context);
   } catch (error) {

@@ -32,7 +32,7 @@ export type Command = {
 };
 
 /** Where a command stands in Kafka: the same place again is the same command, not a duplicate. */
-export type CommandPlace = { readonly topic: string; readonly partition: number; readonly offset: number };
+export type CommandPosition = { readonly topic: string; readonly partition: number; readonly offset: number };
 
 /** DRIFT is no command's: the reconciler tells by it that the payment service has something else than the state says. */
 export const RESULT_STATUSES = ['SUCCEEDED', 'REJECTED', 'FAILED', 'EXPIRED', 'DUPLICATE', 'DRIFT'] as const;

@@ -22,10 +22,10 @@ export type Outcome = {
   /** Why, in words without a secret. */
   readonly why: string;
   readonly retryAfterMs: number | null;
-  /** No request was sent: the service is known to be unavailable. */
+  /** No request was sent: the provider is known to be unavailable. */
   readonly notSent?: true;
   /** No answer was waited for as long as one usually is: the caller's time was up before. */
-  readonly cutShort?: true;
+  readonly timedOutEarly?: true;
 };
 
 export type ProviderRequest = Pick<HttpRequest, 'method'> & {
@@ -124,11 +124,11 @@ function judge(answer: HttpAnswer, now: number): Outcome {
   const body = parseJson(answer.body);
   const isPage = status < 300 && /^\s*</.test(answer.body);
   return {
-    // A page is what a proxy or a gateway shows of itself: whether the service was asked at all isn't known.
+    // A page is what a proxy or a gateway shows of itself: whether the provider was asked at all isn't known.
     judgement: isPage ? 'unknown' : judgeStatus(status),
     status,
     body,
-    why: `the payment service answered ${status}${isPage ? ' with a page' : ''}`,
+    why: `the provider answered ${status}${isPage ? ' with a page' : ''}`,
     retryAfterMs: retryAfterMs(answer, now),
   };
 }
@@ -150,8 +150,8 @@ function noAnswer(error: unknown, isCut: boolean): Outcome {
     judgement: 'unknown',
     status: null,
     body: undefined,
-    why: `the payment service did not answer (${why})`,
+    why: `the provider did not answer (${why})`,
     retryAfterMs: null,
-    ...(isCut && name === 'TimeoutError' && { cutShort: true }),
+    ...(isCut && name === 'TimeoutError' && { timedOutEarly: true }),
   };
 }

@@ -7,7 +7,7 @@ type Pointer = readonly string[];
 type Template = Readonly<Record<string, unknown>>;
 
 /**
- * The one place for what the payment service's interface doesn't show of the management operations: the shapes of
+ * The one place for what the provider's interface doesn't show of the management operations: the shapes of
  * their requests and answers, and how it spells events.
  */
 export type Dialect = {
@@ -27,7 +27,7 @@ export type Dialect = {
   readonly replay: { readonly body: Template };
   /** Fields that a command's `extra` may add, and no others: see extra-fields.ts. */
   readonly extra: { readonly allow: readonly string[] };
-  /** Our name of an event, and the service's. */
+  /** Our name of an event, and the provider's. */
   readonly eventNames: Readonly<Record<string, string>>;
 };
 
@@ -161,7 +161,7 @@ const join = (path: string, key: string) => (path === '' ? key : `${path}.${key}
 export const DEFAULT_DIALECT: Dialect = parseDialect('{}');
 
 /**
- * Our name of an event, from either spelling: payment_status and payment-status are one, and so are the service's own
+ * Our name of an event, from either spelling: payment_status and payment-status are one, and so are the provider's own
  * names. Undefined where the dialect has no such event.
  */
 export function eventNameOf(dialect: Pick<Dialect, 'eventNames'>, spelling: string): string | undefined {
@@ -171,9 +171,9 @@ export function eventNameOf(dialect: Pick<Dialect, 'eventNames'>, spelling: stri
   })?.[0];
 }
 
-/** How the service spells our event. */
-export function serviceNameOf(dialect: Pick<Dialect, 'eventNames'>, event: string): string {
-  // An event may be one that the service listed and the dialect doesn't know: it keeps its name.
+/** How the provider spells our event. */
+export function providerNameOf(dialect: Pick<Dialect, 'eventNames'>, event: string): string {
+  // An event may be one that the provider listed and the dialect doesn't know: it keeps its name.
   const { eventNames } = dialect;
   return (Object.hasOwn(eventNames, event) ? eventNames[event] : undefined) ?? event;
 }

@@ -18,7 +18,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   events: 'the events',
   encryptionKey: 'the key',
 };
-const MAX_TOLD = 5;
+const MAX_LISTED = 5;
 const MAX_NAME = 60;
 /** Names that are longer are not compared: folding one that is all combining marks takes quadratic time. */
 const MAX_FOLDED = 200;
@@ -41,8 +41,8 @@ export function extraConflict(dialect: Shapes, extra: Fields, accepted: Fields =
     return [`${pathOf('extra', field)} is not in the dialect's extra.allow, ${which}`];
   });
   if (conflicts.length === 0) return null;
-  const more = conflicts.length > MAX_TOLD ? [`${conflicts.length - MAX_TOLD} more`] : [];
-  return [...conflicts.slice(0, MAX_TOLD), ...more].join('; ');
+  const more = conflicts.length > MAX_LISTED ? [`${conflicts.length - MAX_LISTED} more`] : [];
+  return [...conflicts.slice(0, MAX_LISTED), ...more].join('; ');
 }
 
 /** Of what was accepted before, by whatever rule, the fields that may be sent again. */

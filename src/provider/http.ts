@@ -27,7 +27,7 @@ export type Http = {
   stop(): Promise<void>;
 };
 
-/** Told of each request: which operation, how the answer was judged, and how long it took. */
+/** Gets each request: its operation, how the answer was judged, and how long it took. */
 export type OnRequest = (operation: string, outcome: string, seconds: number) => void;
 
 /** Of answers that are larger one at a time is read on: dozens of commands may be in work. */
@@ -45,7 +45,7 @@ export function createHttp(options: { caFile: string | undefined }): Http {
     // Its requests are rare: a connection that waited for minutes is more likely dead than alive.
     keepAliveTimeout: 4_000,
   });
-  const turns = createTurns();
+  const lock = createLock();
   return {
     async send({ method, url, headers, body, timeoutMs, maxAnswerBytes }) {
       const signal = AbortSignal.timeout(timeoutMs);
@@ -60,7 +60,7 @@ export function createHttp(options: { caFile: string | undefined }): Http {
       return {
         status: answer.statusCode,
         retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-        body: await readText(answer.body, { maxAnswerBytes, signal, turns }),
+        body: await readText(answer.body, { maxAnswerBytes, signal, lock }),
       };
     },
     stop: () => agent.destroy(),
@@ -70,28 +70,28 @@ export function createHttp(options: { caFile: string | undefined }): Http {
 /** Nothing is unpacked: a compressed answer was not asked for, and is no JSON. What is left unread ends the connection. */
 async function readText(
   body: AsyncIterable<Buffer>,
-  { maxAnswerBytes, signal, turns }: { maxAnswerBytes: number; signal: AbortSignal; turns: Turns },
+  { maxAnswerBytes, signal, lock }: { maxAnswerBytes: number; signal: AbortSignal; lock: Lock },
 ): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let endTurn: (() => void) | undefined;
+  let unlock: (() => void) | undefined;
   try {
     for await (const chunk of body) {
       bytes += chunk.length;
       if (bytes > maxAnswerBytes) throw new Error(`its answer is larger than ${maxAnswerBytes} bytes`);
-      if (bytes > SMALL_ANSWER_BYTES) endTurn ??= await turns(signal);
+      if (bytes > SMALL_ANSWER_BYTES) unlock ??= await lock(signal);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString();
   } finally {
-    endTurn?.();
+    unlock?.();
   }
 }
 
-/** Waits for the turn, and gives what ends it. */
-type Turns = (signal: AbortSignal) => Promise<() => void>;
+/** Waits for the lock, and gives what releases it. */
+type Lock = (signal: AbortSignal) => Promise<() => void>;
 
-function createTurns(): Turns {
+function createLock(): Lock {
   let last: Promise<void> = Promise.resolve();
   return async (signal) => {
     const before = last;
@@ -114,13 +114,13 @@ function createTurns(): Turns {
 }
 
 /**
- * What the service's answer means for the effect that was asked for:
+ * What the provider's answer means for the effect that was asked for:
  * - `done`: it is there
  * - `gone`: what it was asked about doesn't exist
  * - `refused`: it won't be there, however often it is asked for
  * - `later`: it isn't there; ask again
  * - `unauthorised`: it isn't there, the token was not taken
- * - `unknown`: it may be there: look before asking again
+ * - `unknown`: it may be there: check before asking again
  */
 export type Judgement = 'done' | 'gone' | 'refused' | 'later' | 'unauthorised' | 'unknown';
 
@@ -141,7 +141,7 @@ const JUDGEMENTS: Readonly<Record<number, Judgement>> = {
 export function judgeStatus(status: number): Judgement {
   const known = JUDGEMENTS[status];
   if (known) return known;
-  // A redirect isn't followed: it would take the token elsewhere. 4xx is the service's no, 5xx may come after the effect.
+  // A redirect isn't followed: it would take the token elsewhere. 4xx is a refusal, 5xx may come after the effect.
   return status >= 300 && status < 500 ? 'refused' : 'unknown';
 }
 

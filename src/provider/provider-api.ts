@@ -3,7 +3,7 @@ import type { Outcome, ProviderCall } from './call-provider.ts';
 import type { Dialect } from './dialect.ts';
 import { fillTemplate, type TemplateValues } from './template.ts';
 
-/** A subscription as the service lists it. */
+/** A subscription as the provider lists it. */
 export type ListedItem = {
   readonly id: string;
   readonly url: string | null;
@@ -11,7 +11,7 @@ export type ListedItem = {
   readonly isActive: boolean;
 };
 
-/** What the service makes of a create request; the secret may come another way than its answer. */
+/** What the provider makes of a create request; the secret may come another way than its answer. */
 export type CreatedItem = { readonly id: string; readonly signingSecret: string | undefined };
 
 /** The operations of section 4.2, in the words of the dialect. Each is one call and its judgement. */

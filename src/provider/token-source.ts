@@ -13,7 +13,7 @@ export type TokenSource = {
    * TOKEN_UNAVAILABLE, JWT_UNAVAILABLE.
    */
   get(): Promise<string>;
-  /** The service didn't take this token: the next call fetches a fresh one. */
+  /** The provider didn't take this token: the next call fetches a fresh one. */
   reject(token: string): void;
 };
 
@@ -102,17 +102,17 @@ async function requestToken({
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   const url = `${settings.authUrl}/oauth/token`;
   const start = clock.now();
-  const told = (outcome: string) => onRequest?.('POST oauth/token', outcome, (clock.now() - start) / 1_000);
+  const report = (outcome: string) => onRequest?.('POST oauth/token', outcome, (clock.now() - start) / 1_000);
   try {
     const answer = await http.send({
       ...{ method: 'POST', url, headers, body: body.toString() },
       timeoutMs: TOKEN_TIMEOUT_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,
     });
-    told(judgeStatus(answer.status));
+    report(judgeStatus(answer.status));
     return answer;
   } catch (error) {
-    told('unknown');
+    report('unknown');
     throw new HooklineError('TOKEN_UNAVAILABLE', (error as Error).message, { cause: error });
   }
 }
@@ -125,7 +125,7 @@ function readTokenAnswer({ status, body }: HttpAnswer) {
   // It goes into a header: what can't stand there, or is larger than servers take, is as good as none.
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token))
     throw new HooklineError('TOKEN_UNAVAILABLE', 'the answer has no access_token');
-  // RFC 6749, 7.1: a token of a type that isn't understood must not be used. It would be shown to the service as a bearer's.
+  // RFC 6749, 7.1: a token of a type that isn't understood must not be used. Here it would be sent as a bearer token.
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
     throw new HooklineError('TOKEN_REFUSED', 'the token_type of the answer is not bearer');
   return {

@@ -6,7 +6,7 @@ import { ERRORS, type ErrorCode, HooklineError } from '../../src/core/errors.ts'
 const circumstances = {
   receivedAt: 5,
   finishedAt: 9,
-  place: { topic: 't', partition: 2, offset: 7 },
+  position: { topic: 't', partition: 2, offset: 7 },
   attempts: 3,
   httpStatus: 201,
 };

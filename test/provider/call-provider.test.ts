@@ -57,7 +57,7 @@ describe('a call of the payment service', () => {
       const outcome = await desk.call(list);
       expect(outcome).toMatchObject({ judgement: 'unknown', status });
       expect(outcome.why).toMatch(
-        /^the payment service (did not answer \([A-Z_]+\)|answered (502|200 with a page))$/,
+        /^the provider (did not answer \([A-Z_]+\)|answered (502|200 with a page))$/,
       );
       expect(desk.requests).toEqual(['GET subscriptions unknown']);
     },

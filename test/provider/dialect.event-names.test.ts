@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_DIALECT, eventNameOf, parseDialect, serviceNameOf } from '../../src/provider/dialect.ts';
+import { DEFAULT_DIALECT, eventNameOf, parseDialect, providerNameOf } from '../../src/provider/dialect.ts';
 
 describe('the name of an event', () => {
   it.each([
@@ -19,13 +19,13 @@ describe('the name of an event', () => {
   it("is known by the service's own word, and told to it by that word", () => {
     const dialect = parseDialect('{"eventNames":{"payment-status":"PAY.STATUS"}}');
     expect(eventNameOf(dialect, 'pay.status')).toBe('payment-status');
-    expect(serviceNameOf(dialect, 'payment-status')).toBe('PAY.STATUS');
+    expect(providerNameOf(dialect, 'payment-status')).toBe('PAY.STATUS');
   });
 
   it.each(['refunds', 'constructor', 'toString', '__proto__'])(
     'that the dialect does not have, %s, is told to the service as it is',
     (event) => {
-      expect(serviceNameOf(DEFAULT_DIALECT, event)).toBe(event);
+      expect(providerNameOf(DEFAULT_DIALECT, event)).toBe(event);
     },
   );
 });

@@ -5,7 +5,7 @@ import { compileCodec } from '../../src/avro/record-codec.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { createCommandReader } from '../../src/control/read-command.ts';
 import { type ControlDeps, runCommand } from '../../src/control/run-command.ts';
-import type { CommandPlace, CommandResult } from '../../src/core/command.ts';
+import type { CommandPosition, CommandResult } from '../../src/core/command.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { Lease } from '../../src/core/lease.ts';
 import type { IncomingRecord } from '../../src/core/record.ts';
@@ -92,7 +92,7 @@ export async function openControlDesk(options: Options = {}) {
     retiredKeysTtlMs: options.retiredKeysTtlMs ?? DEADLINE_MS,
     sealingKeys,
     finished: {
-      placeOf(commandId): CommandPlace | undefined {
+      positionOf(commandId): CommandPosition | undefined {
         const first = results.find((result) => result.commandId === commandId);
         return (
           first && {

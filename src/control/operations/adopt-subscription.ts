@@ -9,10 +9,10 @@ import type { OperationContext, Settled } from './operation.ts';
 import {
   carriedSecrets,
   eventsOf,
+  providerEvents,
   receiverUrl,
   resealed,
   secretsOf,
-  serviceEvents,
   storeState,
 } from './subscription-state.ts';
 
@@ -84,7 +84,7 @@ async function changeItem(
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
-    events: serviceEvents(context, eventsOf(context)) ?? item.events ?? undefined,
+    events: providerEvents(context, eventsOf(context)) ?? item.events ?? undefined,
     subscriptionId: item.id,
     encryptionKey: to.encryptionKey ?? (before && secretsOf(context, before)?.encryptionKey),
   };

@@ -4,23 +4,23 @@ import { refuseEmptyList } from './find-drift.ts';
 import type { OperationContext } from './operation.ts';
 import { receiverUrl } from './subscription-state.ts';
 
-/** Calls whose answers were lost leave some; a list that shows more of them would be removed from for ever. */
-const MOST_LEFT_BEHIND = 100;
+/** Calls whose answers were lost leave a few; with a faulty list the removals would never end. */
+const MAX_LEFT_BEHIND = 100;
 
 /**
- * Sees to it that the payment service has no subscription for the ref's address. What stands there is removed where it
- * is ours, left by a call whose answer was lost.
+ * Makes sure that the provider has no subscription for the ref's address. It removes what stands there if it is ours:
+ * a call whose answer was lost has left it.
  * @throws HooklineError URL_IN_USE where it isn't ours; PROVIDER_ANSWER_INVALID
  */
 export async function clearAddress(context: OperationContext, isOurs: boolean): Promise<void> {
   const { session, command, subscriptions } = context;
   const url = receiverUrl(context, command.ref);
   const items = await listItems(context);
-  // Taken for true, a faulty list would leave what our own call has made, and a second one would be created beside it.
+  // A faulty list would hide what our own call has made, and a second subscription would be created.
   const others = subscriptions.all().filter(({ ref }) => ref !== command.ref);
   if (isOurs) refuseEmptyList(items, others);
   const found = items.filter((one) => one.url === url);
-  if (found.length > MOST_LEFT_BEHIND)
+  if (found.length > MAX_LEFT_BEHIND)
     throw new HooklineError(
       'PROVIDER_ANSWER_INVALID',
       `the list has ${found.length} subscriptions for ${url}`,
@@ -32,7 +32,7 @@ export async function clearAddress(context: OperationContext, isOurs: boolean): 
 }
 
 /**
- * What the payment service has.
+ * Lists the provider's subscriptions.
  * @throws HooklineError PROVIDER_ANSWER_INVALID where its list doesn't have the dialect's shape
  */
 export async function listItems({

@@ -16,9 +16,9 @@ import {
   carriedSecrets,
   eventsOf,
   hasBegun,
+  providerEvents,
   receiverUrl,
   secretsOf,
-  serviceEvents,
   storeState,
 } from './subscription-state.ts';
 
@@ -83,7 +83,7 @@ async function createOrWithdraw(
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
-    events: serviceEvents(context, eventsOf(context)),
+    events: providerEvents(context, eventsOf(context)),
     encryptionKey: secrets.encryptionKey,
   };
   const ended = await createUntilVerifiable(context, values, dir);
@@ -109,7 +109,7 @@ async function createOrWithdraw(
 }
 
 /** Answers without the dialect's shape that are looked behind before the command has FAILED. */
-const MOST_INVALID_ANSWERS = 3;
+const MAX_INVALID_ANSWERS = 3;
 
 /**
  * A subscription that can be verified; or why there is none, whether something stands at the address all the same, and
@@ -136,8 +136,8 @@ async function createUntilVerifiable(
       if (outcome.judgement === 'done' && fault === null && outcome.created)
         return { created: outcome.created };
       mayBeThere = !isWithoutEffect(outcome);
-      mayStillCome = outcome.cutShort === true;
-      if (fault !== null && ++invalid >= MOST_INVALID_ANSWERS)
+      mayStillCome = outcome.timedOutEarly === true;
+      if (fault !== null && ++invalid >= MAX_INVALID_ANSWERS)
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);
       if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
         throw new HooklineError('PROVIDER_REFUSED', outcome.why);

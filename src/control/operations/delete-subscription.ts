@@ -28,5 +28,5 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   const sealedKeys = resealed(context, before, retired);
   await storeState(context, { ...retired, events: before.events, sealedKeys });
   const isGone = outcome.judgement === 'gone';
-  return { message: isGone ? 'deleted: the payment service no longer had it' : 'deleted', subscriptionId };
+  return { message: isGone ? 'deleted: the provider no longer had it' : 'deleted', subscriptionId };
 }

@@ -8,13 +8,13 @@ import { receiverUrl } from './subscription-state.ts';
 export const DRIFT_KINDS = ['missing', 'changed', 'disabled', 'foreign'] as const;
 export type DriftKind = (typeof DRIFT_KINDS)[number];
 
-/** One way in which the payment service has something else than the state says. */
+/** One difference between the provider and the state. */
 export type Drift = {
   readonly kind: DriftKind;
   readonly subscriptionId: string;
-  /** In words, the same as long as nothing changes. */
+  /** A text that stays the same as long as nothing changes. */
   readonly detail: string;
-  /** What the state says; of a foreign subscription nothing. */
+  /** What the state says; null for a foreign subscription. */
   readonly record: SubscriptionRecord | null;
 };
 
@@ -25,7 +25,7 @@ export const DRIFT_CODES = {
   foreign: 'SUBSCRIPTION_FOREIGN',
 } as const satisfies Record<DriftKind, ErrorCode>;
 
-/** A drift in words, as a record tells of it. */
+/** A drift as records report it. */
 export function listedDrift({ kind, subscriptionId, detail, record }: Drift): ListedDrift {
   const errorCode = DRIFT_CODES[kind];
   const { message } = new HooklineError(errorCode, detail);
@@ -39,7 +39,7 @@ type Compared = {
   readonly publicUrl: string;
 };
 
-/** Compares what the payment service lists with the state. What the list doesn't show of an item is not compared. */
+/** Compares what the provider lists with the state. What the list doesn't show of an item is not compared. */
 export function findDrift({ records, items, dialect, publicUrl }: Compared): Drift[] {
   const listed = new Map(items.map((item) => [item.id, item]));
   const active = records.filter((record) => record.state === 'ACTIVE');
@@ -50,21 +50,26 @@ export function findDrift({ records, items, dialect, publicUrl }: Compared): Dri
     if (!item) return [{ kind: 'missing', subscriptionId, detail: record.receiverUrl, record }];
     if (!item.isActive) return [{ kind: 'disabled', subscriptionId, detail: record.receiverUrl, record }];
     const detail = differences(record, item, { dialect, url: receiverUrl({ publicUrl }, record.ref) });
-    return detail === '' ? [] : [{ kind: 'changed', subscriptionId, detail: cut(detail), record }];
+    return detail === '' ? [] : [{ kind: 'changed', subscriptionId, detail: shorten(detail), record }];
   });
-  // At an address that is being asked for stands what our own call has just made.
+  // A subscription at an address that is being created is what our own call has just made.
   const asked = new Set(records.filter(({ state }) => state === 'REQUESTED').map((one) => one.receiverUrl));
   const foreign = [...listed.values()]
     .filter(({ url }) => url === null || !asked.has(url))
     .map(({ id, url }): Drift => {
-      return { kind: 'foreign', subscriptionId: id, detail: cut(url ?? 'no address shown'), record: null };
+      return {
+        kind: 'foreign',
+        subscriptionId: id,
+        detail: shorten(url ?? 'no address shown'),
+        record: null,
+      };
     });
   return [...ours, ...foreign];
 }
 
 /**
- * A list with nothing in it, while the state has active subscriptions, is taken for a fault of the payment service: of
- * a real loss of everything the operators decide.
+ * An empty list, while the state has active subscriptions, counts as a fault of the provider. If everything is really
+ * lost, the operators decide.
  * @throws HooklineError PROVIDER_ANSWER_INVALID
  */
 export function refuseEmptyList(items: readonly ListedItem[], records: readonly SubscriptionRecord[]): void {
@@ -85,7 +90,7 @@ function differences(
   if (item.url !== null && item.url !== url) found.push(`its address is ${item.url} instead of ${url}`);
   const names = (events: readonly string[]) =>
     [...new Set(events.map((event) => eventNameOf(dialect, event) ?? event))].sort().join(', ');
-  // Of an adopted subscription the events may not be known.
+  // The events of an adopted subscription may not be known.
   const wanted = names(record.events);
   const has = item.events && names(item.events);
   if (wanted !== '' && has !== null && has !== wanted)
@@ -93,7 +98,7 @@ function differences(
   return found.join('; ');
 }
 
-/** Characters of what the payment service lists: it may be anything, and has to fit a record. */
-const MOST_DETAIL = 500;
+/** Characters of a text that the provider lists: it may be anything, and must fit a record. */
+const MAX_DETAIL = 500;
 
-const cut = (text: string) => (text.length > MOST_DETAIL ? `${text.slice(0, MOST_DETAIL)}…` : text);
+const shorten = (text: string) => (text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text);

@@ -5,7 +5,7 @@ import type { OperationContext, Settled } from './operation.ts';
 import { receiverUrl } from './subscription-state.ts';
 
 /**
- * What the payment service has, each with its ref where it is ours, and in what that differs from the state. A topic
+ * What the provider has, each with its ref where it is ours, and in what that differs from the state. A topic
  * with a pattern of refs is shown those that it takes: by their ref, or by an address that is such a ref's.
  */
 export async function listSubscriptions(context: OperationContext): Promise<Settled> {

@@ -3,7 +3,7 @@ import type { OperationContext, Settled } from './operation.ts';
 import { noteBegin } from './subscription-state.ts';
 
 /** Characters of an id that a message shows: its sender may have written any. */
-const MOST_ID = 100;
+const MAX_ID = 100;
 
 /** How the command ends, with how far it came: what is before that was replayed, and need not be asked for again. */
 function at(reached: string, error: unknown): unknown {
@@ -12,7 +12,7 @@ function at(reached: string, error: unknown): unknown {
   return new HooklineError(error.code, detail, { cause: error });
 }
 
-/** Has the payment service send webhook runs again. Asking twice is harmless: the events carry the same ids. */
+/** Has the provider replay webhook runs. Asking twice is harmless: the events carry the same ids. */
 export async function replayWebhooks(context: OperationContext): Promise<Settled> {
   const { command, session, subscriptions } = context;
   const record = subscriptions.get(command.ref);
@@ -24,7 +24,7 @@ export async function replayWebhooks(context: OperationContext): Promise<Settled
   await noteBegin(context, record);
   for (const [n, executionId] of executionIds.entries()) {
     const values = { ref: command.ref, executionId, subscriptionId: subscriptionId ?? undefined };
-    const reached = `run ${executionId.slice(0, MOST_ID)}, after ${n} of ${executionIds.length} in their order`;
+    const reached = `run ${executionId.slice(0, MAX_ID)}, after ${n} of ${executionIds.length} in their order`;
     const outcome = await session
       .untilDone(() => session.api.replay(values, command.extra))
       .catch((error) => {

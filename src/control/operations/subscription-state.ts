@@ -1,4 +1,4 @@
-import { eventNameOf, serviceNameOf } from '../../provider/dialect.ts';
+import { eventNameOf, providerNameOf } from '../../provider/dialect.ts';
 import {
   openSecrets,
   type RetiredSecrets,
@@ -25,7 +25,7 @@ export async function storeState(context: OperationContext, state: State): Promi
   await records.storeSubscription(command.ref, record, lease);
 }
 
-/** What else than the dialect's own fields the payment service was told: of another subscription's nothing is kept. */
+/** The `extra` that the provider got for this subscription; nothing of another subscription's is kept. */
 function extraOf({ command, subscriptions }: OperationContext): string | null {
   if (Object.keys(command.extra).length > 0) return JSON.stringify(command.extra);
   const before = subscriptions.get(command.ref);
@@ -44,12 +44,12 @@ export function isForgettable(
   return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < clock.wall();
 }
 
-/** Whether this very command was taken up before: a crash came between, and the state bears its id. */
+/** Whether this very command was begun before a crash: the state then carries its id. */
 export function hasBegun({ command, subscriptions }: OperationContext): boolean {
   return subscriptions.get(command.ref)?.commandId === command.commandId;
 }
 
-/** Notes before the call that a command has begun whose time may be up when it is taken up again after a crash. */
+/** Notes before the call that a command has begun: it may have expired when it is resumed after a crash. */
 export async function noteBegin(context: OperationContext, record: SubscriptionRecord): Promise<void> {
   const { command, records, lease } = context;
   if (command.expiresAt === null || hasBegun(context)) return;
@@ -120,7 +120,7 @@ export function beforeIntent(
   return { ...retired, sealedKeys, updatedAt: retiredAt };
 }
 
-/** Where the payment service delivers to: derived, never taken from a command, and one per ref. */
+/** Where the provider delivers to: derived, never taken from a command, and one per ref. */
 export function receiverUrl({ publicUrl }: Pick<OperationDeps, 'publicUrl'>, ref: string): string {
   return `${publicUrl}/webhooks/${ref}`;
 }
@@ -134,10 +134,10 @@ export function eventsOf({
   return [...new Set(command.events.map((event) => eventNameOf(dialect, event) ?? event))];
 }
 
-/** The same events as the service spells them. */
-export function serviceEvents(
+/** The same events as the provider spells them. */
+export function providerEvents(
   { dialect }: Pick<OperationDeps, 'dialect'>,
   events: readonly string[] | null,
 ): string[] | undefined {
-  return events?.map((event) => serviceNameOf(dialect, event));
+  return events?.map((event) => providerNameOf(dialect, event));
 }

@@ -3,20 +3,20 @@ import type { OperationContext, Settled } from './operation.ts';
 import {
   eventsOf,
   noteBegin,
+  providerEvents,
   receiverUrl,
   resealed,
   secretsOf,
-  serviceEvents,
   storeState,
 } from './subscription-state.ts';
 
-/** Changes the events of a ref's subscription; without events it tells the payment service again what it should have. */
+/** Changes the events of a ref's subscription; without events it sends again what the provider should have. */
 export async function updateSubscription(context: OperationContext): Promise<Settled> {
   const { command, session, subscriptions } = context;
   const before = subscriptions.get(command.ref);
   if (before?.state !== 'ACTIVE' || before.subscriptionId === null) throw new HooklineError('UNKNOWN_REF');
   const { subscriptionId } = before;
-  // Of an adopted subscription the events may not be known: none are told then, which is not the same as no events.
+  // The events of an adopted subscription may not be known: the field is then left out, which is not an empty list.
   const events = eventsOf(context) ?? (before.events.length > 0 ? before.events : null);
   const [keyInFile] = (await context.dirSecrets(command.ref)).encryptionKeys;
   if (command.dryRun) {
@@ -27,7 +27,7 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
-    events: serviceEvents(context, events),
+    events: providerEvents(context, events),
     subscriptionId,
     encryptionKey: keyInFile ?? secrets?.encryptionKey,
   };

@@ -16,18 +16,18 @@ export type OwnCommand = {
 };
 
 /**
- * The commands that make the payment service have what the state says. They take the way of a team's commands, behind
- * those that are there already, and bear what the state was when the drift was seen: what a team has asked for in the
- * meantime is not undone. A foreign subscription has none.
+ * The commands that bring the provider to what the state says. They go through the command topic, behind the commands
+ * that are there already. Their ifMatch is the state at which the drift was seen: what a team has asked for since is not
+ * undone. A foreign subscription has none.
  */
 export function repairCommands({ kind, record }: Drift, newId: () => string, dialect: Dialect): OwnCommand[] {
   if (!record?.commandId) return [];
   const { ref, events } = record;
   const common = { ref, issuedBy: RECONCILER };
-  // By an older rule more may have been accepted: what would be REJECTED now is left out, so that the rest is repaired.
+  // An older rule may have accepted more: what would be REJECTED now is left out, so that the rest is repaired.
   const extra = record.extra ? { extra: sendableAgain(dialect, acceptedExtra(record)) } : {};
   const ifMatch = record.commandId;
-  // Without events of its own an update tells again what should be there.
+  // An update without events sends again what should be there.
   if (kind !== 'missing')
     return [{ commandId: newId(), type: 'subscription.update', ...common, ...extra, ifMatch }];
   const deletion: OwnCommand = { commandId: newId(), type: 'subscription.delete', ...common, ifMatch };

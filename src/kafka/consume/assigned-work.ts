@@ -8,7 +8,7 @@ import { PartitionWork } from './partition-work.ts';
 export type AssignedWorkDeps = {
   readonly consumer: kafkajs.Consumer;
   readonly sessionTimeoutMs: number;
-  /** The process's own, whatever becomes of a consumer: what was in work by the one before may be so still. */
+  /** One for the process, for all its consumers: records of an earlier consumer may still be in progress. */
   readonly queue: KeyedQueue;
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
@@ -23,7 +23,7 @@ type Assigned = Partition & { readonly work: PartitionWork };
 
 const LEASE_CHECK_MS = 500;
 
-/** What is in work of the partitions that the group has given to this consumer, for as long as they are its own. */
+/** The records in progress of the partitions that the group has assigned to this consumer, until they are revoked. */
 export class AssignedWork {
   readonly #deps: AssignedWorkDeps;
   readonly #assigned = new Map<string, Assigned>();
@@ -41,12 +41,12 @@ export class AssignedWork {
     this.#leaseWatch = clock.every(LEASE_CHECK_MS, () => this.#checkLease());
   }
 
-  /** Partitions that the group has given to this consumer, and can't have given to another since. */
+  /** Partitions that are assigned to this consumer, and cannot have been assigned to another since. */
   count(): number {
     return this.#lease.isOver ? 0 : this.#count;
   }
 
-  /** @returns false where there is no room now: it isn't taken, and comes again when there is */
+  /** @returns false where the partition's work is full: the record comes again when it is not */
   take(record: IncomingRecord): boolean {
     const { topic, partition } = record;
     const { work } = this.#of({ topic, partition });
@@ -58,7 +58,7 @@ export class AssignedWork {
     return true;
   }
 
-  /** The consumer is gone: nothing more is begun, and nothing committed. */
+  /** The consumer has ended: nothing more is begun or committed. */
   end(): void {
     this.#leaseWatch.cancel();
     this.#count = 0;
@@ -67,7 +67,7 @@ export class AssignedWork {
     this.#assigned.clear();
   }
 
-  /** Waits for what is in work, and commits what comes to its end. */
+  /** Waits for the handlers in progress, and commits what they finish. */
   async finish(): Promise<void> {
     this.#leaseWatch.cancel();
     this.#working?.abort();
@@ -115,29 +115,29 @@ export class AssignedWork {
       work.end();
       this.#assigned.delete(key);
     }
-    // Who comes back to a partition that was paused here before would else never read it.
+    // A partition that was paused here before and comes back would never be read otherwise.
     for (const [topic, partitions] of Object.entries(assignment)) {
-      const roomy = partitions.filter(
+      const notFull = partitions.filter(
         (partition) => !this.#assigned.get(`${topic}/${partition}`)?.work.isFull,
       );
-      this.#deps.consumer.resume([{ topic, partitions: roomy }]);
+      this.#deps.consumer.resume([{ topic, partitions: notFull }]);
     }
   }
 
-  /** Unheard for a session's time the partitions are another's: nobody has to tell, as when this process was frozen. */
+  /** After a session time-out the partitions may be another's, without notice, as when this process was frozen. */
   #checkLease(): void {
     this.#update();
     if (!this.#lease.isOver) return;
     for (const { topic, partition, work } of this.#assigned.values()) {
       work.end();
-      // Should they be this consumer's all the same, it reads on with what it has not done.
+      // If they are still assigned to this consumer, it continues with what is not done.
       if (work.mark !== null) this.#deps.consumer.seek({ topic, partition, offset: String(work.mark) });
     }
     this.#assigned.clear();
   }
 }
 
-/** Requests by whose arrival the brokers count a member's session anew. */
+/** The requests that renew a member's session at the brokers. */
 const RENEWING = new Set(['Heartbeat', 'SyncGroup']);
 
 /**
@@ -163,7 +163,7 @@ export class GroupLease {
     consumer.on(consumer.events.REQUEST, ({ payload: { apiName, duration } }) => {
       if (RENEWING.has(apiName)) this.#sentAt = clock.now() - Math.max(0, duration);
     });
-    // A request may as well be answered by a no: these two are told of a yes.
+    // A request may be answered by a refusal; these two events follow success only.
     consumer.on(consumer.events.HEARTBEAT, () => this.#renew());
     consumer.on(consumer.events.GROUP_JOIN, () => this.#renew());
   }

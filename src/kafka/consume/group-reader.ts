@@ -25,17 +25,17 @@ export type GroupReaderDeps = {
   readonly kafka: KafkaClient;
   readonly groupId: string;
   readonly topics: readonly string[];
-  /** Unheard for so long, a process loses its partitions to the others. */
+  /** After so long a silence the brokers give a process's partitions to another. */
   readonly sessionTimeoutMs: number;
   /**
-   * Records that share a key of these are handled one after the other, in the order in which they came; all others
-   * beside one another. So a record that takes long holds up none but those of its keys. Where it rejects it is asked
-   * again, and the record's partition waits: nobody knows yet what may run beside the record.
+   * Records that share one of these keys are handled one after the other, in the order in which they came; all others
+   * concurrently. So a slow record delays only those with its keys. If it rejects it is called again, and the record's
+   * partition waits: it is not known yet what may run beside the record.
    */
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   /**
-   * When it resolves the record is done; when it rejects, it is called again. What it does must be safe to be done
-   * twice: after a crash records come again. `lease` ends when the process stops or the partition is another's.
+   * When it resolves the record is done; when it rejects, it is called again. Its effects must be safe to repeat: after a
+   * crash records come again. `lease` ends when the process stops or the partition is another's.
    */
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
@@ -68,7 +68,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   const onHeard = () => {
     heardAt = clock.now();
   };
-  /** kafkajs gives up for good where credentials are refused. They may have been changed here and there since. */
+  /** kafkajs ends for good when credentials are refused. The files may hold others by now. */
   const onEnd = async (ended: Error) => {
     if (!isRefusal(ended)) return deps.onFatal(ended);
     let reported: string | undefined;
@@ -135,8 +135,8 @@ async function joinGroup(
     await consumer.run({
       topics: deps.topics,
       partitionsAtOnce: PARTITIONS_AT_ONCE,
-      // Nothing waits here for the work on a record: while a batch is being handled kafkajs fetches nothing more from
-      // the same broker, whatever the partition.
+      // Taking a record does not wait for the work on it: while a batch is being handled kafkajs fetches nothing more
+      // from the same broker, whatever the partition.
       onRecord: (record) => !signal.aborted && work.take(record),
     });
   } catch (error) {

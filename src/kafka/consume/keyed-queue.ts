@@ -1,39 +1,39 @@
-/** A work that waits: for those before it with one of its keys, or for a place. */
-type Turn = {
+/** Work that waits: for work before it with one of its keys, or for a slot. */
+type QueuedWork = {
   readonly keys: readonly string[];
   readonly begin: () => void;
-  /** Of its keys, those that another turn of the same topic had before. */
+  /** How many of its keys earlier work of the same topic has too. */
   behind: number;
 };
 
 /** What waits and runs of one topic. */
 type Topic = {
   /** By key, in the order in which they came; the first one is ready or runs. */
-  readonly byKey: Map<string, Turn[]>;
+  readonly byKey: Map<string, QueuedWork[]>;
   /** Those that are behind none of their own topic. */
-  readonly ready: Turn[];
+  readonly ready: QueuedWork[];
   running: number;
-  /** When it was last given a place, as a count. */
+  /** When it last got a slot, as a count. */
   servedAt: number;
 };
 
 /**
- * Runs works that share a key one after the other, and all others beside one another, as many at once as there are
- * places. Topics share the places: one is kept for each topic that has nothing running, so that a work of an idle topic
- * begins at once whatever the others do, and a place that is free goes to the topic that has the fewest. Within a topic
- * works of a key run in the order in which they came; what waits in one topic is never before another topic's work.
+ * Runs work that shares a key one after the other, and all other work concurrently, as much as there are slots. Topics
+ * share the slots: one is reserved for each topic that has nothing running, so that work of an idle topic begins at once
+ * whatever the others do, and a free slot goes to the topic that has the fewest. Within a topic, work with the same key
+ * runs in the order in which it came; work that waits in one topic never delays another topic's.
  */
 export class KeyedQueue {
-  readonly #places: number;
+  readonly #slots: number;
   readonly #topics = new Map<string, Topic>();
   /** Keys of what runs, whatever its topic. */
   readonly #busy = new Set<string>();
   #running = 0;
   #served = 0;
 
-  /** @param topics all that there are: each has a place at least, and there are more places where they are more */
-  constructor(places: number, topics: readonly string[]) {
-    this.#places = Math.max(places, new Set(topics).size);
+  /** @param topics all that there are: each has at least one slot, so there are more slots if there are more topics */
+  constructor(slots: number, topics: readonly string[]) {
+    this.#slots = Math.max(slots, new Set(topics).size);
     for (const topic of topics) this.#topic(topic);
   }
 
@@ -48,19 +48,19 @@ export class KeyedQueue {
       try {
         await work();
       } finally {
-        this.#end(topic, turn);
+        this.#end(topic, queued);
         done.resolve();
       }
     };
-    const turn: Turn = { keys: [...new Set(keys)], begin: () => void begin(), behind: 0 };
-    for (const key of turn.keys) {
+    const queued: QueuedWork = { keys: [...new Set(keys)], begin: () => void begin(), behind: 0 };
+    for (const key of queued.keys) {
       const before = topic.byKey.get(key);
       if (before) {
-        before.push(turn);
-        turn.behind++;
-      } else topic.byKey.set(key, [turn]);
+        before.push(queued);
+        queued.behind++;
+      } else topic.byKey.set(key, [queued]);
     }
-    if (turn.behind === 0) topic.ready.push(turn);
+    if (queued.behind === 0) topic.ready.push(queued);
     this.#beginWhatMay();
     return done.promise;
   }
@@ -79,29 +79,29 @@ export class KeyedQueue {
 
   #beginOne(): boolean {
     const all = [...this.#topics.values()];
-    const free = this.#places - this.#running;
+    const free = this.#slots - this.#running;
     const idle = all.filter(({ running }) => running === 0).length;
     const waiting = all
       .filter(({ ready, running }) => ready.length > 0 && free > (running === 0 ? 0 : idle))
       .sort((a, b) => a.running - b.running || a.servedAt - b.servedAt);
     for (const topic of waiting) {
       const at = topic.ready.findIndex(({ keys }) => keys.every((key) => !this.#busy.has(key)));
-      const [turn] = at < 0 ? [] : topic.ready.splice(at, 1);
-      if (!turn) continue;
-      for (const key of turn.keys) this.#busy.add(key);
+      const [queued] = at < 0 ? [] : topic.ready.splice(at, 1);
+      if (!queued) continue;
+      for (const key of queued.keys) this.#busy.add(key);
       this.#running++;
       topic.running++;
       topic.servedAt = ++this.#served;
-      turn.begin();
+      queued.begin();
       return true;
     }
     return false;
   }
 
-  #end(topic: Topic, turn: Turn): void {
+  #end(topic: Topic, queued: QueuedWork): void {
     this.#running--;
     topic.running--;
-    for (const key of turn.keys) {
+    for (const key of queued.keys) {
       this.#busy.delete(key);
       const queue = topic.byKey.get(key);
       queue?.shift();

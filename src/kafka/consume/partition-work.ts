@@ -6,10 +6,10 @@ import type { KeyedQueue } from './keyed-queue.ts';
 
 export type PartitionWorkDeps = {
   readonly queue: KeyedQueue;
-  /** What the record must not run beside. Where it rejects it is asked again, and the records behind it wait. */
+  /** The keys of what the record must not run beside. If it rejects it is called again, and the records behind it wait. */
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
-  /** A record's keys could not be told, its handler failed, or its commit: each is tried again. */
+  /** A record's keys could not be read, its handler failed, or its commit: each is tried again. */
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** Ends this work at once where the partition may be another's. */
   readonly checkLease: () => void;
@@ -21,8 +21,8 @@ export type PartitionWorkDeps = {
 };
 
 /**
- * Records of a partition that are in work or wait for their turn, and the bytes of their values; more are not taken.
- * They are many, so that a key whose first work hangs doesn't soon fill its partition with what waits behind it.
+ * Records of a partition that are in progress or queued, and the bytes of their values; more are not taken. There are
+ * many, so that a key whose first record hangs does not soon fill its partition with what waits behind it.
  */
 const MAX_OPEN = 1_000;
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -30,8 +30,8 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
 
 /**
- * The records of one partition that are in work here. They end in any order, and what is committed is never more than
- * the beginning without a gap: after a crash those behind it come again.
+ * The records of one partition that are in progress here. They end in any order. What is committed has no gap before it:
+ * after a crash the records behind it come again.
  */
 export class PartitionWork {
   readonly #deps: PartitionWorkDeps;
@@ -47,7 +47,7 @@ export class PartitionWork {
   #last: IncomingRecord | undefined;
   #committed = -1n;
   #committing: Promise<void> = Promise.resolve();
-  /** Told by the loop itself: its promise is settled a moment after its last look. */
+  /** Set by the loop itself: its promise settles a moment after its last check. */
   #isCommitting = false;
   #wasFull = false;
 
@@ -65,7 +65,7 @@ export class PartitionWork {
     return this.#next < 0n ? null : (first ?? this.#next);
   }
 
-  /** A record that was taken before, as it comes after each rebalance, is passed over. */
+  /** Skips a record that was taken before, as it comes after each rebalance. */
   take(record: IncomingRecord): void {
     if (record.offset < this.#next || this.#ending.signal.aborted) return;
     if (this.#next < 0n) this.#committed = record.offset;
@@ -93,10 +93,10 @@ export class PartitionWork {
     if (mark !== null && mark > this.#committed) await this.#deps.commit(mark).catch(() => {});
   }
 
-  /** Here, not where records are fetched: what one partition's records wait for holds up no other's. */
+  /** Here, not where records are fetched: what the records of one partition wait for delays no other partition. */
   async #enqueue(record: IncomingRecord): Promise<void> {
     const keys = await this.#untilEnd(record, async () => {
-      // Reading a large record takes its time: other partitions' records are read in between.
+      // Reading a large record takes time: other partitions' records are read in between.
       await new Promise(setImmediate);
       return this.#deps.keysOf(record);
     });

@@ -1,17 +1,17 @@
 import kafkajs from 'kafkajs';
 
-type Place = { readonly topic: string; readonly partition: number };
+type Partition = { readonly topic: string; readonly partition: number };
 
 const NAME = 'HooklineSingleWorker';
 const VERSION = 1;
 
 /**
- * Gives all partitions to one process of the group; the others stand by. What must not run beside one another (records
- * of one ref, of one id) may stand in several partitions and topics, under whatever key its sender chose: within one
- * process there is an order to it, between two there is none. Whoever works goes on, whoever joins, until he leaves or
- * isn't heard of: each member tells with its wish to join how many partitions it has.
+ * Assigns all partitions to one process of the group; the others stand by. Records that must not run concurrently (of one
+ * ref, of one id) may stand in several partitions and topics, under whatever key their sender chose: one process can
+ * order them, two cannot. The process that works keeps the partitions, whoever joins, until it leaves or is not heard of:
+ * each member says in its request to join how many partitions it has.
  */
-export function singleWorkerAssigner(held: () => number): kafkajs.PartitionAssigner {
+export function singleWorkerAssigner(count: () => number): kafkajs.PartitionAssigner {
   return ({ cluster }) => ({
     name: NAME,
     version: VERSION,
@@ -20,23 +20,23 @@ export function singleWorkerAssigner(held: () => number): kafkajs.PartitionAssig
       metadata: kafkajs.AssignerProtocol.MemberMetadata.encode({
         version: VERSION,
         topics,
-        userData: Buffer.from(String(held())),
+        userData: Buffer.from(String(count())),
       }),
     }),
     async assign({ members, topics }) {
-      const places = topics.flatMap((topic) =>
+      const partitions = topics.flatMap((topic) =>
         cluster
           .findTopicPartitionMetadata(topic)
-          .map(({ partitionId }): Place => ({ topic, partition: partitionId })),
+          .map(({ partitionId }): Partition => ({ topic, partition: partitionId })),
       );
       const worker = chooseWorker(
-        members.map(({ memberId, memberMetadata }) => ({ memberId, held: heldBy(memberMetadata) })),
+        members.map(({ memberId, memberMetadata }) => ({ memberId, count: countOf(memberMetadata) })),
       );
       return members.map(({ memberId }) => ({
         memberId,
         memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
           version: VERSION,
-          assignment: memberId === worker ? byTopic(places) : {},
+          assignment: memberId === worker ? byTopic(partitions) : {},
           userData: Buffer.alloc(0),
         }),
       }));
@@ -44,16 +44,16 @@ export function singleWorkerAssigner(held: () => number): kafkajs.PartitionAssig
   });
 }
 
-type Wish = { readonly memberId: string; readonly held: number };
+type Candidate = { readonly memberId: string; readonly count: number };
 
-/** Who has most; where nobody has any, the first by name, so that it is the same whoever chooses. */
-export function chooseWorker(wishes: readonly Wish[]): string | undefined {
-  const [first] = [...wishes].sort((a, b) => b.held - a.held || (a.memberId < b.memberId ? -1 : 1));
+/** The one that has most partitions; the first by name where several have as many, so that every leader chooses the same. */
+export function chooseWorker(candidates: readonly Candidate[]): string | undefined {
+  const [first] = [...candidates].sort((a, b) => b.count - a.count || (a.memberId < b.memberId ? -1 : 1));
   return first?.memberId;
 }
 
-/** A member of another kind has nothing. */
-function heldBy(metadata: Buffer): number {
+/** 0 for a member with another assigner. */
+function countOf(metadata: Buffer): number {
   try {
     const { userData } = kafkajs.AssignerProtocol.MemberMetadata.decode(metadata) ?? {};
     return Number(userData?.toString()) || 0;
@@ -62,8 +62,9 @@ function heldBy(metadata: Buffer): number {
   }
 }
 
-function byTopic(places: readonly Place[]): kafkajs.Assignment {
+function byTopic(partitions: readonly Partition[]): kafkajs.Assignment {
   const assignment: kafkajs.Assignment = {};
-  for (const { topic, partition } of places) assignment[topic] = [...(assignment[topic] ?? []), partition];
+  for (const { topic, partition } of partitions)
+    assignment[topic] = [...(assignment[topic] ?? []), partition];
   return assignment;
 }

@@ -22,7 +22,7 @@ describe('a deletion', () => {
     await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${desk.state.get('a')?.subscriptionId}`);
     expect(await desk.run(remove())).toMatchObject({
       status: 'SUCCEEDED',
-      message: 'deleted: the payment service no longer had it',
+      message: 'deleted: the provider no longer had it',
     });
     expect(await desk.run(remove())).toMatchObject({ status: 'SUCCEEDED', attempts: 0 });
   });

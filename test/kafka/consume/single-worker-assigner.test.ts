@@ -11,9 +11,9 @@ describe('of the members of a group', () => {
     ['where two say that they work, the one with more of it goes on', { a: 1, b: 6 }, 'b'],
     ['where two have as much, it is the first by name', { b: 6, a: 6 }, 'a'],
     ['nobody works where nobody is', {}, undefined],
-  ])('%s', (_, held, expected) => {
-    const wishes = Object.entries(held).map(([memberId, held]) => ({ memberId, held }));
-    expect(chooseWorker(wishes)).toBe(expected);
+  ])('%s', (_, counts, expected) => {
+    const candidates = Object.entries(counts).map(([memberId, count]) => ({ memberId, count }));
+    expect(chooseWorker(candidates)).toBe(expected);
   });
 
   it('one is given all partitions of all topics, and the others none', async () => {
