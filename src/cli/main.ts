@@ -4,23 +4,23 @@ import { nodeSource } from '../config/env.ts';
 import { routeWarnings } from '../runtime/process-shell.ts';
 import { runCli } from './program.ts';
 import { visible } from './shell/print-rows.ts';
-import { inWords } from './shell/shell.ts';
+import { describeError } from './shell/shell.ts';
 
 const note = (line: string) => void process.stderr.write(`${line}\n`);
 const fail = (error: unknown) => {
-  note(visible(`hookline: ${inWords(error)}`));
+  note(visible(`hookline: ${describeError(error)}`));
   process.exit(1);
 };
 
 routeWarnings((warning) => note(visible(`${warning.name}: ${warning.message}`)));
 process.on('uncaughtException', fail);
 const controller = new AbortController();
-// The second one ends it at once, by default.
+// By default a second signal ends the process at once.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') fail(error);
-    // The reader has what it wants, as head has: that is no failure, and nobody is left to be told anything.
+    // The reader has ended, such as `head`: no failure, and nobody would read an error.
     controller.abort();
   });
 }
@@ -33,7 +33,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   signal: controller.signal,
   columns: process.stdout.columns,
 });
-// A pipe takes 64 KiB at once, and an exit drops what it has not taken yet.
+// A pipe takes 64 KiB at a time; an exit would drop the rest.
 const written = (stream: NodeJS.WriteStream) => new Promise<void>((done) => stream.write('', () => done()));
 await Promise.all([written(process.stdout), written(process.stderr)]);
 process.exit(exitCode);

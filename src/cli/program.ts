@@ -11,12 +11,12 @@ import { addTriggerCommand } from './commands/trigger-command.ts';
 import { addDlqCommand } from './dlq/dlq-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { visible } from './shell/print-rows.ts';
-import { type ExitCode, inWords, type Run, type Shell, UsageError } from './shell/shell.ts';
+import { describeError, type ExitCode, type Run, type Shell, UsageError } from './shell/shell.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
 
 /**
- * Parses the arguments and runs the command. Whatever fails ends in a sentence on standard error, never a stack trace.
- * @param args without the program's own name
+ * Parses the arguments and runs the command. A failure is printed as one sentence on standard error, without a stack trace.
+ * @param args without the program's name
  */
 export async function runCli(args: readonly string[], outside: Shell): Promise<ExitCode> {
   const shell = withVisible(outside);
@@ -31,12 +31,12 @@ export async function runCli(args: readonly string[], outside: Shell): Promise<E
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    shell.note(error instanceof ConfigError ? error.message : `hookline: ${inWords(error)}`);
+    shell.note(error instanceof ConfigError ? error.message : `hookline: ${describeError(error)}`);
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
   }
 }
 
-/** Results, errors and JSON quote what others wrote. In JSON the escapes stand for the same signs. */
+/** Output quotes text from outside, whose control characters must not reach the terminal. In JSON their escapes mean the same. */
 const withVisible = (shell: Shell): Shell => ({
   ...shell,
   print: (line) => shell.print(visible(line)),
@@ -45,7 +45,7 @@ const withVisible = (shell: Shell): Shell => ({
 
 function createProgram(shell: Shell, run: Run): Command {
   const program = new Command('hookline')
-    .description("Operates Hookline: a payment service's webhooks as Avro events in Kafka.")
+    .description("Operates Hookline, which publishes a payment provider's webhooks to Kafka as Avro events.")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => shell.print(text.trimEnd()),

@@ -33,7 +33,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const shell = (line: string) => shellLine(line, world.env);
 
 describe('hookline in a pipe', () => {
-  it('is read whole by a program, records that are larger than a pipe among it, and as they are', async () => {
+  it('writes all records completely, also those larger than the pipe', async () => {
     const { stdout } = await shell(`hookline tail commands --from-beginning --limit ${RECORDS} --json | cat`);
     const records = stdout
       .trim()
@@ -44,13 +44,13 @@ describe('hookline in a pipe', () => {
     );
   });
 
-  it('ends quietly when its reader has seen enough, exit code 0', async () => {
+  it('ends quietly when its reader ends, exit code 0', async () => {
     const { stdout, stderr } = await shell('hookline tail commands --from-beginning --json | head -n 1');
     expect(stdout.trim().split('\n')).toHaveLength(1);
     expect(stderr).toBe(`following ${world.topic('commands')}; Ctrl-C ends\n`);
   });
 
-  it('prints nothing that steers the terminal or looks like another line', async () => {
+  it('prints nothing that controls the terminal or looks like another line', async () => {
     const { stdout } = await shell('hookline tail commands --from-beginning --limit 1');
     expect(stdout).toContain('  said: \\u001b[2J\\nforged: line\n');
     expect(stdout).not.toContain('\u001b');
@@ -58,7 +58,7 @@ describe('hookline in a pipe', () => {
 });
 
 describe('hookline tail', () => {
-  it('takes a full name with another prefix, as well as the part behind ours', async () => {
+  it('takes a full name with another prefix, as well as the part after ours', async () => {
     const args = ['--from-beginning', '--limit', '1', '--json'];
     const theirs = await cli(world.env, 'tail', `${world.prefix}-ledger.commands`, ...args);
     expect(JSON.parse(theirs.out)).toMatchObject({ key: 'theirs', value: { a: 1 } });
@@ -66,7 +66,7 @@ describe('hookline tail', () => {
     expect(ours.topic).toBe(world.topic('commands'));
   });
 
-  it('begins with what was written since a time', async () => {
+  it('starts with records written since a time', async () => {
     const topic = world.topic('subscriptions');
     const producer = testKafka(world.env).producer({ allowAutoTopicCreation: false });
     await producer.connect();
@@ -85,7 +85,7 @@ describe('hookline tail', () => {
     expect(await first(new Date(hourAgo).toISOString())).toBe('earlier');
   });
 
-  it('shows JSON that is too deep for a tree as the text that it is, and goes on', async () => {
+  it('prints JSON that is too deep as text, and continues', async () => {
     const topic = world.topic('dead-letter');
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const producer = testKafka(world.env).producer({ allowAutoTopicCreation: false });
@@ -103,7 +103,7 @@ describe('hookline tail', () => {
     const { exitCode, notes } = await cli(world.env, 'tail', 'nothing');
     expect([exitCode, notes]).toEqual([
       2,
-      `hookline: there is no topic ${world.topic('nothing')} and no topic nothing.`,
+      `hookline: no topic is named ${world.topic('nothing')} or nothing.`,
     ]);
   });
 

@@ -5,20 +5,20 @@ import { shellLine } from '../support/shell-line.ts';
 const LONG = 'x'.repeat(100_000);
 
 describe('hookline as a process', () => {
-  it('is read whole, however much it says just before its end', async () => {
+  it('writes all of its output before it exits', async () => {
     const { stdout } = await shellLine(`{ hookline ${LONG} 2>&1 || [ $? = 2 ]; } | cat`);
     expect(stdout).toContain(`unknown command '${LONG}'`);
     expect(stdout.trim()).toMatch(/\(hookline --help lists the commands\)$/);
   });
 
-  it('ends quietly where nobody reads what it says, with the exit code that it has anyway', async () => {
+  it('ends quietly if nobody reads its output, with the same exit code', async () => {
     const unread = await shellLine('{ hookline --help; echo "$?" >&2; } | true');
     expect(unread).toEqual({ stdout: '', stderr: '0\n' });
     const wrongly = await shellLine('{ { hookline nonsense; echo "$?" >&3; } 2>&1 | true; } 3>&1');
     expect(wrongly).toEqual({ stdout: '2\n', stderr: '' });
   });
 
-  it('says what went wrong in a sentence, where nobody answers', async () => {
+  it('reports an unreachable server in one sentence', async () => {
     const { stderr } = await shellLine('hookline schemas check || [ $? = 1 ]', {
       SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9',
     });

@@ -30,15 +30,15 @@ describe('hookline, called wrongly,', () => {
     ],
     [[...create, '--expires-in', '0'], '--expires-in is "0"'],
     [[...create, '--expires-in', '99999999999999'], '--expires-in is "99999999999999"'],
-    [[...create, '--extra', '[1]'], '--extra is no JSON object'],
-    [[...create, '--extra', 'null'], '--extra is no JSON object'],
+    [[...create, '--extra', '[1]'], '--extra is not a JSON object'],
+    [[...create, '--extra', 'null'], '--extra is not a JSON object'],
     [['command', 'subscription.make', '--ref', 'x'], 'Allowed choices are subscription.create'],
     [['command', 'subscription.create'], 'subscription.create needs --ref'],
     [['command', 'subscription.create', '--ref', 'Ledger'], '--ref is "Ledger"'],
     [['command', 'webhook.replay', '--ref', 'x', '--execution-ids', ','], 'needs --execution-ids'],
     [
       ['command', 'webhook.replay', '--ref', 'x', '--execution-ids', 'y,'.repeat(1_001)],
-      '--execution-ids has 1001 entries, at most 1000 are taken: send several commands',
+      '--execution-ids has 1001 entries, at most 1000 are allowed: send several commands',
     ],
     [['trigger', 'payment-status', '--count', '0'], '--count is "0": give a whole number from 1'],
     [['trigger', 'payment-status', '--rate', '0.5'], '--rate is "0.5"'],
@@ -50,7 +50,7 @@ describe('hookline, called wrongly,', () => {
     [['subscriptions', 'plan'], "required option '-f, --file <file>' not specified"],
     [
       ['subscriptions', 'apply', '-f', '/nowhere/s.yaml'],
-      '--file is "/nowhere/s.yaml", which can\'t be read (ENOENT',
+      '--file is "/nowhere/s.yaml", which cannot be read (ENOENT',
     ],
     [
       ['subscriptions', 'plan', '-f', 'package.json'],
@@ -77,7 +77,7 @@ describe('hookline, called wrongly,', () => {
     expect(notes).not.toMatch(NO_STACK);
   });
 
-  it('prints its help to whom asks for it, exit code 0', async () => {
+  it('prints its help, exit code 0', async () => {
     const { exitCode, out, notes } = await cli({}, 'command', '--help');
     expect([exitCode, notes, out]).toEqual([0, '', expect.stringContaining('--execution-ids <list>')]);
   });
@@ -93,7 +93,7 @@ describe('hookline, where nobody answers,', () => {
     expect(notes).not.toMatch(NO_STACK);
   });
 
-  it('doctor names every bad setting that it can know of, the schema files, and a password is not told', async () => {
+  it('doctor names every faulty setting that it knows of, and prints no password', async () => {
     const env = {
       ...ENV,
       MAX_RECORD_BYTES: '50 MiB',
@@ -105,7 +105,7 @@ describe('hookline, where nobody answers,', () => {
       SCHEMA_REGISTRY_USERNAME: 'x',
     };
     const { exitCode, out } = await cli(env, 'doctor', '--json');
-    const findings = JSON.parse(out) as { check: string; state: string; finding: string; mend: string }[];
+    const findings = JSON.parse(out) as { check: string; state: string; finding: string; remedy: string }[];
     const named = findings.filter(({ check, state }) => check === 'configuration' && state === 'FAULT');
     const names = named.map(({ finding }) => finding.split(' ')[0]);
     expect(exitCode).toBe(1);
@@ -120,9 +120,9 @@ describe('hookline, where nobody answers,', () => {
 
   it('doctor names a faulty folder of schemas once, and does not blame the brokers', async () => {
     const { out } = await cli({ ...ENV, SCHEMAS_DIR: import.meta.dirname }, 'doctor', '--json');
-    const findings = JSON.parse(out) as { check: string; finding: string; mend: string }[];
+    const findings = JSON.parse(out) as { check: string; finding: string; remedy: string }[];
     const onSchemas = findings.filter(({ finding }) => /schema file/.test(finding));
-    expect(onSchemas.map(({ check, mend }) => [check, mend])).toEqual([
+    expect(onSchemas.map(({ check, remedy }) => [check, remedy])).toEqual([
       ['schema files', 'correct the file, or SCHEMAS_DIR'],
     ]);
   });
@@ -148,7 +148,7 @@ describe('hookline trigger, where something else listens,', () => {
   });
 });
 
-describe('hookline, told by others what steers a terminal,', () => {
+describe('hookline, given control characters by others,', () => {
   const hostile = 'x\u001b[2J\u009b2J\u202ey\u200f';
   const answers = [
     { status: 400, body: { message: hostile } },
@@ -160,10 +160,10 @@ describe('hookline, told by others what steers a terminal,', () => {
   });
   const listening = new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   afterAll(() => server.close());
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200f\u202e]/;
 
-  it('shows it as escapes: in a table, in JSON, which says the same, and in an error', async () => {
+  it('prints them as escapes: in a table, in an error, and in JSON, which then means the same', async () => {
     await listening;
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const table = await cli({ SANDBOX_URL: url }, 'trigger', 'payment-status');

@@ -109,7 +109,7 @@ describe('a faulty configuration', () => {
     expect(refused.text).not.toMatch(/\n\s+at /);
   });
 
-  it('of the way to the brokers and the registry is refused whole, each fault with its mend', async () => {
+  it('of the way to the brokers and the registry is refused whole, each fault with its remedy', async () => {
     await using world = worldOf();
     const env = {
       KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',

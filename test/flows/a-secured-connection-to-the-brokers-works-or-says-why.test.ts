@@ -32,7 +32,7 @@ const WAYS: [string, () => Env][] = [
   ]),
 ];
 
-/** What is wrong, what is said of it, and the variables that the mend names. */
+/** What is wrong, what is said of it, and the variables that the remedy names. */
 type Fault = [string, () => Env, RegExp, string[]];
 
 const FAULTS: Fault[] = [
@@ -265,13 +265,13 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
   });
 
   describe('ingress waits and says why, in the log too, with', () => {
-    it.each(FAULTS)('%s', async (_, way, finding, mends) => {
+    it.each(FAULTS)('%s', async (_, way, finding, remedies) => {
       const ingress = secure.world.start('src/ingress/main.ts', way());
       const admin = await ingress.adminUrl();
       await until('readiness says why', async () => finding.test((await readiness(admin)).reasons), 20_000);
       const { reasons } = await readiness(admin);
       const warned = ingress.lines.find(({ level, msg = '' }) => level === 'warn' && finding.test(msg));
-      for (const variable of mends)
+      for (const variable of remedies)
         for (const said of [reasons, warned?.msg]) expect(said).toContain(variable);
       expect(ingress.exitCode).toBeNull();
       expect(await ingress.stop()).toBe(0);
@@ -279,11 +279,11 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
     });
   });
 
-  describe('the doctor names the mend for', () => {
-    it.each([...FAULTS, ...FURTHER_FAULTS])('%s', async (_, way, finding, mends) => {
+  describe('the doctor names the remedy for', () => {
+    it.each([...FAULTS, ...FURTHER_FAULTS])('%s', async (_, way, finding, remedies) => {
       const found = (await findings(way())).find(({ check }) => check === 'brokers');
       expect(found).toMatchObject({ state: 'FAULT', finding: expect.stringMatching(finding) });
-      for (const variable of mends) expect(found?.mend).toContain(variable);
+      for (const variable of remedies) expect(found?.remedy).toContain(variable);
       expect(JSON.stringify(found)).not.toMatch(SECRETS);
     });
   });

@@ -90,10 +90,10 @@ describe('the registry behind TLS and a password', () => {
       /host name is unknown/,
       'SCHEMA_REGISTRY_URL',
     ],
-  ])('%s is named with its mend, never with the password', async (_, changes, finding, mend) => {
+  ])('%s is named with its remedy, never with the password', async (_, changes, finding, remedy) => {
     const fault = await found(changes());
     expect(fault).toMatchObject({ state: 'FAULT', finding: expect.stringMatching(finding) });
-    expect(fault?.mend).toContain(mend);
+    expect(fault?.remedy).toContain(remedy);
     expect(JSON.stringify(fault)).not.toContain('horse-battery');
   });
 

@@ -39,7 +39,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     const plan = await subscriptions('plan', THREE);
     expect([plan.exitCode, await the.subscriptions()]).toEqual([1, []]);
     expect(plan.out).toMatch(/^ {2}\+ ledger-eu will be created\n {6}\+ accounts-entries\n/m);
-    expect(plan.out).toMatch(/^Plan: 3 to create; 0 as .*subscriptions\.yaml wants them\.$/m);
+    expect(plan.out).toMatch(/^Plan: 3 to create; 0 already as in .*subscriptions\.yaml\.$/m);
     const apply = await subscriptions('apply', THREE);
     expect([apply.exitCode, apply.out]).toEqual([
       0,
@@ -52,7 +52,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     expect(await at('ledger-us')).toMatchObject({ extra: { description: 'the ledger of the US' } });
     const before = (await the.world.read('command-results')).length;
     const again = await subscriptions('apply', THREE);
-    expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining('Nothing to do: 3 as')]);
+    expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining('Nothing to do: 3 already as')]);
     // The look at the payment service alone.
     expect((await the.world.read('command-results')).length).toBe(before + 1);
     const [delivered] = await the.trigger({ ref: 'ledger-us', sealed: true });
@@ -85,7 +85,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     const apply = await subscriptions('apply', THREE);
     expect([apply.exitCode, apply.out]).toEqual([
       0,
-      expect.stringContaining('analytics will be created anew'),
+      expect.stringContaining('analytics will be created again'),
     ]);
     expect((await at('analytics')).id).not.toBe(id);
   });
@@ -102,7 +102,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     the.world.secrets('legacy', { 'subscription-id': old.id, 'signing-secret': old.signingSecret });
     expect((await subscriptions('apply', four)).out).toContain('Applied: 1 succeeded, 0 failed.');
     expect(await at('legacy')).toMatchObject({ id: old.id, events: ['payment-status'] });
-    expect((await subscriptions('plan', four)).out).toContain('Nothing to do: 4 as');
+    expect((await subscriptions('plan', four)).out).toContain('Nothing to do: 4 already as');
     const [delivered] = await the.trigger({ ref: 'legacy' });
     expect(delivered?.status).toBe(200);
   });

@@ -94,17 +94,17 @@ describe('a command among the dead letters', () => {
     expect(shown.out).not.toContain('create a subscription');
     expect((await cli(env, 'dlq', 'show', at, '--body')).bytes.toString()).toBe('create a subscription');
     const { exitCode, outcomes, notes } = await redrive();
-    expect([exitCode, outcomes, notes]).toEqual([0, [], expect.stringContaining('passed over')]);
+    expect([exitCode, outcomes, notes]).toEqual([0, [], expect.stringContaining('skipped')]);
   });
 
   it.each([
-    ['text', 'create a subscription', 'it is no Avro'],
-    ['broken JSON', '{"type":', 'it is no Avro'],
-    ['Avro that nobody can read', Buffer.from('003b9ac9ff00', 'hex'), "it still can't be read"],
+    ['text', 'create a subscription', 'it is not Avro'],
+    ['broken JSON', '{"type":', 'it is not Avro'],
+    ['Avro that nobody can read', Buffer.from('003b9ac9ff00', 'hex'), 'it still cannot be read'],
     [
       'one that has its result',
       { commandId: 'has-its-result', type: 'subscription.pause' },
-      'send a corrected one with a new commandId',
+      'send a corrected command with a new commandId',
     ],
   ])('that is %s is not sent again: it would end the same way', async (_, value, why) => {
     const at = await sendPoison(value);
@@ -114,7 +114,7 @@ describe('a command among the dead letters', () => {
       [expect.objectContaining({ at, outcome: 'refused', message: expect.stringContaining(why) })],
     ]);
     expect((await letters()).find((letter) => letter.at === at)?.state).toBe('open');
-    expect((await cli(env, 'dlq', 'show', at)).out).toMatch(/^mend +\S/m);
+    expect((await cli(env, 'dlq', 'show', at)).out).toMatch(/^remedy +\S/m);
   });
 
   it('whose schema the registry did not have then goes back to its topic, and is carried out', async () => {

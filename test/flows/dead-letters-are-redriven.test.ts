@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openLetters } from '../../src/cli/dlq/dead-letter-topic.ts';
+import { openDeadLetterTopic } from '../../src/cli/dlq/dead-letter-topic.ts';
 import { connectKafka, loadConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
 import { cli, cliJson } from '../support/cli.ts';
@@ -46,7 +46,7 @@ async function redrive(...args: string[]) {
   return { exitCode, notes, outcomes: JSON.parse(out || '[]') as Redriven[] };
 }
 
-/** The bytes that the payment service sent. */
+/** The bytes that the provider sent. */
 async function sentBytes(executionId: string): Promise<Buffer> {
   const path = `/_sandbox/executions/${executionId}`;
   const { bodyBase64 } = (await receiver.call('GET', path)) as { bodyBase64: string };
@@ -69,18 +69,18 @@ describe('a webhook whose key is missing', () => {
     // The key that ingress has now opens nothing, as soon as it has taken that up.
     for (let stage = ''; stage !== 'DECRYPT'; ) {
       const execution = await receiver.trigger1({ event: 'payment-status', sealed: true });
-      const letters = await receiver.world.read('dead-letter', 0);
-      const letter = letters.find(({ key }) => key === receiptOf(execution).eventId);
-      stage = letter?.headers['__connect.errors.stage'] ?? '';
-      at = `${letter?.partition}:${letter?.offset}`;
+      const deadLetters = await receiver.world.read('dead-letter', 0);
+      const deadLetter = deadLetters.find(({ key }) => key === receiptOf(execution).eventId);
+      stage = deadLetter?.headers['__connect.errors.stage'] ?? '';
+      at = `${deadLetter?.partition}:${deadLetter?.offset}`;
       message = execution.sentBody;
       sent = await sentBytes(execution.id);
     }
   });
 
   it('is listed, with what and why, and nothing of its body', async () => {
-    const letter = only(await list(`at=${at}`));
-    expect(letter).toMatchObject({
+    const deadLetter = only(await list(`at=${at}`));
+    expect(deadLetter).toMatchObject({
       ...{ at, stage: 'DECRYPT', code: 'UNDECRYPTABLE', ref: 'ledger-eu', bytes: sent.length, parts: 1 },
       ...{ missing: [], state: 'open', redriven: null, redrives: 0 },
     });
@@ -90,10 +90,10 @@ describe('a webhook whose key is missing', () => {
     expect(await list('stage=PARSE')).toEqual([]);
     expect(only(await list('stage=PARSE,DECRYPT', 'ref=ledger-eu', 'since=1h', 'state=open')).at).toBe(at);
     expect(await list('until=1h')).toEqual([]);
-    expect(only(await list(`id=${letter.eventId}`)).at).toBe(at);
+    expect(only(await list(`id=${deadLetter.eventId}`)).at).toBe(at);
   });
 
-  it('is shown with headers, cause and mend; its bytes only when they are asked for, and still sealed', async () => {
+  it('is shown with headers, cause and remedy; its bytes only when they are asked for, and still sealed', async () => {
     const shown = await cli(env, 'dlq', 'show', at);
     expect(shown.exitCode).toBe(0);
     expect(shown.out).toMatch(/cause +no encryption key of the subscription opens the body/);
@@ -111,19 +111,22 @@ describe('a webhook whose key is missing', () => {
     const nothing = await cli(env, 'dlq', 'show', '0:999999');
     expect([nothing.exitCode, nothing.notes]).toEqual([
       1,
-      expect.stringContaining('no dead letter 0:999999'),
+      expect.stringContaining('no dead-letter record 0:999999'),
     ]);
   });
 
-  it('redriven before it is mended is a dead letter again, counted, and the old one is done with', async () => {
-    const rehearsal = await redrive('--dry-run');
-    expect([rehearsal.exitCode, only(rehearsal.outcomes)]).toEqual([
+  it('redriven before the key is there is dead-lettered again, and the old record counts as redriven', async () => {
+    const dryRun = await redrive('--dry-run');
+    expect([dryRun.exitCode, only(dryRun.outcomes)]).toEqual([
       1,
-      expect.objectContaining({ at, outcome: 'parked', code: 'UNDECRYPTABLE' }),
+      expect.objectContaining({ at, outcome: 'dead-lettered', code: 'UNDECRYPTABLE' }),
     ]);
     expect(only(await list())).toMatchObject({ state: 'open', redrives: 0 });
     const { exitCode, outcomes } = await redrive();
-    expect([exitCode, only(outcomes)]).toEqual([1, expect.objectContaining({ at, outcome: 'parked' })]);
+    expect([exitCode, only(outcomes)]).toEqual([
+      1,
+      expect.objectContaining({ at, outcome: 'dead-lettered' }),
+    ]);
     const [old, anew, ...more] = await list();
     expect(more).toEqual([]);
     expect(old).toMatchObject({ at, state: 'redriven', redriven: { to: only(outcomes).to } });
@@ -133,8 +136,8 @@ describe('a webhook whose key is missing', () => {
 
   it('once the key is there: in its topic, exact to the byte, under the id of the event, marked as redriven', async () => {
     receiver.world.secrets('ledger-eu', { 'encryption-key': `${'n'.repeat(32)}\n${ENCRYPTION_KEY}` });
-    const rehearsal = await redrive('--dry-run');
-    expect([rehearsal.exitCode, only(rehearsal.outcomes)]).toMatchObject([0, { at, outcome: 'stored' }]);
+    const dryRun = await redrive('--dry-run');
+    expect([dryRun.exitCode, only(dryRun.outcomes)]).toMatchObject([0, { at, outcome: 'stored' }]);
     expect(await eventsOf('payment-status', message)).toEqual([]);
     const before = Date.now();
     const { exitCode, outcomes, notes } = await redrive();
@@ -164,7 +167,11 @@ describe('a webhook whose key is missing', () => {
     const count = async () => (await eventsOf('payment-status', message)).length;
     const before = await count();
     const { exitCode, outcomes, notes } = await redrive();
-    expect([exitCode, outcomes, notes]).toEqual([0, [], expect.stringContaining('2 redriven before')]);
+    expect([exitCode, outcomes, notes]).toEqual([
+      0,
+      [],
+      expect.stringContaining('2 skipped, as they were redriven before'),
+    ]);
     expect(await count()).toBe(before);
     const again = await redrive('--again', '--filter', `at=${at}`);
     expect([again.exitCode, only(again.outcomes).outcome]).toEqual([0, 'stored']);
@@ -182,37 +189,37 @@ describe('a webhook larger than its topic takes', () => {
       sizeBytes: 2_500_000,
     });
     expect(execution.status).toBe(200);
-    const letter = only(await list('stage=PRODUCE'));
+    const deadLetter = only(await list('stage=PRODUCE'));
     const sent = await sentBytes(execution.id);
-    expect(letter).toMatchObject({ state: 'open', bytes: sent.length, missing: [] });
-    expect(letter.parts).toBeGreaterThan(3);
-    expect((await cli(env, 'dlq', 'show', letter.at, '--body')).bytes).toEqual(sent);
-    expect((await cli(env, 'dlq', 'show', letter.at)).out).toContain(
+    expect(deadLetter).toMatchObject({ state: 'open', bytes: sent.length, missing: [] });
+    expect(deadLetter.parts).toBeGreaterThan(3);
+    expect((await cli(env, 'dlq', 'show', deadLetter.at, '--body')).bytes).toEqual(sent);
+    expect((await cli(env, 'dlq', 'show', deadLetter.at)).out).toContain(
       `raise max.message.bytes of ${receiver.world.topic('payment-status')}`,
     );
     const early = await redrive('--dry-run', '--filter', 'stage=PRODUCE');
-    expect(only(early.outcomes)).toMatchObject({ outcome: 'parked', code: 'RECORD_TOO_LARGE' });
+    expect(only(early.outcomes)).toMatchObject({ outcome: 'dead-lettered', code: 'RECORD_TOO_LARGE' });
 
     await setTopicBytes(env, receiver.world.topic('payment-status'), 6_000_000);
     const { exitCode, outcomes } = await redrive('--filter', 'stage=PRODUCE');
-    expect([exitCode, only(outcomes)]).toMatchObject([0, { at: letter.at, outcome: 'stored' }]);
+    expect([exitCode, only(outcomes)]).toMatchObject([0, { at: deadLetter.at, outcome: 'stored' }]);
     const event = only(await eventsOf('payment-status', execution.sentBody));
     expect(event.record?.eventId).toBe(receiptOf(execution).eventId);
     expect(event.headers).toMatchObject({ 'hookline.redrive-count': '1' });
-    expect(only(await list('stage=PRODUCE'))).toMatchObject({ at: letter.at, state: 'redriven' });
+    expect(only(await list('stage=PRODUCE'))).toMatchObject({ at: deadLetter.at, state: 'redriven' });
   });
 
-  it('with parts that retention took is named as incomplete, and not redriven', async () => {
+  it('with parts that retention deleted is listed as incomplete, and not redriven', async () => {
     await setTopicBytes(env, receiver.world.topic('payment-status'), 1_000_000);
     const execution = await receiver.trigger1({ event: 'payment-status', sizeBytes: 2_400_000 });
     const { eventId } = receiptOf(execution);
-    const letter = only(await list(`id=${eventId}`));
-    const [partition, offset] = letter.at.split(':').map(Number);
-    const looked = await openLetters(
+    const deadLetter = only(await list(`id=${eventId}`));
+    const [partition, offset] = deadLetter.at.split(':').map(Number);
+    const looked = await openDeadLetterTopic(
       connectKafka(loadConfig({ source: nodeSource(env) }, 'kafka')),
       receiver.world.prefix,
     );
-    const seen = (await looked.all()).filter(({ at }) => at === letter.at);
+    const seen = (await looked.all()).filter(({ at }) => at === deadLetter.at);
     const admin = testKafka(env).admin();
     await admin.connect();
     await admin.fetchTopicOffsets(receiver.world.topic('dead-letter'));
@@ -222,20 +229,20 @@ describe('a webhook larger than its topic takes', () => {
     });
     await admin.disconnect();
     // What was whole when it was looked at and is no more has no bytes: never fewer than all.
-    expect([...(await looked.bodiesOf(seen))]).toEqual([[letter.at, undefined]]);
+    expect([...(await looked.bodiesOf(seen))]).toEqual([[deadLetter.at, undefined]]);
     await looked.stop();
     const left = only(await list(`id=${eventId}`));
-    expect(left).toMatchObject({ state: 'incomplete', missing: [1, 2], parts: letter.parts });
+    expect(left).toMatchObject({ state: 'incomplete', missing: [1, 2], parts: deadLetter.parts });
     const { exitCode, outcomes } = await redrive('--filter', `id=${eventId}`);
     expect([exitCode, only(outcomes)]).toMatchObject([
       1,
-      { outcome: 'refused', message: `parts 1, 2 of ${letter.parts} missing` },
+      { outcome: 'refused', message: `parts 1, 2 of ${deadLetter.parts} missing` },
     ]);
     const body = await cli(env, 'dlq', 'show', left.at, '--body');
     expect([body.exitCode, body.bytes.length, body.notes]).toEqual([
       1,
       0,
-      expect.stringContaining('not whole'),
+      expect.stringContaining('incomplete'),
     ]);
   });
 });

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 type Row = Record<string, string>;
-type Finding = { check: string; state: string; finding: string; mend: string };
+type Finding = { check: string; state: string; finding: string; remedy: string };
 
 describe('hookline topics', () => {
   it('plans, applies, and then has nothing to do; exit code 1 tells that there is', async () => {
@@ -70,7 +70,7 @@ describe('hookline schemas', () => {
     const check = await cli(world.env, 'schemas', 'check');
     expect([check.exitCode, check.out]).toEqual([
       1,
-      expect.stringContaining('not registered, compatible: push it'),
+      expect.stringContaining('not registered, but compatible: run hookline schemas push'),
     ]);
     const pushed = await cliJson<{ id: number; subject: string }[]>(world.env, 'schemas', 'push');
     expect(pushed.every(({ id }) => id > 0)).toBe(true);
@@ -115,14 +115,18 @@ describe('hookline doctor', () => {
     ['a wrong JWT', { PROVIDER_JWT_FILE: 'JWT' }, 'token', 'the JWT'],
     ['no configuration', { KAFKA_BROKERS: undefined }, 'configuration', 'set the variable'],
   ] as [string, Record<string, string | undefined>, string, string][])(
-    'names the mend for %s, and ends with 1',
-    async (_, env, check, mend) => {
+    'names the remedy for %s, and ends with 1',
+    async (_, env, check, remedy) => {
       const replaced = env.PROVIDER_JWT_FILE
         ? { PROVIDER_JWT_FILE: world.file('wrong-jwt', 'not-the-one') }
         : env;
       const { exitCode, out } = await cli({ ...world.env, ...replaced }, 'doctor', '--json');
       const [finding] = (JSON.parse(out) as Finding[]).filter((one) => one.check === check);
-      expect([exitCode, finding?.state, finding?.mend]).toEqual([1, 'FAULT', expect.stringContaining(mend)]);
+      expect([exitCode, finding?.state, finding?.remedy]).toEqual([
+        1,
+        'FAULT',
+        expect.stringContaining(remedy),
+      ]);
       expect(out).not.toContain('not-the-one');
     },
   );
@@ -141,7 +145,7 @@ describe('hookline', () => {
     [['nonsense'], 2, "unknown command 'nonsense'"],
     [['topics', 'apply', '--partitions', 'many'], 2, '--partitions is "many"'],
     [['tail'], 2, 'topic'],
-    [['command', 'subscription.create', '--ref', 'a', '--extra', '{'], 2, '--extra is no JSON'],
+    [['command', 'subscription.create', '--ref', 'a', '--extra', '{'], 2, '--extra is not a JSON'],
     [['trigger', 'refunds'], 2, 'event'],
     [['trigger', 'payment-status'], 2, 'subscription'],
   ])('%j ends with %i and a sentence, never a stack trace', async (args, exitCode, sentence) => {

@@ -120,7 +120,7 @@ describe('a topic that can lose records', () => {
     expect(found).toMatchObject({
       state: 'FAULT',
       finding: expect.stringContaining('TOPICS_UNSAFE: min.insync.replicas is 1'),
-      mend: 'run hookline topics apply',
+      remedy: 'run hookline topics apply',
     });
     await apply();
     const { url } = await ingress.logged('listening');
@@ -139,7 +139,7 @@ describe('a topic that can lose records', () => {
     expect((await findings(two.env)).find(named)).toMatchObject({
       state: 'FAULT',
       finding: 'TOPICS_UNSAFE: its replication factor is 1, must be at least 2',
-      mend: expect.stringContaining('kafka-reassign-partitions'),
+      remedy: expect.stringContaining('kafka-reassign-partitions'),
     });
     const single = await findings({ ...two.env, MIN_INSYNC_REPLICAS: '1' });
     expect(single.find(named)).toMatchObject({ state: 'warning' });

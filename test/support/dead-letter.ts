@@ -14,12 +14,12 @@ type Wanted = {
 };
 
 /** A dead letter as the index makes it. */
-export function letter(wanted: Wanted = {}): DeadLetter {
+export function deadLetter(wanted: Wanted = {}): DeadLetter {
   const { at = '0:0', time = 1_000, missing = [] } = wanted;
   const [partition, offset] = at.split(':');
   const place = { partition: Number(partition), offset: BigInt(offset ?? 0) };
   return {
-    ...{ at, time, missing, places: [place], copies: [place], parts: 1 + missing.length },
+    ...{ at, time, missing, positions: [place], copies: [place], parts: 1 + missing.length },
     ...{ bytes: wanted.bytes ?? 10, key: wanted.eventId ?? null },
     headers: {
       [NAMES.stage]: wanted.stage ?? 'DECRYPT',

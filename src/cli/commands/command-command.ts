@@ -31,14 +31,14 @@ export function addCommandCommand(program: Program, shell: Shell, run: Run): voi
     .addArgument(new Argument('<type>', 'what to do').choices(COMMAND_TYPES))
     .option('--ref <ref>', 'name of the subscription')
     .option('--events <list>', 'events, separated by commas', texts)
-    .option('--execution-ids <list>', 'webhook runs to replay, separated by commas', texts)
-    .option('--extra <json>', 'JSON object whose fields join the request body')
+    .option('--execution-ids <list>', 'ids of the webhook runs to replay, separated by commas', texts)
+    .option('--extra <json>', 'JSON object whose fields are added to the request body')
     .option('--issued-by <name>', 'who sends it')
-    .option('--expires-in <seconds>', 'not carried out after so long')
-    .option('--dry-run', 'validates and changes nothing')
-    .option('--command-id <id>', 'its id; a new UUID by default')
+    .option('--expires-in <seconds>', 'control does not execute it after so many seconds')
+    .option('--dry-run', 'control checks the command and changes nothing')
+    .option('--command-id <id>', 'id of the command; by default a new UUID')
     .option('--topic <name>', 'full name of the command topic; {TOPIC_PREFIX}.commands by default')
-    .option('--wait', 'waits for the result; exit code 1 unless it SUCCEEDED')
+    .option('--wait', 'waits for the result; exit code 1 unless it is SUCCEEDED')
     .option('--timeout <seconds>', 'how long --wait waits', '60')
     .option('--json', 'print JSON')
     .action(run((type: CommandType, options: Options) => sendCommand(shell, type, options)));
@@ -68,19 +68,19 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
   }
 }
 
-/** What the result says as lines, what it lists as a table. */
+/** Prints the result's fields as lines and its lists as tables. */
 function printAnswer(shell: Shell, { subscriptions, drift, ...answer }: Record<string, unknown>): void {
   const asTime = (value: unknown) => new Date(Number(value)).toISOString();
   const { receivedAt, finishedAt } = answer;
   printFields(shell, { ...answer, receivedAt: asTime(receivedAt), finishedAt: asTime(finishedAt) });
-  for (const listed of [subscriptions, drift]) {
-    if (!Array.isArray(listed) || listed.length === 0) continue;
+  for (const rows of [subscriptions, drift]) {
+    if (!Array.isArray(rows) || rows.length === 0) continue;
     shell.print('');
-    printRows(shell, false, listed);
+    printRows(shell, false, rows);
   }
 }
 
-/** What control would refuse for its form is refused here: without --wait nobody might see the result. */
+/** Checks here what control would reject anyway: without --wait nobody may see the result. */
 function commandOf(type: CommandType, options: Options) {
   const { ref, executionIds } = options;
   if (ref === undefined && type !== 'subscription.list') throw new UsageError(`${type} needs --ref.`);
@@ -93,7 +93,7 @@ function commandOf(type: CommandType, options: Options) {
     throw new UsageError(`${type} needs --execution-ids.`);
   if ((executionIds?.length ?? 0) > MAX_EXECUTION_IDS)
     throw new UsageError(
-      `--execution-ids has ${executionIds?.length} entries, at most ${MAX_EXECUTION_IDS} are taken: send several commands.`,
+      `--execution-ids has ${executionIds?.length} entries, at most ${MAX_EXECUTION_IDS} are allowed: send several commands.`,
     );
   const now = Date.now();
   const expiresInMs = ifGiven(options.expiresIn, (text) => secondsAsMs('--expires-in', text));
@@ -116,7 +116,7 @@ function parseExtra(text: string): object {
     const extra: unknown = JSON.parse(text);
     if (typeof extra === 'object' && extra !== null && !Array.isArray(extra)) return extra;
   } catch {
-    // Said below, as of everything that is no object.
+    // Reported below, like every other value that is not an object.
   }
-  throw new UsageError('--extra is no JSON object: give one such as {"description":"ledger"}.');
+  throw new UsageError('--extra is not a JSON object: give one such as {"description":"ledger"}.');
 }

@@ -21,31 +21,31 @@ import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 type Options = { limit?: string; json?: boolean };
 type Found = { time: string; topic: string; partition: number; offset: bigint; what: string };
 
-/** Of one topic, so many of the latest records are shown. */
-const USUAL_LIMIT = 20;
+/** Records that are shown of one topic: the latest ones. */
+const DEFAULT_LIMIT = 20;
 
 export function addInspectCommand(program: Command, shell: Shell, run: Run): void {
   program
     .command('inspect')
-    .description('shows where something is, by topic, partition and offset, and what happened to it')
+    .description('finds records by ref, id or entity in all topics: where they are, and what happened')
     .argument('<what>', 'a ref, a command id, an event id, an entity or a subscription id')
-    .option('--limit <n>', `of each topic the latest n records (default: ${USUAL_LIMIT})`)
+    .option('--limit <n>', `the latest n records of each topic (default: ${DEFAULT_LIMIT})`)
     .option('--json', 'print JSON')
     .action(run((what: string, options: Options) => inspect(shell, what, options)));
 }
 
 async function inspect(shell: Shell, wanted: string, options: Options): Promise<ExitCode> {
-  const limit = ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? USUAL_LIMIT;
+  const limit = ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? DEFAULT_LIMIT;
   const config = loadConfig(shell, ...CLI_GROUPS, 'commands');
   const { prefix } = config.topics;
   const commandTopics = config.commands.topics.map(({ name }) => name);
   const kafka = connectKafka(config);
   const describe = describers(createWriterReader(connectRegistry(config)));
   const found: Found[] = [];
-  for (const [topic, kind] of await topicsToLookAt(kafka, prefix, commandTopics)) {
-    const { latest, earlier } = await lookThrough(kafka, topic, { wanted, describe: describe[kind], limit });
+  for (const [topic, kind] of await topicsToSearch(kafka, prefix, commandTopics)) {
+    const { latest, earlier } = await searchTopic(kafka, topic, { wanted, describe: describe[kind], limit });
     found.push(...latest);
-    if (earlier > 0) shell.note(`${topic} holds ${earlier} earlier: --limit shows more`);
+    if (earlier > 0) shell.note(`${topic} has ${earlier} earlier record(s) about it: --limit shows more`);
   }
   printRows(
     shell,
@@ -55,26 +55,26 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
   return found.length > 0 ? 0 : 1;
 }
 
-/** Command topics, and every topic of the prefix that there is. */
-async function topicsToLookAt(
+/** The command topics and all existing topics with the prefix, each with its kind. */
+async function topicsToSearch(
   kafka: KafkaAccess,
   prefix: string,
   commandTopics: readonly string[],
 ): Promise<Map<string, TopicKind>> {
-  const there = await withAdmin(kafka.client, (admin) => admin.listTopics());
+  const existing = await withAdmin(kafka.client, (admin) => admin.listTopics());
   const own = new Map<string, TopicKind>([
     [topicName(prefix, OWN_TOPICS.commands), 'command'],
     [topicName(prefix, OWN_TOPICS.results), 'result'],
     [topicName(prefix, OWN_TOPICS.subscriptions), 'state'],
     [topicName(prefix, OWN_TOPICS.deadLetter), 'dead letter'],
   ]);
-  const events = there.filter((topic) => topic.startsWith(`${prefix}.`) && !own.has(topic));
+  const events = existing.filter((topic) => topic.startsWith(`${prefix}.`) && !own.has(topic));
   for (const topic of events) own.set(topic, 'event');
   for (const topic of commandTopics) own.set(topic, 'command');
-  return new Map([...own].filter(([topic]) => there.includes(topic)));
+  return new Map([...own].filter(([topic]) => existing.includes(topic)));
 }
 
-async function lookThrough(
+async function searchTopic(
   kafka: CliKafka,
   topic: string,
   of: { wanted: string; describe: Describe; limit: number },
@@ -90,8 +90,8 @@ async function lookThrough(
     await reader.read(await reader.span(), (record) => {
       const { partition, offset, timestamp } = record;
       const time = new Date(timestamp).toISOString();
-      const told = of.describe(record, of.wanted);
-      found.push(told.then((what) => (what === null ? null : { time, topic, partition, offset, what })));
+      const described = of.describe(record, of.wanted);
+      found.push(described.then((what) => (what === null ? null : { time, topic, partition, offset, what })));
     });
   } finally {
     await reader.stop();
@@ -101,18 +101,18 @@ async function lookThrough(
   return { latest, earlier: all.length - latest.length };
 }
 
-/** What kind of topic a record stands in. */
+/** The kind of topic that a record is in. */
 type TopicKind = 'command' | 'result' | 'state' | 'dead letter' | 'event';
 
-/** What a record says of what is looked for, in words; null where it is about something else. */
+/** What the record says about what is searched for; null if it is about something else. */
 export type Describe = (record: IncomingRecord, wanted: string) => Promise<string | null>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** By kind of topic: whether a record is about a ref, a command's id, an event's id or an entity, and what happened. */
+/** By kind of topic: decides whether a record is about the ref, id or entity, and describes it. */
 export function describers(read: RecordReader): Readonly<Record<TopicKind, Describe>> {
   const fieldsOf = async (value: Buffer | null, wanted: string): Promise<Fields | null> => {
-    // Texts stand in JSON and in Avro as they are: what doesn't hold it needs no decoding.
+    // Both JSON and Avro contain texts as they are: a value without this text needs no decoding.
     if (!value?.includes(wanted)) return null;
     try {
       return scalarsOf(value[0] === 0 ? await read(value) : JSON.parse(value.toString()));
@@ -127,7 +127,7 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
     async command({ value }, wanted) {
       const fields = await fieldsOf(value, wanted);
       return isAbout(fields, wanted)
-        ? inWords([fields.type, by(fields.issuedBy), id(fields.commandId)])
+        ? joinTexts([fields.type, by(fields.issuedBy), id(fields.commandId)])
         : null;
     },
     async result({ value }, wanted) {
@@ -143,21 +143,21 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
         commandPartition,
         commandOffset,
       } = fields;
-      // Drift is told of no command.
+      // Drift that control reports on its own belongs to no command.
       const of = commandTopic && `of ${commandTopic}[${commandPartition}]@${commandOffset}`;
-      return inWords([status, errorCode, `${message}`, `${attempts} request(s)`, of, id(commandId)]);
+      return joinTexts([status, errorCode, `${message}`, `${attempts} request(s)`, of, id(commandId)]);
     },
     async state(record, wanted) {
-      // At once, while the records come in their order.
+      // Before any await: the fence must see the records in their order.
       const verdict = fence.judge(record);
       if (verdict === 'own') return null;
       const { key, value } = record;
-      const late = verdict === 'fenced' && 'does not count: a process wrote it whose place another had taken';
+      const late = verdict === 'fenced' && 'ignored: written by a process that had been replaced';
       const fields = await fieldsOf(value, wanted);
-      if (value === null) return key?.toString() === wanted ? inWords(['forgotten', late]) : null;
+      if (value === null) return key?.toString() === wanted ? joinTexts(['forgotten', late]) : null;
       if (!isAbout(fields, wanted)) return null;
       const by = `written by command ${fields.commandId}`;
-      return inWords([fields.state, fields.subscriptionId, by, late]);
+      return joinTexts([fields.state, fields.subscriptionId, by, late]);
     },
     async event({ key, headers }, wanted) {
       const { ce_id: eventId, ce_type: type, ce_source: source } = headers;
@@ -165,7 +165,7 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
         [key?.toString(), eventId, headers.ce_subject].includes(wanted) || source === `/webhooks/${wanted}`;
       const redriven = headers[NAMES.redrivenFrom];
       return isWanted
-        ? inWords([
+        ? joinTexts([
             type,
             `entity ${headers.ce_subject ?? '-'}`,
             source,
@@ -180,14 +180,14 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
       );
       if (![key?.toString(), ...about].includes(wanted)) return null;
       const to = headers[NAMES.redrivenTo];
-      if (to !== undefined) return inWords([`redriven to ${to}`, id(headers[NAMES.eventId])]);
-      const why = inWords([headers[NAMES.stage], headers[NAMES.code], headers[NAMES.message]]);
-      return inWords([why, id(headers[NAMES.eventId] ?? headers[NAMES.commandId])]);
+      if (to !== undefined) return joinTexts([`redriven to ${to}`, id(headers[NAMES.eventId])]);
+      const why = joinTexts([headers[NAMES.stage], headers[NAMES.code], headers[NAMES.message]]);
+      return joinTexts([why, id(headers[NAMES.eventId] ?? headers[NAMES.commandId])]);
     },
   };
 }
 
-/** What is told are texts and numbers. An object in their place may not even become a text: `{"toString":null}`. */
+/** Only texts and numbers are shown. An object may not even convert to a text: `{"toString":null}`. */
 function scalarsOf(fields: unknown): Fields | null {
   if (typeof fields !== 'object' || fields === null) return null;
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== 'object'));
@@ -195,5 +195,5 @@ function scalarsOf(fields: unknown): Fields | null {
 
 const by = (issuer: unknown) => issuer && `by ${issuer}`;
 const id = (value: unknown) => value && `id ${value}`;
-const inWords = (parts: readonly unknown[]) =>
-  parts.filter((part) => part !== null && part !== undefined && part !== '' && part !== false).join(', ');
+const joinTexts = (texts: readonly unknown[]) =>
+  texts.filter((text) => text !== null && text !== undefined && text !== '' && text !== false).join(', ');

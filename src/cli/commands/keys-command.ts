@@ -6,20 +6,20 @@ import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.
 type Options = { ingress: string[]; ref?: string; json?: boolean };
 type Row = { ref: string; use: string; key: string; lastMatched: string | null; matches: number };
 
-const USUAL_INGRESS = 'http://127.0.0.1:9464';
+const DEFAULT_INGRESS = 'http://127.0.0.1:9464';
 const TIMEOUT_MS = 5_000;
 
 export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
   program
     .command('keys')
-    .description("the keys of subscriptions' deliveries")
+    .description('the signing and encryption keys of subscriptions')
     .command('status')
     .description(
-      'shows which keys are live, and when each last matched a delivery: one that no longer does can go',
+      'shows the live keys, and when each last matched a delivery; remove an old key when it no longer matches',
     )
     .option(
       '--ingress <url>',
-      `admin address of an ingress; once for each pod (default: ${USUAL_INGRESS})`,
+      `admin address of an ingress pod; repeat it for each pod (default: ${DEFAULT_INGRESS})`,
       collect,
       [],
     )
@@ -29,17 +29,17 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
 }
 
 async function status(shell: Shell, { ingress, ref, json }: Options): Promise<ExitCode> {
-  const urls = ingress.length > 0 ? ingress : [USUAL_INGRESS];
+  const urls = ingress.length > 0 ? ingress : [DEFAULT_INGRESS];
   const samples = (await Promise.all(urls.map((url) => readSamples(url, shell.signal)))).flat();
   const rows = keyRows(samples).filter((row) => ref === undefined || row.ref === ref);
   printRows(shell, json === true, rows);
-  if (!json) shell.note('key 0 is the current one; times are counted since each ingress has started');
+  if (!json) shell.note('key 0 is the current one; matches are counted since each ingress started');
   return rows.length > 0 ? 0 : 1;
 }
 
 async function readSamples(url: string, signal: AbortSignal): Promise<Sample[]> {
   if (!URL.canParse(url))
-    throw new UsageError(`--ingress is ${JSON.stringify(url)}: give an address such as ${USUAL_INGRESS}.`);
+    throw new UsageError(`--ingress is ${JSON.stringify(url)}: give an address such as ${DEFAULT_INGRESS}.`);
   try {
     const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     const answer = await fetch(new URL('/metrics', url), { signal: all });
@@ -49,7 +49,7 @@ async function readSamples(url: string, signal: AbortSignal): Promise<Sample[]> 
     const { message, cause } = error as Error;
     const why = cause instanceof Error ? cause.message : message;
     throw new Error(
-      `${url}/metrics does not answer (${why}): --ingress names the admin address of an ingress.`,
+      `${url}/metrics does not answer (${why}): give the admin address of an ingress with --ingress.`,
       {
         cause: error,
       },
@@ -57,7 +57,7 @@ async function readSamples(url: string, signal: AbortSignal): Promise<Sample[]> 
   }
 }
 
-/** Live is what any of the processes takes for live: they learn of a change within a second of one another. */
+/** A key is live if any process has it: all learn of a change within about a second. */
 function keyRows(samples: readonly Sample[]): Row[] {
   const of = (name: string) => samples.filter((sample) => sample.name === name);
   const counts = new Map<string, Sample>();
@@ -66,8 +66,8 @@ function keyRows(samples: readonly Sample[]): Row[] {
     if ((counts.get(which)?.value ?? 0) < sample.value) counts.set(which, sample);
   }
   const rows = [...counts.values()].flatMap(({ labels: { ref = '', use = '' }, value }) =>
-    Array.from({ length: value }, (_, place): Row => {
-      const key = String(place);
+    Array.from({ length: value }, (_, index): Row => {
+      const key = String(index);
       const isIt = ({ labels }: Sample) => labels.ref === ref && labels.use === use && labels.key === key;
       const times = of('hookline_key_last_matched_timestamp_seconds').filter(isIt);
       const latest = Math.max(0, ...times.map((sample) => sample.value));
@@ -96,12 +96,12 @@ type Sample = {
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** The samples of a scrape in Prometheus' text format; comments and what can't be read are passed over. */
+/** Parses Prometheus' text format; ignores comments and lines that it cannot parse. */
 export function samplesIn(text: string): Sample[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = LINE.exec(line) ?? [];
     if (name === undefined || value === undefined) return [];
-    const pairs = [...labels.matchAll(LABEL)].map(([, label = '', said = '']) => [label, unescaped(said)]);
+    const pairs = [...labels.matchAll(LABEL)].map(([, label = '', text = '']) => [label, unescaped(text)]);
     return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
   });
 }

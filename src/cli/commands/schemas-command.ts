@@ -13,12 +13,14 @@ export function addSchemasCommand(program: Command, shell: Shell, run: Run): voi
   const schemas = program.command('schemas').description('the Avro schemas of the topics');
   schemas
     .command('check')
-    .description('compiles every file and asks the registry; exit code 1 unless all are registered')
+    .description(
+      'compiles every schema file and asks the registry for it; exit code 1 unless all are registered',
+    )
     .option('--json', 'print JSON')
     .action(run((options: Options) => checkOrPush(shell, checkSchema, options)));
   schemas
     .command('push')
-    .description('registers every file under <topic>-value with FULL_TRANSITIVE compatibility')
+    .description('registers every schema file as subject <topic>-value with FULL_TRANSITIVE compatibility')
     .option('--json', 'print JSON')
     .action(run((options: Options) => checkOrPush(shell, pushSchema, options)));
 }
@@ -27,7 +29,7 @@ type Finding = { ok: boolean; state: string; id?: number };
 
 async function checkOrPush(
   shell: Shell,
-  treat: (registry: Registry, subject: string, schema: string) => Promise<Finding>,
+  handle: (registry: Registry, subject: string, schema: string) => Promise<Finding>,
   options: Options,
 ): Promise<ExitCode> {
   const config = loadConfig(shell, 'topics', 'registry', 'schemas');
@@ -36,7 +38,7 @@ async function checkOrPush(
   let allOk = true;
   for (const { file, topic, codec } of allSchemas(config)) {
     const subject = subjectOf(topicName(config.topics.prefix, topic));
-    const { ok, ...finding } = await treat(registry, subject, codec.schema);
+    const { ok, ...finding } = await handle(registry, subject, codec.schema);
     rows.push({ file, subject, ...finding });
     allOk &&= ok;
   }
@@ -53,8 +55,8 @@ async function checkSchema(registry: Registry, subject: string, schema: string):
     return {
       ok: false,
       state: fits
-        ? 'not registered, compatible: push it'
-        : 'not registered, INCOMPATIBLE with a version that is',
+        ? 'not registered, but compatible: run hookline schemas push'
+        : 'not registered, and INCOMPATIBLE with a registered version',
     };
   }
 }

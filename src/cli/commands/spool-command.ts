@@ -16,11 +16,11 @@ type Options = { dir?: string; json?: boolean };
 export function addSpoolCommand(program: Command, shell: Shell, run: Run): void {
   const spool = program
     .command('spool')
-    .description('what an ingress that is gone left in its spool, on a volume that is mounted here');
-  const dirHelp = 'folder of the spool; by default SPOOL_DIR';
+    .description('the spool of an ingress that no longer runs, on a volume that is mounted here');
+  const dirHelp = 'directory of the spool (default: SPOOL_DIR)';
   spool
     .command('status')
-    .description('shows how much is in it')
+    .description('shows how much it contains')
     .option('--dir <folder>', dirHelp)
     .option('--json', 'print JSON')
     .action(
@@ -28,7 +28,7 @@ export function addSpoolCommand(program: Command, shell: Shell, run: Run): void 
     );
   spool
     .command('drain')
-    .description('sends what is in it to Kafka, in order; exit code 1 unless it is empty then')
+    .description('publishes its events in order; exit code 1 unless it is empty afterwards')
     .option('--dir <folder>', dirHelp)
     .option('--json', 'print JSON')
     .action(
@@ -45,7 +45,7 @@ async function status(shell: Shell, spool: Spool, dir: string, { json }: Options
   return 0;
 }
 
-/** Owns the spool while it works: an ingress that runs keeps it to itself, and is asked by its metrics. */
+/** Opens the spool, which has one owner: of a running ingress, use its metrics instead. */
 async function withSpool(
   shell: Shell,
   options: Options,
@@ -56,9 +56,9 @@ async function withSpool(
     reader.read({ ...spoolSettings, sealingKeyFile: subscriptionSettings.sealingKeyFile }),
   );
   const dir = options.dir ?? named;
-  if (dir === undefined) throw new UsageError('Neither --dir nor SPOOL_DIR names the folder of a spool.');
+  if (dir === undefined) throw new UsageError('give the directory of the spool with --dir or SPOOL_DIR.');
   if (!hasSpool(dir))
-    throw new UsageError(`${dir} holds no spool: mount the volume there, or name its folder.`);
+    throw new UsageError(`${dir} contains no spool: mount the volume there, or give another directory.`);
   const sealingKeys = readSealingKeys(sealingKeyFile);
   const maxBytes = Number.MAX_SAFE_INTEGER;
   const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath: () => {} });
@@ -70,21 +70,21 @@ async function withSpool(
 }
 
 const PROGRESS_EVERY_MS = 1_000;
-const KEY_REMEDY = 'add the key to SEALING_KEY_FILE, behind the current one, and drain again';
+const KEY_REMEDY = 'add the key to SEALING_KEY_FILE after the current one, and drain again';
 
-/** `hookline spool drain`: what ingress would have done with it, as ingress would have done it. */
+/** `hookline spool drain`: publishes the events as ingress would have done. */
 export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<ExitCode> {
   const config = loadConfig(shell, ...REDELIVERY_GROUPS);
   const before = spool.state.rows;
-  // Without a deadline: nothing that comes later may overtake what the brokers don't take at once.
+  // No deadline: later events must not overtake one that the brokers do not take at once.
   const redelivery = await openRedelivery(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
   const progress = setInterval(() => {
     shell.note(`${before - spool.state.rows} of ${before} deliveries drained`);
   }, PROGRESS_EVERY_MS);
-  // What waits for the brokers is given up; it stays in the spool.
+  // Events that wait for the brokers stay in the spool.
   const stop = () => void redelivery.stop();
   shell.signal.addEventListener('abort', stop);
-  let said = '';
+  let lastMessage = '';
   try {
     await drainSpool({
       ...{ spool, clock: systemClock },
@@ -93,8 +93,8 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
       observer: {
         drainFailed(error) {
           const { message } = error as Error;
-          if (message !== said) shell.note(`Tried again: ${message}`);
-          said = message;
+          if (message !== lastMessage) shell.note(`Trying again: ${message}`);
+          lastMessage = message;
         },
       },
       onNearlyEmpty() {},
@@ -112,6 +112,8 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   const drained = before - left;
   if (json) shell.print(JSON.stringify({ drained, left }, null, 2));
   else
-    shell.print(left === 0 ? `${drained} deliveries drained, none left` : `${drained} drained, ${left} left`);
+    shell.print(
+      left === 0 ? `${drained} deliveries drained, none left` : `${drained} deliveries drained, ${left} left`,
+    );
   return left === 0 ? 0 : 1;
 }

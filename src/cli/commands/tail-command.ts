@@ -9,7 +9,7 @@ import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
 import { jsonValue, visible } from '../shell/print-rows.ts';
-import { watchReading } from '../shell/read-own-topics.ts';
+import { watchReadErrors } from '../shell/read-own-topics.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
 type Options = { fromBeginning?: boolean; since?: string; limit?: string; key?: string; json?: boolean };
@@ -17,14 +17,14 @@ type Options = { fromBeginning?: boolean; since?: string; limit?: string; key?: 
 export function addTailCommand(program: Command, shell: Shell, run: Run): void {
   program
     .command('tail')
-    .description('shows the records of a topic as they come: decoded, with their headers')
-    .argument('<topic>', 'full name, or the part behind TOPIC_PREFIX')
-    .option('--from-beginning', 'begins with the oldest record')
+    .description('prints the records of a topic as they arrive: decoded, with headers')
+    .argument('<topic>', 'full name, or the part after TOPIC_PREFIX')
+    .option('--from-beginning', 'starts with the oldest record')
     .option(
       '--since <time>',
-      'begins with what was written since: 2026-11-21T08:00:00Z, or 90s, 30m, 2h, 7d ago',
+      'starts with records written since a time (2026-11-21T08:00:00Z) or an age (90s, 30m, 2h, 7d)',
     )
-    .option('--limit <n>', 'ends after so many records')
+    .option('--limit <n>', 'ends after n records')
     .option('--key <key>', 'only records with this key')
     .option('--json', 'print a JSON object per line')
     .action(run((topic: string, options: Options) => tail(shell, topic, options)));
@@ -42,14 +42,14 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   shell.signal.addEventListener('abort', () => end.resolve());
   if (shell.signal.aborted) end.resolve();
   let shown = 0;
-  const reading = watchReading(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic, kafka);
   const follower = await followTopic({
     kafka: kafka.client,
     topic,
     newGroupId: kafka.newGroupId,
     clock: kafka.clock,
     ...begin,
-    onBrokenOff: reading.onBrokenOff,
+    onBrokenOff: reading.onError,
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
       shown++;
@@ -66,19 +66,19 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   }
 }
 
-/** Where the follower begins; `--from-beginning` is where it does by itself. */
+/** Where the follower starts; by default at the beginning. */
 function beginning({ fromBeginning, since }: Options): { from?: 'now' | number } {
   if (since === undefined) return fromBeginning ? {} : { from: 'now' };
   if (fromBeginning) throw new UsageError('--since and --from-beginning: give one of them.');
   return { from: instant(`--since ${since}`, since) };
 }
 
-/** The topic that is meant, by its full name or the part behind the prefix: a team's own has another prefix. */
+/** The topic with this full name, or with this name after the prefix. */
 async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Promise<string> {
   const names = [topicName(prefix, given), given];
   const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, names));
   const found = names.find((name) => !missing.includes(name));
-  if (found === undefined) throw new UsageError(`there is no topic ${names.join(' and no topic ')}.`);
+  if (found === undefined) throw new UsageError(`no topic is named ${names.join(' or ')}.`);
   return found;
 }
 
@@ -96,10 +96,10 @@ async function describe(record: IncomingRecord, read: RecordReader) {
   };
 }
 
-/** Deeper JSON is shown as text: no stack has room for making it a text again. */
+/** Deeper JSON is printed as text: JSON.stringify would overflow the stack. */
 const SHOWN_JSON = { maxValues: Number.POSITIVE_INFINITY, maxDepth: 1_000 };
 
-/** Avro where it is that, else JSON or text, else base64: dead letters hold whatever arrived. */
+/** Avro, or else JSON, text or base64: dead-letter records contain whatever arrived. */
 async function readValue(value: Buffer | null, read: RecordReader): Promise<unknown> {
   if (value === null) return null;
   try {

@@ -7,19 +7,19 @@ import { printRows } from '../shell/print-rows.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 
-/** Of one topic: far more than any needs; beyond it a typing error would keep a cluster busy for long. */
-const MOST_PARTITIONS = 10_000;
+/** More than any topic needs: a typing error must not create a million partitions. */
+const MAX_PARTITIONS = 10_000;
 
-/** What Kafka's protocol can say. */
-const MOST_REPLICAS = 32_767;
+/** Largest value in Kafka's protocol. */
+const MAX_REPLICAS = 32_767;
 
 type Options = { partitions: string; replicationFactor: string; allowDataLoss?: boolean; json?: boolean };
 
 export function addTopicsCommand(program: Command, shell: Shell, run: Run): void {
   const topics = program.command('topics').description('the topics that Hookline needs');
   const verbs = {
-    plan: 'shows what apply would do; exit code 1 when that is anything',
-    apply: 'creates missing topics and sets their settings; doing it twice changes nothing',
+    plan: 'shows what apply would do; exit code 1 if it would change something',
+    apply: 'creates missing topics and corrects settings; may be repeated',
   };
   for (const [verb, description] of Object.entries(verbs)) {
     topics
@@ -28,12 +28,12 @@ export function addTopicsCommand(program: Command, shell: Shell, run: Run): void
       .option('--partitions <n>', 'partitions of a new topic', '6')
       .option(
         '--replication-factor <n>',
-        'replicas of a new topic; fewer where the cluster has fewer brokers',
+        'replicas of a new topic; fewer if the cluster has fewer brokers',
         '3',
       )
       .option(
         '--allow-data-loss',
-        'shorten retention and change the cleanup policy too where they differ: the brokers then delete records',
+        'also shortens retention and changes the cleanup policy; the brokers then delete records',
       )
       .option('--json', 'print JSON')
       .action(run((options: Options) => planOrApply(shell, verb === 'apply', options)));
@@ -42,8 +42,8 @@ export function addTopicsCommand(program: Command, shell: Shell, run: Run): void
 
 async function planOrApply(shell: Shell, apply: boolean, options: Options): Promise<ExitCode> {
   const wanted = {
-    partitions: wholeNumber('--partitions', options.partitions, { min: 1, max: MOST_PARTITIONS }),
-    replicas: wholeNumber('--replication-factor', options.replicationFactor, { min: 1, max: MOST_REPLICAS }),
+    partitions: wholeNumber('--partitions', options.partitions, { min: 1, max: MAX_PARTITIONS }),
+    replicas: wholeNumber('--replication-factor', options.replicationFactor, { min: 1, max: MAX_REPLICAS }),
   };
   const config = loadConfig(shell, ...CLI_GROUPS, ...TOPIC_GROUPS);
   const { minInsyncReplicas } = config.durability;
@@ -57,7 +57,7 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
     }
     if (replicationFactor < minInsyncReplicas) {
       shell.note(
-        `Ingress and control do not start on new topics with ${replicationFactor} replica(s) (TOPICS_UNSAFE): MIN_INSYNC_REPLICAS is ${minInsyncReplicas}. Set it to 1 where one broker is meant to hold everything.`,
+        `Ingress and control do not start on new topics with ${replicationFactor} replica(s) (TOPICS_UNSAFE): MIN_INSYNC_REPLICAS is ${minInsyncReplicas}. Set it to 1 if one broker is to hold everything.`,
       );
     }
     const plans = await planTopics(

@@ -31,28 +31,28 @@ export const sandboxUrlSettings = {
 export function addTriggerCommand(program: Command, shell: Shell, run: Run): void {
   program
     .command('trigger')
-    .description('has the sandbox deliver webhooks, and shows the answers; exit code 1 unless all were 2xx')
+    .description('makes the sandbox deliver webhooks, and shows the answers; exit code 1 unless all are 2xx')
     .argument('<event>', 'payment-status, accounts-entries or collection-status')
-    .option('--count <n>', 'how many messages', '1')
-    .option('--rate <n>', 'messages a second', '100')
-    .option('--entities <n>', 'over how many entities')
-    .option('--ref <ref>', 'only to the subscription of this ref')
-    .option('--sealed', 'encrypted')
-    .option('--layout <layout>', 'laid out so, as in ENCRYPTION_LAYOUT')
-    .option('--spelling <spelling>', 'of the type: hyphen or underscore')
+    .option('--count <n>', 'number of messages', '1')
+    .option('--rate <n>', 'messages per second', '100')
+    .option('--entities <n>', 'number of entities that the messages are about')
+    .option('--ref <ref>', 'delivers only to the subscription of this ref')
+    .option('--sealed', 'encrypts the bodies')
+    .option('--layout <layout>', 'layout of encrypted bodies, as in ENCRYPTION_LAYOUT')
+    .option('--spelling <spelling>', 'spelling of the event type: hyphen or underscore')
     .option(
       '--override <pointer=value>',
       'sets a value of the message, such as /payload/status=RJCT; may be repeated',
       collect,
       [],
     )
-    .option('--seed <n>', 'makes the same messages again')
+    .option('--seed <n>', 'random seed: the same seed makes the same messages')
     .option('--size <bytes>', 'pads each message to this size')
-    .option('--tamper <part>', 'changes the signature or the body after signing')
+    .option('--tamper <part>', 'changes this part after signing: signature or body')
     .option('--wrong-key', 'encrypts with a key that the receiver does not have')
-    .option('--unknown-type', 'gives the message a type that no schema claims')
-    .option('--raw-body <text>', 'sends this instead of a message')
-    .option('--final', 'waits until each is delivered or given up, not only for its first attempt')
+    .option('--unknown-type', 'gives the messages a type that no schema has')
+    .option('--raw-body <text>', 'sends this text instead of a message')
+    .option('--final', 'waits until each is delivered or given up, instead of only for its first attempt')
     .option('--timeout <seconds>', 'how long to wait', '60')
     .option('--json', 'print JSON')
     .action(run((event: string, options: Options) => trigger(shell, event, options)));
@@ -78,14 +78,14 @@ async function trigger(shell: Shell, event: string, options: Options): Promise<E
   if (!ok) throw new UsageError(answer.message ?? `the sandbox answered ${status}`);
   const executions = answer.executions ?? [];
   printRows(shell, options.json === true, executions.map(row));
-  if (answer.pending) shell.note(`${answer.pending} without an answer within ${options.timeout} s`);
+  if (answer.pending) shell.note(`${answer.pending} had no answer within ${options.timeout} s`);
   const allStored = executions.every(({ status }) => status !== null && status >= 200 && status < 300);
   return allStored && !answer.pending ? 0 : 1;
 }
 
 type Answer = { message?: string; executions?: Execution[]; pending?: number };
 
-/** The sandbox answers within the time that the request gives it; later than this it hangs. */
+/** The sandbox answers within --timeout; this much later it is considered hung. */
 const GRACE_MS = 10_000;
 
 async function post(shell: Shell, sandboxUrl: string, request: ReturnType<typeof requestOf>) {
@@ -98,7 +98,7 @@ async function post(shell: Shell, sandboxUrl: string, request: ReturnType<typeof
     });
     return { ok: response.ok, status: response.status, answer: (await response.json()) as Answer };
   } catch (error) {
-    if (shell.signal.aborted) throw new Error('interrupted; the sandbox goes on');
+    if (shell.signal.aborted) throw new Error('interrupted; the sandbox continues');
     const cause = error instanceof Error ? (error.cause ?? error) : error;
     throw new Error(`no sandbox answers at ${sandboxUrl}: start it, or set SANDBOX_URL`, { cause });
   }
@@ -127,7 +127,7 @@ function requestOf(event: string, options: Options) {
   };
 }
 
-/** `/payload/status=RJCT`: what stands behind the sign is JSON where it can be, else text. */
+/** `/payload/status=RJCT`: the value is JSON if it can be parsed, otherwise text. */
 function readOverride(text: string): [string, unknown] {
   const match = /^(\/[^=]*)=(.*)$/s.exec(text);
   if (!match) throw new UsageError(`--override is ${JSON.stringify(text)}: give /pointer=value.`);

@@ -3,20 +3,20 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-d
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/topic-follower.ts';
 import type { CliKafka } from '../shell/connections.ts';
-import { type DeadLetter, DeadLetterIndex, type LetterPlace, placeText } from './dead-letters.ts';
+import { type DeadLetter, DeadLetterIndex, type DeadLetterPosition, positionText } from './dead-letters.ts';
 
-/** The dead-letter topic as an operator looks at it. */
-export type Letters = {
+/** Reads the dead-letter topic. */
+export type DeadLetterTopic = {
   /** Full name of the topic. */
   readonly topic: string;
-  /** Every letter that the topic holds now, in the order of their writing. Reads all of it and keeps no body. */
+  /** All that the topic holds now, sorted by time. Reads the whole topic and keeps no body. */
   all(): Promise<DeadLetter[]>;
-  /** The original bytes of these letters, by their name; undefined where retention has taken a part meanwhile. */
-  bodiesOf(letters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | undefined>>;
+  /** The original bytes by name (`at`); undefined if retention has deleted a part in the meantime. */
+  bodiesOf(deadLetters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | undefined>>;
   stop(): Promise<void>;
 };
 
-export async function openLetters(kafka: CliKafka, prefix: string): Promise<Letters> {
+export async function openDeadLetterTopic(kafka: CliKafka, prefix: string): Promise<DeadLetterTopic> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
   await checkTopics(kafka.client, [topic]);
   const reader = await openRanges({
@@ -28,7 +28,7 @@ export async function openLetters(kafka: CliKafka, prefix: string): Promise<Lett
   return {
     topic,
     all: () => readAll(reader),
-    bodiesOf: (letters) => readBodies(reader, letters),
+    bodiesOf: (deadLetters) => readBodies(reader, deadLetters),
     stop: () => reader.stop(),
   };
 }
@@ -39,35 +39,38 @@ async function readAll(reader: RangeReader): Promise<DeadLetter[]> {
     const bytes = value?.length ?? 0;
     index.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers });
   });
-  return index.letters();
+  return index.deadLetters();
 }
 
-async function readBodies(reader: RangeReader, letters: readonly DeadLetter[]) {
-  const places = letters.flatMap((letter) => letter.places);
-  const wanted = new Set(places.map(placeText));
+async function readBodies(reader: RangeReader, deadLetters: readonly DeadLetter[]) {
+  const positions = deadLetters.flatMap((deadLetter) => deadLetter.positions);
+  const wanted = new Set(positions.map(positionText));
   const values = new Map<string, Buffer>();
-  for (const ranges of rangesOf(places)) {
+  for (const ranges of rangesOf(positions)) {
     await reader.read(ranges, (record) => {
-      const place = placeText(record);
-      if (wanted.has(place)) values.set(place, record.value ?? Buffer.alloc(0));
+      const position = positionText(record);
+      if (wanted.has(position)) values.set(position, record.value ?? Buffer.alloc(0));
     });
   }
-  return new Map(letters.map((letter) => [letter.at, join(letter.places, values)]));
+  return new Map(deadLetters.map((deadLetter) => [deadLetter.at, join(deadLetter.positions, values)]));
 }
 
-function join(places: readonly LetterPlace[], values: ReadonlyMap<string, Buffer>): Buffer | undefined {
-  const pieces = places.flatMap((place) => values.get(placeText(place)) ?? []);
-  if (pieces.length < places.length) return undefined;
-  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+function join(
+  positions: readonly DeadLetterPosition[],
+  values: ReadonlyMap<string, Buffer>,
+): Buffer | undefined {
+  const parts = positions.flatMap((position) => values.get(positionText(position)) ?? []);
+  if (parts.length < positions.length) return undefined;
+  return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
-/** Records between two wanted ones that are read along: fewer cost less than another reading does. */
+/** Unwanted records between two wanted ones: up to this many, one range costs less than two. */
 const GAP = 50n;
 
-/** The readings that fetch these places: in each one range per partition at most. */
-export function rangesOf(places: readonly LetterPlace[]): OffsetRange[][] {
+/** Ranges that cover these positions, grouped into passes over the topic: each pass has at most one range per partition. */
+export function rangesOf(positions: readonly DeadLetterPosition[]): OffsetRange[][] {
   const readings: OffsetRange[][] = [];
-  const byPartition = Map.groupBy(places, ({ partition }) => partition);
+  const byPartition = Map.groupBy(positions, ({ partition }) => partition);
   for (const [partition, wanted] of byPartition) {
     const offsets = wanted.map(({ offset }) => offset).sort((a, b) => Number(a - b));
     let round = 0;
@@ -89,27 +92,28 @@ export function rangesOf(places: readonly LetterPlace[]): OffsetRange[][] {
   return readings;
 }
 
-/** Bytes of bodies that are in memory at a time, and letters under way; one letter may be larger than that. */
-const MOST_BYTES = 64 * 1024 * 1024;
-const MOST_LETTERS = 500;
+/** Bodies in memory, and records in progress, at a time. A single body may be larger. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_DEAD_LETTERS = 500;
 
 /**
- * Letters in portions that memory holds, in the order in which their deliveries were received: events of one entity
- * are redriven in that order.
+ * Splits dead letters into batches that fit into memory, in the order in which their deliveries were received, so that
+ * events of one entity keep their order.
  */
-export function portionsOf(letters: readonly DeadLetter[]): DeadLetter[][] {
-  const portions: DeadLetter[][] = [];
+export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
+  const batches: DeadLetter[][] = [];
   let bytes = 0;
-  for (const letter of letters.toSorted((a, b) => receivedAt(a) - receivedAt(b))) {
-    const last = portions.at(-1);
-    if (last && last.length < MOST_LETTERS && bytes + letter.bytes <= MOST_BYTES) last.push(letter);
+  for (const deadLetter of deadLetters.toSorted((a, b) => receivedAt(a) - receivedAt(b))) {
+    const last = batches.at(-1);
+    if (last && last.length < MAX_DEAD_LETTERS && bytes + deadLetter.bytes <= MAX_BYTES)
+      last.push(deadLetter);
     else {
-      portions.push([letter]);
+      batches.push([deadLetter]);
       bytes = 0;
     }
-    bytes += letter.bytes;
+    bytes += deadLetter.bytes;
   }
-  return portions;
+  return batches;
 }
 
 const receivedAt = ({ headers, time }: DeadLetter): number => Number(headers[NAMES.receivedAt]) || time;

@@ -3,32 +3,33 @@ import { ERRORS } from '../../core/errors.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { oneLine } from '../shell/print-rows.ts';
 import type { ExitCode, Shell } from '../shell/shell.ts';
-import type { Letters } from './dead-letter-topic.ts';
+import type { DeadLetterTopic } from './dead-letter-topic.ts';
 import { type DeadLetter, redrivesOf, stateOf } from './dead-letters.ts';
 
-/** All that is told of a dead letter: where it is, what and why; nothing of its body but the size. */
-export function describeLetter(letter: DeadLetter) {
-  const { headers, missing, redriven } = letter;
+/** What `list` and `show` print of a dead letter. Of its body only the size. */
+export function describeDeadLetter(deadLetter: DeadLetter) {
+  const { headers, missing, redriven } = deadLetter;
   return {
-    at: letter.at,
-    time: new Date(letter.time).toISOString(),
+    at: deadLetter.at,
+    time: new Date(deadLetter.time).toISOString(),
     stage: headers[NAMES.stage] ?? null,
     code: headers[NAMES.code] ?? null,
     ref: headers[NAMES.ref] ?? null,
     eventId: headers[NAMES.eventId] ?? null,
     topic: headers[NAMES.topic] ?? null,
-    bytes: letter.bytes,
-    parts: letter.parts,
+    bytes: deadLetter.bytes,
+    parts: deadLetter.parts,
     missing,
-    state: stateOf(letter),
+    state: stateOf(deadLetter),
     redriven: redriven && { at: new Date(redriven.at).toISOString(), to: redriven.to },
-    redrives: redrivesOf(letter),
+    redrives: redrivesOf(deadLetter),
   };
 }
 
-/** The same for a line of a table. */
-export function letterRow(letter: DeadLetter) {
-  const { at, time, stage, code, ref, eventId, bytes, parts, missing, state } = describeLetter(letter);
+/** One row of a table. */
+export function deadLetterRow(deadLetter: DeadLetter) {
+  const { at, time, stage, code, ref, eventId, bytes, parts, missing, state } =
+    describeDeadLetter(deadLetter);
   return {
     at,
     time: time.replace(/\.\d+Z$/, 'Z'),
@@ -37,42 +38,45 @@ export function letterRow(letter: DeadLetter) {
     ref,
     eventId,
     bytes: parts > 1 ? `${bytes} in ${parts - missing.length} parts` : bytes,
-    state: missing.length > 0 ? `incomplete: ${missingText(letter)}` : state,
+    state: missing.length > 0 ? `incomplete: ${missingText(deadLetter)}` : state,
   };
 }
 
 const SHOWN_PARTS = 10;
 
-/** A redrive would publish bytes that somebody else may have written. */
+/** A redrive would publish bytes that the provider may not have sent. */
 export const SPOOL_REMEDY =
-  'it is not redriven: find out who can write to the volume of the spool, and have the payment provider replay the run (webhook.replay)';
+  'it is not redriven: find out who can write to the volume of the spool, and have the provider replay the run (webhook.replay)';
 
-/** Which parts are missing, in words. */
-export function missingText({ missing, parts, places }: DeadLetter): string {
+/** Such as "parts 2, 3 of 5 missing". */
+export function missingText({ missing, parts, positions }: DeadLetter): string {
   const named = missing.slice(0, SHOWN_PARTS).join(', ');
-  const others = parts - places.length - SHOWN_PARTS;
+  const others = parts - positions.length - SHOWN_PARTS;
   const more = others > 0 ? ` and ${others} more` : '';
   return `part${missing.length > 1 ? 's' : ''} ${named}${more} of ${parts} missing`;
 }
 
-/** Why the letter is one, and what to do about it, in words. */
-export function causeOf(letter: DeadLetter): { readonly cause: string; readonly mend: string } {
-  const { headers } = letter;
+/** Why it was dead-lettered, and what to do about it. */
+export function causeOf(deadLetter: DeadLetter): { readonly cause: string; readonly remedy: string } {
+  const { headers } = deadLetter;
   const code = headers[NAMES.code] ?? '';
   const known = Object.hasOwn(ERRORS, code) ? ERRORS[code as keyof typeof ERRORS].text : undefined;
-  return { cause: headers[NAMES.message] ?? known ?? 'its headers do not say', mend: mendOf(letter) };
+  return {
+    cause: headers[NAMES.message] ?? known ?? 'unknown: its headers do not name one',
+    remedy: remedyOf(deadLetter),
+  };
 }
 
-function mendOf(letter: DeadLetter): string {
-  const { headers } = letter;
-  if (stateOf(letter) === 'incomplete') {
-    return `${missingText(letter)}: they were never stored, or retention took them; have the payment service replay the run`;
+function remedyOf(deadLetter: DeadLetter): string {
+  const { headers } = deadLetter;
+  if (stateOf(deadLetter) === 'incomplete') {
+    return `${missingText(deadLetter)}: they were never stored, or retention deleted them; have the provider replay the run (webhook.replay)`;
   }
   switch (headers[NAMES.stage]) {
     case 'DECRYPT':
       return `add the key to SECRETS_DIR/${headers[NAMES.ref]}/encryption-key, or correct ENCRYPTION_LAYOUT; then redrive it`;
     case 'PARSE':
-      return 'the body is not JSON: where it is sealed, add its encryption key or correct ENCRYPTION_LAYOUT, then redrive it; otherwise ask the payment provider';
+      return 'the body is not JSON: if it is encrypted, add its encryption key or correct ENCRYPTION_LAYOUT, then redrive it; otherwise ask the provider';
     case 'ENCODE':
       return 'correct the schema file of its type and push it (hookline schemas push), then redrive it';
     case 'PRODUCE':
@@ -81,45 +85,53 @@ function mendOf(letter: DeadLetter): string {
       return SPOOL_REMEDY;
     case 'COMMAND':
       return headers[NAMES.commandId] === undefined
-        ? `where the registry did not have its schema and has it now, redrive it (--filter at=${letter.at}); else send a corrected command`
-        : 'it has its result, REJECTED: send a corrected command with a new commandId';
+        ? `if the registry did not have its schema and has it now, redrive it (--filter at=${deadLetter.at}); otherwise send a corrected command`
+        : 'its result is REJECTED: send a corrected command with a new commandId';
     default:
-      return 'it was not written by Hookline: look at its headers';
+      return 'Hookline did not write this record: see its headers';
   }
 }
 
-/** What a letter says about itself. Its body stays where it is: even a plain one is a payment's. */
-export function showLetter(shell: Shell, letter: DeadLetter, json: boolean): ExitCode {
-  const { missing, redriven, ...about } = describeLetter(letter);
-  const told = { ...about, missing, redriven, ...causeOf(letter), key: letter.key, headers: letter.headers };
+/** Prints everything except the body, which can hold payment data. */
+export function showDeadLetter(shell: Shell, deadLetter: DeadLetter, json: boolean): ExitCode {
+  const { missing, redriven, ...about } = describeDeadLetter(deadLetter);
+  const shown = {
+    ...about,
+    missing,
+    redriven,
+    ...causeOf(deadLetter),
+    key: deadLetter.key,
+    headers: deadLetter.headers,
+  };
   if (json) {
-    shell.print(JSON.stringify(told, null, 2));
+    shell.print(JSON.stringify(shown, null, 2));
     return 0;
   }
   const lines: [string, unknown][] = [
     ...Object.entries(about),
-    ['missing', missing.length > 0 ? missingText(letter) : null],
+    ['missing', missing.length > 0 ? missingText(deadLetter) : null],
     ['redriven', redriven && `${redriven.at} to ${redriven.to}`],
-    ['cause', told.cause],
-    ['mend', told.mend],
-    ['key', letter.key],
+    ['cause', shown.cause],
+    ['remedy', shown.remedy],
+    ['key', deadLetter.key],
   ];
   for (const [name, value] of lines) if (value !== null) shell.print(oneLine(`${name.padEnd(10)}${value}`));
   shell.print('headers');
-  for (const [name, value] of Object.entries(letter.headers)) shell.print(oneLine(`  ${name}: ${value}`));
+  for (const [name, value] of Object.entries(deadLetter.headers)) shell.print(oneLine(`  ${name}: ${value}`));
   return 0;
 }
 
-/** The original bytes of a letter: what was sealed stays sealed. A file is new, and its owner's alone to read. */
+/** Writes the original bytes; encrypted ones stay encrypted. The file must not exist, and only its owner can read it. */
 export async function showBody(
   shell: Shell,
-  letter: DeadLetter,
-  letters: Letters,
+  deadLetter: DeadLetter,
+  topic: DeadLetterTopic,
   file: string | undefined,
 ): Promise<ExitCode> {
-  if (letter.missing.length > 0) throw new Error(`${letter.at} is not whole: ${missingText(letter)}`);
-  const body = (await letters.bodiesOf([letter])).get(letter.at);
-  if (!body) throw new Error(`retention took ${letter.at} meanwhile`);
+  if (deadLetter.missing.length > 0)
+    throw new Error(`${deadLetter.at} is incomplete: ${missingText(deadLetter)}`);
+  const body = (await topic.bodiesOf([deadLetter])).get(deadLetter.at);
+  if (!body) throw new Error(`retention has just deleted ${deadLetter.at}`);
   if (file === undefined) await shell.write(body);
   else {
     await writeFile(file, body, { mode: 0o600, flag: 'wx' });

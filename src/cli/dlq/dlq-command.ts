@@ -3,8 +3,8 @@ import { connectKafka, loadConfig } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { type Letters, openLetters } from './dead-letter-topic.ts';
-import { describeLetter, letterRow, showBody, showLetter } from './describe-dead-letter.ts';
+import { type DeadLetterTopic, openDeadLetterTopic } from './dead-letter-topic.ts';
+import { deadLetterRow, describeDeadLetter, showBody, showDeadLetter } from './describe-dead-letter.ts';
 import { FILTER_HELP, parseFilter } from './filter.ts';
 import { type RedriveOptions, redrive } from './redrive.ts';
 
@@ -12,70 +12,74 @@ type ListOptions = { filter: string[]; json?: boolean };
 type ShowOptions = { body?: string | boolean; json?: boolean };
 
 export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
-  const filterHelp = `name=value, as often as needed, all must hold: ${FILTER_HELP}`;
+  const filterHelp = `only records that meet this condition (name=value); may be repeated, all must hold: ${FILTER_HELP}`;
   const dlq = program
     .command('dlq')
     .description(
-      'the dead letters: valid webhooks that could not be stored as events, and unreadable commands',
+      'dead-letter records: valid webhooks that could not be stored as events, and unreadable commands',
     );
   dlq
     .command('list')
-    .description('shows what stands in the dead-letter topic, the oldest first')
+    .description('lists the dead-letter records, oldest first')
     .option('--filter <condition>', filterHelp, collect, [])
     .option('--json', 'print JSON')
     .action(run((options: ListOptions) => list(shell, options)));
   dlq
     .command('show')
-    .description(
-      'shows one dead letter with its headers, its cause and the mend; never its body unless asked',
-    )
-    .argument('<letter>', 'partition:offset, as list shows it, or an event id that one letter has')
-    .option('--body [file]', 'the original bytes instead, as they arrived, to a new file or standard output')
+    .description('shows one dead-letter record with its headers, cause and remedy; its body only with --body')
+    .argument('<record>', 'partition:offset as list shows it, or the event id if only one record has it')
+    .option('--body [file]', 'writes only the original bytes, as received, to a new file or standard output')
     .option('--json', 'print JSON')
-    .action(run((letter: string, options: ShowOptions) => show(shell, letter, options)));
+    .action(run((deadLetter: string, options: ShowOptions) => show(shell, deadLetter, options)));
   dlq
     .command('redrive')
-    .description('sends dead letters the way of a webhook again; exit code 1 unless all of them were stored')
+    .description('processes dead-letter records again as webhooks; exit code 1 unless all were stored')
     .option('--filter <condition>', filterHelp, collect, [])
-    .option('--dry-run', 'tells what would become of them, and publishes nothing')
-    .option('--rate <n>', 'letters a second at most')
-    .option('--limit <n>', 'no more letters than this, the oldest first')
-    .option('--again', 'those too that were redriven before')
-    .option('--json', 'print JSON, one object per letter')
+    .option('--dry-run', 'shows what would happen, and publishes nothing')
+    .option('--rate <n>', 'at most so many records per second')
+    .option('--limit <n>', 'at most so many records, the oldest first')
+    .option('--again', 'includes records that were redriven before')
+    .option('--json', 'print JSON: one object per record')
     .action(run((options: RedriveOptions) => redrive(shell, options)));
 }
 
 async function list(shell: Shell, options: ListOptions): Promise<ExitCode> {
   const filter = parseFilter(options.filter);
-  return withLetters(shell, async (letters) => {
-    const found = (await letters.all()).filter((letter) => filter.matches(letter));
-    printRows(shell, options.json === true, found.map(options.json ? describeLetter : letterRow));
+  return withDeadLetterTopic(shell, async (topic) => {
+    const found = (await topic.all()).filter((deadLetter) => filter.matches(deadLetter));
+    printRows(shell, options.json === true, found.map(options.json ? describeDeadLetter : deadLetterRow));
     return 0;
   });
 }
 
 async function show(shell: Shell, name: string, options: ShowOptions): Promise<ExitCode> {
   if (options.body !== undefined && options.json)
-    throw new UsageError('--body gives the bytes alone: leave --json out.');
+    throw new UsageError('--body writes bytes only: leave out --json.');
   const filter = parseFilter([/^\d+:\d+$/.test(name) ? `at=${name}` : `id=${name}`]);
-  return withLetters(shell, async (letters) => {
-    const found = (await letters.all()).filter((letter) => filter.matches(letter));
-    const [letter, ...more] = found;
-    if (!letter) throw new Error(`no dead letter ${name}: hookline dlq list shows those that are there`);
+  return withDeadLetterTopic(shell, async (topic) => {
+    const found = (await topic.all()).filter((deadLetter) => filter.matches(deadLetter));
+    const [deadLetter, ...more] = found;
+    if (!deadLetter)
+      throw new Error(`no dead-letter record ${name}: "hookline dlq list" shows those that exist`);
     if (more.length > 0) {
-      throw new Error(`${name} has ${found.length} dead letters: ${found.map(({ at }) => at).join(', ')}`);
+      throw new Error(
+        `${found.length} dead-letter records have the event id ${name}: ${found.map(({ at }) => at).join(', ')}; name one by its position`,
+      );
     }
-    if (options.body === undefined) return showLetter(shell, letter, options.json === true);
-    return showBody(shell, letter, letters, options.body === true ? undefined : String(options.body));
+    if (options.body === undefined) return showDeadLetter(shell, deadLetter, options.json === true);
+    return showBody(shell, deadLetter, topic, options.body === true ? undefined : String(options.body));
   });
 }
 
-async function withLetters(shell: Shell, work: (letters: Letters) => Promise<ExitCode>): Promise<ExitCode> {
+async function withDeadLetterTopic(
+  shell: Shell,
+  work: (topic: DeadLetterTopic) => Promise<ExitCode>,
+): Promise<ExitCode> {
   const config = loadConfig(shell, 'kafka', 'topics');
-  const letters = await openLetters(connectKafka(config), config.topics.prefix);
+  const topic = await openDeadLetterTopic(connectKafka(config), config.topics.prefix);
   try {
-    return await work(letters);
+    return await work(topic);
   } finally {
-    await letters.stop();
+    await topic.stop();
   }
 }

@@ -1,17 +1,17 @@
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { instant } from '../shell/option-values.ts';
 import { UsageError } from '../shell/shell.ts';
-import { type DeadLetter, parsePlace, placeText, stateOf } from './dead-letters.ts';
+import { type DeadLetter, parsePosition, positionText, stateOf } from './dead-letters.ts';
 
-/** Which dead letters are meant: those that fulfil every condition. */
-export type LetterFilter = {
-  matches(letter: DeadLetter): boolean;
-  /** Whether a condition of this name was given. */
+/** Selects the dead letters that meet every condition. */
+export type DeadLetterFilter = {
+  matches(deadLetter: DeadLetter): boolean;
+  /** Whether there is a condition of this name. */
   names(condition: string): boolean;
 };
 
-type Test = (letter: DeadLetter) => boolean;
-type Condition = (values: readonly string[], now: number) => Test;
+type Predicate = (deadLetter: DeadLetter) => boolean;
+type Condition = (values: readonly string[], now: number) => Predicate;
 
 export const FILTER_HELP =
   'stage, code, ref, topic, id (event id), at (partition:offset) and state (open, redriven, incomplete) take values ' +
@@ -27,12 +27,12 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
   topic: (values) => ofHeader(NAMES.topic, values),
   id: (values) => ofHeader(NAMES.eventId, values),
   at: (values) => {
-    const places = new Set(values.map(placeOf));
-    return ({ at, copies }) => places.has(at) || copies.some((copy) => places.has(placeText(copy)));
+    const positions = new Set(values.map(positionOf));
+    return ({ at, copies }) => positions.has(at) || copies.some((copy) => positions.has(positionText(copy)));
   },
   state: (values) => {
     const states = known('state', STATES, values);
-    return (letter) => states.includes(stateOf(letter));
+    return (deadLetter) => states.includes(stateOf(deadLetter));
   },
   since: (values, now) => {
     const from = instantOf('since', values, now);
@@ -45,10 +45,10 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
 };
 
 /**
- * Reads conditions of the form name=value.
- * @throws UsageError that says what would be right
+ * Parses conditions of the form name=value.
+ * @throws UsageError that says what is accepted
  */
-export function parseFilter(conditions: readonly string[], now = Date.now()): LetterFilter {
+export function parseFilter(conditions: readonly string[], now = Date.now()): DeadLetterFilter {
   const named = conditions.map((text) => {
     const [, name = '', list = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
     const condition = CONDITIONS[name];
@@ -59,30 +59,30 @@ export function parseFilter(conditions: readonly string[], now = Date.now()): Le
     return { name, test: condition(values, now) };
   });
   return {
-    matches: (letter) => named.every(({ test }) => test(letter)),
+    matches: (deadLetter) => named.every(({ test }) => test(deadLetter)),
     names: (condition) => named.some(({ name }) => name === condition),
   };
 }
 
-function ofHeader(header: string, values: readonly string[]): Test {
+function ofHeader(header: string, values: readonly string[]): Predicate {
   return ({ headers }) => values.includes(headers[header] ?? '');
 }
 
 function known(name: string, all: readonly string[], values: readonly string[]): readonly string[] {
   for (const value of values) {
     if (!all.includes(value))
-      throw new UsageError(`--filter ${name}=${value}: there is no such ${name}; give ${all.join(', ')}.`);
+      throw new UsageError(`--filter ${name}=${value}: unknown ${name}; give ${all.join(', ')}.`);
   }
   return values;
 }
 
-function placeOf(text: string): string {
-  const place = parsePlace(text);
-  if (!place) throw new UsageError(`--filter at=${text}: give partition:offset, such as 2:17.`);
-  return placeText(place);
+function positionOf(text: string): string {
+  const position = parsePosition(text);
+  if (!position) throw new UsageError(`--filter at=${text}: give partition:offset, such as 2:17.`);
+  return positionText(position);
 }
 
-/** A comma is no part of a time: several values are none. */
+/** A time contains no comma: a list of values is refused. */
 function instantOf(name: string, values: readonly string[], now: number): number {
   return instant(`--filter ${name}=${values.join(',')}`, values.join(','), now);
 }

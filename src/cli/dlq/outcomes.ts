@@ -1,48 +1,48 @@
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
-import type { LetterOutcome, Outcome } from './redrive-one.ts';
+import type { Outcome, RedriveOutcome } from './redrive-one.ts';
 
-/** What became of each letter, for programs. */
-export function outcomeRows(outcomes: readonly LetterOutcome[]) {
-  return outcomes.map(({ letter, outcome, eventId, to, code, message }) => ({
-    at: letter.at,
+/** Outcomes for `--json`. */
+export function outcomeRows(outcomes: readonly RedriveOutcome[]) {
+  return outcomes.map(({ deadLetter, outcome, eventId, to, code, message }) => ({
+    at: deadLetter.at,
     outcome,
-    eventId: eventId ?? letter.headers[NAMES.eventId] ?? null,
+    eventId: eventId ?? deadLetter.headers[NAMES.eventId] ?? null,
     to: to ?? null,
     code: code ?? null,
     message: message ?? null,
   }));
 }
 
-const WORDS: Readonly<Record<Outcome, readonly [done: string, wouldBe: string]>> = {
+const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> = {
   stored: ['stored', 'would be stored'],
-  parked: ['a dead letter again', 'would be a dead letter again'],
-  refused: ['can not be redriven', 'can not be redriven'],
-  failed: ['failed, stays as it was', 'failed'],
+  'dead-lettered': ['dead-lettered again', 'would be dead-lettered again'],
+  refused: ['cannot be redriven', 'cannot be redriven'],
+  failed: ['failed, unchanged', 'failed'],
   waiting: ['not tried', 'not tried'],
 };
 
-/** For people: as many lines as there are kinds of ends, with the first few letters of each. */
-export function summaryRows(outcomes: readonly LetterOutcome[], dryRun: boolean) {
+/** Outcomes as a table: one row for each kind, with the positions of the first few. */
+export function summaryRows(outcomes: readonly RedriveOutcome[], dryRun: boolean) {
   const kinds = Map.groupBy(outcomes, ({ outcome, to, code, message }) =>
     [outcome, outcome === 'stored' ? topicOf(to) : (code ?? ''), message ?? ''].join('\n'),
   );
   return [...kinds].map(([kind, alike]) => {
     const [outcome, where, why] = kind.split('\n');
     return {
-      letters: alike.length,
-      outcome: WORDS[outcome as Outcome][dryRun ? 1 : 0],
+      records: alike.length,
+      outcome: TEXTS[outcome as Outcome][dryRun ? 1 : 0],
       where,
       why,
-      which: namesOf(alike),
+      which: positionsOf(alike),
     };
   });
 }
 
-/** How far it came, in a sentence. */
-export function progressLine(outcomes: readonly LetterOutcome[], total: number, dryRun: boolean): string {
-  const counts = Object.entries(WORDS).flatMap(([outcome, words]) => {
+/** Such as "7 of 9: 5 stored, 2 failed, unchanged." */
+export function progressLine(outcomes: readonly RedriveOutcome[], total: number, dryRun: boolean): string {
+  const counts = Object.entries(TEXTS).flatMap(([outcome, texts]) => {
     const count = outcomes.filter((one) => one.outcome === outcome).length;
-    return count > 0 ? [`${count} ${words[dryRun ? 1 : 0]}`] : [];
+    return count > 0 ? [`${count} ${texts[dryRun ? 1 : 0]}`] : [];
   });
   const tried = outcomes.filter(({ outcome }) => outcome !== 'waiting').length;
   return `${tried} of ${total}${counts.length > 0 ? `: ${counts.join(', ')}` : ''}.`;
@@ -50,9 +50,9 @@ export function progressLine(outcomes: readonly LetterOutcome[], total: number, 
 
 const topicOf = (to = '') => to.replace(/\[\d+\]@\d+$/, '');
 
-const NAMED = 3;
+const MAX_POSITIONS = 3;
 
-function namesOf(alike: readonly LetterOutcome[]): string {
-  const names = alike.slice(0, NAMED).map(({ letter }) => letter.at);
-  return alike.length > NAMED ? `${names.join(' ')} …` : names.join(' ');
+function positionsOf(alike: readonly RedriveOutcome[]): string {
+  const positions = alike.slice(0, MAX_POSITIONS).map(({ deadLetter }) => deadLetter.at);
+  return alike.length > MAX_POSITIONS ? `${positions.join(' ')} …` : positions.join(' ');
 }

@@ -1,55 +1,55 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redelivery } from '../shell/open-redelivery.ts';
-import { type Letters, portionsOf } from './dead-letter-topic.ts';
+import { batchesOf, type DeadLetterTopic } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
-import { type LetterOutcome, redriveLetter } from './redrive-one.ts';
+import { type RedriveOutcome, redriveOne } from './redrive-one.ts';
 
 export type RedriveRun = {
-  readonly letters: Letters;
+  readonly topic: DeadLetterTopic;
   readonly redelivery: Redelivery;
-  /** Letters a second; undefined for as fast as the brokers confirm. */
+  /** Dead letters per second; undefined: as fast as the brokers confirm. */
   readonly rate: number | undefined;
-  /** Ends the run after what is under way. */
+  /** Ends the run when the records in progress are done. */
   readonly signal: AbortSignal;
-  readonly onProgress: (outcomes: readonly LetterOutcome[]) => void;
+  readonly onProgress: (outcomes: readonly RedriveOutcome[]) => void;
 };
 
 /**
- * Redrives letters in the order of their receipt, and tells what became of each. It ends early, with what is left
- * `waiting`, when it is told to or the brokers do not confirm: those that come next would fare no better.
+ * Redrives dead letters in the order in which they were received, and returns the outcome of each. It ends early when
+ * `signal` aborts, or when the brokers do not confirm one, as the next would fail too; the rest are then `waiting`.
  */
-export async function redriveLetters(
+export async function redriveAll(
   selected: readonly DeadLetter[],
-  { letters, redelivery, rate, signal, onProgress }: RedriveRun,
-): Promise<LetterOutcome[]> {
-  const outcomes: LetterOutcome[] = [];
+  { topic, redelivery, rate, signal, onProgress }: RedriveRun,
+): Promise<RedriveOutcome[]> {
+  const outcomes: RedriveOutcome[] = [];
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
-  const pace = createPace(rate, ending);
-  const redrive = async (letter: DeadLetter, body: Buffer | undefined) => {
-    const outcome = await redriveLetter(letter, body, redelivery);
+  const nextTurn = createRate(rate, ending);
+  const redrive = async (deadLetter: DeadLetter, body: Buffer | undefined) => {
+    const outcome = await redriveOne(deadLetter, body, redelivery);
     if (outcome.outcome === 'failed') failing.abort();
     outcomes.push(outcome);
     onProgress(outcomes);
   };
-  for (const portion of portionsOf(selected)) {
+  for (const batch of batchesOf(selected)) {
     if (ending.aborted) break;
-    const bodies = await letters.bodiesOf(portion.filter(({ missing }) => missing.length === 0));
-    const underWay: Promise<void>[] = [];
-    for (const letter of portion) {
-      await pace();
+    const bodies = await topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0));
+    const inProgress: Promise<void>[] = [];
+    for (const deadLetter of batch) {
+      await nextTurn();
       if (ending.aborted) break;
-      underWay.push(redrive(letter, bodies.get(letter.at)));
+      inProgress.push(redrive(deadLetter, bodies.get(deadLetter.at)));
     }
-    await Promise.all(underWay);
+    await Promise.all(inProgress);
   }
-  const done = new Set(outcomes.map(({ letter }) => letter));
-  const left = selected.filter((letter) => !done.has(letter));
-  return [...outcomes, ...left.map((letter) => ({ letter, outcome: 'waiting' as const }))];
+  const done = new Set(outcomes.map(({ deadLetter }) => deadLetter));
+  const left = selected.filter((deadLetter) => !done.has(deadLetter));
+  return [...outcomes, ...left.map((deadLetter) => ({ deadLetter, outcome: 'waiting' as const }))];
 }
 
-/** Resolves at the next letter's turn, or at once when the run is to end. */
-function createPace(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
+/** Resolves when the next one may start, or at once when the run ends. */
+function createRate(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
   let turn = performance.now();
   return async () => {
     if (rate === undefined) return;

@@ -8,41 +8,40 @@ import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
 import { redriveDelivery, redriveMarker, redriveMarks } from './redrive-delivery.ts';
 
 /**
- * What became of a letter: `stored` in its topic; `parked` as a dead letter again; `refused`, as it can't be redriven;
- * `failed`, as the brokers did not confirm it: it stays as it was; `waiting`, as the redrive ended before.
+ * `stored`: in its topic. `dead-lettered`: failed again, and is a new dead-letter record. `refused`: cannot be redriven.
+ * `failed`: the brokers did not confirm it, nothing changed. `waiting`: the redrive ended before its turn.
  */
-export type Outcome = 'stored' | 'parked' | 'refused' | 'failed' | 'waiting';
+export type Outcome = 'stored' | 'dead-lettered' | 'refused' | 'failed' | 'waiting';
 
-export type LetterOutcome = {
-  readonly letter: DeadLetter;
+export type RedriveOutcome = {
+  readonly deadLetter: DeadLetter;
   readonly outcome: Outcome;
-  /** Of the event or command. */
   readonly eventId?: string;
-  /** The record it is now, or its topic where nothing was published. */
+  /** The new record; in a dry run its topic. */
   readonly to?: string;
   readonly code?: string;
-  /** Why, where it is not stored. */
+  /** Why it is not stored. */
   readonly message?: string;
 };
 
-/** Publishes one letter anew, then the marker that says so. A crash between the two repeats the letter, no more. */
-export async function redriveLetter(
-  letter: DeadLetter,
+/** Publishes one dead letter again, then its marker. A crash between the two only means that it can be redriven twice. */
+export async function redriveOne(
+  deadLetter: DeadLetter,
   body: Buffer | undefined,
   redelivery: Redelivery,
-): Promise<LetterOutcome> {
+): Promise<RedriveOutcome> {
   const { deadLetterTopic, publish } = redelivery.delivery;
   let to: string | undefined;
   try {
-    const end = await publishAnew(letter, body, redelivery);
-    to = end.to;
-    if (to !== undefined) await publish(redriveMarker(letter, to, deadLetterTopic));
-    return end;
+    const outcome = await publishAgain(deadLetter, body, redelivery);
+    to = outcome.to;
+    if (to !== undefined) await publish(redriveMarker(deadLetter, to, deadLetterTopic));
+    return outcome;
   } catch (error) {
     const { message } = error as Error;
     const why = to === undefined ? message : `stored as ${to}, but not marked as redriven: ${message}`;
     return {
-      letter,
+      deadLetter,
       outcome: 'failed',
       ...(error instanceof HooklineError && { code: error.code }),
       message: why,
@@ -61,72 +60,71 @@ export function dryRun(redelivery: Redelivery): Redelivery {
   return { ...redelivery, delivery: { ...redelivery.delivery, publish } };
 }
 
-async function publishAnew(
-  letter: DeadLetter,
+async function publishAgain(
+  deadLetter: DeadLetter,
   body: Buffer | undefined,
   redelivery: Redelivery,
-): Promise<LetterOutcome> {
-  const refused = (message: string): LetterOutcome => ({ letter, outcome: 'refused', message });
-  if (letter.missing.length > 0) return refused(missingText(letter));
-  if (!body) return refused('retention took it meanwhile');
+): Promise<RedriveOutcome> {
+  const refused = (message: string): RedriveOutcome => ({ deadLetter, outcome: 'refused', message });
+  if (deadLetter.missing.length > 0) return refused(missingText(deadLetter));
+  if (!body) return refused('retention has deleted it');
   const { delivery } = redelivery;
-  if (letter.headers[NAMES.stage] === 'SPOOL')
+  if (deadLetter.headers[NAMES.stage] === 'SPOOL')
     return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
-  if (letter.headers[NAMES.stage] === 'COMMAND') {
-    const record = await commandRecord(letter, body, {
+  if (deadLetter.headers[NAMES.stage] === 'COMMAND') {
+    const record = await commandRecord(deadLetter, body, {
       ...redelivery,
       deadLetterTopic: delivery.deadLetterTopic,
     });
     if (typeof record === 'string') return refused(record);
-    return { letter, outcome: 'stored', to: placeOf(await delivery.publish(record)) };
+    return { deadLetter, outcome: 'stored', to: positionOf(await delivery.publish(record)) };
   }
-  const redriven = await redriveDelivery(letter, body, delivery);
-  if (!redriven) return refused('its headers do not tell whose delivery it is');
+  const redriven = await redriveDelivery(deadLetter, body, delivery);
+  if (!redriven) return refused('its headers do not identify the delivery');
   const { eventId, position, code } = redriven;
-  const to = placeOf(position);
+  const to = positionOf(position);
   return code === null
-    ? { letter, outcome: 'stored', eventId, to }
-    : { letter, outcome: 'parked', eventId, to, code };
+    ? { deadLetter, outcome: 'stored', eventId, to }
+    : { deadLetter, outcome: 'dead-lettered', eventId, to, code };
 }
 
-const placeOf = ({ topic, partition, offset }: Position) =>
+const positionOf = ({ topic, partition, offset }: Position) =>
   partition < 0 ? topic : `${topic}[${partition}]@${offset}`;
 
-type CommandParts = {
+type CommandDeps = {
   readonly readAvro: RecordReader;
   readonly commandTopics: readonly string[];
   readonly deadLetterTopic: string;
 };
 
 /**
- * A command that could not be read then and can be now, as it goes back onto its topic. That is the case where the
- * registry did not have the schema it was written with. Any other is refused, in words: a command that was read as far
- * as its id has its one result already, and JSON does not become readable by waiting.
+ * A command as a record of its topic, if it can be read now: the registry did not have its schema then. Otherwise the
+ * reason as a text. A command with a known id already has its result, and JSON that could not be parsed never can be.
  */
 async function commandRecord(
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   value: Buffer,
-  parts: CommandParts,
+  deps: CommandDeps,
 ): Promise<OutgoingRecord | string> {
-  const { headers, key } = letter;
+  const { headers, key } = deadLetter;
   const topic = headers[NAMES.topic];
   if (headers[NAMES.commandId] !== undefined) {
-    return `command ${headers[NAMES.commandId]} has its result: send a corrected one with a new commandId`;
+    return `command ${headers[NAMES.commandId]} already has its result: send a corrected command with a new commandId`;
   }
-  if (topic === undefined || !parts.commandTopics.includes(topic)) {
-    return `${topic ?? 'it names no topic, which'} is not among COMMAND_TOPICS`;
+  if (topic === undefined || !deps.commandTopics.includes(topic)) {
+    return topic === undefined ? 'it names no command topic' : `${topic} is not among COMMAND_TOPICS`;
   }
   // The first byte of Confluent's wire format.
-  if (value[0] !== 0) return 'it is no Avro: sent again, it could not be read either';
+  if (value[0] !== 0) return 'it is not Avro, and cannot be read now either';
   try {
-    await parts.readAvro(value);
+    await deps.readAvro(value);
   } catch (error) {
-    return `it still can't be read: ${(error as Error).message}`;
+    return `it still cannot be read: ${(error as Error).message}`;
   }
   return {
     topic,
-    key: Buffer.from(key ?? letter.at),
+    key: Buffer.from(key ?? deadLetter.at),
     value,
-    headers: new Map(redriveMarks(letter, parts.deadLetterTopic)),
+    headers: new Map(redriveMarks(deadLetter, deps.deadLetterTopic)),
   };
 }

@@ -7,12 +7,12 @@ import { openRedelivery, REDELIVERY_GROUPS } from '../shell/open-redelivery.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
-import { openLetters } from './dead-letter-topic.ts';
+import { openDeadLetterTopic } from './dead-letter-topic.ts';
 import { type DeadLetter, stateOf } from './dead-letters.ts';
-import { type LetterFilter, parseFilter } from './filter.ts';
+import { type DeadLetterFilter, parseFilter } from './filter.ts';
 import { outcomeRows, progressLine, summaryRows } from './outcomes.ts';
-import { redriveLetters } from './redrive-all.ts';
-import { dryRun, type LetterOutcome } from './redrive-one.ts';
+import { redriveAll } from './redrive-all.ts';
+import { dryRun, type RedriveOutcome } from './redrive-one.ts';
 
 export type RedriveOptions = {
   filter: string[];
@@ -26,7 +26,7 @@ export type RedriveOptions = {
 const PUBLISH_DEADLINE_MS = 15_000;
 const PROGRESS_EVERY_MS = 1_000;
 
-/** `hookline dlq redrive`: acquires the lease to do it alone, reads what is there, redrives what is meant. */
+/** `hookline dlq redrive`: acquires the lease, reads the topic, redrives the selected records. */
 export async function redrive(shell: Shell, options: RedriveOptions): Promise<ExitCode> {
   const filter = parseFilter(options.filter);
   const rate = ifGiven(options.rate, (text) => positive('--rate', text));
@@ -37,22 +37,22 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
   try {
     const lease = options.dryRun ? null : await acquireLease(shell, kafka, config.topics.prefix);
     opened.defer(() => lease?.release());
-    const letters = await openLetters(kafka, config.topics.prefix);
-    opened.defer(() => letters.stop());
+    const topic = await openDeadLetterTopic(kafka, config.topics.prefix);
+    opened.defer(() => topic.stop());
     const redelivery = await openRedelivery(shell, config, kafka, PUBLISH_DEADLINE_MS);
     opened.defer(() => redelivery.stop());
     const signal = AbortSignal.any([shell.signal, ...(lease ? [lease.lost] : [])]);
-    const all = (await letters.all()).filter((letter) => filter.matches(letter));
+    const all = (await topic.all()).filter((deadLetter) => filter.matches(deadLetter));
     const selected = select(shell, all, filter, options.again === true).slice(0, limit);
     const progress = createProgress(shell, selected.length, options.dryRun === true);
-    const outcomes = await redriveLetters(selected, {
-      letters,
+    const outcomes = await redriveAll(selected, {
+      topic,
       redelivery: options.dryRun ? dryRun(redelivery) : redelivery,
       rate,
       signal,
       onProgress: progress,
     });
-    if (lease?.lost.aborted) shell.note('The brokers gave the right to redrive to another process.');
+    if (lease?.lost.aborted) shell.note('The lease was lost: another process redrives now.');
     if (options.json) printRows(shell, true, outcomeRows(outcomes));
     else printRows(shell, false, summaryRows(outcomes, options.dryRun === true));
     shell.note(progressLine(outcomes, selected.length, options.dryRun === true));
@@ -62,48 +62,49 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
   }
 }
 
-/** Two redrives at once would each send what the other is sending. */
+/** Two redrives at once would publish everything twice. */
 async function acquireLease(shell: Shell, kafka: KafkaAccess, prefix: string): Promise<HeldLease> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
   const group = { groupId: `${topic}.redrive`, topic, clock: kafka.clock };
   const lease = await acquireLeaderLease({ kafka: kafka.client, ...group, signal: shell.signal });
-  if ('holder' in lease)
-    throw new Error(`another redrive is under way, at ${lease.holder}: wait for its end`);
+  if ('holder' in lease) throw new Error(`another redrive is running at ${lease.holder}: wait until it ends`);
   return lease;
 }
 
 /**
- * What is to be redriven of what matches. Commands only where they are asked for: what a team wanted then it may not
- * want now.
+ * Which of the matching ones are redriven. Commands only if the filter asks for them: the team may no longer want what a
+ * command of then asks for.
  */
 function select(
   shell: Shell,
   matching: readonly DeadLetter[],
-  filter: LetterFilter,
+  filter: DeadLetterFilter,
   again: boolean,
 ): DeadLetter[] {
-  const isMeant = ({ headers }: DeadLetter) =>
+  const isWanted = ({ headers }: DeadLetter) =>
     headers[NAMES.stage] !== undefined &&
     (headers[NAMES.stage] !== 'COMMAND' || filter.names('stage') || filter.names('at'));
-  const meant = matching.filter(isMeant);
-  const due = meant.filter((letter) => again || stateOf(letter) !== 'redriven');
-  const [others, done] = [matching.length - meant.length, meant.length - due.length];
+  const wanted = matching.filter(isWanted);
+  const due = wanted.filter((deadLetter) => again || stateOf(deadLetter) !== 'redriven');
+  const [others, done] = [matching.length - wanted.length, wanted.length - due.length];
   if (others > 0)
-    shell.note(`${others} command(s) and foreign record(s) passed over: --filter stage=COMMAND.`);
-  if (done > 0) shell.note(`${done} redriven before, passed over: --again sends them once more.`);
+    shell.note(
+      `${others} command(s) and foreign record(s) skipped: --filter stage=COMMAND includes commands.`,
+    );
+  if (done > 0) shell.note(`${done} skipped, as they were redriven before: --again redrives them once more.`);
   return due;
 }
 
-/** A line a second at most, on standard error. */
+/** Prints at most one line per second, on standard error. */
 function createProgress(
   shell: Shell,
   total: number,
   dryRun: boolean,
-): (outcomes: readonly LetterOutcome[]) => void {
-  let saidAt = performance.now();
+): (outcomes: readonly RedriveOutcome[]) => void {
+  let printedAt = performance.now();
   return (outcomes) => {
-    if (performance.now() - saidAt < PROGRESS_EVERY_MS) return;
-    saidAt = performance.now();
+    if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
+    printedAt = performance.now();
     shell.note(progressLine(outcomes, total, dryRun));
   };
 }

@@ -4,10 +4,10 @@ import { judgeSafety, readSafety, type SafetyJudgement } from '../../kafka/admin
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
-import { type Examination, type Finding, failure, fault, ok, warning } from './finding.ts';
+import { type Check, type Finding, failure, fault, ok, warning } from './finding.ts';
 
-/** Whether brokers answer, whether the topics are as they should be, and whether they keep what is acknowledged. */
-export const examineKafka: Examination = async (shell) => {
+/** Whether brokers answer, topics have the right settings, and cannot lose acknowledged records. */
+export const checkKafka: Check = async (shell) => {
   const config = loadConfig(shell, ...CLI_GROUPS, ...TOPIC_GROUPS);
   const { minInsyncReplicas } = config.durability;
   const commandTopics = config.commands.topics;
@@ -24,22 +24,26 @@ export const examineKafka: Examination = async (shell) => {
       const readings = await readSafety(admin, written);
       const findings = plans.map((plan) => {
         const reading = readings.get(plan.spec.name);
-        return judgeTopic(plan, reading && judgeSafety(reading, minInsyncReplicas));
+        return assessTopic(plan, reading && judgeSafety(reading, minInsyncReplicas));
       });
-      return [ok('brokers', `${brokers} answer(s)`), ...findings, ...judgePatterns(commandTopics)];
+      return [ok('brokers', `${brokers} answer(s)`), ...findings, ...assessPatterns(commandTopics)];
     });
   } catch (error) {
-    const mend = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';
-    return [failure('brokers', error, mend)];
+    const remedy = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';
+    return [failure('brokers', error, remedy)];
   }
 };
 
-const judgePatterns = (topics: readonly CommandTopic[]): Finding[] =>
+const assessPatterns = (topics: readonly CommandTopic[]): Finding[] =>
   overlapsOf(topics).map((overlap) =>
-    warning('COMMAND_TOPICS', `${overlap} share refs: the first creator owns`, 'make the patterns distinct'),
+    warning(
+      'COMMAND_TOPICS',
+      `${overlap} share refs: whoever creates a ref first owns it`,
+      'make the patterns distinct',
+    ),
   );
 
-function judgeTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyJudgement): Finding {
+function assessTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyJudgement): Finding {
   const check = `topic ${spec.name}`;
   if (action === 'create') return fault(check, 'does not exist', 'hookline topics apply');
   if (safety && safety.faults.length > 0)

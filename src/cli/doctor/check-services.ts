@@ -8,11 +8,11 @@ import { checkProviderSettings, providerSettings } from '../../provider/settings
 import { systemClock } from '../../runtime/clock.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
-import { inWords } from '../shell/shell.ts';
-import { type Examination, type Finding, failure, fault, ok, skipped, warning } from './finding.ts';
+import { describeError } from '../shell/shell.ts';
+import { type Check, type Finding, failure, fault, ok, skipped, warning } from './finding.ts';
 
-/** Whether the payment service gives a token, and takes it. */
-export const examineProvider: Examination = async ({ source }) => {
+/** Whether the provider issues a token and accepts it. */
+export const checkProvider: Check = async ({ source }) => {
   if (!source.env.PROVIDER_AUTH_URL)
     return [skipped('token', 'PROVIDER_AUTH_URL is not set: control is not configured here')];
   const reader = envReader(source);
@@ -30,7 +30,7 @@ export const examineProvider: Examination = async ({ source }) => {
         warning(
           'token',
           `granted without ${missing.join(' ')}`,
-          'have the scopes granted, or ask for fewer in PROVIDER_SCOPE',
+          'have the provider grant the scopes, or request fewer in PROVIDER_SCOPE',
         ),
       );
     },
@@ -45,20 +45,22 @@ export const examineProvider: Examination = async ({ source }) => {
         fault(
           'subscriptions API',
           "the list does not have the dialect's shape",
-          'set list in PROVIDER_DIALECT_FILE',
+          'correct "list" in PROVIDER_DIALECT_FILE',
         ),
       );
     else findings.push(ok('subscriptions API', `lists ${items.length} subscription(s)`));
   } catch (error) {
-    findings.push(fault('token', inWords(error), 'check PROVIDER_AUTH_URL, the JWT and PROVIDER_SCOPE'));
+    findings.push(
+      fault('token', describeError(error), 'check PROVIDER_AUTH_URL, the JWT and PROVIDER_SCOPE'),
+    );
   } finally {
     await provider.stop();
   }
   return findings;
 };
 
-/** Whether the registry answers, and has the schema of every topic. */
-export const examineRegistry: Examination = async (shell) => {
+/** Whether the registry answers and has every schema. */
+export const checkRegistry: Check = async (shell) => {
   const config = loadConfig(shell, 'topics', 'registry', 'schemas');
   const registry = connectRegistry(config);
   const schemas = allSchemas(config);
@@ -67,16 +69,16 @@ export const examineRegistry: Examination = async (shell) => {
     const findings: Finding[] = [ok('registry', `answers, ${subjects.length} subject(s)`)];
     for (const { topic, file, codec } of schemas) {
       const subject = subjectOf(topicName(config.topics.prefix, topic));
-      findings.push(await examineSubject(subject, file, () => registry.idOf(subject, codec.schema)));
+      findings.push(await checkSubject(subject, file, () => registry.idOf(subject, codec.schema)));
     }
     return findings;
   } catch (error) {
-    const mend = 'check SCHEMA_REGISTRY_URL (its Confluent API), the network and the credentials';
-    return [failure('registry', error, mend)];
+    const remedy = 'check SCHEMA_REGISTRY_URL (its Confluent API), the network and the credentials';
+    return [failure('registry', error, remedy)];
   }
 };
 
-async function examineSubject(subject: string, file: string, idOf: () => Promise<number>): Promise<Finding> {
+async function checkSubject(subject: string, file: string, idOf: () => Promise<number>): Promise<Finding> {
   const check = `subject ${subject}`;
   try {
     return ok(check, `id ${await idOf()} is ${file}`);
@@ -86,11 +88,11 @@ async function examineSubject(subject: string, file: string, idOf: () => Promise
   }
 }
 
-/** A token's and a command's expiry are judged by the clock. */
-const MOST_SKEW_MS = 5_000;
+/** Tokens and commands expire by the clock. */
+const MAX_SKEW_MS = 5_000;
 
-/** Compares the clock with the registry's, by its Date header, which has whole seconds. */
-export const examineClock: Examination = async (shell) => {
+/** Compares the clock with the Date header of the registry, which has whole seconds. */
+export const checkClock: Check = async (shell) => {
   const { registry } = loadConfig(shell, 'registry');
   const start = Date.now();
   const response = await fetch(`${registry.url}/subjects`, { signal: AbortSignal.timeout(5_000) }).catch(
@@ -98,14 +100,14 @@ export const examineClock: Examination = async (shell) => {
   );
   await response?.body?.cancel();
   const date = Date.parse(response?.headers.get('date') ?? '');
-  if (Number.isNaN(date)) return [skipped('clock', 'the registry tells no time')];
+  if (Number.isNaN(date)) return [skipped('clock', 'the registry sends no Date header')];
   const skew = Math.abs((start + Date.now()) / 2 - (date + 500));
-  if (skew <= MOST_SKEW_MS) return [ok('clock', 'agrees with the registry')];
+  if (skew <= MAX_SKEW_MS) return [ok('clock', 'agrees with the registry')];
   return [
     warning(
       'clock',
       `differs from the registry's by ${Math.round(skew / 1_000)} s`,
-      'have the host keep time (NTP)',
+      'synchronize the clock of this host (NTP)',
     ),
   ];
 };

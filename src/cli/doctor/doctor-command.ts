@@ -2,53 +2,53 @@ import type { Command } from 'commander';
 import { ConfigError } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { type ExitCode, inWords, type Run, type Shell } from '../shell/shell.ts';
-import { examineConfiguration, examineSecrets } from './check-files.ts';
-import { examineKafka } from './check-kafka.ts';
-import { examineClock, examineProvider, examineRegistry } from './check-services.ts';
-import { type Examination, type Finding, failure, fault } from './finding.ts';
+import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
+import { checkConfiguration, checkSecrets } from './check-files.ts';
+import { checkKafka } from './check-kafka.ts';
+import { checkClock, checkProvider, checkRegistry } from './check-services.ts';
+import { type Check, type Finding, failure, fault } from './finding.ts';
 
-const EXAMINATIONS: Readonly<Record<string, Examination>> = {
-  configuration: examineConfiguration,
-  kafka: examineKafka,
-  registry: examineRegistry,
-  secrets: examineSecrets,
-  provider: examineProvider,
-  clock: examineClock,
+const CHECKS: Readonly<Record<string, Check>> = {
+  configuration: checkConfiguration,
+  kafka: checkKafka,
+  registry: checkRegistry,
+  secrets: checkSecrets,
+  provider: checkProvider,
+  clock: checkClock,
 };
 
 export function addDoctorCommand(program: Command, shell: Shell, run: Run): void {
   program
     .command('doctor')
-    .description('looks at all that Hookline stands on; each finding names its mend; exit code 1 on a fault')
+    .description(
+      'checks everything that Hookline depends on, and names a remedy for each finding; exit code 1 on a fault',
+    )
     .option('--json', 'print JSON')
-    .action(run((options: { json?: boolean }) => examine(shell, options.json === true)));
+    .action(run((options: { json?: boolean }) => runChecks(shell, options.json === true)));
 }
 
-async function examine(shell: Shell, json: boolean): Promise<ExitCode> {
-  const examined = await Promise.all(
-    Object.entries(EXAMINATIONS).map(([name, look]) => orFault(name, look, shell)),
+async function runChecks(shell: Shell, json: boolean): Promise<ExitCode> {
+  const results = await Promise.all(
+    Object.entries(CHECKS).map(([name, check]) => orFault(name, check, shell)),
   );
-  const findings = [
-    ...new Map(examined.flat().map((finding) => [JSON.stringify(finding), finding])).values(),
-  ];
+  const findings = [...new Map(results.flat().map((finding) => [JSON.stringify(finding), finding])).values()];
   printRows(shell, json, findings);
   const faults = findings.filter((finding) => finding.state === 'FAULT').length;
   shell.note(faults === 0 ? 'No faults.' : `${faults} fault(s).`);
   return faults === 0 ? 0 : 1;
 }
 
-/** An examination that can't be made is a finding too: the others go on. */
-async function orFault(name: string, look: Examination, shell: Shell): Promise<Finding[]> {
+/** A check that throws is a finding too; the others continue. */
+async function orFault(name: string, check: Check, shell: Shell): Promise<Finding[]> {
   try {
-    return await look(shell);
+    return await check(shell);
   } catch (error) {
     if (error instanceof ConfigError) {
       return error.faults.map((finding) => fault('configuration', finding, 'set the variable'));
     }
-    // Several examinations stand on the files: found once, it is said once.
+    // Several checks read the schema files: the same finding from each is printed once.
     if (hasCode(error, 'SCHEMA_INVALID')) {
-      return [fault('schema files', inWords(error), 'correct the file, or SCHEMAS_DIR')];
+      return [fault('schema files', describeError(error), 'correct the file, or SCHEMAS_DIR')];
     }
     return [failure(name, error, 'see the finding')];
   }

@@ -1,43 +1,43 @@
 import { HooklineError } from '../../core/errors.ts';
-import { inWords, type Shell } from '../shell/shell.ts';
+import { describeError, type Shell } from '../shell/shell.ts';
 
-/** One thing that was looked at. `mend` says what to do where it isn't as it should be. */
+/** The result of one check. `remedy` says what to do about a warning or fault. */
 export type Finding = {
   readonly check: string;
-  readonly state: 'ok' | 'warning' | 'FAULT' | 'not looked at';
+  readonly state: 'ok' | 'warning' | 'FAULT' | 'skipped';
   readonly finding: string;
-  readonly mend: string;
+  readonly remedy: string;
 };
 
-/** A group of findings that are looked for together. */
-export type Examination = (shell: Shell) => Promise<Finding[]>;
+/** Checks that are made together. */
+export type Check = (shell: Shell) => Promise<Finding[]>;
 
-export const ok = (check: string, finding: string): Finding => ({ check, state: 'ok', finding, mend: '' });
+export const ok = (check: string, finding: string): Finding => ({ check, state: 'ok', finding, remedy: '' });
 
-export const warning = (check: string, finding: string, mend: string): Finding => ({
+export const warning = (check: string, finding: string, remedy: string): Finding => ({
   check,
   state: 'warning',
   finding,
-  mend,
+  remedy,
 });
 
-export const fault = (check: string, finding: string, mend: string): Finding => ({
+export const fault = (check: string, finding: string, remedy: string): Finding => ({
   check,
   state: 'FAULT',
   finding,
-  mend,
+  remedy,
 });
 
 export const skipped = (check: string, finding: string): Finding => ({
   check,
-  state: 'not looked at',
+  state: 'skipped',
   finding,
-  mend: '',
+  remedy: '',
 });
 
-/** What failed, with the mend that the error names, else the one given. */
-export function failure(check: string, error: unknown, mend: string): Finding {
+/** A fault from an error: with the error's own remedy, or else the given one. */
+export function failure(check: string, error: unknown, remedy: string): Finding {
   if (!(error instanceof HooklineError) || error.remedy === undefined)
-    return fault(check, inWords(error), mend);
+    return fault(check, describeError(error), remedy);
   return fault(check, error.message.slice(0, -`: ${error.remedy}`.length), error.remedy);
 }

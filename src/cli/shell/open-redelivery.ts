@@ -11,7 +11,7 @@ import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { openPublisher } from '../../kafka/open-kafka.ts';
 import { openKeyring } from '../../subscriptions/open-keyring.ts';
 import { CLI_GROUPS, type CliKafka, type Config, connectRegistry } from './connections.ts';
-import { watchReading } from './read-own-topics.ts';
+import { watchReadErrors } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
 /** Publishes deliveries of the dead-letter topic or of a spool: as ingress does, by the same variables. */
@@ -84,7 +84,7 @@ async function openKeys(
   if (secretsDir === undefined && sealingKeyFile === undefined) {
     shell.note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
   }
-  const reading = watchReading(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic, kafka);
   const noteOf = (what: string) => (error: unknown, at: string) =>
     shell.note(`The subscription record ${at} ${what}: ${(error as Error).message}`);
   const keys = await openKeyring({
@@ -100,7 +100,7 @@ async function openKeys(
       sealed: (ref) => shell.note(`No key of SEALING_KEY_FILE opens the sealed secrets of ${ref}.`),
       awaited: noteOf('cannot be read yet'),
       unreadable: noteOf('cannot be read'),
-      brokenOff: reading.onBrokenOff,
+      brokenOff: reading.onError,
     },
   });
   await Promise.race([keys.topicRead, reading.forbidden]).catch(async (error) => {

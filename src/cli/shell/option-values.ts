@@ -2,9 +2,9 @@ import { MAX_TIMER_MS } from '../../config/env.ts';
 import { parseInstant } from '../../core/instant.ts';
 import { UsageError } from './shell.ts';
 
-/** The values of options as numbers that can be kept: whatever else is given is a mistake in the call, exit code 2. */
+/** Values of options. Anything else is wrong usage, exit code 2. */
 
-/** @throws UsageError naming the option and what would be right */
+/** @throws UsageError that names the option and what is accepted */
 export function wholeNumber(
   option: string,
   text: string,
@@ -18,7 +18,7 @@ export function wholeNumber(
   return number;
 }
 
-/** Seconds, parts of one included, as milliseconds: no longer than a timer can be set to. */
+/** Seconds, also fractions, as milliseconds; at most what a timer of Node.js can wait. */
 export function secondsAsMs(option: string, text: string): number {
   const ms = Math.round(Number(text) * 1_000);
   if (!/^\d+(\.\d+)?$/.test(text) || ms < 1 || ms > MAX_TIMER_MS) {
@@ -32,7 +32,7 @@ export function secondsAsMs(option: string, text: string): number {
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time, or how long ago, as milliseconds since 1970. `given` is the option as it was written. */
+/** A time, or how long ago, as milliseconds since 1970. `given` is the option as the user wrote it. */
 export function instant(given: string, text: string, now = Date.now()): number {
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const ms = count === undefined ? parseInstant(text) : now - Number(count) * (UNIT_MS[unit] ?? 0);
@@ -44,7 +44,7 @@ export function instant(given: string, text: string, now = Date.now()): number {
   return ms;
 }
 
-/** The number, where the option is given at all. */
+/** The number, if the option is given. */
 export const ifGiven = (text: string | undefined, read: (text: string) => number): number | undefined =>
   text === undefined ? undefined : read(text);
 

@@ -4,34 +4,34 @@ import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts'
 import { type CliConfig, type CliKafka, connectRegistry } from './connections.ts';
 import type { Shell } from './shell.ts';
 
-export type BrokenOff = {
-  /** Rejects where the topic may not be read: to wait on is in vain. */
+export type ReadFailure = {
+  /** Rejects if this user may not read the topic: waiting would never end. */
   readonly forbidden: Promise<never>;
-  readonly onBrokenOff: (error: Error) => void;
+  readonly onError: (error: Error) => void;
 };
 
-/** For a topic whose reading breaks off: names the missing right where it may not be read; else reports it, and it is retried. */
-export function watchReading(
+/** Reports errors of reading a topic, which is then retried. A missing right rejects `forbidden` instead. */
+export function watchReadErrors(
   shell: Shell,
   topic: string,
   { groupPrefix }: Pick<CliKafka, 'groupPrefix'>,
-): BrokenOff {
+): ReadFailure {
   const forbidden = Promise.withResolvers<never>();
   forbidden.promise.catch(() => {});
-  const question = `may this user read ${topic}, by groups whose names begin with ${groupPrefix}?`;
+  const advice = `check that this user may read ${topic} with consumer groups whose names begin with ${groupPrefix}`;
   return {
     forbidden: forbidden.promise,
-    onBrokenOff({ message }) {
+    onError({ message }) {
       if (/not authorized/i.test(message))
-        return forbidden.reject(new Error(`${topic} can't be read: ${message}: ${question}`));
-      // The client has these words for a group that may not be used, and for brokers that are away.
-      const hint = /group coordinator/i.test(message) ? `: ${question}` : '';
-      shell.note(`${topic} can't be read, tried again: ${message}${hint}`);
+        return forbidden.reject(new Error(`${topic} cannot be read: ${message}: ${advice}`));
+      // The client reports this both for a forbidden group and for unavailable brokers.
+      const hint = /group coordinator/i.test(message) ? `: ${advice}` : '';
+      shell.note(`${topic} cannot be read, trying again: ${message}${hint}`);
     },
   };
 }
 
-/** A reader of results or of the state's records, with the schema that is registered for them. */
+/** Decodes records of the topic of results or of subscriptions. */
 export async function ownRecordReader(
   config: CliConfig,
   kind: 'result' | 'subscription',

@@ -5,18 +5,18 @@ import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
 import type { CliConfig, CliKafka } from './connections.ts';
-import { ownRecordReader, watchReading } from './read-own-topics.ts';
+import { ownRecordReader, watchReadErrors } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 
 export type AwaitedResults = {
-  /** The result of a command that is yet to be sent; asked for afterwards it might be missed. */
+  /** Resolves with the result of a command. Call it before the command is sent, or its result may be missed. */
   of(commandId: string, timeoutMs: number): Promise<Answer>;
   stop(): Promise<void>;
 };
 
-/** Listens for results before the commands are sent, so that none is missed. */
+/** Follows the topic of results. Open it before commands are sent. */
 export async function awaitResults(
   shell: Shell,
   config: CliConfig,
@@ -25,22 +25,23 @@ export async function awaitResults(
   const read = await ownRecordReader(config, 'result');
   const waiting = new Map<string, PromiseWithResolvers<Answer>>();
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
-  const reading = watchReading(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic, kafka);
   const follower = await followTopic({
     kafka: kafka.client,
     topic,
     newGroupId: kafka.newGroupId,
     clock: kafka.clock,
     from: 'now',
-    onBrokenOff: reading.onBrokenOff,
-    // One that can't be read is the answer as well: handed back to the follower it would come again for ever.
+    onBrokenOff: reading.onError,
+    // An unreadable result rejects its command. Thrown to the follower, the record would be read again without end.
     onRecord: async ({ key, value }) => {
       const one = waiting.get(key?.toString() ?? '');
       if (one && value) await read(value).then(one.resolve, one.reject);
     },
   });
   const interrupted = () => {
-    for (const one of waiting.values()) one.reject(new Error('interrupted; what was sent stays sent'));
+    for (const one of waiting.values())
+      one.reject(new Error('interrupted; commands that were sent are still executed'));
   };
   shell.signal.addEventListener('abort', interrupted);
   const timers = new Set<NodeJS.Timeout>();
@@ -51,11 +52,13 @@ export async function awaitResults(
       waiting.set(commandId, one);
       reading.forbidden.catch(one.reject);
       const seconds = timeoutMs / 1_000;
-      const late = () =>
+      const timedOut = () =>
         one.reject(
-          new Error(`no result within ${seconds} s: is control running, and does it read this topic?`),
+          new Error(
+            `no result within ${seconds} s: check that control is running and that COMMAND_TOPICS of control has this topic`,
+          ),
         );
-      timers.add(setTimeout(late, timeoutMs));
+      timers.add(setTimeout(timedOut, timeoutMs));
       if (shell.signal.aborted) interrupted();
       return one.promise;
     },
@@ -81,8 +84,8 @@ export const commandRecord = (
 const DEADLINE_MS = 15_000;
 
 /**
- * Publishes records with a publisher of their own, and resolves when the brokers have all of them.
- * @throws HooklineError PUBLISH_DEADLINE with what the brokers said instead, PUBLISH_REFUSED
+ * Publishes records and resolves when the brokers have confirmed all of them.
+ * @throws HooklineError PUBLISH_DEADLINE with the brokers' last error, PUBLISH_REFUSED
  */
 export async function publishOnce(
   kafka: KafkaAccess,

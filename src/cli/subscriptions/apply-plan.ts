@@ -1,9 +1,9 @@
 import { type CliConfig, type CliKafka, connectKafka } from '../shell/connections.ts';
 import { type AwaitedResults, awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
-import { inWords, type Shell } from '../shell/shell.ts';
+import { describeError, type Shell } from '../shell/shell.ts';
 import { commandsOf, type Plan, type PlannedCommand } from './plan.ts';
 
-/** What came of one command of a plan; without a status nobody has told. */
+/** The outcome of one command of a plan. `status` is null if no result arrived. */
 export type Applied = {
   readonly ref: string;
   readonly type: string;
@@ -16,10 +16,10 @@ export type Applied = {
 
 const PROGRESS_EVERY_MS = 5_000;
 
-/** Sends the commands of a plan, tells of each result as it comes, and resolves when all are there or too late. */
+/** Sends the commands of a plan, prints each result as it arrives, and resolves when all have arrived or timed out. */
 export async function applyPlan(
   shell: Shell,
-  { results, send }: Pick<CommandLine, 'results' | 'send'>,
+  { results, send }: Pick<CommandChannel, 'results' | 'send'>,
   { topic, changes }: Plan,
   timeoutMs: number,
 ): Promise<Applied[]> {
@@ -29,7 +29,10 @@ export async function applyPlan(
   await send(topic, commands, timeoutMs);
   shell.note(`${commands.length} command(s) sent to ${topic}, waiting for the results ...`);
   let open = commands.length;
-  const progress = setInterval(() => shell.note(`${open} of ${commands.length} are open`), PROGRESS_EVERY_MS);
+  const progress = setInterval(
+    () => shell.note(`waiting for ${open} of ${commands.length} results`),
+    PROGRESS_EVERY_MS,
+  );
   const applied = commands.map(async ({ ref, type, commandId }, n): Promise<Applied> => {
     const about = { ref, type, commandId };
     const unknown = { status: null, errorCode: null, subscriptionId: null };
@@ -37,7 +40,7 @@ export async function applyPlan(
       ({ status = null, errorCode = null, message, subscriptionId = null }) => {
         return { ...about, status, errorCode, message: message ?? '', subscriptionId };
       },
-      (error: unknown) => ({ ...about, ...unknown, message: inWords(error) }),
+      (error: unknown) => ({ ...about, ...unknown, message: describeError(error) }),
     );
     open--;
     const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
@@ -55,17 +58,17 @@ const ISSUED_BY = 'hookline subscriptions';
 
 type Sent = Pick<PlannedCommand, 'commandId' | 'type'> & Partial<PlannedCommand>;
 
-/** The way of commands to control, and of their results back. */
-export type CommandLine = {
+/** Sends commands to control and receives their results. */
+export type CommandChannel = {
   readonly config: CliConfig;
   readonly kafka: CliKafka;
   readonly results: Pick<AwaitedResults, 'of'>;
-  /** Resolves when the brokers have all of them. What isn't taken up within `expiresInMs` is not carried out. */
+  /** Resolves when the brokers have confirmed all. Control does not execute a command after `expiresInMs`. */
   send(topic: string, commands: readonly Sent[], expiresInMs: number): Promise<void>;
   stop(): Promise<void>;
 };
 
-export async function openCommandLine(shell: Shell, config: CliConfig): Promise<CommandLine> {
+export async function openCommandChannel(shell: Shell, config: CliConfig): Promise<CommandChannel> {
   const kafka = connectKafka(config);
   const results = await awaitResults(shell, config, kafka);
   return {

@@ -4,7 +4,7 @@ import { newId } from '../../crypto/ids.ts';
 import { acceptedExtra, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { WantedSubscription, WantedSubscriptions } from './read-wanted.ts';
 
-/** Replace: the payment service has lost it, so that it is deleted here and created anew. */
+/** Replace: the provider no longer has it; it is deleted here and created again. */
 export const ACTIONS = ['create', 'adopt', 'update', 'replace', 'delete'] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -13,44 +13,44 @@ export type Change = {
   readonly action: Action;
   readonly subscriptionId: string | null;
   readonly eventsBefore: readonly string[];
-  /** null of one that is adopted with whatever events it has. */
+  /** null: adopt it with the events that it has. */
   readonly eventsAfter: readonly string[] | null;
-  /** What was last sent beside the events, and what is to be. */
+  /** Extra fields that were last sent, and that are wanted. */
   readonly extraBefore: Readonly<Record<string, unknown>>;
   readonly extra: Readonly<Record<string, unknown>>;
-  /** What the payment service has instead, where that is known. */
+  /** How the provider's subscription differs, if that is known. */
   readonly drift: ListedDrift | null;
-  /** The command that changed the ref last, as far as the plan knows. */
+  /** Id of the command that changed the ref last. */
   readonly ifMatch: string | null;
 };
 
 export type Plan = {
   readonly topic: string;
   readonly changes: readonly Change[];
-  /** Refs that are as they should be. */
+  /** Refs that need no change. */
   readonly unchanged: readonly string[];
-  /** What the payment service has of others: told, never touched. */
+  /** The provider's subscriptions that Hookline did not create: reported, never changed. */
   readonly foreign: readonly ListedDrift[];
-  /** Why the plan can't be carried out, each behind its place in the file. */
+  /** Why the plan cannot be applied, each with its position in the file. */
   readonly conflicts: readonly string[];
 };
 
 export type Present = {
   readonly records: readonly SubscriptionRecord[];
-  /** In what the payment service differs from the records; empty where nobody asked. */
+  /** Differences between the provider and the records; empty with --no-refresh. */
   readonly drift: readonly ListedDrift[];
 };
 
 /**
- * What is to be done so that a command topic has the subscriptions of a file, and no others. Subscriptions of other
- * topics, and those that Hookline did not create, are left alone.
+ * The changes after which a command topic owns exactly the subscriptions of a file. Subscriptions of other topics, and
+ * those that Hookline did not create, stay unchanged.
  */
 export function planChanges(wanted: WantedSubscriptions, topic: string, present: Present): Plan {
   const records = new Map(present.records.map((record) => [record.ref, record]));
   const drifts = new Map(present.drift.flatMap((one) => (one.ref === null ? [] : [[one.ref, one]])));
   const isOthers = (ref: string) => {
     const record = records.get(ref);
-    // Of a deleted one only control knows whether its keys are still live.
+    // Only control knows whether the keys of a deleted subscription are still live.
     return record !== undefined && record.state !== 'RETIRED' && record.owner !== topic;
   };
   const ours = wanted.subscriptions.filter(({ ref }) => !isOthers(ref));
@@ -87,7 +87,7 @@ function changeTo(
   const extraBefore = acceptedExtra(record);
   const change = { ref, subscriptionId, eventsBefore, eventsAfter, extraBefore, extra, drift, ifMatch };
   if (drift?.errorCode === 'SUBSCRIPTION_MISSING') return [{ ...change, action: 'replace' }];
-  // Nothing takes away what was sent before: a file without extra leaves it.
+  // Extra fields cannot be removed: a file without `extra` leaves them.
   const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
   const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;
   return isSame && drift === null ? [] : [{ ...change, action: 'update' }];
@@ -100,7 +100,7 @@ function deletion(record: SubscriptionRecord, drift: ListedDrift | null): Change
   return { ref, action: 'delete', ...before, eventsAfter: [], extra: {} };
 }
 
-/** A command of a plan, as it stands in its topic. */
+/** A command of a plan, as it is sent. */
 export type PlannedCommand = {
   readonly commandId: string;
   readonly type: CommandType;
@@ -111,8 +111,8 @@ export type PlannedCommand = {
 };
 
 /**
- * The commands of a change, in their order. They bear what the plan was made by: what somebody else has asked for in
- * the meantime is not undone.
+ * The commands of a change, in order. `ifMatch` names the state that the plan was made from: if somebody else changes the
+ * ref in the meantime, the command is rejected instead of undoing that.
  */
 export function commandsOf(change: Change): PlannedCommand[] {
   const { ref, eventsAfter, extra, ifMatch } = change;

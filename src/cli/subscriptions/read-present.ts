@@ -3,26 +3,26 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { readSubscriptionTable } from '../../subscriptions/state-topic.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { ownRecordReader, watchReading } from '../shell/read-own-topics.ts';
-import { inWords, type Shell } from '../shell/shell.ts';
-import type { CommandLine } from './apply-plan.ts';
+import { ownRecordReader, watchReadErrors } from '../shell/read-own-topics.ts';
+import { describeError, type Shell } from '../shell/shell.ts';
+import type { CommandChannel } from './apply-plan.ts';
 
-/** Every subscription's record, as the compacted topic has it now. */
+/** All records of the compacted topic of subscriptions. */
 export async function readRecords(
   shell: Shell,
-  { config, kafka }: Pick<CommandLine, 'config' | 'kafka'>,
+  { config, kafka }: Pick<CommandChannel, 'config' | 'kafka'>,
 ): Promise<readonly SubscriptionRecord[]> {
   const note = (error: unknown, at: string) =>
-    shell.note(`The subscription record ${at} can't be read: ${(error as Error).message}`);
+    shell.note(`The subscription record ${at} cannot be read: ${(error as Error).message}`);
   const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
-  const reading = watchReading(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic, kafka);
   const table = await readSubscriptionTable({
     kafka: kafka.client,
     topic,
     newGroupId: kafka.newGroupId,
     clock: kafka.clock,
     read: await ownRecordReader(config, 'subscription'),
-    onBrokenOff: reading.onBrokenOff,
+    onBrokenOff: reading.onError,
     ...{ onUnreadable: note, onAwaited: note, onChange() {} },
   });
   try {
@@ -33,20 +33,22 @@ export async function readRecords(
   }
 }
 
-/** Has control compare the payment service with the state: who writes commands needs no access to that service. */
+/** Makes control compare the provider with the state: the user of this command needs no access to the provider. */
 export async function askForDrift(
-  { results, send }: CommandLine,
+  { results, send }: CommandChannel,
   topic: string,
   timeoutMs: number,
 ): Promise<readonly ListedDrift[]> {
   const commandId = newId();
-  const mend = 'with --no-refresh the state alone is compared with the file';
+  const remedy = '--no-refresh compares the file with the state only';
   const result = results.of(commandId, timeoutMs);
   await send(topic, [{ commandId, type: 'subscription.list' }], timeoutMs);
   const { status, message, drift } = await result.catch((error: unknown) => {
-    throw new Error(`control was asked what the payment service has: ${inWords(error)} (${mend})`);
+    throw new Error(
+      `control did not say which subscriptions the provider has: ${describeError(error)} (${remedy})`,
+    );
   });
   if (status !== 'SUCCEEDED')
-    throw new Error(`what the payment service has is not known: ${message} (${mend})`);
+    throw new Error(`control could not list the provider's subscriptions: ${message} (${remedy})`);
   return (drift ?? []) as readonly ListedDrift[];
 }

@@ -6,18 +6,18 @@ import { type Field, readYaml, type YamlSource } from './yaml-source.ts';
 /** A subscription as a file wants it. */
 export type WantedSubscription = {
   readonly ref: string;
-  /** Under our names, sorted; null of one that is adopted with whatever events it has. */
+  /** Hookline's names of the events, sorted; null: adopt it with the events that it has. */
   readonly events: readonly string[] | null;
-  /** It exists at the payment service, and is taken over instead of created. */
+  /** The provider already has it: it is adopted instead of created. */
   readonly adopt: boolean;
   readonly extra: Readonly<Record<string, unknown>>;
-  /** Where it stands, as file:line:column. */
+  /** Its position: file:line:column. */
   readonly at: string;
 };
 
-/** The whole of a file. */
+/** The content of a file. */
 export type WantedSubscriptions = {
-  /** The command topic that owns them; undefined where the file names none. */
+  /** The command topic that owns them; undefined if the file names none. */
   readonly topic: string | undefined;
   readonly subscriptions: readonly WantedSubscription[];
 };
@@ -34,16 +34,16 @@ export function readWanted(
   dialect: Names,
 ): { readonly wanted: WantedSubscriptions } | { readonly faults: readonly string[] } {
   const source = readYaml(file, text);
-  // Where it is no YAML, what stands behind the first fault would be guessed.
+  // After a syntax error the rest of the file would be a guess.
   if (source.faults.length > 0) return { faults: source.faults };
   const fields = source.fields(source.root, 'the file must be a map', ['topic', 'subscriptions']);
   const of = (name: string) => fields.find((field) => field.name === name);
   const topicField = of('topic');
   const topic =
-    topicField && source.text(topicField.value, "topic must be a command topic's full name as a text");
+    topicField && source.text(topicField.value, "topic must be a command topic's full name as a string");
   const listed = of('subscriptions');
   if (!listed && source.faults.length === 0) {
-    source.fault(source.root, 'subscriptions is missing: give a map by ref; {} is none at all');
+    source.fault(source.root, 'subscriptions is missing: give a map by ref; {} means that there are none');
   }
   const entries = listed ? source.fields(listed.value, 'subscriptions must be a map by ref') : [];
   const subscriptions = entries.map((entry) => readOne(source, entry, dialect));
@@ -53,7 +53,7 @@ export function readWanted(
 function readOne(source: YamlSource, { name: ref, value, at }: Field, dialect: Names): WantedSubscription {
   if (!isRef(ref)) {
     const pattern = 'give at most 63 of a-z, 0-9 and hyphens, no hyphen first';
-    source.faults.push(`${at}: ${JSON.stringify(ref)} is no ref: ${pattern}`);
+    source.faults.push(`${at}: ${JSON.stringify(ref)} is not a ref: ${pattern}`);
   }
   const faultsBefore = source.faults.length;
   const fields = source.fields(value, `${ref} must be a map`, ['events', 'adopt', 'extra']);
@@ -74,13 +74,13 @@ function readOne(source: YamlSource, { name: ref, value, at }: Field, dialect: N
 function readEvents(source: YamlSource, node: Node | null, dialect: Names): string[] {
   const known = Object.keys(dialect.eventNames).join(', ');
   const items = source.items(node, 'events must be a list');
-  if (items?.length === 0) source.fault(node, `events must name one at least: known are ${known}`);
+  if (items?.length === 0) source.fault(node, `events must have at least one entry: known are ${known}`);
   const names = (items ?? []).flatMap((item) => {
-    const spelling = source.text(item, 'an event must be a text');
+    const spelling = source.text(item, 'an event must be a string');
     if (spelling === undefined) return [];
     const name = eventNameOf(dialect, spelling);
     if (name !== undefined) return [name];
-    const more = 'others stand in PROVIDER_DIALECT_FILE';
+    const more = 'add others to PROVIDER_DIALECT_FILE';
     source.fault(item, `unknown event ${JSON.stringify(spelling)}: known are ${known}; ${more}`);
     return [];
   });

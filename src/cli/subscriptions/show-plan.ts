@@ -3,11 +3,11 @@ import { oneLine } from '../shell/print-rows.ts';
 import { ACTIONS, type Action, type Change, type Plan } from './plan.ts';
 
 const SIGNS: Record<Action, string> = { create: '+', adopt: '+', update: '~', replace: '~', delete: '-' };
-const WORDS: Record<Action, string> = {
+const TEXTS: Record<Action, string> = {
   create: 'will be created',
   adopt: 'will be adopted',
   update: 'will be updated',
-  replace: 'will be created anew',
+  replace: 'will be created again',
   delete: 'will be deleted',
 };
 
@@ -18,7 +18,7 @@ export function showPlan({ topic, changes, unchanged, foreign }: Plan, file: str
     ...foreign.map(({ subscriptionId, message }) => `  ! ${subscriptionId}: ${message}`),
   ];
   const body = lines.length > 0 ? ['', ...lines, ''] : [];
-  const same = `${unchanged.length} as ${file} wants ${unchanged.length === 1 ? 'it' : 'them'}`;
+  const same = `${unchanged.length} already as in ${file}`;
   const sum = changes.length > 0 ? `Plan: ${countActions(changes)}; ${same}.` : `Nothing to do: ${same}.`;
   return [`Subscriptions of ${topic}:`, ...body, sum].map(oneLine);
 }
@@ -31,7 +31,7 @@ function showChange(change: Change): string[] {
   const sign = (event: string) => (!before.includes(event) ? '+' : after.includes(event) ? ' ' : '-');
   return [
     ...(drift ? [`  ! ${ref} has drifted: ${drift.message}`] : []),
-    `  ${SIGNS[action]} ${ref} ${WORDS[action]}`,
+    `  ${SIGNS[action]} ${ref} ${TEXTS[action]}`,
     ...all.map((event) => `      ${sign(event)} ${event}`),
     ...(action === 'delete' ? [] : showExtra(change)),
   ];

@@ -6,8 +6,8 @@ import { dialectSettings } from '../../provider/settings.ts';
 import { CLI_GROUPS, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { type ExitCode, inWords, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { applyPlan, type CommandLine, openCommandLine } from './apply-plan.ts';
+import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { applyPlan, type CommandChannel, openCommandChannel } from './apply-plan.ts';
 import { type Plan, planChanges } from './plan.ts';
 import { askForDrift, readRecords } from './read-present.ts';
 import type { WantedSubscriptions } from './read-wanted.ts';
@@ -24,20 +24,22 @@ type Options = {
 };
 
 export function addSubscriptionsCommand(program: Command, shell: Shell, run: Run): void {
-  const subscriptions = program.command('subscriptions').description('subscriptions as a file');
+  const subscriptions = program
+    .command('subscriptions')
+    .description('manages the subscriptions of a YAML file');
   const add = (verb: string, description: string, timeout: string) =>
     subscriptions
       .command(verb)
       .description(description)
       .requiredOption('-f, --file <file>', 'YAML file with the subscriptions of one command topic')
-      .option('--no-refresh', 'does not ask what the payment service has: no drift is seen')
-      .option('--timeout <seconds>', 'how long each answer of control is waited for', timeout)
+      .option('--no-refresh', 'does not ask for the subscriptions of the provider: drift is not detected')
+      .option('--timeout <seconds>', 'how long to wait for each result of control', timeout)
       .option('--json', 'print JSON');
-  add('plan', 'shows what apply would do; exit code 1 when that is anything', '30')
-    .option('--detailed-exitcode', 'exit codes of terraform: 0 nothing to do, 1 it failed, 2 something to do')
+  add('plan', 'shows what apply would do; exit code 1 if it would change something', '30')
+    .option('--detailed-exitcode', 'exit codes as of terraform: 0 nothing to do, 1 failed, 2 something to do')
     .action(run((options: Options) => (options.detailedExitcode ? inDetail : plan)(shell, options)));
-  add('apply', 'sends the commands and waits for their results; doing it twice changes nothing', '120')
-    .option('--delete', 'deletes subscriptions that the file does not name')
+  add('apply', 'sends the commands and waits for their results; may be repeated', '120')
+    .option('--delete', 'also deletes subscriptions that are not in the file')
     .action(run((options: Options) => apply(shell, options)));
 }
 
@@ -49,25 +51,26 @@ async function plan(shell: Shell, options: Options): Promise<ExitCode> {
   });
 }
 
-/** A fault and a difference are told apart, as scripts around terraform do. */
+/** Exit codes of `terraform plan -detailed-exitcode`, for scripts that know these. */
 async function inDetail(shell: Shell, options: Options): Promise<ExitCode> {
   try {
     return (await plan(shell, options)) === 0 ? 0 : 2;
   } catch (error) {
-    shell.note(error instanceof ConfigError ? error.message : `hookline: ${inWords(error)}`);
+    shell.note(error instanceof ConfigError ? error.message : `hookline: ${describeError(error)}`);
     return 1;
   }
 }
 
 async function apply(shell: Shell, options: Options): Promise<ExitCode> {
-  return withPlan(shell, options, async (made, line) => {
+  return withPlan(shell, options, async (made, channel) => {
     if (!options.json) for (const text of showPlan(made, options.file)) shell.print(text);
-    const gone = made.changes.filter(({ action }) => action === 'delete').map(({ ref }) => ref);
-    if (gone.length > 0 && !options.delete) {
-      const mend = 'name them in the file, or give --delete';
-      throw new UsageError(`nothing was sent: it would delete ${gone.join(', ')}; ${mend}.`);
+    const deleted = made.changes.filter(({ action }) => action === 'delete').map(({ ref }) => ref);
+    if (deleted.length > 0 && !options.delete) {
+      const remedy = 'add them to the file, or give --delete';
+      throw new UsageError(`nothing was sent, because it would delete ${deleted.join(', ')}: ${remedy}.`);
     }
-    const results = made.changes.length === 0 ? [] : await applyPlan(shell, line, made, timeoutOf(options));
+    const results =
+      made.changes.length === 0 ? [] : await applyPlan(shell, channel, made, timeoutOf(options));
     const failed = results.filter(({ status }) => status !== 'SUCCEEDED').length;
     if (options.json) shell.print(JSON.stringify({ ...made, results }, null, 2));
     else if (results.length > 0) {
@@ -80,31 +83,31 @@ async function apply(shell: Shell, options: Options): Promise<ExitCode> {
 
 const timeoutOf = ({ timeout }: Options) => secondsAsMs('--timeout', timeout);
 
-/** Makes the plan of a file, and has something done with it. */
+/** Makes the plan of a file and calls `act` with it. */
 async function withPlan(
   shell: Shell,
   options: Options,
-  act: (plan: Plan, line: CommandLine) => Promise<ExitCode>,
+  act: (plan: Plan, channel: CommandChannel) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const timeoutMs = timeoutOf(options);
   const wanted = readFile(shell, options.file);
   const config = loadConfig(shell, ...CLI_GROUPS);
   const topic = wanted.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
-  const line = await openCommandLine(shell, config);
+  const channel = await openCommandChannel(shell, config);
   try {
-    // The state afterwards: what the comparison was made with is in it.
-    const drift = options.refresh ? await askForDrift(line, topic, timeoutMs) : [];
-    const made = planChanges(wanted, topic, { records: await readRecords(shell, line), drift });
+    // Read the state after the comparison, so that it contains what control compared with.
+    const drift = options.refresh ? await askForDrift(channel, topic, timeoutMs) : [];
+    const made = planChanges(wanted, topic, { records: await readRecords(shell, channel), drift });
     for (const conflict of made.conflicts) shell.note(conflict);
     if (made.conflicts.length > 0)
-      throw new Error(`${topic} can't have what ${options.file} wants: nothing was sent.`);
-    return await act(made, line);
+      throw new Error(`${options.file} conflicts with other command topics: nothing was sent.`);
+    return await act(made, channel);
   } finally {
-    await line.stop();
+    await channel.stop();
   }
 }
 
-/** @throws UsageError after each fault was told with its line */
+/** @throws UsageError after printing each fault with its line */
 function readFile(shell: Shell, file: string): WantedSubscriptions {
   const reader = envReader(shell.source);
   const { dialect } = reader.done(reader.read(dialectSettings));
@@ -112,10 +115,12 @@ function readFile(shell: Shell, file: string): WantedSubscriptions {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`--file is ${JSON.stringify(file)}, which can't be read (${inWords(error)}).`);
+    throw new UsageError(
+      `--file is ${JSON.stringify(file)}, which cannot be read (${describeError(error)}).`,
+    );
   }
   const read = readWanted(file, text, dialect);
   if ('wanted' in read) return read.wanted;
   for (const fault of read.faults) shell.note(fault);
-  throw new UsageError(`${file} can't be used: mend ${read.faults.length === 1 ? 'this' : 'these'}.`);
+  throw new UsageError(`${file} cannot be used: correct ${read.faults.length === 1 ? 'this' : 'these'}.`);
 }

@@ -10,62 +10,62 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** A field of a map, with the place of its name. */
+/** A field of a map, with the position of its name. */
 export type Field = { readonly name: string; readonly value: Node | null; readonly at: string };
 
-/** A YAML file whose values know where they stand, so that a fault can say where it is. */
+/** A parsed YAML file. Faults name the position of the value: file:line:column. */
 export type YamlSource = {
   readonly root: Node | null;
-  /** Faults so far, each behind its place: file:line:column. */
+  /** Faults so far, each with its position. */
   readonly faults: string[];
   at(node: unknown): string;
   fault(node: unknown, words: string): void;
-  /** The fields of a map; what is no map, or has other fields than `known`, is a fault. */
+  /** The fields of a map. It is a fault if the node is not a map, or has other fields than `known`. */
   fields(node: Node | null, what: string, known?: readonly string[]): Field[];
-  /** The value as JavaScript has it; of what isn't as `what` says, a fault and undefined. */
+  /** The value as a string; undefined, and a fault with the text `what`, if it is not one. */
   text(node: Node | null, what: string): string | undefined;
   flag(node: Node | null, what: string): boolean | undefined;
   items(node: Node | null, what: string): Node[] | undefined;
-  /** What can't be had, as it unfolds without end, is a fault and undefined. */
+  /** The value as JavaScript; undefined, and a fault, if its aliases expand too far. */
   plain(node: Node | null): unknown;
 };
 
-/** Values that aliases may unfold to: a few lines could stand for billions. */
-const MOST_ALIASED = 100;
+/** Values that aliases may expand to: a few lines can expand to billions. */
+const MAX_ALIASES = 100;
 
-/** What the parser says to programmers, in words for whoever writes the file. */
-const WORDS: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'this name stands in the map already',
-  MULTIPLE_DOCS: 'a second document begins here: give one',
+/** The parser's messages that are not clear to the author of a file. */
+const TEXTS: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: 'the map already has this name',
+  MULTIPLE_DOCS: 'a second YAML document starts here: give only one',
 };
 
 export function readYaml(file: string, text: string): YamlSource {
   const lines = new LineCounter();
   const document: Document.Parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const place = (offset: number) => {
+  const position = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  const at = (node: unknown) => place((node as Node | null)?.range?.[0] ?? 0);
+  const at = (node: unknown) => position((node as Node | null)?.range?.[0] ?? 0);
   const faults = [...document.errors, ...document.warnings].map(
-    ({ pos, code, message }) => `${place(pos[0])}: ${WORDS[code] ?? message}`,
+    ({ pos, code, message }) => `${position(pos[0])}: ${TEXTS[code] ?? message}`,
   );
   const fault = (node: unknown, words: string) => void faults.push(`${at(node)}: ${words}`);
-  const meant = (node: unknown): Node | null =>
+  const resolved = (node: unknown): Node | null =>
     (isAlias(node) ? node.resolve(document) : (node as Node | null)) ?? null;
   const scalar = <T>(node: Node | null, what: string, is: (value: unknown) => value is T) => {
-    const value = meant(node);
+    const value = resolved(node);
     if (isScalar(value) && is(value.value)) return value.value;
     fault(node, `${what}, not ${shown(value)}`);
     return undefined;
   };
   return {
-    root: meant(document.contents),
+    root: resolved(document.contents),
     faults,
     at,
     fault,
     fields(node, what, known) {
-      const map = meant(node);
+      const map = resolved(node);
       if (!isMap(map)) {
         fault(node, `${what}, not ${shown(map)}`);
         return [];
@@ -79,14 +79,14 @@ export function readYaml(file: string, text: string): YamlSource {
     text: (node, what) => scalar(node, what, (value) => typeof value === 'string'),
     flag: (node, what) => scalar(node, what, (value) => typeof value === 'boolean'),
     items(node, what) {
-      const list = meant(node);
+      const list = resolved(node);
       if (isSeq(list)) return list.items as Node[];
       fault(node, `${what}, not ${shown(list)}`);
       return undefined;
     },
     plain(node) {
       try {
-        return meant(node)?.toJS(document, { maxAliasCount: MOST_ALIASED });
+        return resolved(node)?.toJS(document, { maxAliasCount: MAX_ALIASES });
       } catch (error) {
         fault(node, (error as Error).message);
         return undefined;

@@ -23,14 +23,14 @@ it.each([
     'DRIFT, SUBSCRIPTION_MISSING, gone, 1 request(s), id c-1',
   ],
   ['nothing of what is about another ref', { ...RESULT, ref: 'b', message: 'a' }, null],
-])('tells %s', async (_, fields, expected) => {
+])('describes %s', async (_, fields, expected) => {
   const { result } = describers(async () => fields);
   const value = Buffer.from(`\0${JSON.stringify(fields)}`);
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
   expect(await result(record, 'a')).toBe(expected);
 });
 
-it('tells of a command whose fields are objects that can not become texts', async () => {
+it('describes a command whose fields are objects that cannot be converted to text', async () => {
   const { command } = describers(() => Promise.reject(new Error('no Avro')));
   const odd = { toString: null };
   const value = Buffer.from(JSON.stringify({ ref: 'a', type: 'x', issuedBy: odd, commandId: odd }));

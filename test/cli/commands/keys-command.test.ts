@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { samplesIn } from '../../../src/cli/commands/keys-command.ts';
 
-it('reads a scrape: names, labels, values; comments are passed over', () => {
+it('reads a scrape: names, labels, values; comments are ignored', () => {
   const text = [
     '# HELP a_total Of a',
     '# TYPE a_total counter',

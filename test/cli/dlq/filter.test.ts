@@ -1,20 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { parseFilter } from '../../../src/cli/dlq/filter.ts';
 import { UsageError } from '../../../src/cli/shell/shell.ts';
-import { letter } from '../../support/dead-letter.ts';
+import { deadLetter } from '../../support/dead-letter.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const HOUR = 3_600_000;
-const letters = {
-  sealed: letter({ at: '0:1', time: NOW - 2 * HOUR, stage: 'DECRYPT', ref: 'ledger-eu', eventId: 'a' }),
-  broken: letter({ at: '1:2', time: NOW - HOUR, stage: 'PARSE', ref: 'ledger-us', eventId: 'b' }),
-  large: letter({ at: '2:3', time: NOW, stage: 'PRODUCE', ref: 'ledger-eu', eventId: 'c', missing: [2] }),
-  done: letter({ at: '3:4', time: NOW, stage: 'DECRYPT', ref: 'ledger-eu', eventId: 'd', redriven: true }),
+const deadLetters = {
+  sealed: deadLetter({ at: '0:1', time: NOW - 2 * HOUR, stage: 'DECRYPT', ref: 'ledger-eu', eventId: 'a' }),
+  broken: deadLetter({ at: '1:2', time: NOW - HOUR, stage: 'PARSE', ref: 'ledger-us', eventId: 'b' }),
+  large: deadLetter({ at: '2:3', time: NOW, stage: 'PRODUCE', ref: 'ledger-eu', eventId: 'c', missing: [2] }),
+  done: deadLetter({
+    at: '3:4',
+    time: NOW,
+    stage: 'DECRYPT',
+    ref: 'ledger-eu',
+    eventId: 'd',
+    redriven: true,
+  }),
 };
 
 const matching = (...conditions: string[]) => {
   const filter = parseFilter(conditions, NOW);
-  return Object.entries(letters).flatMap(([name, one]) => (filter.matches(one) ? [name] : []));
+  return Object.entries(deadLetters).flatMap(([name, one]) => (filter.matches(one) ? [name] : []));
 };
 
 describe('a filter of dead letters', () => {
@@ -45,16 +52,16 @@ describe('a filter of dead letters', () => {
     ['since=yesterday', 'give a time'],
     ['until=5w', 'give a time'],
     ['since=1h,2h', 'give a time'],
-  ])('%s is refused with what would be right', (condition, mend) => {
+  ])('%s is refused with what is accepted', (condition, remedy) => {
     expect(() => parseFilter([condition])).toThrow(UsageError);
-    expect(() => parseFilter([condition])).toThrow(mend);
+    expect(() => parseFilter([condition])).toThrow(remedy);
   });
 
-  it('finds a letter by the place of any of its records', () => {
+  it('matches by the position of any record of a dead letter', () => {
     const copies = [
       { partition: 0, offset: 1n },
       { partition: 0, offset: 9n },
     ];
-    expect(parseFilter(['at=0:9']).matches({ ...letters.sealed, copies })).toBe(true);
+    expect(parseFilter(['at=0:9']).matches({ ...deadLetters.sealed, copies })).toBe(true);
   });
 });

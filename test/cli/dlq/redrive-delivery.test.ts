@@ -6,38 +6,38 @@ import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { deliveryParts, headersOf, verified } from '../../support/delivery-parts.ts';
 
-/** The letter that records of the dead-letter topic make up. */
-function letterOf(records: readonly OutgoingRecord[]): DeadLetter {
+/** The deadLetter that records of the dead-letter topic make up. */
+function deadLetterOf(records: readonly OutgoingRecord[]): DeadLetter {
   const index = new DeadLetterIndex();
   for (const [n, record] of records.entries()) {
     const bytes = record.value?.length ?? 0;
     const at = { partition: 0, offset: BigInt(n), timestamp: 1_000 };
     index.take({ ...at, key: record.key.toString(), bytes, headers: headersOf(record) });
   }
-  return index.letters()[0] ?? expect.fail('no letter');
+  return index.deadLetters()[0] ?? expect.fail('no deadLetter');
 }
 
 const source = '{"type":"payment_status","entityId":"e-1","payload":{"status":"ACCC"}}';
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 /** Parks a delivery that its topic does not take yet. */
-async function park() {
+async function deadLetterOne() {
   const parts = deliveryParts({
     publish: ({ topic }) => {
       if (topic !== 'payments.dead-letter') throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
     },
   });
   const { eventId } = await publishDelivery({ ...verified(source), traceparent }, parts);
-  return { letter: letterOf(parts.seen.records), eventId };
+  return { deadLetter: deadLetterOf(parts.seen.records), eventId };
 }
 
 describe('a redriven delivery', () => {
-  it('becomes the very event that it would have been, and says that it was redriven', async () => {
+  it('becomes the same event as a direct delivery, with headers that say it was redriven', async () => {
     const direct = deliveryParts();
     await publishDelivery({ ...verified(source), traceparent }, direct);
-    const { letter, eventId } = await park();
+    const { deadLetter, eventId } = await deadLetterOne();
     const parts = deliveryParts();
-    const redriven = await redriveDelivery(letter, Buffer.from(source), parts);
+    const redriven = await redriveDelivery(deadLetter, Buffer.from(source), parts);
     const [record = expect.fail(), ...more] = parts.seen.records;
     const [event = expect.fail()] = direct.seen.records;
     expect(more).toEqual([]);
@@ -54,40 +54,40 @@ describe('a redriven delivery', () => {
     });
   });
 
-  it('that is a dead letter again says so, with its code, and counts its redrives', async () => {
-    const { letter } = await park();
+  it('that fails again is dead-lettered again, with its code and the number of redrives', async () => {
+    const { deadLetter } = await deadLetterOne();
     const parts = deliveryParts();
-    const again = await redriveDelivery(letter, Buffer.from('{"no":'), parts);
+    const again = await redriveDelivery(deadLetter, Buffer.from('{"no":'), parts);
     expect([again?.code, again?.position.topic]).toEqual(['UNPARSABLE', 'payments.dead-letter']);
-    const anew = letterOf(parts.seen.records);
+    const anew = deadLetterOf(parts.seen.records);
     expect(anew.headers).toMatchObject({ 'hookline.redrive-count': '1', traceparent });
     const next = deliveryParts();
     await redriveDelivery(anew, Buffer.from('{"no":'), next);
-    expect(letterOf(next.seen.records).headers).toMatchObject({ 'hookline.redrive-count': '2' });
+    expect(deadLetterOf(next.seen.records).headers).toMatchObject({ 'hookline.redrive-count': '2' });
   });
 
   it.each(['octet-stream', 'text/plain', undefined])(
     'does not depend on its media type (%s)',
     async (type) => {
-      const { letter, eventId } = await park();
-      const { 'hookline.media-type': _, ...rest } = letter.headers;
+      const { deadLetter, eventId } = await deadLetterOne();
+      const { 'hookline.media-type': _, ...rest } = deadLetter.headers;
       const headers = type === undefined ? rest : { ...rest, 'hookline.media-type': type };
       expect(
-        await redriveDelivery({ ...letter, headers }, Buffer.from(source), deliveryParts()),
+        await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), deliveryParts()),
       ).toMatchObject({
         ...{ eventId, code: null },
       });
     },
   );
 
-  it('that nobody confirms is an error, and the letter what it was', async () => {
-    const { letter } = await park();
+  it('that the brokers do not confirm is an error, and the dead letter is unchanged', async () => {
+    const { deadLetter } = await deadLetterOne();
     const parts = deliveryParts({
       publish: () => {
         throw new HooklineError('PUBLISH_DEADLINE');
       },
     });
-    await expect(redriveDelivery(letter, Buffer.from(source), parts)).rejects.toMatchObject({
+    await expect(redriveDelivery(deadLetter, Buffer.from(source), parts)).rejects.toMatchObject({
       code: 'PUBLISH_DEADLINE',
     });
   });
@@ -98,11 +98,11 @@ describe('a redriven delivery', () => {
     ['hookline.received-at', 'yesterday'],
     ['hookline.subscription-id', undefined],
   ])('whose %s says nothing of use is not stored under a guess', async (name, value) => {
-    const { letter } = await park();
+    const { deadLetter } = await deadLetterOne();
     const parts = deliveryParts();
-    const { [name]: _, ...rest } = letter.headers;
+    const { [name]: _, ...rest } = deadLetter.headers;
     const headers = value === undefined ? rest : { ...rest, [name]: value };
-    expect(await redriveDelivery({ ...letter, headers }, Buffer.from(source), parts)).toBeNull();
+    expect(await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), parts)).toBeNull();
     expect(parts.seen.records).toEqual([]);
   });
 });

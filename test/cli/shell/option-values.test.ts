@@ -71,7 +71,7 @@ describe('an instant', () => {
   );
 });
 
-it('an option that is not given has no value, an empty one is a mistake', () => {
+it('an option that is not given has no value; an empty one is refused', () => {
   const read = (text: string) => wholeNumber('--seed', text);
   expect([ifGiven(undefined, read), ifGiven('0', read)]).toEqual([undefined, 0]);
   expect(() => ifGiven('', read)).toThrow(UsageError);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { columnWidths, visible, wrap } from '../../../src/cli/shell/print-rows.ts';
 
 describe('columns', () => {
-  it('are as wide as their widest line where there is room', () => {
+  it('are as wide as their widest line if the terminal is wide enough', () => {
     const rows = [
       ['topic', 'state'],
       ['payments.commands', 'a\nlonger'],
@@ -12,7 +12,7 @@ describe('columns', () => {
     expect(columnWidths(rows, Number.POSITIVE_INFINITY)).toEqual([17, 6]);
   });
 
-  it('fit into what there is, the widest ones giving way first', () => {
+  it('fit into the terminal: the widest ones become narrower first', () => {
     const rows = [['x'.repeat(40), 'y'.repeat(60), 'z']];
     expect(columnWidths(rows, 71)).toEqual([35, 35, 1]);
     expect(columnWidths(rows, 91)).toEqual([40, 50, 1]);
@@ -29,7 +29,7 @@ describe('columns', () => {
     expect(columnWidths(rows, 100)).toEqual([3, 3]);
   });
 
-  it('do not become columns of letters', () => {
+  it('keep a least width', () => {
     expect(columnWidths([['x'.repeat(40), 'y'.repeat(40), 'abc']], 5)).toEqual([8, 8, 3]);
   });
 });
@@ -44,7 +44,7 @@ describe('a wrapped text', () => {
     expect(wrap('cleanup.policy=compact', 20)).toBe('cleanup.policy=\ncompact');
   });
 
-  it('keeps every sign but the spaces at the breaks, and no line is too long', () => {
+  it('keeps every character except spaces at the breaks, and no line is too long', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (text, width) => {
         const wrapped = wrap(text, width);
@@ -55,7 +55,7 @@ describe('a wrapped text', () => {
   });
 });
 
-describe('what is made visible', () => {
+describe('a text with control characters escaped', () => {
   it.each([
     ['\u001b[2Jgone', '\\u001b[2Jgone'],
     ['a\rb\tc\u0007', 'a\\u000db\\u0009c\\u0007'],

@@ -23,7 +23,7 @@ const ROWS = [
 ];
 
 describe('rows', () => {
-  it('are a table with a column for each field that any row has a value of', () => {
+  it('are a table with a column for each field that has a value in any row', () => {
     const { shell, out } = openShell();
     printRows(shell, false, ROWS);
     expect(out()).toBe(
@@ -43,7 +43,7 @@ describe('rows', () => {
       expect(out()).toContain(word);
   });
 
-  it('as JSON are the same on any terminal, and an empty list where there are none', () => {
+  it('as JSON do not depend on the terminal, and are an empty list if there are none', () => {
     const { shell, out } = openShell(40);
     printRows(shell, true, ROWS);
     expect(JSON.parse(out())).toEqual(ROWS);
@@ -52,13 +52,13 @@ describe('rows', () => {
     expect(none.out()).toBe('[]');
   });
 
-  it('that are none are said to be, beside the results', () => {
+  it('that do not exist are reported on standard error', () => {
     const { shell, notes, out } = openShell();
     printRows(shell, false, []);
     expect([out(), notes]).toEqual(['', ['Nothing to show.']]);
   });
 
-  it('do not steer the terminal', () => {
+  it('cannot control the terminal', () => {
     const { shell, out } = openShell();
     printRows(shell, false, [{ said: '\u001b[2J\u009bgone' }]);
     expect(out()).toBe('said\n\\u001b[2J\\u009bgone');
@@ -75,13 +75,13 @@ describe('the fields of a record', () => {
     note: undefined,
   };
 
-  it('are a line each, without those that it does not have', () => {
+  it('are a line each; absent ones are left out', () => {
     const { shell, out } = openShell();
     printFields(shell, RECORD);
     expect(out()).toBe('commandId  c-1\nstatus     SUCCEEDED\nattempts   0\ndryRun     false');
   });
 
-  it('go on under their value where they are longer than a line', () => {
+  it('are wrapped under their value if they are longer than a line', () => {
     const { shell, out } = openShell(30);
     printFields(shell, { message: 'the payment service refused the request', ref: 'a' });
     expect(out()).toBe('message  the payment service\n         refused the request\nref      a');
@@ -89,7 +89,7 @@ describe('the fields of a record', () => {
 });
 
 describe('a value in JSON', () => {
-  it('is a number as far as numbers go, and base64 of bytes', () => {
+  it('is a number up to 2^53, and base64 for bytes', () => {
     const value = { near: 12n, far: 2n ** 60n, bytes: Buffer.from('abc'), view: new Uint8Array([1]) };
     expect(JSON.parse(JSON.stringify(value, jsonValue))).toEqual({
       near: 12,
@@ -103,7 +103,7 @@ describe('a value in JSON', () => {
     [{ type: 'Buffer' }],
     [{ type: 'Buffer', data: [97] }],
     [{ type: 'Buffer', data: 'x', entityId: 'e' }],
-  ])('that only looks like bytes stays as it is: %j', (message) => {
+  ])('that only looks like bytes is unchanged: %j', (message) => {
     expect(JSON.parse(JSON.stringify({ message }, jsonValue))).toEqual({ message });
   });
 });

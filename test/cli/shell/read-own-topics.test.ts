@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { watchReading } from '../../../src/cli/shell/read-own-topics.ts';
+import { watchReadErrors } from '../../../src/cli/shell/read-own-topics.ts';
 
 function watched() {
   const notes: string[] = [];
-  const { forbidden, onBrokenOff } = watchReading(
+  const { forbidden, onError } = watchReadErrors(
     { note: (line: string) => notes.push(line) } as never,
     'payments.x',
     { groupPrefix: 'hookline-cli-ledger:' },
   );
-  return { notes, forbidden, onBrokenOff };
+  return { notes, forbidden, onError };
 }
 
-describe('a reading that breaks off', () => {
-  it('ends the wait where the topic may not be read, and names the right that is missing', async () => {
-    const { notes, forbidden, onBrokenOff } = watched();
-    onBrokenOff(new Error('Not authorized to access topics: [Topic authorization failed]'));
-    await expect(forbidden).rejects.toThrow(/payments\.x can't be read: .*may this user read payments\.x/);
+describe('an error of reading a topic', () => {
+  it('ends the command if this user may not read the topic, and names the missing right', async () => {
+    const { notes, forbidden, onError } = watched();
+    onError(new Error('Not authorized to access topics: [Topic authorization failed]'));
+    await expect(forbidden).rejects.toThrow(/payments\.x cannot be read: .*this user may read payments\.x/);
     expect(notes).toEqual([]);
   });
 
   it.each([
-    ['Failed to find group coordinator', /tried again: .*hookline-cli-ledger:/],
-    ['Connection timeout', /tried again: Connection timeout$/],
-  ])('is told and goes on where it may come right by itself: %s', async (message, told) => {
-    const { notes, forbidden, onBrokenOff } = watched();
-    onBrokenOff(new Error(message));
-    expect(notes).toEqual([expect.stringMatching(told)]);
-    expect(await Promise.race([forbidden, 'goes on'])).toBe('goes on');
+    ['Failed to find group coordinator', /trying again: .*hookline-cli-ledger:/],
+    ['Connection timeout', /trying again: Connection timeout$/],
+  ])('is printed, and the reading continues: %s', async (message, printed) => {
+    const { notes, forbidden, onError } = watched();
+    onError(new Error(message));
+    expect(notes).toEqual([expect.stringMatching(printed)]);
+    expect(await Promise.race([forbidden, 'continues'])).toBe('continues');
   });
 });

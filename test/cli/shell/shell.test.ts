@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inWords } from '../../../src/cli/shell/shell.ts';
+import { describeError } from '../../../src/cli/shell/shell.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 
 it.each<[string, unknown, string]>([
@@ -24,6 +24,6 @@ it.each<[string, unknown, string]>([
   ],
   ['of several none', new AggregateError([]), 'AggregateError'],
   ['a text that was thrown', 'odd', 'odd'],
-])('an error in words: %s', (_, error, words) => {
-  expect(inWords(error)).toBe(words);
+])('an error as one line: %s', (_, error, words) => {
+  expect(describeError(error)).toBe(words);
 });

@@ -36,7 +36,7 @@ async function applied(answer: (ref: string) => Promise<Record<string, unknown>>
 }
 
 describe('a plan that is applied', () => {
-  it('is sent at once, each result told as it comes', async () => {
+  it('is sent at once, and each result is printed as it arrives', async () => {
     const { result, notes, sent } = await applied(async (ref) => ({
       ...{ status: 'SUCCEEDED', errorCode: null, message: 'created', subscriptionId: `id-${ref}` },
     }));
@@ -52,7 +52,7 @@ describe('a plan that is applied', () => {
     ]);
   });
 
-  it('says of each what came of it, where one is refused and another not heard of', async () => {
+  it('reports each outcome: a rejected command, and one without a result', async () => {
     const { result, notes } = await applied(async (ref) => {
       if (ref === 'b') throw new Error('no result within 60 s');
       return { status: 'REJECTED', errorCode: 'URL_IN_USE', message: 'adopt it' };

@@ -35,13 +35,13 @@ const actions = (plan: ReturnType<typeof planOf>) =>
   plan.changes.map(({ ref, action }) => `${action} ${ref}`);
 
 describe('a plan', () => {
-  it('has nothing to do where all is as it should be, whatever the order of the events', () => {
+  it('has nothing to do if nothing differs; the order of events does not matter', () => {
     const events = ['payment-status', 'accounts-entries'];
     const plan = planOf([wanted('a', { events: events.toSorted() })], [record('a', { events })]);
     expect([plan.changes, plan.unchanged]).toEqual([[], ['a']]);
     expect(showPlan(plan, 's.yaml')).toEqual([
       'Subscriptions of payments.commands:',
-      'Nothing to do: 1 as s.yaml wants it.',
+      'Nothing to do: 1 already as in s.yaml.',
     ]);
   });
 
@@ -49,15 +49,15 @@ describe('a plan', () => {
     ['create', 'is not there', [], {}],
     ['create', 'was deleted', [record('a', { state: 'RETIRED' })], {}],
     ['create', 'was deleted by another topic', [record('a', { state: 'RETIRED', owner: 'o' })], {}],
-    ['create', 'came to no end', [record('a', { state: 'REQUESTED' })], {}],
+    ['create', 'did not finish', [record('a', { state: 'REQUESTED' })], {}],
     ['adopt', 'is to be adopted', [], { adopt: true, events: null }],
     ['update', 'has other events', [record('a', { events: ['accounts-entries'] })], {}],
-    ['update', 'was adopted with events that nobody knows', [record('a', { events: [] })], {}],
+    ['update', 'was adopted with unknown events', [record('a', { events: [] })], {}],
   ] as const)('has to %s what %s', (action, _, records, more) => {
     expect(actions(planOf([wanted('a', more)], [...records]))).toEqual([`${action} a`]);
   });
 
-  it('leaves what is adopted the events that it has', () => {
+  it('keeps the events of an adopted subscription', () => {
     expect(planOf([wanted('a', { adopt: true, events: null })], [record('a')]).unchanged).toEqual(['a']);
   });
 
@@ -65,13 +65,13 @@ describe('a plan', () => {
     ['CHANGED', 'update'],
     ['DISABLED', 'update'],
     ['MISSING', 'replace'],
-  ])('mends what is %s at the payment service: %s', (code, action) => {
+  ])('repairs what is %s at the provider: %s', (code, action) => {
     const plan = planOf([wanted('a')], [record('a')], [drift('a', code)]);
     expect(actions(plan)).toEqual([`${action} a`]);
     expect(plan.changes[0]?.drift?.errorCode).toBe(`SUBSCRIPTION_${code}`);
   });
 
-  it('updates what was sent with another extra, and leaves what a file without one does not speak of', () => {
+  it('updates other extra fields, and leaves them unchanged if the file has none', () => {
     const records = [record('a', { extra: '{"x":{"b":1,"a":2}}' })];
     expect(planOf([wanted('a')], records).unchanged).toEqual(['a']);
     expect(planOf([wanted('a', { extra: { x: { a: 2, b: 1 } } })], records).unchanged).toEqual(['a']);
@@ -83,7 +83,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('deletes what its topic has and the file does not name, and touches nothing else', () => {
+  it('deletes what the topic owns and the file does not name, and nothing else', () => {
     const records = [
       record('a'),
       record('gone', { state: 'RETIRED' }),
@@ -94,12 +94,12 @@ describe('a plan', () => {
     expect(plan.foreign.map(({ errorCode }) => errorCode)).toEqual(['SUBSCRIPTION_FOREIGN']);
   });
 
-  it('can not take what belongs to another topic, and says where it stands', () => {
+  it('cannot take what belongs to another topic, and names its line in the file', () => {
     const plan = planOf([wanted('a')], [record('a', { owner: 'payments.commands-b' })]);
     expect([plan.changes, plan.conflicts]).toEqual([[], ['s.yaml:1:1: a belongs to payments.commands-b']]);
   });
 
-  it('is shown as a difference', () => {
+  it('is printed as a difference', () => {
     const plan = planOf(
       [
         wanted('new', { events: ['accounts-entries', 'payment-status'], extra: { label: 'x' } }),
@@ -131,19 +131,19 @@ Subscriptions of payments.commands:
   ~ drifted will be updated
         payment-status
   ! lost has drifted: SUBSCRIPTION_MISSING: so it is
-  ~ lost will be created anew
+  ~ lost will be created again
       + payment-status
   + legacy will be adopted
   - unwanted will be deleted
       - payment-status
   ! id-null: SUBSCRIPTION_FOREIGN: so it is
 
-Plan: 1 to create, 1 to adopt, 2 to update, 1 to replace, 1 to delete; 1 as s.yaml wants it.
+Plan: 1 to create, 1 to adopt, 2 to update, 1 to replace, 1 to delete; 1 already as in s.yaml.
 `.trim(),
     );
   });
 
-  it('shows what the payment service says in a way that steers no terminal', () => {
+  it('prints no control characters that come from the provider', () => {
     const steering = { ...drift(null, 'FOREIGN'), message: 'https://x/\u001b[2J' };
     expect(showPlan(planOf([], [], [steering]), 's.yaml').join('\n')).toContain('https://x/\\u001b[2J');
   });
@@ -152,7 +152,7 @@ Plan: 1 to create, 1 to adopt, 2 to update, 1 to replace, 1 to delete; 1 as s.ya
 describe('the commands of a plan', () => {
   const commands = (...given: Parameters<typeof planOf>) => planOf(...given).changes.flatMap(commandsOf);
 
-  it('bear what it was made by, so that nothing is undone that came since', () => {
+  it('name the state that the plan was made from, so that later changes are not undone', () => {
     expect(commands([wanted('a', { events: ['accounts-entries'] })], [record('a'), record('b')])).toEqual([
       {
         ...{ commandId: expect.any(String), type: 'subscription.update', ref: 'a', ifMatch: 'c-a' },
@@ -162,7 +162,7 @@ describe('the commands of a plan', () => {
     ]);
   });
 
-  it('create anew only what the deletion before has deleted', () => {
+  it('create again only what the deletion before has deleted', () => {
     const [deletion, creation] = commands([wanted('a')], [record('a')], [drift('a', 'MISSING')]);
     expect(deletion).toMatchObject({ type: 'subscription.delete', ifMatch: 'c-a' });
     expect(creation).toMatchObject({
@@ -170,7 +170,7 @@ describe('the commands of a plan', () => {
     });
   });
 
-  it('create and adopt with events and extra as they are wanted', () => {
+  it('create and adopt with the wanted events and extra fields', () => {
     const extra = { label: 'x' };
     expect(
       commands([wanted('a', { extra }), wanted('b', { adopt: true, events: null, extra })]),
@@ -181,13 +181,13 @@ describe('the commands of a plan', () => {
   });
 });
 
-it('a plan shows what the payment service lists in one line, whatever stands in it', () => {
+it('a plan prints each entry of the provider in one line, whatever it contains', () => {
   const plan = planOf(
     [wanted('a')],
     [record('a')],
     [
       { ...drift('a', 'CHANGED'), message: 'its events are x\n  - b will be deleted' },
-      { ...drift(null, 'FOREIGN'), message: 'y\nNothing to do: 5 as s.yaml wants them.' },
+      { ...drift(null, 'FOREIGN'), message: 'y\nNothing to do: 5 already as in s.yaml.' },
     ],
   );
   const lines = showPlan(plan, 's.yaml');
@@ -195,7 +195,7 @@ it('a plan shows what the payment service lists in one line, whatever stands in 
   expect(lines).toContain('  ! a has drifted: its events are x\\n  - b will be deleted');
 });
 
-it('a plan is made where a record in the state holds no JSON as its extra', () => {
+it('a plan is made even if a record of the state has an extra that is not JSON', () => {
   const before = ['{"a":', '[1]', 'null'].map((extra, n) => record(`r${n}`, { extra }));
   const plan = planOf(
     before.map(({ ref }) => wanted(ref, { extra: { a: 1 } })),

@@ -9,7 +9,7 @@ const faultsOf = (text: string) => {
 };
 
 describe('a file of subscriptions', () => {
-  it('says what is wanted, and where each stands', () => {
+  it('is read with the position of each entry', () => {
     const text = [
       'topic: payments.commands-ledger',
       'subscriptions:',
@@ -32,7 +32,7 @@ describe('a file of subscriptions', () => {
     });
   });
 
-  it('may want none at all, share what is the same, and have refs that look like numbers', () => {
+  it('may be empty, use anchors and aliases, and have refs that look like numbers', () => {
     expect(read('subscriptions: {}')).toEqual({ wanted: { topic: undefined, subscriptions: [] } });
     const shared = read('subscriptions:\n  0123: &all { events: [payment-status] }\n  b: *all');
     expect(shared).toMatchObject({
@@ -55,7 +55,7 @@ describe('a file of subscriptions', () => {
   it.each([
     ['', ['s.yaml:1:1: the file must be a map, not nothing']],
     ['- a', ['s.yaml:1:1: the file must be a map, not a list']],
-    ['{}', ['s.yaml:1:1: subscriptions is missing: give a map by ref; {} is none at all']],
+    ['{}', ['s.yaml:1:1: subscriptions is missing: give a map by ref; {} means that there are none']],
     ['subscriptions:', ['s.yaml:1:15: subscriptions must be a map by ref, not nothing']],
     ['subscriptions: [a]', ['s.yaml:1:16: subscriptions must be a map by ref, not a list']],
     ['subscriptions:\n  a:\n    evnts: [x]', ['s.yaml:3:5: unknown field "evnts": use events, adopt, extra']],
@@ -71,12 +71,12 @@ describe('a file of subscriptions', () => {
     ],
     [
       'subscriptions:\n  a: { events: [] }',
-      ['s.yaml:2:16: events must name one at least: known are payment-status'],
+      ['s.yaml:2:16: events must have at least one entry: known are payment-status'],
     ],
     [
       'subscriptions:\n  a: { events: [payment-status, 5, paymnt_status] }',
       [
-        's.yaml:2:33: an event must be a text, not 5',
+        's.yaml:2:33: an event must be a string, not 5',
         's.yaml:2:36: unknown event "paymnt_status": known are',
       ],
     ],
@@ -84,15 +84,15 @@ describe('a file of subscriptions', () => {
       'subscriptions:\n  a: { adopt: "yes", extra: [1] }',
       ['s.yaml:2:15: adopt must be true or false, not "yes"', 's.yaml:2:29: extra must be a map, not a list'],
     ],
-    ['subscriptions:\n  Ledger: { adopt: true }', ['s.yaml:2:3: "Ledger" is no ref: give at most 63 of']],
+    ['subscriptions:\n  Ledger: { adopt: true }', ['s.yaml:2:3: "Ledger" is not a ref: give at most 63 of']],
     [
       'topic: 5\nsubscriptions: {}',
-      ["s.yaml:1:8: topic must be a command topic's full name as a text, not 5"],
+      ["s.yaml:1:8: topic must be a command topic's full name as a string, not 5"],
     ],
-    ['subscriptions: {}\n---\na: 1', ['s.yaml:2:1: a second document begins here: give one']],
+    ['subscriptions: {}\n---\na: 1', ['s.yaml:2:1: a second YAML document starts here: give only one']],
     [
       'subscriptions:\n  a: { adopt: true }\n  a: { adopt: true }',
-      ['s.yaml:3:3: this name stands in the map'],
+      ['s.yaml:3:3: the map already has this name'],
     ],
     ['subscriptions: {', ['s.yaml:1:17: ']],
     ['subscriptions: *nobody', ['s.yaml:1:16: ']],
@@ -102,7 +102,7 @@ describe('a file of subscriptions', () => {
     expect(faults.map((fault, n) => fault.startsWith(wanted[n] ?? '-'))).toEqual(wanted.map(() => true));
   });
 
-  it('that unfolds to more than anybody wrote is refused', () => {
+  it('whose aliases expand too far is refused', () => {
     const levels = ['l0: &l0 [x]'];
     for (let n = 1; n < 9; n++)
       levels.push(

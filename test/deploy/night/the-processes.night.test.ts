@@ -76,7 +76,7 @@ describe('at night, processes', () => {
     await night.resolves('HooklineLoopBlocked', { namespace, process: 'ingress' });
   });
 
-  it('that do not start for a faulty setting end with 78, and their log lists every fault with its mend', async () => {
+  it('that do not start for a faulty setting end with 78, and their log lists every fault with its remedy', async () => {
     bySection('HooklineIngressNotReady', 'exit code 78 is a faulty configuration');
     const faulty = world.start('src/ingress/main.ts', { SPOOL_MAX_BYTES: '1', ALLOWED_SOURCES: 'here' });
     expect(await faulty.end()).toBe(78);

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import {
   DeadLetterIndex,
   type DeadLetterRecord,
-  parsePlace,
-  placeText,
+  parsePosition,
+  positionText,
   redrivesOf,
   stateOf,
 } from '../../../src/cli/dlq/dead-letters.ts';
@@ -22,7 +22,7 @@ const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }));
 const number = fc.oneof(fc.nat(), fc.constantFrom(-1, 1.5, 1e9, 1e300, NaN)).map(String);
 const partNumber = fc.oneof(number, fc.constantFrom('1', '2', '3', '100000', '99999', '1e5', '0x10', ''));
 
-const letterHeaders = fc.record(
+const deadLetterHeaders = fc.record(
   {
     [NAMES.stage]: fc.constantFrom('PARSE', 'DECRYPT', 'COMMAND', 'x'),
     [NAMES.eventId]: fc.constantFrom('e-1', 'e-2'),
@@ -119,22 +119,22 @@ export const headerDecoders = [
     },
   ),
   fuzzed(
-    'dead-letter places',
+    'dead-letter positions',
     1,
     fc.oneof(
       text,
       fc.tuple(number, number).map((both) => both.join(':')),
     ),
     (at) => {
-      const place = parsePlace(at);
-      if (place) must(parsePlace(placeText(place))?.offset === place.offset, 'another place');
+      const place = parsePosition(at);
+      if (place) must(parsePosition(positionText(place))?.offset === place.offset, 'another place');
       else must(!/^\d{1,9}:\d{1,9}$/.test(at), 'refused a place');
     },
   ),
   fuzzed(
     'dead-letter headers',
     1,
-    fc.array(fc.record({ headers: letterHeaders, offset: fc.bigInt({ min: 0n, max: 20n }) }), {
+    fc.array(fc.record({ headers: deadLetterHeaders, offset: fc.bigInt({ min: 0n, max: 20n }) }), {
       maxLength: 6,
     }),
     (records) => {
@@ -150,15 +150,15 @@ export const headerDecoders = [
         };
         index.take(record);
       }
-      const letters = index.letters();
-      must(letters.length <= records.length, 'more letters than records');
-      for (const letter of letters) {
-        must(['open', 'redriven', 'incomplete'].includes(stateOf(letter)), 'a state that is none');
+      const deadLetters = index.deadLetters();
+      must(deadLetters.length <= records.length, 'more dead letters than records');
+      for (const one of deadLetters) {
+        must(['open', 'redriven', 'incomplete'].includes(stateOf(one)), 'an unknown state');
         must(
-          letter.places.length + letter.missing.length <= 100 + records.length,
-          'more parts than its records bear',
+          one.positions.length + one.missing.length <= 100 + records.length,
+          'more parts than its records have',
         );
-        must(redrivesOf(letter) >= 0 || Number.isFinite(redrivesOf(letter)), 'a count that is none');
+        must(redrivesOf(one) >= 0 || Number.isFinite(redrivesOf(one)), 'an invalid count');
       }
     },
   ),

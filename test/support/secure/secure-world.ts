@@ -100,7 +100,7 @@ export class SecureWorld implements AsyncDisposable {
   }
 }
 
-export type Finding = { check: string; state: string; finding: string; mend: string };
+export type Finding = { check: string; state: string; finding: string; remedy: string };
 
 /** What `hookline doctor` finds. */
 export async function findings(env: Env): Promise<Finding[]> {
