@@ -1,6 +1,7 @@
 import type { Type } from 'avsc';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { IncomingRecord } from '../core/record.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { retry, STARTUP_BACKOFF } from '../runtime/retry.ts';
 import { boundedDecoder, Undecodable } from './bounded-decode.ts';
 import { type AvroRecord, HEADER_LENGTH, type RecordCodec, schemaIdOf } from './record-codec.ts';
@@ -32,21 +33,29 @@ const MAX_FAILURES = 1_000;
  * Reads into `codec`'s own fields. What was written with its very schema needs no registry; for any other writer's
  * schema a resolver is made once (per call it would cost fifty times the reading).
  */
-export function createRecordReader(codec: RecordCodec, ownId: number, registry: Registry): RecordReader {
+export function createRecordReader(
+  codec: RecordCodec,
+  ownId: number,
+  registry: Registry,
+  clock: Clock = systemClock,
+): RecordReader {
   const own = new Map([[ownId, codec.decode]]);
-  return createReader(registry, own, (writer) => codec.resolve(writer));
+  return createReader({ registry, own, clock }, (writer) => codec.resolve(writer));
 }
 
 /** Reads each record into the fields that its writer gave it. */
 export function createWriterReader(registry: Registry): RecordReader {
-  return createReader(registry, new Map(), (writer) => boundedDecoder(writer));
+  return createReader({ registry, own: new Map(), clock: systemClock }, (writer) => boundedDecoder(writer));
 }
 
 type Decode = (binary: Buffer) => AvroRecord;
 
 function createReader(
-  registry: Registry,
-  own: ReadonlyMap<number, Decode>,
+  {
+    registry,
+    own,
+    clock,
+  }: { readonly registry: Registry; readonly own: ReadonlyMap<number, Decode>; readonly clock: Clock },
   make: (writer: Type) => Decode,
 ): RecordReader {
   const kept = new Map<number, { decode: Decode; characters: number }>();
@@ -66,7 +75,7 @@ function createReader(
     const known = own.get(id) ?? kept.get(id)?.decode;
     if (known) return known;
     const failure = failures.get(id);
-    if (failure && performance.now() - failure.at < FORGET_FAILURE_MS) throw failure.error;
+    if (failure && clock.now() - failure.at < FORGET_FAILURE_MS) throw failure.error;
     try {
       const writer = await registry.writerType(id);
       const decode = make(writer);
@@ -76,7 +85,7 @@ function createReader(
       if (isRegistryUnavailable(error)) throw error;
       const unreadable = new HooklineError('RECORD_UNREADABLE', `schema ${id}: ${(error as Error).message}`);
       if (failures.size >= MAX_FAILURES) failures.clear();
-      failures.set(id, { error: unreadable, at: performance.now() });
+      failures.set(id, { error: unreadable, at: clock.now() });
       throw unreadable;
     }
   };
@@ -110,6 +119,7 @@ export type RecordTakerDeps = {
   readonly onUnreadable: (error: unknown, at: string) => void;
   /** The record at `at` waits for the schema registry; told once. */
   readonly onAwaited: (error: unknown, at: string) => void;
+  readonly clock?: Clock;
 };
 
 /**
@@ -117,8 +127,8 @@ export type RecordTakerDeps = {
  * from being read is waited for, and those behind it with it: passed over, it would be missing from the state for as
  * long as the process runs.
  */
-export function takeRecords(parts: RecordTakerDeps): (incoming: IncomingRecord) => Promise<void> {
-  const { read, signal, onAwaited } = parts;
+export function takeRecords(deps: RecordTakerDeps): (incoming: IncomingRecord) => Promise<void> {
+  const { read, signal, onAwaited, clock = systemClock } = deps;
   return async ({ topic, partition, offset, key, value }) => {
     const at = `${topic}[${partition}]@${offset}`;
     try {
@@ -127,15 +137,16 @@ export function takeRecords(parts: RecordTakerDeps): (incoming: IncomingRecord) 
         (await retry(() => read(value), {
           backoff: STARTUP_BACKOFF,
           signal,
+          clock,
           again: isRegistryUnavailable,
           onFailure: (error, attempt) => {
             if (attempt === 1 && isRegistryUnavailable(error)) onAwaited(error, at);
           },
         }));
-      parts.onRecord(key?.toString() ?? '', record);
+      deps.onRecord(key?.toString() ?? '', record);
     } catch (error) {
       if (signal.aborted) throw error;
-      parts.onUnreadable(error, at);
+      deps.onUnreadable(error, at);
     }
   };
 }

@@ -35,7 +35,7 @@ export async function followState(deps: {
   const newGroupId = () => `hookline-control-${newId()}`;
   const following = (name: string, schema: CommandSchemas['result']) => {
     const topic = topicName(prefix, name);
-    const read = createRecordReader(schema.codec, ids.of(schema), deps.registry);
+    const read = createRecordReader(schema.codec, ids.of(schema), deps.registry, clock);
     const onBrokenOff = (error: Error) => deps.onBrokenOff(error, topic);
     return { kafka, topic, read, onUnreadable, onAwaited, onBrokenOff, newGroupId, clock };
   };
@@ -85,7 +85,7 @@ async function followFinishedCommands(
   const positions = new Map<string, CommandPosition>();
   const stopping = new AbortController();
   const onRecord = takeRecords({
-    ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
+    ...{ read, onUnreadable, onAwaited, clock, signal: stopping.signal },
     onRecord(commandId, result) {
       if (result?.status === 'DRIFT') return deps.onDrift(result);
       if (result === null || positions.has(commandId)) return;

@@ -54,7 +54,7 @@ export function openControl(deps: OpenControlDeps): Control {
     ...{ call: deps.call, dialect: config.provider.dialect, sealingKeys: deps.sealingKeys },
     ...{ subscriptions: state.subscriptions, finished: state.finished },
     readCommand: createCommandReader(
-      createRecordReader(schemas.command.codec, ids.of(schemas.command), deps.registry),
+      createRecordReader(schemas.command.codec, ids.of(schemas.command), deps.registry, clock),
     ),
     acquireState: claim.acquire,
     dirSecrets: async (ref) => (secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref)),

@@ -64,7 +64,7 @@ await runProcess({
       context,
     );
 
-    const read = createRecordReader(subscription.codec, ids.of(subscription), registry);
+    const read = createRecordReader(subscription.codec, ids.of(subscription), registry, clock);
     const { keyring, topicRead } = await startKeyring(
       {
         ...{ settings: config.subscriptions, sealingKeys, kafka: kafka.client, topic, read },

@@ -41,7 +41,7 @@ export async function readSubscriptionTable(parts: SubscriptionTableDeps): Promi
   const fence = new StateFence();
   let tellFenced = (_ref: string) => {};
   const take = takeRecords({
-    ...{ read, onUnreadable, onAwaited, signal: stopping.signal },
+    ...{ read, onUnreadable, onAwaited, clock, signal: stopping.signal },
     onRecord(ref, fields) {
       // A record that was copied to another key is that key's, so that its sealed keys do not open.
       const record = fields && ({ ...fields, ref } as SubscriptionRecord);

@@ -54,6 +54,11 @@ describe.each([
     expect(lost).toEqual([]);
   });
 
+  it('takes time and chance from a clock that is handed in: a simulation can drive it', () => {
+    const direct = /\b(Date\.now|performance\.now|setTimeout|setInterval|Math\.random)\b|node:timers/;
+    expect(files.filter((path) => direct.test(sources.get(path)?.text ?? ''))).toEqual([]);
+  });
+
   it('names beside it only what is there and used', () => {
     const used = new Set(files.flatMap((path) => [...valuesOf(path), ...(sources.get(path)?.ours ?? [])]));
     const closure = closureOf(entry);
