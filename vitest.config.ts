@@ -73,6 +73,7 @@ export default defineConfig({
           include: NEEDS_STACK,
           globalSetup: ['test/support/global-stack.ts'],
           deps,
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,

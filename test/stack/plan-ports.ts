@@ -43,10 +43,14 @@ export async function planPorts(asked: {
 /** Those that this process was told of: until whoever asked for one listens there, it still looks free. */
 const told = new Set<number>();
 
-export async function freePorts(count: number, except: readonly number[] = []): Promise<number[]> {
+export async function freePorts(
+  count: number,
+  except: readonly number[] = [],
+  draw = () => randomInt(RANGE.from, RANGE.to),
+): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
-    const port = randomInt(RANGE.from, RANGE.to);
+    const port = draw();
     if (told.has(port) || except.includes(port)) continue;
     told.add(port);
     if (await isFree(port)) ports.push(port);

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { clientOf } from '../sandbox/support/open-sandbox.ts';
 import type { RunningProcess } from './running-process.ts';
-import { testKafka } from './topic-reader.ts';
-import { until } from './until.ts';
+import { type SeenRecord, testKafka } from './topic-reader.ts';
 import { type Brokers, World } from './world.ts';
 
 export type Result = {
@@ -84,15 +83,9 @@ export class ControlWorld implements AsyncDisposable {
   }
 
   async result(commandId: string): Promise<Result> {
-    const [first] = await until(
-      `${commandId} has a result`,
-      async () => {
-        const results = await this.results(commandId);
-        return results.length > 0 && results;
-      },
-      40_000,
-    );
-    return first as Result;
+    const has = ({ key }: SeenRecord) => key === commandId;
+    const records = await this.world.read('command-results', 0, { isEnough: (seen) => seen.some(has) });
+    return records.find(has)?.record as unknown as Result;
   }
 
   /** What the payment service has, secrets included. */

@@ -22,6 +22,13 @@ export function testKafka(env: Env): kafkajs.Kafka {
   return new kafkajs.Kafka({ clientId: 'test', brokers, logLevel: kafkajs.logLevel.NOTHING });
 }
 
+export type Reading = {
+  readonly values?: 'decoded' | 'raw';
+  readonly deadlineMs?: number;
+  /** Whether what was read so far is enough; else all that the topic holds is read. */
+  readonly isEnough?: (seen: readonly SeenRecord[]) => boolean;
+};
+
 /**
  * Reads a topic from its beginning until it holds `atLeast` records and all of them are read. It shares no code with
  * src: what Hookline writes is decoded by the schema that the registry has for it. What others wrote is read `raw`: avsc
@@ -31,10 +38,7 @@ export async function readTopic(
   env: Env,
   topic: string,
   atLeast: number,
-  {
-    values = 'decoded',
-    deadlineMs = 40_000,
-  }: { readonly values?: 'decoded' | 'raw'; readonly deadlineMs?: number } = {},
+  { values = 'decoded', deadlineMs = 40_000, isEnough }: Reading = {},
 ): Promise<SeenRecord[]> {
   const kafka = testKafka(env);
   const admin = kafka.admin();
@@ -58,8 +62,9 @@ export async function readTopic(
       },
     });
     await until(
-      `${topic} holds ${atLeast} records`,
+      isEnough ? `${topic} holds what is waited for` : `${topic} holds ${atLeast} records`,
       async () => {
+        if (isEnough) return isEnough(seen);
         const ends = await admin.fetchTopicOffsets(topic);
         const total = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
         return total >= atLeast && ends.every(isRead);

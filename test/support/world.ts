@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cli } from './cli.ts';
 import { RunningProcess } from './running-process.ts';
-import { readTopic, type SeenRecord } from './topic-reader.ts';
+import { type Reading, readTopic, type SeenRecord } from './topic-reader.ts';
 
 type Env = Record<string, string | undefined>;
 /** Where Kafka and the registry are. */
@@ -112,8 +112,8 @@ export class World implements AsyncDisposable {
   }
 
   /** Every record of a topic, once there are at least `atLeast`. */
-  read(topic: string, atLeast = 1): Promise<SeenRecord[]> {
-    return readTopic(this.env, this.topic(topic), atLeast);
+  read(topic: string, atLeast = 1, reading?: Reading): Promise<SeenRecord[]> {
+    return readTopic(this.env, this.topic(topic), atLeast, reading);
   }
 
   /** All that the processes have written. */
