@@ -45,8 +45,8 @@ export const LONG: Scale = {
  */
 export const SHORT: Scale = {
   ...LONG,
-  seconds: 2,
-  warmUpMs: 500,
+  seconds: 1,
+  warmUpMs: 300,
   ownIngress: false,
   idleConnections: 120,
   slowConnections: 200,

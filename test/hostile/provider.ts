@@ -132,11 +132,14 @@ export const SHORT_FORM = ['a list without an end', 'a compressed list of 256 Mi
 export async function attackByProvider({
   stack,
   only,
+  deadlineMs = DEADLINE_MS,
   log,
 }: {
   readonly stack: Brokers;
   /** Names of attacks; all where there are none. */
   readonly only?: readonly string[];
+  /** What a command gets; most attacks take all of it. */
+  readonly deadlineMs?: number;
   readonly log: (line: string) => void;
 }): Promise<readonly ControlRow[]> {
   const rows: ControlRow[] = [];
@@ -145,10 +148,10 @@ export async function attackByProvider({
     await using provider = await HostileProvider.start();
     await using target = await ControlTarget.start(
       stack,
-      { COMMAND_DEADLINE_MS: String(DEADLINE_MS) },
+      { COMMAND_DEADLINE_MS: String(deadlineMs) },
       provider.url,
     );
-    const row = await attackWith(target, provider, attack);
+    const row = await attackWith(target, provider, attack, deadlineMs);
     rows.push(row);
     log(`${row.ok ? 'ok    ' : 'FAILED'} ${row.attack}: ${row.outcome}, ${row.peakMemoryMiB} MiB`);
   }
@@ -159,6 +162,7 @@ async function attackWith(
   target: ControlTarget,
   provider: HostileProvider,
   { name, at, act }: Attack,
+  deadlineMs: number,
 ): Promise<ControlRow> {
   provider.seen.length = 0;
   provider.misbehaves.set(at, act);
@@ -181,7 +185,7 @@ async function attackWith(
         const seen = (await target.results()).filter(({ commandId }) => ids.includes(commandId));
         return seen.length >= AT_ONCE && seen;
       },
-      DEADLINE_MS + GRACE_MS + 30_000,
+      deadlineMs + GRACE_MS + 30_000,
     );
     provider.misbehaves.clear();
     const honest = await target.honest({
@@ -200,7 +204,7 @@ async function attackWith(
       ok:
         honest === 'SUCCEEDED' &&
         results.length === AT_ONCE &&
-        longest < DEADLINE_MS + GRACE_MS &&
+        longest < deadlineMs + GRACE_MS &&
         elsewhere === 0 &&
         peakMemoryMiB < MOST_MIB,
     };

@@ -9,7 +9,8 @@ import { clientOf, ENCRYPTION_KEY } from './support/open-sandbox.ts';
 const MAIN = join(import.meta.dirname, '../../src/sandbox/main.ts');
 
 function run(env: Record<string, string>) {
-  const child: ChildProcess = spawn(process.execPath, [MAIN], { env: { PATH: process.env.PATH, ...env } });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child: ChildProcess = spawn(process.execPath, [MAIN], { env: { PATH, NODE_COMPILE_CACHE, ...env } });
   const out = { text: '', errors: '' };
   child.stdout?.on('data', (piece) => {
     out.text += piece;

@@ -10,8 +10,8 @@ export function shellLine(
   timeout = 40_000,
 ) {
   const hookline = `hookline() { "${process.execPath}" "${join(ROOT, 'src/cli/main.ts')}" "$@"; }`;
-  const { PATH } = process.env;
-  const options = { env: { PATH, ...env }, maxBuffer: 16 * 1024 * 1024, timeout };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const options = { env: { PATH, NODE_COMPILE_CACHE, ...env }, maxBuffer: 16 * 1024 * 1024, timeout };
   const args = ['--norc', '-o', 'pipefail', '-c', `${hookline}; ${line}`];
   return promisify(execFile)('bash', args, options);
 }
