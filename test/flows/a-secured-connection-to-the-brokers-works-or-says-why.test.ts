@@ -8,7 +8,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { cli } from '../support/cli.ts';
 import type { Identity } from '../support/secure/certificates.ts';
 import { changePassword } from '../support/secure/change-password.ts';
-import { CHANGING_USER, FAR_HOST, MECHANISMS, PASSWORD } from '../support/secure/secure-kafka.ts';
+import { CHANGING_USER, FAR_HOST, PASSWORD } from '../support/secure/secure-kafka.ts';
 import { findings, readiness, SecureWorld } from '../support/secure/secure-world.ts';
 import { until } from '../support/until.ts';
 
@@ -24,12 +24,12 @@ beforeAll(async () => {
 
 afterAll(() => secure?.[Symbol.asyncDispose]());
 
+/** Each mechanism once, with TLS and without: the two know nothing of each other. */
 const WAYS: [string, () => Env][] = [
   ['TLS with a client certificate', () => secure.env('MTLS', secure.certificate())],
-  ...MECHANISMS.flatMap((mechanism): [string, () => Env][] => [
-    [`TLS and SASL ${mechanism}`, () => secure.env('SASLTLS', secure.sasl(mechanism))],
-    [`SASL ${mechanism}, without TLS`, () => secure.env('SASL', secure.sasl(mechanism))],
-  ]),
+  ['TLS and SASL PLAIN', () => secure.env('SASLTLS', secure.sasl('PLAIN'))],
+  ['TLS and SASL SCRAM-SHA-512', () => secure.env('SASLTLS', secure.sasl('SCRAM-SHA-512'))],
+  ['SASL SCRAM-SHA-256, without TLS', () => secure.env('SASL', secure.sasl('SCRAM-SHA-256'))],
 ];
 
 /** What is wrong, what is said of it, and the variables that the remedy names. */
@@ -48,14 +48,24 @@ const FAULTS: Fault[] = [
     /authority that isn't trusted/,
     ['KAFKA_CA_FILE'],
   ],
-  ['a certificate of the brokers that has expired', () => secure.env('EXPIRED'), /brokers has expired/, []],
-  ["another host's certificate", () => secure.env('ELSEWHERE'), /for other host names/, ['KAFKA_BROKERS']],
   [
     'an unknown host name',
     () => ({ ...secure.env('SASLTLS', secure.sasl('PLAIN')), KAFKA_BROKERS: 'nowhere.invalid:9092' }),
     /host name is unknown/,
     ['KAFKA_BROKERS'],
   ],
+  [
+    'a password, without TLS, to a broker that advertises another host',
+    () => secure.env('FARAWAY', secure.sasl('PLAIN')),
+    new RegExp(`advertise ${FAR_HOST}, and the password would go there without TLS`),
+    ['KAFKA_SSL to true', 'ALLOW_PLAINTEXT_CREDENTIALS'],
+  ],
+];
+
+/** Told by the same words, so that the doctor is enough to hear them. */
+const FURTHER_FAULTS: Fault[] = [
+  ['a certificate of the brokers that has expired', () => secure.env('EXPIRED'), /brokers has expired/, []],
+  ["another host's certificate", () => secure.env('ELSEWHERE'), /for other host names/, ['KAFKA_BROKERS']],
   [
     'no TLS on a port with TLS',
     () => secure.env('MTLS', { KAFKA_SSL: undefined, KAFKA_CA_FILE: undefined }),
@@ -68,16 +78,6 @@ const FAULTS: Fault[] = [
     /no TLS is spoken there/,
     ['KAFKA_SSL to false'],
   ],
-  [
-    'a password, without TLS, to a broker that advertises another host',
-    () => secure.env('FARAWAY', secure.sasl('PLAIN')),
-    new RegExp(`advertise ${FAR_HOST}, and the password would go there without TLS`),
-    ['KAFKA_SSL to true', 'ALLOW_PLAINTEXT_CREDENTIALS'],
-  ],
-];
-
-/** Told by the same words, so that the doctor is enough to hear them. */
-const FURTHER_FAULTS: Fault[] = [
   [
     'an unknown user',
     () => secure.env('SASL', secure.sasl('PLAIN', 'nobody')),

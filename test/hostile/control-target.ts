@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { readTopic, testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 import { type Brokers, World } from '../support/world.ts';
@@ -33,7 +34,10 @@ export class ControlTarget implements AsyncDisposable {
   readonly #admin: ReturnType<ReturnType<typeof testKafka>['admin']>;
   readonly #producer: ReturnType<ReturnType<typeof testKafka>['producer']>;
 
-  private constructor(parts: Pick<ControlTarget, 'world' | 'pid'>) {
+  readonly #stopSandbox: () => Promise<void>;
+
+  private constructor(parts: Pick<ControlTarget, 'world' | 'pid'>, stopSandbox: () => Promise<void>) {
+    this.#stopSandbox = stopSandbox;
     this.world = parts.world;
     this.pid = parts.pid;
     const kafka = testKafka(parts.world.env);
@@ -48,13 +52,14 @@ export class ControlTarget implements AsyncDisposable {
     provider?: string,
   ): Promise<ControlTarget> {
     const world = await World.make(stack);
-    const url = provider ?? (await world.sandbox()).url;
+    const sandbox = provider === undefined ? await startSandbox({ port: 0 }) : null;
+    const url = provider ?? String(sandbox?.url);
     // Warnings suffice: a line for each of a hundred thousand commands would be the test's own load.
     const control = await world.control(
       { provider: url, publicUrl: 'https://hooks.example' },
       { LOG_LEVEL: 'info', ...env },
     );
-    const target = new ControlTarget({ world, pid: control.pid });
+    const target = new ControlTarget({ world, pid: control.pid }, async () => sandbox?.stop());
     await Promise.all([target.#admin.connect(), target.#producer.connect()]);
     return target;
   }
@@ -124,6 +129,7 @@ export class ControlTarget implements AsyncDisposable {
     await this.#producer.disconnect();
     const prefix = `${this.world.prefix}.`;
     await this.world[Symbol.asyncDispose]();
+    await this.#stopSandbox();
     const topics = (await this.#admin.listTopics()).filter((topic) => topic.startsWith(prefix));
     await this.#admin.deleteTopics({ topics }).catch(() => {});
     await this.#admin.disconnect();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { clientOf } from '../sandbox/support/open-sandbox.ts';
 import type { RunningProcess } from './running-process.ts';
 import { type SeenRecord, testKafka } from './topic-reader.ts';
@@ -25,14 +26,20 @@ export type Delivered = {
   attempts: { status: number | null }[];
 };
 
-/** Ingress, control and the emulated payment service, each a process of its own. */
+/** Ingress and control, each a process of its own, and the emulated payment service. */
 export class ControlWorld implements AsyncDisposable {
   readonly world: World;
   readonly sandbox: { readonly url: string; readonly call: ReturnType<typeof clientOf>['call'] };
   readonly ingress: { process: RunningProcess; url: string };
   control: RunningProcess;
 
-  private constructor(parts: Pick<ControlWorld, 'world' | 'sandbox' | 'ingress' | 'control'>) {
+  readonly #stopSandbox: () => Promise<void>;
+
+  private constructor(
+    parts: Pick<ControlWorld, 'world' | 'sandbox' | 'ingress' | 'control'>,
+    stopSandbox: () => Promise<void>,
+  ) {
+    this.#stopSandbox = stopSandbox;
     this.world = parts.world;
     this.sandbox = parts.sandbox;
     this.ingress = parts.ingress;
@@ -45,12 +52,13 @@ export class ControlWorld implements AsyncDisposable {
     prefix?: string,
   ): Promise<ControlWorld> {
     const world = await World.make(stack, prefix);
-    const [{ url }, ingress] = await Promise.all([
-      world.sandbox({ SANDBOX_RETRY_SCHEDULE: '0.2,0.2,0.5' }),
+    const [{ url, stop }, ingress] = await Promise.all([
+      startSandbox({ port: 0, retryScheduleS: [0.2, 0.2, 0.5] }),
       world.ingress(env),
     ]);
     const control = await world.control({ provider: url, publicUrl: ingress.url }, env);
-    return new ControlWorld({ world, sandbox: { url, call: clientOf(url).call }, ingress, control });
+    const sandbox = { url, call: clientOf(url).call };
+    return new ControlWorld({ world, sandbox, ingress, control }, stop);
   }
 
   get urls() {
@@ -109,5 +117,6 @@ export class ControlWorld implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.world[Symbol.asyncDispose]();
+    await this.#stopSandbox();
   }
 }

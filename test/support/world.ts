@@ -88,11 +88,6 @@ export class World implements AsyncDisposable {
     return { process: running, url: String((await running.logged('listening')).url) };
   }
 
-  async sandbox(env: Env = {}): Promise<{ process: RunningProcess; url: string }> {
-    const running = this.start('src/sandbox/main.ts', { SANDBOX_PORT: '0', ...env });
-    return { process: running, url: String((await running.logged('listening')).url) };
-  }
-
   /** Starts control against a payment service, for an ingress at `publicUrl`. */
   async control(urls: { provider: string; publicUrl: string }, env: Env = {}): Promise<RunningProcess> {
     const running = this.start('src/control/main.ts', { ...this.controlEnv(urls), ...env });
