@@ -19,6 +19,9 @@ demo: setup ## Shows the whole flow once on a real Kafka, and cleans up
 test: setup ## All tests, on a real Kafka and a real schema registry
 	@npm run -s test -- $(ARGS)
 
+test-campaigns: setup ## The rest of the short forms of faults and hostile: what each shows once, make test shows already
+	@npm run -s test-campaigns -- $(ARGS)
+
 test-bench: setup ## Tests that make bench measures what is stored, in a very short run (wrk)
 	@npm run -s test-bench -- $(ARGS)
 

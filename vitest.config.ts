@@ -4,6 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Tests that need a real Kafka and registry: the flows, and files named *.stack.test.ts beside the units they test. */
 const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test/stack/*.test.ts'];
 
+/** The rest of the short forms of `make faults` and `make hostile`: `make test-campaigns` runs them. */
+const CAMPAIGNS = 'test/**/*.campaign.test.ts';
+
 /** Tests on disks that fail: they need a C compiler and the right to mount. `make disk-faults` runs them. */
 const NEEDS_COMPILER = 'test/faults/disk/**/*.test.ts';
 
@@ -28,14 +31,33 @@ const NIGHT = 'test/deploy/night/*.night.test.ts';
 /** All of deploy/compose.yaml in a Docker engine: `make test-compose` builds the image and runs it. */
 const NEEDS_COMPOSE = 'test/deploy/compose/*.compose.test.ts';
 
-/** The file that takes longest begins first: else it would run alone at the end, with a core idle. */
+/** Files that take longest, those that take most first. */
+const LONGEST = [
+  'faults.stack',
+  'a-secured-connection-to-the-brokers-works-or-says-why',
+  'the-spool-bridges-an-outage-of-kafka',
+  'the-documentation-is-followed',
+  'hostile.stack',
+  'strimzi-rights.stack',
+  'an-outage-of-kafka-without-a-spool-is-answered-503',
+  'ledger.stack',
+  'up-down',
+  'provider.stack',
+];
+
+/** They begin first: else one of them would run alone at the end, with a core idle. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith('/faults.stack.test.ts');
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const rankOf = ({ moduleId }: TestSpecification) => {
+      const rank = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return rank < 0 ? LONGEST.length : rank;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 }
+
+/** For two cores: tests with a Kafka wait about as long as they work. */
+const WORKERS = 3;
 
 /** As Node does it: what a CommonJS package exports is not unwrapped. */
 const deps = { interopDefault: false };
@@ -59,12 +81,13 @@ export default defineConfig({
             NEEDS_ENGINE,
             NIGHT,
             NEEDS_COMPOSE,
+            CAMPAIGNS,
           ],
           deps,
           // Files of a worker share what they import: half of the time would go into importing it anew for each.
           isolate: false,
           testTimeout: 20_000,
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
         },
       },
       {
@@ -75,6 +98,17 @@ export default defineConfig({
           deps,
           isolate: false,
           testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: WORKERS,
+        },
+      },
+      {
+        test: {
+          name: 'campaigns',
+          include: [CAMPAIGNS],
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          isolate: false,
           hookTimeout: 120_000,
           maxWorkers: 2,
         },

@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { SHORT } from './attack.ts';
+import { ATTACKS, Campaign, ONE_OF_EACH } from './campaign.ts';
+
+/** The short form of `make hostile`, less what is a part of `make test`. */
+let campaign: Campaign;
+
+beforeAll(async () => {
+  campaign = await Campaign.start({ brokers: inject('brokers'), registryUrl: inject('registryUrl') }, SHORT);
+});
+
+afterAll(() => campaign?.[Symbol.asyncDispose]());
+
+describe('honest senders are not disturbed by', { timeout: 120_000 }, () => {
+  it.each(ATTACKS.filter(({ name, short }) => short && !ONE_OF_EACH.has(name)))('$what', async (attack) => {
+    const { problems } = await campaign.run(attack);
+    expect(problems).toEqual([]);
+  });
+
+  it('anything: what was answered 200 is in its topic', async () => {
+    const { taken, held } = await campaign.stored();
+    expect(taken).toBeGreaterThan(0);
+    expect(held).toBeGreaterThanOrEqual(taken);
+  });
+});
