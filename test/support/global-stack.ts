@@ -14,7 +14,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const onProgress = (line: string) => console.log(`stack: ${line}`);
   const [stack] = await Promise.all([
-    useStack({ env: process.env, onProgress }),
+    useStack({ env: process.env, shortLived: true, onProgress }),
     callJudges(process.env, LOCAL_DIR),
   ]);
   project.provide('brokers', stack.brokers);

@@ -95,7 +95,7 @@ describe('the proxy before a broker', () => {
   });
 
   it('holds a late response back, and all behind it', async () => {
-    proxy.faults.set({ kind: 'delay', percent: 100, delayMs: 300 });
+    proxy.faults.set({ kind: 'delay', percent: 100, delayMs: 1_000 });
     ask(PRODUCE, 1);
     await until('the broker was asked', () => asked.length === 1);
     ask(METADATA, 2);
