@@ -12,7 +12,7 @@ export type FieldShape = {
   readonly name: string;
   /** Steps from the record's own value to the field's. */
   readonly pointer: readonly string[];
-  /** Dotted, from the message's record; what drift is told by. */
+  /** Dotted, from the message's record; the name of the field in the drift metric. */
   readonly path: string;
   readonly shape: Shape;
 };
@@ -55,7 +55,7 @@ function readNullable(type: AvroSchema, names: NamedTypes, path: string): Shape 
 
 function readType(type: AvroSchema, names: NamedTypes, path: string): Shape {
   if (typeof type === 'string') return readNamed(type, names, path);
-  if (Array.isArray(type)) throw new SchemaFault(path, 'a union within a union can not be mapped');
+  if (Array.isArray(type)) throw new SchemaFault(path, 'a union within a union cannot be mapped');
   if (type.logicalType === 'timestamp-millis' && type.type === 'long') return valueShape('timestamp-millis');
   if (type.type === 'record') return readRecord(type, names, path);
   if (type.type === 'array') {
@@ -66,7 +66,7 @@ function readType(type: AvroSchema, names: NamedTypes, path: string): Shape {
     return valueShape(type.type);
   throw new SchemaFault(
     path,
-    `type ${JSON.stringify(type.logicalType ?? type.type)} can not be mapped: use ${MAPPABLE}`,
+    `type ${JSON.stringify(type.logicalType ?? type.type)} cannot be mapped: use ${MAPPABLE}`,
   );
 }
 
@@ -76,7 +76,7 @@ function readNamed(name: string, names: NamedTypes, path: string): Shape {
   if (!named)
     throw new SchemaFault(
       path,
-      `type ${JSON.stringify(name)} is unknown here, stands inside itself or can not be mapped: use ${MAPPABLE}`,
+      `type ${JSON.stringify(name)} is unknown here, stands inside itself or cannot be mapped: use ${MAPPABLE}`,
     );
   return readType(named, names, path);
 }

@@ -9,7 +9,7 @@ import type { Registry } from './registry.ts';
 
 /**
  * Reads record values in the wire format, whoever wrote them. Throws RECORD_UNREADABLE where the bytes are no such
- * record, and where the writer's schema can't be asked for now what {@link isRegistryUnavailable} tells.
+ * record; where the writer's schema cannot be asked for now, an error for which {@link isRegistryUnavailable} holds.
  */
 export type RecordReader = (value: Buffer) => Promise<AvroRecord>;
 
@@ -115,16 +115,16 @@ export type RecordTakerDeps = {
   readonly signal: AbortSignal;
   /** Told of each record by its key, and with null of a deletion. */
   readonly onRecord: (key: string, record: AvroRecord | null) => void;
-  /** The record at `at` can't be read, whoever asks: it is passed over. */
+  /** The record at `at` cannot be read by anyone: it is skipped. */
   readonly onUnreadable: (error: unknown, at: string) => void;
-  /** The record at `at` waits for the schema registry; told once. */
+  /** The record at `at` waits for the schema registry; called once. */
   readonly onAwaited: (error: unknown, at: string) => void;
   readonly clock?: Clock;
 };
 
 /**
  * Takes the records of one of Hookline's own topics, one after the other. A record that only an absent registry keeps
- * from being read is waited for, and those behind it with it: passed over, it would be missing from the state for as
+ * from being read is waited for, and those behind it with it: skipped, it would be missing from the state for as
  * long as the process runs.
  */
 export function takeRecords(deps: RecordTakerDeps): (incoming: IncomingRecord) => Promise<void> {

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 
 /**
  * The environment as an argument: a group of settings is read once, every fault is collected, and each fault
- * names the variable and the mend. Nothing here reads the process: a `main.ts` hands its environment in.
+ * names the variable and the remedy. Nothing here reads the process: a `main.ts` hands its environment in.
  */
 
 /** Where settings come from. `fileFault` says why a file can't be read, or null when it can. */
@@ -23,7 +23,7 @@ export type Setting<T> = {
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 export type ValuesOf<S extends Settings> = { readonly [K in keyof S]: ReturnType<S[K]['parse']> };
 
-/** What is wrong with one variable, in words that name the mend. */
+/** What is wrong with one variable, in a text that names the remedy. */
 export class Fault extends Error {}
 
 /** All faults of a configuration at once. A process that gets it exits with {@link CONFIG_EXIT_CODE}. */

@@ -1,4 +1,4 @@
-/** How a command ends that does not simply succeed, and what is found at the payment service. */
+/** How a command ends that does not simply succeed, and what is found at the provider. */
 export const COMMAND_ERRORS = {
   // Commands: the result's status
   COMMAND_INVALID: {
@@ -91,7 +91,7 @@ export const COMMAND_ERRORS = {
     result: 'FAILED',
     text: 'the command did not end within COMMAND_DEADLINE_MS; if it is sent again, it first checks what exists',
   },
-  // The payment service
+  // The provider
   TOKEN_REFUSED: {
     status: null,
     retryable: false,
@@ -122,7 +122,7 @@ export const COMMAND_ERRORS = {
     result: 'FAILED',
     text: "the provider's answer does not have the dialect's shape",
   },
-  // The reconciler: what the payment service has is not what the state says
+  // The reconciler: the provider differs from the state
   SUBSCRIPTION_MISSING: {
     status: null,
     retryable: false,

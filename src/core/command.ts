@@ -27,14 +27,14 @@ export type Command = {
   readonly dryRun: boolean;
   /** The id of the command that changed the ref last; where another one has since, this one is not carried out. */
   readonly ifMatch: string | null;
-  /** Fields that nobody knows: passed over, and said in the result. */
+  /** Unknown fields: ignored, and named in the result. */
   readonly unknownFields: readonly string[];
 };
 
 /** Where a command stands in Kafka: the same place again is the same command, not a duplicate. */
 export type CommandPosition = { readonly topic: string; readonly partition: number; readonly offset: number };
 
-/** DRIFT is no command's: the reconciler tells by it that the payment service has something else than the state says. */
+/** DRIFT is not the status of a command: the reconciler reports with it that the provider differs from the state. */
 export const RESULT_STATUSES = ['SUCCEEDED', 'REJECTED', 'FAILED', 'EXPIRED', 'DUPLICATE', 'DRIFT'] as const;
 export type ResultStatus = (typeof RESULT_STATUSES)[number];
 
@@ -67,7 +67,7 @@ export type ListedSubscription = {
   readonly ref: string | null;
 };
 
-/** One way in which the payment service has something else than the state says. */
+/** One way in which the provider differs from the state. */
 export type ListedDrift = {
   /** null of what is foreign. */
   readonly ref: string | null;

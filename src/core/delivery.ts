@@ -18,7 +18,7 @@ export type Delivery = {
 /** A delivery as it was stored, with the subscription that it names. */
 export type StoredDelivery = Delivery & { readonly subscriptionId: string };
 
-/** Its signature was made with a live key of its ref: from here on it is the payment service's. */
+/** Its signature was made with a live key of its ref: from here on it is known to be the provider's. */
 export type VerifiedDelivery = Delivery & {
   /** The 36 characters of the key that matched. */
   readonly subscriptionId: string;
@@ -40,7 +40,7 @@ export function markVerified(delivery: Delivery, subscriptionId: string): Verifi
   return { ...delivery, subscriptionId } as VerifiedDelivery;
 }
 
-/** For what was verified before it was stored or handed on: from the spool, a dead letter, or another thread. */
+/** For what was verified before it was stored or sent on: from the spool, a dead-letter record, or another thread. */
 export const restoreVerified = (stored: StoredDelivery): VerifiedDelivery =>
   markVerified(stored, stored.subscriptionId);
 
@@ -63,6 +63,6 @@ export type LargeBodyPublisher = {
    * @throws HooklineError what `publishDelivery` throws, and LARGE_BODY_FAILED: the thread ended
    */
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt>;
-  /** What `deliveryIdOf` tells. @throws HooklineError LARGE_BODY_FAILED */
+  /** The result of `deliveryIdOf`. @throws HooklineError LARGE_BODY_FAILED */
   identify(delivery: VerifiedDelivery): Promise<string>;
 };

@@ -47,7 +47,7 @@ export function hasCode<C extends ErrorCode>(
   return error instanceof HooklineError && codes.some((code) => code === error.code);
 }
 
-/** The step at which a valid webhook went to the dead letters, in the words of Kafka Connect's header. */
+/** The step at which a valid webhook became a dead-letter record, as Kafka Connect's header names it. */
 export type DeadLetterStage = 'DECRYPT' | 'PARSE' | 'ENCODE' | 'PRODUCE' | 'SPOOL' | 'COMMAND';
 
 /** What is known of a failure by its name. */
@@ -56,7 +56,7 @@ export type ErrorRow = {
   readonly status: number | null;
   /** Whether the same input can succeed later. Not retryable unless the row says so. */
   readonly retryable: boolean;
-  /** Where the failure ends among the dead letters: the event is stored there, and the answer is 200. */
+  /** Set where the failure makes a dead-letter record: it is stored, and the answer is 200. */
   readonly deadLetter?: DeadLetterStage;
   /** The status of a command's result, where the failure ends a command. */
   readonly result?: ResultStatus;

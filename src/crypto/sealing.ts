@@ -79,7 +79,7 @@ export function unseal(keys: SealingKeys, { format, aad }: SealedFormat, sealed:
 
 /**
  * The key of a sealing key's rows, and the name that rows have for it. Both are derived (HKDF-SHA256): a row never opens as
- * anything else that the sealing key seals, and its name tells nothing about it. Nonces are random: NIST SP 800-38D allows
+ * anything else that the sealing key seals, and its name reveals nothing about it. Nonces are random: NIST SP 800-38D allows
  * 2^32 rows under one key.
  */
 export type RowKey = { readonly id: string; readonly key: KeyObject };

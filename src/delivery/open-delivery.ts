@@ -20,7 +20,7 @@ export type DeliveryOptions<P> = Pick<
     readonly publisher: P;
     readonly limits: TopicLimits;
   };
-  /** Full names of what is published to beside events and dead letters. */
+  /** Full names of more topics that are published to. */
   readonly moreTopics?: readonly string[];
 };
 

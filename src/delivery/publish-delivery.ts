@@ -9,7 +9,7 @@ import { readEvent, readEventId } from './read-event.ts';
 
 /**
  * The way of a verified delivery to Kafka: opened, read, encoded, published; or, where sending it again would not
- * help, stored as a dead letter. Drained spool rows and redriven dead letters enter here too.
+ * help, stored as a dead-letter record. Drained spool rows and redriven deliveries enter here too.
  * @throws HooklineError retryable ones: nothing is promised
  */
 export async function publishDelivery(delivery: VerifiedDelivery, ports: DeliveryPorts): Promise<Receipt> {
@@ -48,7 +48,7 @@ const SILENT_OBSERVER = { keyMatched() {}, drift() {}, unclassified() {}, deadLe
 
 /**
  * The id of the event that a delivery becomes: of its message where that can be read, else of the body as it arrived,
- * as its dead letter has it.
+ * as its dead-letter record has it.
  */
 export function deliveryIdOf(
   delivery: VerifiedDelivery,

@@ -16,7 +16,7 @@ export function receiptAnswer({ eventId, stored }: Receipt): Answer {
   return { status: 200, body: `{"eventId":"${eventId}","stored":"${stored}"}` };
 }
 
-/** The error table's answer. It tells nothing that isn't in the table: all that fail alike are answered alike. */
+/** The error table's answer. It says nothing that is not in the table: all that fail alike are answered alike. */
 export function errorAnswer(error: unknown): Answer {
   const code = error instanceof HooklineError ? error.code : 'INTERNAL';
   const status = ERRORS[code].status ?? 500;

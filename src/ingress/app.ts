@@ -52,7 +52,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
   let stopping = false;
   app.addHook('preClose', async () => {
     stopping = true;
-    // Node no longer checks its time-outs once it is told to close, and would wait for half a head for ever.
+    // Node no longer checks its time-outs once it is closing, and would wait for half a head for ever.
     clock.after(STOP_HEAD_MS, () => limits.closeWithoutRequest(), { ref: false });
     deps.memory.throttle.disable();
   });
@@ -114,7 +114,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
       if (stopping) throw new HooklineError('STOPPING');
       const { params, ip: address, headers, raw } = request;
       const { ref } = params;
-      // The sender has gone: with it went what would tell whether it may send.
+      // The sender has gone, and its address with it: whether it may send is not known.
       if (address === undefined) throw new HooklineError('BODY_INCOMPLETE');
       endRequest = limits.beginRequest(address);
       const wantBody = () => continueIfExpected(request, reply);

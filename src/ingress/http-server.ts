@@ -61,7 +61,7 @@ function guardConnections(server: Server, limits: ConnectionLimits, isTls: boole
 
 const EXPECTING = Symbol('expects 100-continue');
 
-/** By default Node tells every sender to go ahead; here only one whose body is wanted. */
+/** By default Node answers `100 Continue` to every sender; here only where the body is wanted. */
 function answerExpectations(server: Server): void {
   server.on('checkContinue', (request, response) => {
     Object.assign(request, { [EXPECTING]: true });
@@ -91,7 +91,7 @@ export type TlsFiles = {
 
 const CHECK_EVERY_MS = 5_000;
 
-/** @param onFault told when changed files can't be used: those read before stay in force */
+/** @param onFault called when changed files cannot be used: the previous ones stay in use */
 export function createTlsFiles(
   paths: { certFile: string; keyFile: string; clientCaFile: string | undefined },
   onFault: (error: unknown) => void,

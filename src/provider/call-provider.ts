@@ -144,7 +144,7 @@ function parseJson(text: string): unknown {
 
 function noAnswer(error: unknown, isCut: boolean): Outcome {
   const { code, message, name } = error as { code?: string | number; message?: string; name?: string };
-  // A DOMException's code is a number that tells nobody anything.
+  // A DOMException's code is a number without a meaning here.
   const why = name === 'TimeoutError' ? 'time-out' : typeof code === 'string' ? code : message;
   return {
     judgement: 'unknown',

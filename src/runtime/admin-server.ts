@@ -89,14 +89,14 @@ function createScrape({ samplers, registry }: Metrics): () => Promise<string> {
 /**
  * What a process says of itself. A check returns null when all is well, else a sentence: why not, and since when;
  * one that throws counts as not well.
- * Liveness never depends on Kafka, the registry or the provider: a restart mends none of them.
+ * Liveness never depends on Kafka, the registry or the provider: a restart repairs none of them.
  */
 export type Check = () => string | null;
 
 export type Probes = {
   /** Adds a condition of readiness; the returned function takes it back. */
   readyWhen(name: string, check: Check): () => void;
-  /** Adds a condition of liveness: only what a restart would mend. */
+  /** Adds a condition of liveness: only what a restart would repair. */
   aliveWhen(name: string, check: Check): () => void;
   readiness(): ProbeReport;
   liveness(): ProbeReport;

@@ -1,4 +1,4 @@
-/** Why a connection doesn't come about, as far as the error tells for certain. */
+/** Why a connection fails, as far as the error is certain about it. */
 export type ConnectionFault =
   | 'untrusted'
   | 'expired'
@@ -76,7 +76,7 @@ export function explainFault(fault: ConnectionFault, side: OtherSide, ownExpiry?
         `set ${ca} to that authority's certificate`,
       );
     case 'expired':
-      return explanation(`${of} has expired`, 'have it renewed there: no variable of Hookline mends it');
+      return explanation(`${of} has expired`, 'have it renewed there: no variable of Hookline changes it');
     case 'not-yet-valid':
       return explanation(`${of} isn't valid yet`, 'compare the clocks, and look at the certificate there');
     case 'other-name':

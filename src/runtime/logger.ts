@@ -37,9 +37,9 @@ export function clientLog(logger: Logger) {
 export function filesLog(logger: Logger) {
   return {
     renewed: (files: readonly { variable: string; path: string }[]) =>
-      logger.info({ files: files.map(({ variable }) => variable) }, 'changed files taken up'),
+      logger.info({ files: files.map(({ variable }) => variable) }, 'changed files loaded'),
     unusable: (err: Error) =>
-      logger.error({ err }, 'changed files can not be used, what was read before stays'),
+      logger.error({ err }, 'changed files cannot be used; the previous content stays in use'),
   };
 }
 

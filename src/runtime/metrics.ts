@@ -103,7 +103,7 @@ export function createMetrics() {
     }),
     publishBacklog: new Gauge({
       name: 'hookline_publish_backlog_bytes',
-      help: 'Bytes that wait in the lanes for the brokers',
+      help: 'Bytes of records that wait for the brokers',
       registers,
     }),
     bodyMemory: new Gauge({
@@ -177,20 +177,20 @@ export function createMetrics() {
     }),
     providerRequests: new Counter({
       name: 'hookline_provider_requests_total',
-      help: 'Requests to the payment service, by operation and outcome',
+      help: 'Requests to the provider, by operation and outcome',
       labelNames: ['operation', 'outcome'] as const,
       registers,
     }),
     providerSeconds: new Histogram({
       name: 'hookline_provider_request_seconds',
-      help: 'Requests to the payment service until their answer or failure, by operation',
+      help: 'Requests to the provider until their answer or failure, by operation',
       labelNames: ['operation'] as const,
       buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
     breakerOpen: new Gauge({
       name: 'hookline_provider_breaker_open',
-      help: '1 while the payment service is taken to be away and commands wait for it, else 0',
+      help: '1 while the provider counts as unavailable and commands wait for it, else 0',
       registers,
     }),
     tokenObtained: new Gauge({
@@ -211,7 +211,7 @@ export function createMetrics() {
     }),
     drift: new Gauge({
       name: 'hookline_subscription_drift',
-      help: 'Subscriptions that the payment service has otherwise than the state says, by kind, at the last look',
+      help: 'Subscriptions in which the provider differs from the state, by kind, at the last comparison',
       labelNames: ['kind'] as const,
       registers,
     }),

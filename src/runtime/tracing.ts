@@ -47,7 +47,7 @@ const EXPORT = { everyMs: 2_000, deadlineMs: 5_000 };
 
 /**
  * Spans to a collector, by OTLP over HTTP. The packages are loaded here and only now: a process that doesn't trace
- * pays nothing for them. A collector that is away costs spans, never a webhook.
+ * pays nothing for them. A collector that is unavailable costs spans, never a webhook.
  */
 export async function openTracing(parts: {
   /** Of the collector, without a path. */
@@ -108,7 +108,7 @@ export async function openTracing(parts: {
   return {
     tracer: { start },
     async stop() {
-      // A collector that is away takes the last spans with it. That is no reason not to stop well.
+      // While the collector is unavailable the last spans are lost. The process stops normally all the same.
       await provider.shutdown().catch((error: Error) => say(error.message));
       diag.disable();
     },

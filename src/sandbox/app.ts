@@ -10,7 +10,7 @@ import { controlRoutes } from './test-api/test-routes.ts';
 const PATHS =
   'POST /oauth/token, GET and POST /subscriptions, PUT and DELETE /subscription/{id}, POST /executions/replay-execution';
 
-/** The payment service's HTTP side, and the sandbox's own under `/_sandbox`. It doesn't listen yet. */
+/** The provider's HTTP side, and the sandbox's own under `/_sandbox`. It doesn't listen yet. */
 export function createSandboxApp(parts: SandboxDeps): FastifyInstance {
   const { options, logger } = parts;
   const app = fastify({

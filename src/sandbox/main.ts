@@ -1,4 +1,4 @@
-/** Process 3: the payment service, emulated. Its settings stand in sandbox-settings.ts, its own API in control-routes.ts. */
+/** Process 3: the provider, emulated. Its settings stand in sandbox-settings.ts, its own API in control-routes.ts. */
 
 import { readFileSync } from 'node:fs';
 import { nodeSource } from '../config/env.ts';

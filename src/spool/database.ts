@@ -143,7 +143,7 @@ export const ADD_COLUMNS_SQL = `
   COMMIT;
 `;
 
-/** A row as it is read. A time that no number holds would be an error of the driver; a changed one is told by its proof. */
+/** A row as it is read. A time that no number holds would be an error of the driver; a changed one is found by its proof. */
 export const COLUMNS_SQL = `id, ref, subscription_id AS subscriptionId, media_type AS mediaType,
   max(-9007199254740991, min(9007199254740991, received_at)) AS receivedAt, traceparent, key_id AS keyId, proof, body`;
 
@@ -198,7 +198,7 @@ export class Reserve {
     }
   }
 
-  /** Does `work`, and where the disk is too full for it, does it again in the room of the reserve. */
+  /** Does `work`, and where the disk is too full for it, does it again with the space of the reserve. */
   lend<T>(work: () => T): T {
     try {
       return work();

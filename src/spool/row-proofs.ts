@@ -21,7 +21,7 @@ export type TableRow = SpoolRow & {
   readonly proof: Uint8Array | null;
 };
 
-/** Seals rows where there is a sealing key, else gives them a checksum; and tells whether a row is what was stored. */
+/** Seals rows where there is a sealing key, else gives them a checksum; and checks whether a row is what was stored. */
 export class RowProofs {
   readonly #current: RowKey | undefined;
   readonly #keys: ReadonlyMap<string, RowKey>;

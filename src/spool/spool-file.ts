@@ -122,7 +122,7 @@ export class SpoolFile {
     this.#shrink();
   }
 
-  /** Throws where an append would fail: there is no room, or nothing can be written. */
+  /** Throws where an append would fail: there is no space, or nothing can be written. */
   probe(): void {
     this.#shrink();
     this.#mustHaveRoom(PROBE_BYTES);

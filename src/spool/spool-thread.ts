@@ -72,7 +72,7 @@ function takeGroup(calls: Call<SpoolRequest>[]): Call<AppendRequest>[] {
   return group;
 }
 
-/** Where there is no room for all of them there may be for some: each half tries for itself, the older one first. */
+/** Where there is no space for all of them there may be for some: each half is tried, the older one first. */
 function appendGroup(group: readonly Call<AppendRequest>[]): Answer<Rows>[] {
   const ns = group.map(({ n }) => n);
   const answers = attempt(ns, () => {

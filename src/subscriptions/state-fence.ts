@@ -19,7 +19,7 @@ import type { IncomingRecord } from '../core/record.ts';
  *   from before; and until it is written again compaction has to leave the older one, as it does with the segment that is
  *   being written, and for `min.compaction.lag.ms`. Behind its own value no earlier record of the key is left to count
  *   or not, so the next claim may take the place of this one.
- * Command results and dead letters are not fenced: results are told apart by their commandId, and the first counts.
+ * Command results and dead-letter records are not fenced: results are identified by their commandId, and the first counts.
  */
 export const EPOCH_KEY = '#epoch';
 export const EPOCH_HEADER = 'hookline.epoch';

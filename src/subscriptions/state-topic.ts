@@ -17,7 +17,7 @@ export type SubscriptionTable = {
   partitions(signal: AbortSignal): Promise<readonly number[]>;
   /** What counts and what does not, as far as the topic has been read. */
   readonly fence: Pick<StateFence, 'highest' | 'isHeld' | 'overwritten' | 'isOverwritten'>;
-  /** Sets who is told of each record that does not count, by its ref. */
+  /** Sets what is called with the ref of each record that does not count. */
   onFenced(listener: (ref: string) => void): void;
   stop(): Promise<void>;
 };

@@ -60,7 +60,7 @@ describe('a schema file', () => {
       /field a: /,
     ],
     [
-      'has a type that can not be mapped',
+      'has a type that cannot be mapped',
       schemaText([field('a', 'bytes')]),
       /field a: type "bytes".*use string/,
     ],

@@ -12,7 +12,7 @@ afterEach(() => {
 
 const HOUR = 3_600_000;
 
-/** What the state takes for active, and what the payment service has for our addresses. */
+/** What the state takes for active, and what the provider has for our addresses. */
 async function bothEnds(desk: ControlDesk) {
   const known = [...desk.state.values()].filter(({ state }) => state === 'ACTIVE');
   const there = (await desk.subscriptions()).filter(({ url }) => url.startsWith(`${PUBLIC_URL}/webhooks/`));

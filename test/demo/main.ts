@@ -5,7 +5,7 @@ import { readBack } from './read-back.ts';
 import { showRows } from './show-rows.ts';
 
 /**
- * The main job, shown: a real Kafka and a real schema registry, the payment service emulated, ingress and control as
+ * The main job, shown: a real Kafka and a real schema registry, the provider emulated, ingress and control as
  * processes of their own. It ends by itself, leaves nothing behind, and ends with 1 where a row isn't as the contract
  * says.
  */
@@ -22,11 +22,11 @@ await using stack = await useStack({
   onProgress: (line) => say(`  ${line}`),
 });
 
-step('Topics and schemas (hookline topics apply, schemas push), payment service, ingress, control');
+step('Topics and schemas (hookline topics apply, schemas push), provider, ingress, control');
 // A Kafka that is used for more than this keeps its own topics.
 const prefix = stack.traces ? 'payments' : undefined;
 await using the = await ControlWorld.make(stack, {}, prefix);
-say(`  payment service  ${the.sandbox.url}   (emulated by Hookline's sandbox)`);
+say(`  provider  ${the.sandbox.url}   (emulated by Hookline's sandbox)`);
 say(`  ingress          ${the.ingress.url}   (process ${the.ingress.process.pid})`);
 say(`  control          steered by ${the.world.topic('commands')}   (process ${the.control.pid})`);
 
@@ -43,7 +43,7 @@ say(
   `  ${the.world.topic('command-results')} -> ${result.status}, ${result.message}; the service calls it ${result.subscriptionId}`,
 );
 
-step('The payment service delivers; Hookline answers 200 only when Kafka has confirmed');
+step('The provider delivers; Hookline answers 200 only when Kafka has confirmed');
 const sent = await deliverAll(the, say);
 
 step('Everything read back from Kafka');

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => kit?.[Symbol.asyncDispose]());
 
-it('while the payment service is away for 60 s none of 200 commands fails; all settle, in order per ref', async () => {
+it('while the provider is away for 60 s none of 200 commands fails; all settle, in order per ref', async () => {
   const control = kit.start();
   await control.logged('reading commands');
   const metric = async (name: string) =>

@@ -68,7 +68,7 @@ async function failAtRandom(random: Random, signal: AbortSignal): Promise<void> 
 
 describe('two control processes', () => {
   it.each([1, 2, 3])(
-    'that are killed at random, the payment service failing at random: 500 commands over 50 refs, seed %i',
+    'that are killed at random, the provider failing at random: 500 commands over 50 refs, seed %i',
     async (seed) => {
       const random = createRandom(seed, 'commands');
       const mix = mixCommands({ random, count: 500, refs: 50, name: `seed${seed}` });

@@ -86,7 +86,7 @@ describe('a command', () => {
       'COMMAND_EXPIRED',
     ],
   ])(
-    'that is %s gets its answer without a call to the payment service',
+    'that is %s gets its answer without a call to the provider',
     async (_, command, status, errorCode) => {
       const before = (await the.sandbox.call('GET', '/_sandbox/requests')).json.length;
       expect(await the.run(command)).toMatchObject({ status, errorCode, attempts: 0 });
@@ -94,7 +94,7 @@ describe('a command', () => {
     },
   );
 
-  it('that the payment service refuses has FAILED with its status, and leaves no intent behind', async () => {
+  it('that the provider refuses has FAILED with its status, and leaves no intent behind', async () => {
     const faults = [{ operation: 'create', kind: 'status', code: 422, body: { secret: 'not to be told' } }];
     await the.sandbox.call('PUT', '/_sandbox/faults', { json: faults });
     const result = await the.run({ type: 'subscription.create', ref: 'refused', events: ['payment-status'] });

@@ -53,13 +53,13 @@ describe('a new team, with a file of its subscriptions,', () => {
     const before = (await the.world.read('command-results')).length;
     const again = await subscriptions('apply', THREE);
     expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining('Nothing to do: 3 already as')]);
-    // The look at the payment service alone.
+    // The look at the provider alone.
     expect((await the.world.read('command-results')).length).toBe(before + 1);
     const [delivered] = await the.trigger({ ref: 'ledger-us', sealed: true });
     expect(delivered?.status).toBe(200);
   });
 
-  it('sees what somebody has changed at the payment service, in the plan and among the results, and mends it', async () => {
+  it('sees what somebody has changed at the provider, in the plan and among the results, and mends it', async () => {
     const { id, url, signingSecret, encryptionKey } = await at('analytics');
     const json = { id, url, signingSecret, encryptionKey, events: ['payment_status'] };
     await the.sandbox.call('POST', '/_sandbox/subscriptions', { json });
@@ -79,7 +79,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     expect((await subscriptions('plan', THREE, '--detailed-exitcode')).exitCode).toBe(0);
   });
 
-  it('has a subscription that the payment service has lost created anew', async () => {
+  it('has a subscription that the provider has lost created anew', async () => {
     const { id } = await at('analytics');
     await the.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
     const apply = await subscriptions('apply', THREE);

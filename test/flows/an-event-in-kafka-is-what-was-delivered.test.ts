@@ -91,7 +91,7 @@ describe('an event in Kafka', () => {
     },
   );
 
-  it('carries the same event id when the payment service sends it again', async () => {
+  it('carries the same event id when the provider sends it again', async () => {
     const execution = await receiver.trigger1({ event: 'payment-status', sealed: true });
     const { eventId } = receiptOf(execution);
     await receiver.call('POST', '/_sandbox/trigger', { rawBody: execution.sentBody, wait: 'final' });

@@ -51,7 +51,7 @@ async function gauge(control = the.control): Promise<Record<string, number>> {
 
 const atProvider = async (id: string | null) => (await the.subscriptions()).find((one) => one.id === id);
 
-/** What somebody does at the payment service, past Hookline. */
+/** What somebody does at the provider, past Hookline. */
 async function changeAtProvider(id: string | null, more: object) {
   const { url, signingSecret, encryptionKey, events } = (await atProvider(id)) ?? expect.fail('not there');
   const json = { id, url, signingSecret, encryptionKey, events, ...more };

@@ -25,7 +25,7 @@ it('a rotated sealing key leaves every webhook verified and opened; the old one 
     the.control = await world.control(the.urls);
     return world.ingress();
   };
-  /** What an ingress answers to a webhook as the payment service sends it. */
+  /** What an ingress answers to a webhook as the provider sends it. */
   const answerOf = async ({ url }: { url: string }) => {
     const [mine] = (await the.subscriptions()).filter((one) => one.url.endsWith('/webhooks/kept'));
     const { id, signingSecret, encryptionKey } = mine ?? expect.fail('not there');

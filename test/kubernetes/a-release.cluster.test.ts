@@ -115,7 +115,7 @@ describe('on a cluster, in a namespace that enforces the restricted Pod Security
       })),
     });
     await apply(release.keys(REF, `${next}\n${old}`, 'keys-both'), release.keys(REF, next, 'keys-next'));
-    // The payment service goes on signing with the old one all the while.
+    // The provider goes on signing with the old one all the while.
     const verdict = await release.underLoad(async () => {
       await release.install(withKeys('keys-both'));
     });

@@ -3,7 +3,7 @@ import { openProviderDesk } from '../support/provider-desk.ts';
 
 const list = { method: 'GET', path: '/subscriptions' } as const;
 
-describe('a call of the payment service', () => {
+describe('a call of the provider', () => {
   it('is told by method and collection, and judged', async () => {
     await using desk = await openProviderDesk();
     expect(await desk.call(list)).toMatchObject({ judgement: 'done', status: 200, body: [] });

@@ -21,7 +21,7 @@ const values = {
   encryptionKey: 'x'.repeat(32),
 };
 
-describe('the operations of the payment service', () => {
+describe('the operations of the provider', () => {
   it('create, list, update, replay and remove a subscription over real HTTP', async () => {
     await using desk = await openProviderDesk();
     const { created } = await desk.api.create(values, { label: 'mine' });

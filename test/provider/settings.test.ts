@@ -23,7 +23,7 @@ function read(env: Record<string, string>) {
   }
 }
 
-describe("the payment service's settings", () => {
+describe("the provider's settings", () => {
   it('have defaults for all that the interface does not show', async () => {
     await using world = new World({ brokers: [], registryUrl: '' });
     expect(read({ ...BASE, PROVIDER_JWT_FILE: world.file('jwt', 'x') }).settings).toMatchObject({

@@ -39,7 +39,7 @@ type Options = {
 type Hooks = {
   /** Called before the nth write of the state or a result; what it throws is the write's failure. */
   onWrite?: (what: 'state' | 'result', n: number) => void;
-  /** Called before each request to the payment service. */
+  /** Called before each request to the provider. */
   onCall?: (request: Parameters<ProviderCall>[0]) => void;
   /** Called where the flow looks whether it may go on, right before what can't be taken back. */
   onCheck?: () => void;
@@ -170,7 +170,7 @@ export async function openControlDesk(options: Options = {}) {
       const record = state.get(ref);
       return record?.sealedKeys ? openSecrets(sealingKeys, record, record.sealedKeys) : null;
     },
-    /** What the payment service has, secrets included. */
+    /** What the provider has, secrets included. */
     async subscriptions(): Promise<
       {
         id: string;
@@ -204,7 +204,7 @@ export const create = (ref: string, more: object = {}) => ({
   ...more,
 });
 
-/** Lets so much time pass for commands, in the moment of a request to the payment service: nobody waits for it. */
+/** Lets so much time pass for commands, in the moment of a request to the provider: nobody waits for it. */
 export function passTime(desk: ControlDesk, method: string, ms: number): void {
   const now = performance.now.bind(performance);
   let passed = 0;

@@ -26,7 +26,7 @@ export type Delivered = {
   attempts: { status: number | null }[];
 };
 
-/** Ingress and control, each a process of its own, and the emulated payment service. */
+/** Ingress and control, each a process of its own, and the emulated provider. */
 export class ControlWorld implements AsyncDisposable {
   readonly world: World;
   readonly sandbox: { readonly url: string; readonly call: ReturnType<typeof clientOf>['call'] };
@@ -96,7 +96,7 @@ export class ControlWorld implements AsyncDisposable {
     return records.find(has)?.record as unknown as Result;
   }
 
-  /** What the payment service has, secrets included. */
+  /** What the provider has, secrets included. */
   async subscriptions(): Promise<
     { id: string; url: string; events: string[]; signingSecret: string; encryptionKey: string }[]
   > {

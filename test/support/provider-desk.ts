@@ -15,7 +15,7 @@ export function providerSettingsOf(env: Record<string, string>): ProviderSetting
   return settings;
 }
 
-/** An emulated payment service in this process, and the product's own client for it, over real HTTP. */
+/** An emulated provider in this process, and the product's own client for it, over real HTTP. */
 export async function openProviderDesk(env: Record<string, string> = {}) {
   const sandbox = await openSandbox();
   const world = new World({ brokers: [], registryUrl: '' });

@@ -15,7 +15,7 @@ export type Execution = {
 
 export const ENCRYPTION_KEY = '0123456789abcdef0123456789ABCDEF';
 
-/** An ingress that runs for real, and a payment service that delivers to it with keys from SECRETS_DIR. */
+/** An ingress that runs for real, and a provider that delivers to it with keys from SECRETS_DIR. */
 export class ReceiverWorld implements AsyncDisposable {
   readonly world: World;
   readonly ingress: { process: RunningProcess; url: string };
@@ -46,7 +46,7 @@ export class ReceiverWorld implements AsyncDisposable {
     return receiver;
   }
 
-  /** Tells the payment service of the subscription. */
+  /** Tells the provider of the subscription. */
   async seed(url: string): Promise<void> {
     const { subscriptionId: id, signingSecret } = this;
     const events = ['payment_status', 'accounts-entries', 'collection-status'];

@@ -88,7 +88,7 @@ export class World implements AsyncDisposable {
     return { process: running, url: String((await running.logged('listening')).url) };
   }
 
-  /** Starts control against a payment service, for an ingress at `publicUrl`. */
+  /** Starts control against a provider, for an ingress at `publicUrl`. */
   async control(urls: { provider: string; publicUrl: string }, env: Env = {}): Promise<RunningProcess> {
     const running = this.start('src/control/main.ts', { ...this.controlEnv(urls), ...env });
     await running.logged('reading commands');

@@ -5,7 +5,7 @@ export type PaymentEvent = {
   readonly eventId: string;
   readonly entityId: string;
   readonly status: string | null;
-  /** The message as the payment service sent it, JSON. */
+  /** The message as the provider sent it, JSON. */
   readonly source: string;
 };
 

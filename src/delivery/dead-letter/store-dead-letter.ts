@@ -9,7 +9,7 @@ const PART_OVERHEAD = 4_096;
 const FIRST_PART_BYTES = 900_000;
 const MIN_PART_BYTES = 16_384;
 
-/** What storing a dead letter needs: a part of the delivery flow's ports. */
+/** What storing a dead-letter record needs: a part of the delivery flow's ports. */
 export type DeadLetterPorts = {
   /** Full name of the dead-letter topic. */
   readonly deadLetterTopic: string;
@@ -18,7 +18,7 @@ export type DeadLetterPorts = {
   readonly observer: { deadLettered(stage: DeadLetterStage): void };
 };
 
-/** A delivery that becomes a dead letter, and why. */
+/** A delivery that becomes a dead-letter record, and why. */
 export type DeadLetterCase = {
   readonly delivery: StoredDelivery;
   /** Of the message, where it could be read; else the id is made of the body as it arrived. */
@@ -28,7 +28,7 @@ export type DeadLetterCase = {
 };
 
 /**
- * Stores a delivery among the dead letters as it arrived: ciphertext stays ciphertext. Where the topic does
+ * Stores a delivery in the dead-letter topic as it arrived: ciphertext stays ciphertext. Where the topic does
  * not take it whole it goes in parts that fit, in order, all under the event's id.
  * @throws HooklineError retryable ones: nothing is promised
  */
@@ -70,11 +70,11 @@ async function publishAll(
     if (result.status === 'rejected') throw result.reason;
 }
 
-/** The row of RECORD_TOO_LARGE says 200, as such an event becomes a dead letter. This one is stored nowhere: the sender must be told. */
+/** The row of RECORD_TOO_LARGE says 200, as such an event becomes a dead-letter record. This one is stored nowhere: the sender must be told. */
 const takesNothing = (topic: string, cause: HooklineError) =>
   new HooklineError(
     'PUBLISH_REFUSED',
-    `${topic} takes no part of a dead letter: raise its max.message.bytes`,
+    `${topic} takes no part of a dead-letter record: raise its max.message.bytes`,
     {
       cause,
       topic,
@@ -86,7 +86,7 @@ function split(body: Buffer, partBytes: number): Buffer[] {
   return Array.from({ length: count }, (_, n) => body.subarray(n * partBytes, (n + 1) * partBytes));
 }
 
-/** Why a record is a dead letter, under Kafka Connect's names, and what a redrive needs to send it the same way again. */
+/** Why a record is in the dead-letter topic, under Kafka Connect's names, and what a redrive needs to send it the same way again. */
 export const DEAD_LETTER_HEADERS = {
   stage: '__connect.errors.stage',
   code: '__connect.errors.exception.class.name',
@@ -104,11 +104,11 @@ export const DEAD_LETTER_HEADERS = {
   parts: 'hookline.parts',
   /** Of a command: it has its result, under this id. */
   commandId: 'hookline.command-id',
-  /** On what a redrive stored, an event or a dead letter anew. */
+  /** On what a redrive stored, an event or a dead-letter record again. */
   redrivenAt: 'hookline.redriven-at',
   redrivenFrom: 'hookline.redriven-from',
   redriveCount: 'hookline.redrive-count',
-  /** On the marker that a redrive leaves behind: which dead letter it stored, and where. */
+  /** On the marker that a redrive leaves behind: which dead-letter record it stored, and where. */
   redriveOf: 'hookline.redrive-of',
   redrivenTo: 'hookline.redriven-to',
   traceparent: 'traceparent',

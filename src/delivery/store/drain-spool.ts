@@ -178,7 +178,7 @@ class Drain {
 }
 
 /**
- * The sender was told that it is stored: whatever happens here, it must be stored somewhere.
+ * The sender was answered that it is stored: whatever happens here, it must be stored somewhere.
  * @returns false where its topic takes no records: it stays in the spool
  */
 async function drainOne(row: SpooledDelivery, ports: DrainPorts): Promise<boolean> {
@@ -201,7 +201,7 @@ type VerifiedRow = Extract<SpooledDelivery, { isChanged: false }>;
 const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
 
 /**
- * Stores a large one and removes it. One that ends its thread twice becomes a dead letter as it is: nothing that comes
+ * Stores a large one and removes it. One that ends its thread twice becomes a dead-letter record as it is: nothing that comes
  * later could pass it.
  */
 async function drainLarge(row: VerifiedRow, ports: DrainPorts, large: LargeBodyPublisher): Promise<void> {

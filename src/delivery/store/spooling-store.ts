@@ -118,7 +118,7 @@ export class SpoolingStore {
   #send(entry: Entry): void {
     this.#inFlight.add(entry);
     const publish = (record: OutgoingRecord) => {
-      // A dead letter in parts publishes more than once: not after it went to the spool.
+      // A dead-letter record in parts is published more than once: not after it went to the spool.
       if (!this.#inFlight.has(entry)) return Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
       return this.#ports.publisher.publish(record, this.#ports.publishDeadlineMs);
     };

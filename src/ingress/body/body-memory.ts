@@ -193,7 +193,7 @@ export class BodyMemory {
 /**
  * The memory that bodies hold while they are not verified: charged as they arrive, for what has arrived. Half of it is
  * had without asking, so that nobody waits behind what was only announced. Who needs more when that half is taken waits
- * until all that may still come has room in the other half: so those that are begun there also come to their end.
+ * until all that may still arrive fits into the other half: so those that have begun there also arrive whole.
  */
 class ArrivingMemory {
   readonly bytes: ByteSemaphore;

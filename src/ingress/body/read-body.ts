@@ -105,7 +105,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
         else resume();
       }, fail);
     };
-    // A request that has ended has no more events: its listeners go with it, and needn't be taken away.
+    // A request that has ended has no more events: its listeners need not be removed.
     const onEnd = () => {
       over();
       resolve({ whole: whole ?? (open.class === CANNOT_PASS ? NOTHING : (pieces?.join() ?? NOTHING)) });

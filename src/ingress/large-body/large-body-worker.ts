@@ -158,7 +158,7 @@ export type JobResult = {
   readonly observations: Observations;
 };
 
-/** What the delivery's observer is told. */
+/** What the delivery's observer is to be called with. */
 export type Observations = {
   /** Indexes of the encryption keys that matched. */
   readonly matched: number[];

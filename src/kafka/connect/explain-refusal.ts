@@ -19,7 +19,7 @@ const BROKERS: OtherSide = {
 };
 
 /**
- * Turns a client's error into one that names the variable to look at and the remedy, where the error tells what is the
+ * Turns a client's error into one that names the variable to check and the remedy, where the error tells what is the
  * matter; any other is given back as it is.
  * @param neverAnswered the brokers have answered no request of this client yet: a connection that they close then was
  *   most likely closed because of how it began
@@ -113,7 +113,7 @@ function explainClosed({ tls, sasl }: KafkaConnection): Explanation {
 type Explain = (error: unknown, neverAnswered: boolean) => unknown;
 
 /**
- * The same client, whose methods reject with errors that say what to mend. `explain` gives back as it is what it can't
+ * The same client, whose methods reject with errors that name the remedy. `explain` gives back as it is what it can't
  * explain, so that whoever looks at an error's type still finds it.
  */
 export function explaining<C extends object>(client: C, explain: Explain): C {

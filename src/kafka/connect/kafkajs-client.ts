@@ -75,7 +75,7 @@ function toSasl({
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * How kafkajs comes by its connections: with certificates as their files are at that moment. Without TLS it is told
+ * How kafkajs makes its connections: with certificates as their files are at that moment. Without TLS it is told
  * what a TLS alert is: it would take it for the length of an answer, and say no more than that the connection is closed.
  */
 export function createSockets(connection: KafkaConnection): kafkajs.ISocketFactory {

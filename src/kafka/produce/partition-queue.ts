@@ -32,7 +32,7 @@ export type PartitionQueueDeps = {
   readonly onReplan: () => void;
 };
 
-/** Below the usual max.message.bytes of 1 MiB, with room for what the broker counts and we don't. */
+/** Below the usual max.message.bytes of 1 MiB, less what the broker counts and we do not. */
 const MAX_BYTES = 900_000;
 const MIN_BYTES = 16_384;
 const MAX_RECORDS = 1_000;

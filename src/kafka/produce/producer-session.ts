@@ -135,7 +135,7 @@ const liveTls = (tls: NonNullable<KafkaConnection['tls']>) => ({
   },
 });
 
-/** Clusters behind one address are told apart by the name that is asked for; an address is no name (RFC 6066). */
+/** Clusters behind one address differ by the name that is asked for; an address is not a name (RFC 6066). */
 const canNameServers = (brokers: readonly string[]) =>
   !brokers.some((broker) => isIP(broker.split(':')[0] ?? '') !== 0);
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
 
 describe('a list', () => {
-  it('says what the payment service has, and which of it is whose', async () => {
+  it('says what the provider has, and which of it is whose', async () => {
     await using desk = await openControlDesk();
     const foreign = await desk.seed({ events: ['accounts-entries'] });
     const { subscriptionId } = await desk.run(create('a'));
@@ -14,7 +14,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('says in what the payment service differs from the state', async () => {
+  it('says in what the provider differs from the state', async () => {
     await using desk = await openControlDesk();
     const foreign = await desk.seed();
     const { subscriptionId } = await desk.run(create('a'));

@@ -29,7 +29,7 @@ function open(ends: (Outcome | Error)[], deadlineMs = 60_000) {
   return { session, stopping, ends };
 }
 
-describe("a command's dealings with the payment service", () => {
+describe("a command's dealings with the provider", () => {
   it.each(['done', 'gone'] as const)('end when it is %s', async (judgement) => {
     const { session } = open([outcome(judgement, { status: 200 })]);
     expect(await session.untilDone(() => session.api.remove('x'))).toMatchObject({ judgement });

@@ -48,7 +48,7 @@ describe('a replay', () => {
     expect(await the.desk.provider.logged('replay')).toHaveLength(2);
   });
 
-  it('that the payment service refuses in the middle says how far it came', async () => {
+  it('that the provider refuses in the middle says how far it came', async () => {
     await using the = await deskWithRuns();
     await the.desk.sandbox.fail(
       { operation: 'replay', kind: 'delay', ms: 0 },

@@ -59,7 +59,7 @@ describe('an update', () => {
     expect(desk.state.get('a')?.sealedKeys).toEqual(sealed);
   });
 
-  it('without events tells the payment service again what it should have', async () => {
+  it('without events tells the provider again what it should have', async () => {
     await using desk = await openControlDesk();
     await desk.run(create('a', { events: EVENTS }));
     const [{ id, url, signingSecret } = expect.fail()] = await desk.subscriptions();
@@ -98,7 +98,7 @@ describe('an update', () => {
     expect(bodies).toMatchObject([{ encryptionKey }, { encryptionKey: 'k'.repeat(32) }]);
   });
 
-  it('of what the payment service no longer has has FAILED, and the state says what it said', async () => {
+  it('of what the provider no longer has has FAILED, and the state says what it said', async () => {
     await using desk = await openControlDesk();
     await desk.run(create('a'));
     const before = desk.state.get('a');

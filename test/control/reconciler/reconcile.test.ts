@@ -54,17 +54,17 @@ const seedAgain = (desk: ControlDesk, id: string, more: object) =>
 async function deskWithOne(options = {}) {
   const desk = await openControlDesk(options);
   const { subscriptionId } = await desk.run(create('a'));
-  // The payment service's list is never empty: that would be taken for its fault.
+  // The provider's list is never empty: that would be taken for its fault.
   await desk.run(create('beside'));
   return { desk, id: String(subscriptionId), [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() };
 }
 
-/** What the payment service has but the one that keeps its list from being empty. */
+/** What the provider has but the one that keeps its list from being empty. */
 const there = async (desk: ControlDesk) =>
   (await desk.subscriptions()).filter(({ url }) => url !== `${PUBLIC_URL}/webhooks/beside`);
 
 describe('drift', () => {
-  it('is none where the payment service has what the state says, in whichever spelling', async () => {
+  it('is none where the provider has what the state says, in whichever spelling', async () => {
     await using one = await deskWithOne();
     const the = reconcilerOf(one.desk);
     await the.look();
@@ -182,7 +182,7 @@ describe('drift', () => {
     expect(the.drifts).toHaveLength(told);
   });
 
-  it('is none where the list is empty: that is a fault of the payment service', async () => {
+  it('is none where the list is empty: that is a fault of the provider', async () => {
     await using one = await deskWithOne();
     const the = reconcilerOf(one.desk, 'repair');
     await one.desk.sandbox.fail({ operation: 'list', kind: 'status', code: 200, body: [], times: 1 });
@@ -346,7 +346,7 @@ describe('under RECONCILE=repair', () => {
     ]);
   });
 
-  it('what the payment service undoes each time is repaired at the 1st, 2nd, 4th, 8th look', async () => {
+  it('what the provider undoes each time is repaired at the 1st, 2nd, 4th, 8th look', async () => {
     await using one = await deskWithOne();
     const the = reconcilerOf(one.desk, 'repair');
     await one.desk.sandbox.fail({ operation: 'list', kind: 'alter', set: { '/0/events': [] }, times: null });

@@ -7,13 +7,13 @@ export type Case = {
   readonly onSubscription: boolean;
   readonly prepare?: (kit: ControlKit, ref: string) => Promise<Record<string, unknown>>;
   readonly command: Record<string, unknown>;
-  /** What the payment service must have for the ref's address, and the state say. */
+  /** What the provider must have for the ref's address, and the state say. */
   readonly leaves: {
     readonly subscriptions: 0 | 1;
     readonly state: string | null;
     readonly events?: readonly string[];
   };
-  /** Faults of the payment service that hit it. */
+  /** Faults of the provider that hit it. */
   readonly faults?: readonly object[];
 };
 
@@ -88,7 +88,7 @@ export type Verdict = {
   readonly wrong: readonly string[];
 };
 
-/** Holds what is at the payment service, in the state and in the results against what the command had to leave. */
+/** Holds what is at the provider, in the state and in the results against what the command had to leave. */
 export async function judge(
   kit: ControlKit,
   of: Case,

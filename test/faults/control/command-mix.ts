@@ -42,7 +42,7 @@ export function mixCommands({
   return { sent, active: active as ReadonlyMap<string, readonly string[]> };
 }
 
-/** What isn't as it must be: results, the payment service and the state, command by command and ref by ref. */
+/** What isn't as it must be: results, the provider and the state, command by command and ref by ref. */
 export async function judgeMix(
   kit: ControlKit,
   { sent, active }: ReturnType<typeof mixCommands>,

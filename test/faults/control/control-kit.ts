@@ -27,7 +27,7 @@ export const PUBLIC_URL = 'http://127.0.0.1:9';
 /** A dead process is out of the group after it: less than brokers allow by default, so that many can die. */
 const SESSION_MS = 1_500;
 
-/** A broker, a payment service and control processes that reach both through the gate alone. */
+/** A broker, a provider and control processes that reach both through the gate alone. */
 export async function openControlKit(
   options: { readonly registryUrl?: string; readonly env?: Record<string, string> } = {},
 ) {

@@ -2,7 +2,7 @@
 export type Point = { readonly name: string; readonly nth: number; readonly side: 'before' | 'after' };
 
 /**
- * Every request of the process under test to Kafka and to the payment service passes here, and so does every answer. A
+ * Every request of the process under test to Kafka and to the provider passes here, and so does every answer. A
  * process that waits for I/O waits at one of these points: whoever ends it at each of them has ended it at every await
  * that can last, and no line of it knows of that.
  */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Gate } from './gate.ts';
 
-/** The only way of the process under test to the payment service: each request and each answer goes through the gate. */
+/** The only way of the process under test to the provider: each request and each answer goes through the gate. */
 export async function openProviderGate({ target, gate }: { readonly target: string; readonly gate: Gate }) {
   let isAway = false;
   let hangs = (_: string) => false;

@@ -16,7 +16,7 @@ export type ScheduleRun = {
   readonly kinds: readonly SystemKind[];
   readonly cluster: FaultCluster;
   readonly entities: number;
-  /** Then the payment service gives a request up. */
+  /** Then the provider gives a request up. */
   readonly answerWithinMs: number;
   /** Fresh traffic has this long to pass everywhere after the faults have ended. */
   readonly recoverWithinMs: number;

@@ -10,7 +10,7 @@ export type Traffic = {
   readonly entities: number;
   /** Over all entities; as many as the receiver takes where it isn't given. */
   readonly perSecond?: number;
-  /** After it the payment service gives up a request and sends it again. */
+  /** After it the provider gives up a request and sends it again. */
   readonly answerWithinMs: number;
   /** Between a request that wasn't acknowledged and its repetition. */
   readonly againAfterMs: number;
@@ -34,7 +34,7 @@ type Reply = { status: number; text: string };
 const TAMPER_EVERY_MS = 100;
 
 /**
- * The payment service, as the interface lets it be: keep-alive connections, per entity one event after the other, and
+ * The provider, as the interface lets it be: keep-alive connections, per entity one event after the other, and
  * what isn't acknowledged is sent again until it is. Each entity has its own connection, so that none is idle for long:
  * a process that stops closes those that are, and a request that crosses the closing gets no answer (RFC 9112, 9.5).
  */

@@ -1,7 +1,7 @@
 import { createCipheriv, createHash, createHmac } from 'node:crypto';
 import { createRandom } from '../random.ts';
 
-/** A subscription as the payment service knows it. */
+/** A subscription as the provider knows it. */
 export type Subscription = {
   readonly ref: string;
   readonly subscriptionId: string;

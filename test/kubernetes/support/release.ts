@@ -30,7 +30,7 @@ const ENTITIES = 60;
 const ANSWER_MS = 30_000;
 const START_MS = '240s';
 
-/** A namespace with what an installation needs: Kafka and a registry on this machine, Secrets, a payment service. */
+/** A namespace with what an installation needs: Kafka and a registry on this machine, Secrets, a provider. */
 export class Release implements AsyncDisposable {
   readonly name = 'pay';
   readonly namespace = `hookline-${randomBytes(4).toString('hex')}`;
