@@ -85,14 +85,11 @@ describe('a command', () => {
       'EXPIRED',
       'COMMAND_EXPIRED',
     ],
-  ])(
-    'that is %s gets its answer without a call to the provider',
-    async (_, command, status, errorCode) => {
-      const before = (await the.sandbox.call('GET', '/_sandbox/requests')).json.length;
-      expect(await the.run(command)).toMatchObject({ status, errorCode, attempts: 0 });
-      expect((await the.sandbox.call('GET', '/_sandbox/requests')).json).toHaveLength(before);
-    },
-  );
+  ])('that is %s gets its answer without a call to the provider', async (_, command, status, errorCode) => {
+    const before = (await the.sandbox.call('GET', '/_sandbox/requests')).json.length;
+    expect(await the.run(command)).toMatchObject({ status, errorCode, attempts: 0 });
+    expect((await the.sandbox.call('GET', '/_sandbox/requests')).json).toHaveLength(before);
+  });
 
   it('that the provider refuses has FAILED with its status, and leaves no intent behind', async () => {
     const faults = [{ operation: 'create', kind: 'status', code: 422, body: { secret: 'not to be told' } }];
