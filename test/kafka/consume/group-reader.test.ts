@@ -1,0 +1,122 @@
+import { expect, it } from 'vitest';
+import type { Lease } from '../../../src/core/lease.ts';
+import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
+import { type GroupReaderDeps, readInGroup } from '../../../src/kafka/consume/group-reader.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+
+type Payload = Record<string, unknown>;
+
+const refusal = (message: string) =>
+  Object.assign(new Error(message), { name: 'KafkaJSSASLAuthenticationError' });
+
+/** A reader whose consumers connect or fail as told, in turn; the group gives each of them partition 0. */
+async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
+  const clock = manualClock();
+  const connects: (Error | null)[] = [];
+  const seen = { consumers: 0, left: 0, commits: [] as string[] };
+  const on = { refused: [] as (string | null)[], fatal: [] as string[], leases: [] as (Lease | null)[] };
+  let listeners = new Map<string, ((event: { payload: Payload }) => void)[]>();
+  let eachBatch: (payload: Payload) => Promise<void> = async () => {};
+  const tell = (name: string, payload: Payload) => {
+    for (const listener of listeners.get(name) ?? []) listener({ payload });
+  };
+  const consumer = () => {
+    seen.consumers++;
+    listeners = new Map();
+    return {
+      events: new Proxy({}, { get: (_, name) => name }),
+      on: (name: string, listener: (event: { payload: Payload }) => void) =>
+        void listeners.set(name, [...(listeners.get(name) ?? []), listener]),
+      async connect() {
+        const fault = connects.shift();
+        if (fault) throw fault;
+      },
+      async run(options: { eachBatch: typeof eachBatch }) {
+        eachBatch = options.eachBatch;
+        tell('GROUP_JOIN', { memberAssignment: { t: [0] } });
+      },
+      disconnect: async () => void seen.left++,
+      commitOffsets: async ([{ offset }]: [{ offset: string }]) => void seen.commits.push(offset),
+      ...{ subscribe: async () => {}, pause() {}, resume() {}, seek() {} },
+    };
+  };
+  const reader = await readInGroup({
+    ...{ kafka: { consumer } as unknown as KafkaClient, groupId: 'g', topics: ['t'], clock, handle },
+    ...{ sessionTimeoutMs: 10_000, keysOf: async () => [], onError: expect.fail },
+    onWorking: (lease) => on.leases.push(lease),
+    onRefused: (error) => on.refused.push(error?.message ?? null),
+    onFatal: (error) => on.fatal.push(error.message),
+  });
+  const crash = (error: Error) => tell('CRASH', { restart: false, error });
+  const give = (...offsets: number[]) =>
+    eachBatch({
+      batch: {
+        ...{ topic: 't', partition: 0, lastOffset: () => String(offsets.at(-1)) },
+        messages: offsets.map((offset) => ({
+          offset: String(offset),
+          key: null,
+          value: null,
+          timestamp: '0',
+        })),
+      },
+      ...{ isRunning: () => true, isStale: () => false, resolveOffset() {}, heartbeat: async () => {} },
+    });
+  return { reader, clock, connects, seen, on, crash, give, tell };
+}
+
+it('credentials that are refused are tried again, as the files hold them then; each reason is reported once', async () => {
+  const { reader, clock, connects, seen, on, crash } = await open();
+  connects.push(refusal('old password'), refusal('old password'), refusal('no such user'));
+  crash(refusal('old password'));
+  await clock.advance(1_999);
+  expect(seen.consumers).toBe(1);
+  for (let n = 0; n < 4; n++) await clock.advance(2_000);
+  expect([seen.consumers, on.refused]).toEqual([5, ['old password', 'no such user', null]]);
+  expect(on.fatal).toEqual([]);
+  // It worked before, stood by meanwhile, and works again.
+  expect(on.leases.map((lease) => lease?.signal.aborted)).toEqual([true, undefined, false]);
+  await reader.stop();
+});
+
+it('silence is counted from the last attempt while credentials are refused: the process stays alive', async () => {
+  const { reader, clock, connects, crash } = await open();
+  connects.push(...Array.from({ length: 100 }, () => refusal('no')));
+  crash(refusal('no'));
+  await clock.advance(150_000);
+  expect(reader.silentFor()).toBeLessThanOrEqual(2_000);
+  await reader.stop();
+  await clock.advance(60_000);
+  expect(connects.length).toBeGreaterThan(20);
+});
+
+it('a consumer that ends for another reason is reported as fatal, and no other takes its place', async () => {
+  const { clock, seen, on, crash } = await open();
+  crash(new RangeError('Invalid array length'));
+  await clock.advance(60_000);
+  expect([on.fatal, seen.consumers, on.refused]).toEqual([['Invalid array length'], 1, []]);
+  expect(on.leases.at(-1)).toBeNull();
+});
+
+it('a record is committed when it is done', async () => {
+  const { reader, clock, seen, give } = await open();
+  await give(4, 5);
+  await clock.advance(0);
+  await clock.advance(0);
+  expect(seen.commits.at(-1)).toBe('6');
+  await reader.stop();
+});
+
+it('the stop ends the lease, waits for handlers in progress 15 s at most, and leaves the group', async () => {
+  let lease: Lease | undefined;
+  const { reader, clock, seen, on, give } = await open(async (_, own) => {
+    lease = own;
+    await new Promise(() => {});
+  });
+  await give(1);
+  await clock.advance(0);
+  const stopping = reader.stop();
+  expect([lease?.signal.aborted, on.leases[0]?.signal.aborted, seen.left]).toEqual([true, true, 0]);
+  await clock.advance(15_000);
+  await stopping;
+  expect([seen.left, seen.commits]).toEqual([1, []]);
+});
