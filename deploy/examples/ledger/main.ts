@@ -22,10 +22,10 @@ const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') 
 const registry = new SchemaRegistry({ host: SCHEMA_REGISTRY_URL });
 const readEvent = createEventReader((id) => registry.getSchema(id));
 const book = new Book(LEDGER_FILE);
-// A topic that isn't there yet is an operator's matter: a consumer must not create one with other settings.
+// Operators create topics: a consumer would create a missing one with other settings.
 const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });
 
-// kafkajs gives up for good after some errors while the process lives on: whatever watches it has to start it anew.
+// kafkajs can give up for good while the process keeps running: exit, so that its supervisor restarts it.
 consumer.on(consumer.events.CRASH, ({ payload }) => {
   if (!payload.restart) process.exit(1);
 });
@@ -36,7 +36,7 @@ await consumer.run({
   eachMessage: async ({ partition, message: { offset, value } }) => {
     if (value === null) return;
     const event = await readEvent(value);
-    // It would be the same the next time: it stays in the topic, and an operator is told.
+    // Reading it again would fail again: it stays in the topic, and the log names it.
     if (event === null) {
       log('unreadable', { partition, offset });
       return;

@@ -16,10 +16,10 @@ export function createEventReader(
   return async (value) => {
     if (value.length < 6 || value[0] !== 0) return null;
     const id = value.readInt32BE(1);
-    // Not in the try below: a registry that is away says nothing of the event.
+    // Outside the try below: an unavailable registry says nothing about the event.
     const schema = decoders.has(id) ? undefined : await schemaOf(id);
     try {
-      // Throws where it is no Avro, as a Protobuf schema: that must not end the consumer.
+      // Throws for a schema that is not Avro, such as Protobuf: that must not end the consumer.
       const decode = decoders.get(id) ?? boundedDecoder(schema as Type);
       decoders.set(id, decode);
       return eventIn(decode(value.subarray(5)));

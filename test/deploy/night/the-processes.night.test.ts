@@ -28,17 +28,17 @@ describe('at night, processes', () => {
     const control = world.start('src/control/main.ts', world.controlEnv(urls));
     await night.watch(namespace, 'ingress', ingress);
     await night.watch(namespace, 'control', control);
-    await night.fires('HooklineIngressNotReady', { namespace });
+    await night.fires('HooklineWebhooksNotReady', { namespace });
     await night.fires('HooklineControlNotReady', { namespace });
 
-    bySection('HooklineIngressNotReady', "each pod's `/readyz`, which names what it waits for");
+    bySection('HooklineWebhooksNotReady', "each pod's `/readyz`, which names what it waits for");
     const readiness = await (await fetch(`${await ingress.adminUrl()}/readyz`)).text();
     expect(readiness).toContain(world.topic('payment-status'));
-    await night.run('HooklineIngressNotReady', 'hookline topics apply', world.env);
-    await night.run('HooklineIngressNotReady', 'hookline schemas push', world.env);
+    await night.run('HooklineWebhooksNotReady', 'hookline topics apply', world.env);
+    await night.run('HooklineWebhooksNotReady', 'hookline schemas push', world.env);
 
-    await night.resolves('HooklineIngressNotReady', { namespace });
-    bySection('HooklineControlNotReady', '**Do** what it says, as under [HooklineIngressNotReady]');
+    await night.resolves('HooklineWebhooksNotReady', { namespace });
+    bySection('HooklineControlNotReady', '**Do** what it says, as under [HooklineWebhooksNotReady]');
     await night.resolves('HooklineControlNotReady', { namespace });
   });
 
@@ -77,7 +77,7 @@ describe('at night, processes', () => {
   });
 
   it('that do not start for a faulty setting end with 78, and their log lists every fault with its remedy', async () => {
-    bySection('HooklineIngressNotReady', 'exit code 78 is a faulty configuration');
+    bySection('HooklineWebhooksNotReady', 'exit code 78 is a faulty configuration');
     const faulty = world.start('src/ingress/main.ts', { SPOOL_MAX_BYTES: '1', ALLOWED_SOURCES: 'here' });
     expect(await faulty.end()).toBe(78);
     await until('it is told', () => faulty.written().includes('SPOOL_MAX_BYTES'));

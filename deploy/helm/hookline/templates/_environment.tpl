@@ -1,5 +1,5 @@
 {{/*
-  The environment of each process. Plain values stand in a ConfigMap per process; files, the secrets among them, are
+  The environment of each process. Plain values are in a ConfigMap per process; files, the secrets among them, are
   mounted under /etc/hookline. `hookline.plain` and `hookline.files` take (dict "root" $ "process" "ingress").
 */}}
 

@@ -11,7 +11,7 @@ metadata:
 spec:
   serviceAccountName: {{ include "hookline.serviceAccount" .root }}
   {{- include "hookline.podSecurity" .root | nindent 2 }}
-  # No preStop: after SIGTERM ingress says that it isn't ready and still takes webhooks for STOP_DELAY_MS.
+  # No preStop: after SIGTERM ingress is not ready, but still accepts webhooks for STOP_DELAY_MS.
   terminationGracePeriodSeconds: {{ include "hookline.gracePeriod" .values }}
   containers:
     - name: {{ .process }}
