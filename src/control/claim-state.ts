@@ -23,7 +23,7 @@ export type StateClaimDeps = {
   readonly records: Pick<ControlRecords, 'storeClaim' | 'restoreSubscription'>;
   readonly newId: () => string;
   readonly onClaimed: (epoch: number) => void;
-  /** A record of an earlier process came late; what it has hidden is written again. */
+  /** A record of an earlier process came late; what it has overwritten is written again. */
   readonly onFenced: (ref: string) => void;
   readonly onFailure: (error: unknown) => void;
 };
@@ -35,7 +35,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   const { table, records } = deps;
   const { fence } = table;
   let held: number | undefined;
-  /** Times that a record that does not count may have been left the latest of its key, and up to which it is written again. */
+  /** How often a record that does not count may have stayed the latest of its key, and how much of that is repaired. */
   let left = 1;
   let restored = 0;
   let claiming: { readonly by: Lease; readonly done: Promise<void> } | undefined;
@@ -61,7 +61,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       lease,
     );
 
-  /** What ends with its lease is left for the next one; what can't be written at all holds up nobody's command. */
+  /** What ends with its lease is left for the next one; what cannot be written at all must delay no command. */
   const restoreAll = async (lease: StateLease) => {
     const until = left;
     const written = fence.overwritten().map((ref) =>
@@ -78,7 +78,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
     while (!isHeld()) {
       await table.caughtUp(lease.signal);
       const partitions = await table.partitions(lease.signal);
-      // Claimed all the same it would be read as none, and claimed again without an end.
+      // Readers would ignore a higher claim, and this loop would claim for ever.
       if (fence.highest() >= MAX_EPOCH)
         throw new HooklineError('STATE_FENCED', `epoch ${fence.highest()} is the last one`, {
           remedy: FORGED,
@@ -103,7 +103,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       try {
         await running.done;
       } catch (error) {
-        // What ended with another lease is tried again under this one.
+        // What ended with another command's lease is tried again under this one.
         if (running.by === lease) throw error;
       } finally {
         if (claiming === running) claiming = undefined;
@@ -120,7 +120,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       return;
     }
     deps.onFenced(ref);
-    // Should this process be another's predecessor by now, its epoch says so of what it writes here.
+    // If another process works by now, the epoch of this record says that it does not count.
     restore(ref, under(working, held)).catch((error) => {
       if (signal.aborted) left++;
       else deps.onFailure(error);

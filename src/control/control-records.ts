@@ -18,7 +18,7 @@ const SIZE_HINT = 1_024;
 /** 0.5, 1, 2, 4, 5, 5 … s between attempts of 15 s each at most: what control stores it stores before it goes on. */
 const BACKOFF: Backoff = { firstMs: 500, factor: 2, maxMs: 5_000 };
 
-/** Characters of a reason: it may quote a name from a schema or a command, which its writer made a megabyte long. */
+/** Characters of a reason: it may quote a name from a schema or a command, and that may be a megabyte long. */
 const MAX_REASON = 2_000;
 
 const shortened = (text: string) => (text.length > MAX_REASON ? `${text.slice(0, MAX_REASON)}…` : text);
@@ -37,7 +37,7 @@ export function createControlRecords(deps: {
   readonly onDeadLettered: () => void;
 }): ControlRecords {
   const { publisher, prefix, schemas, ids } = deps;
-  // A record that was under way when the process was frozen is given up by then, not written over what came since.
+  // A record that was in progress when the process was frozen is given up by then: it must not overwrite newer ones.
   const deadlineMs = Math.min(PUBLISH_DEADLINE_MS, deps.sessionTimeoutMs);
   const store = async (record: OutgoingRecord, lease: Lease) => {
     const publish = async () => {
@@ -101,7 +101,7 @@ export function createControlRecords(deps: {
       try {
         await store({ ...recordOf(message), key: key ?? Buffer.from(at), value }, lease);
       } catch (error) {
-        // Tried again, it would hold up its partition for ever: the record itself stays where it was read.
+        // Tried again, it would block its partition for ever. The record itself stays where it was read.
         if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
         const bytes = `its ${value?.length ?? 0} bytes do not fit here: read them at ${at}`;
         await store(

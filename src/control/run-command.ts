@@ -29,8 +29,8 @@ export type ControlDeps = OperationDeps & {
 };
 
 /**
- * The whole way of one command: read, checked, carried out, and its one terminal result stored. When this resolves
- * the record may be committed; when it rejects the command comes again, here or elsewhere.
+ * The whole flow of one command: read, check, execute, store its one terminal result. When this resolves the record may
+ * be committed; when it rejects the command comes again, here or elsewhere.
  */
 export async function runCommand(record: IncomingRecord, deps: ControlDeps, lease: Lease): Promise<void> {
   const { clock } = deps;
@@ -67,7 +67,7 @@ async function settle(command: Command, circumstances: Circumstances, deps: Cont
   }
 }
 
-/** How the command ended, well or not; what ends with the process or passes by itself rejects: the command comes again. */
+/** How the command ended. It rejects for what ends with the process or passes by itself: the command then comes again. */
 async function carryOut(
   command: Command,
   { position, isDuplicate }: Circumstances,
@@ -91,7 +91,7 @@ async function carryOut(
   }
 }
 
-/** What is done for each type of command. */
+/** The operation of each type of command. */
 export const OPERATIONS: Readonly<Record<CommandType, Operation>> = {
   'subscription.create': createSubscription,
   'subscription.update': updateSubscription,

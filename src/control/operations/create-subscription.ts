@@ -32,14 +32,14 @@ export async function createSubscription(context: OperationContext): Promise<Set
   const before = subscriptions.get(command.ref);
   if (before?.state === 'ACTIVE') {
     if (!hasBegun(context)) throw new HooklineError('REF_IN_USE');
-    // This very command, taken up again after its state was stored and its result was not.
+    // This very command, resumed after its state was stored and before its result was.
     return { message: 'created', subscriptionId: before.subscriptionId };
   }
   const isResumed = before?.state === 'REQUESTED';
-  // Before any call: files that can't be used are no reason to have begun.
+  // Before any call: with files that cannot be used nothing must be begun.
   const dir = await context.dirSecrets(command.ref);
   if (command.dryRun) {
-    // What isn't ours is looked for, and left: so it would be found when it matters.
+    // A dry run only looks for a foreign subscription at the address: a real run would fail on it.
     if (!isResumed) await clearAddress(context, false);
     return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}` };
   }
@@ -74,7 +74,7 @@ type Creation = {
   readonly dir: DirSecrets;
 };
 
-/** Where the creation comes to nothing the ref is as it was before, the keys of deleted subscriptions included. */
+/** If the creation fails, the ref is as it was before, the keys of deleted subscriptions included. */
 async function createOrWithdraw(
   context: OperationContext,
   { secrets, before, dir }: Creation,
@@ -88,7 +88,7 @@ async function createOrWithdraw(
   };
   const ended = await createUntilVerifiable(context, values, dir);
   if ('created' in ended) return ended.created;
-  // Where even this look fails the intent stays: something may stand there, and the next command for the ref looks.
+  // If even this check fails the intent stays: something may be there, and the next command for the ref checks again.
   const isClear =
     !ended.mayBeThere ||
     (!ended.mayStillCome &&
@@ -100,7 +100,7 @@ async function createOrWithdraw(
         )));
   if (isClear) {
     const withdrawn = records.storeSubscription(command.ref, beforeIntent(context, before), lease);
-    // An intent that can't be withdrawn in time stays, as one does behind which something may stand.
+    // An intent that cannot be withdrawn in time stays, as if something may be there.
     await withdrawn.catch((error) => {
       if (!hasCode(error, 'COMMAND_TIMED_OUT')) throw error;
     });
@@ -108,12 +108,12 @@ async function createOrWithdraw(
   throw ended.failure;
 }
 
-/** Answers without the dialect's shape that are looked behind before the command has FAILED. */
+/** After so many answers without the dialect's shape the command has FAILED. */
 const MAX_INVALID_ANSWERS = 3;
 
 /**
- * A subscription that can be verified; or why there is none, whether something stands at the address all the same, and
- * whether it may still come there: a call that the command's deadline has cut short was not waited for.
+ * A subscription that can be verified; or why there is none, whether something may be at the address all the same, and
+ * whether it may still appear there: a call that the command's deadline has ended was not waited for.
  */
 type Ended =
   | { readonly created: CreatedItem }
@@ -142,7 +142,7 @@ async function createUntilVerifiable(
       if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
         throw new HooklineError('PROVIDER_REFUSED', outcome.why);
       await session.waitBefore(attempt, outcome);
-      // Whatever stands there now is what our own call has left.
+      // Whatever is there now was left by our own call.
       await clearAddress(context, true);
       mayBeThere = false;
     }

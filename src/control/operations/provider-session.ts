@@ -17,15 +17,15 @@ export type CommandSession = {
    */
   untilDone<O extends Outcome>(call: () => Promise<O>): Promise<O>;
   /**
-   * Starts the command's time, and gives what it may act under until then: the deadline ends it with COMMAND_TIMED_OUT.
-   * What a command waits for before, its turn among others and the state, is not of its time.
+   * Starts the command's time, and gives the lease that ends at the deadline, with COMMAND_TIMED_OUT. The wait before,
+   * for other commands and for the state, does not count.
    */
   begin<T extends Lease>(outer: T): T;
   /** The command has its outcome: nothing ends it any more. */
   end(): void;
   /**
-   * Tidies up in the time that is kept for it, behind the one for everything else. The result doesn't speak of it: the
-   * command's last answer stays the one before.
+   * Cleans up, in the time that is reserved for it behind the deadline of everything else. The result does not mention
+   * it: the command's last answer stays the one before.
    */
   close<T>(act: () => Promise<T>): Promise<T>;
   /** Waits before the next try, or throws PROVIDER_UNAVAILABLE where the deadline comes first. */
@@ -35,7 +35,7 @@ export type CommandSession = {
 /** 0.5, 1, 2, 4, 8, 15, 15 … s, each shortened by up to a quarter. */
 const BACKOFF: Backoff = { firstMs: 500, factor: 2, maxMs: 15_000 };
 
-/** Kept of the deadline, a tenth at most, for bringing a command to its end: looking once more, and noting the state. */
+/** Reserved of the deadline, a tenth at most, for ending a command: one more check, and storing the state. */
 const CLOSING_MS = 5_000;
 
 export function createCommandSession(deps: {
@@ -72,7 +72,7 @@ export function createCommandSession(deps: {
     return { ...outer, signal: timeUp.signal, check, leftMs: () => endsAt - clock.now() };
   };
   const counted: ProviderCall = async (request) => {
-    // However fast the answers come: a thousand of them take their time too.
+    // However fast the answers are: a thousand of them take time too.
     if (leftMs() <= 0) throw new HooklineError('COMMAND_TIMED_OUT');
     try {
       const patience = { leftMs: leftMs(), lease: deps.lease };
@@ -82,13 +82,13 @@ export function createCommandSession(deps: {
       return outcome;
     } catch (error) {
       attempts++;
-      // No token, no request: that is as good as an answer to try again later.
+      // No token, no request: that equals an answer to try again later.
       if (!hasCode(error, 'TOKEN_UNAVAILABLE', 'JWT_UNAVAILABLE')) throw error;
       return { judgement: 'later', status: null, body: undefined, why: error.message, retryAfterMs: null };
     }
   };
   const waitBefore: CommandSession['waitBefore'] = async (attempt, { why, retryAfterMs }) => {
-    // Retry-After is the least, and may say 0: a service that does is not asked without a pause.
+    // Retry-After is the minimum, and may be 0: there is a pause all the same.
     const wait = Math.max(retryAfterMs ?? 0, delayBefore(attempt, BACKOFF, clock.random));
     if (wait > leftMs()) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
     await clock.sleep(wait, deps.lease);
