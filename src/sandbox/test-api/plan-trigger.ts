@@ -94,8 +94,8 @@ const refOf = (url: string) => URL.parse(url)?.pathname.split('/').at(-1);
 type Origin = { event: EventName; seed: number; startMs: number };
 
 function messagesOf(request: TriggerRequest, origin: Origin, messages: MessageMaker) {
-  const { rawBody, rawBodyBase64 } = request;
-  if (rawBody !== undefined || rawBodyBase64 !== undefined) {
+  const { rawBody } = request;
+  if (rawBody !== undefined) {
     if (
       request.overrides ||
       request.sizeBytes ||
@@ -107,9 +107,7 @@ function messagesOf(request: TriggerRequest, origin: Origin, messages: MessageMa
         'A raw body is sent as it is: leave out overrides, set, sizeBytes and unknownType.',
       );
     }
-    const raw = describeRaw(
-      Buffer.from(rawBody ?? rawBodyBase64 ?? '', rawBody === undefined ? 'base64' : 'utf8'),
-    );
+    const raw = describeRaw(Buffer.from(rawBody));
     return async () => raw;
   }
   const spec = {

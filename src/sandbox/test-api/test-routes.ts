@@ -85,7 +85,7 @@ function readLimit(text = '100'): number {
   throw new SandboxError('invalid_request', 'limit must be a whole number from 1 to 9999999.');
 }
 
-/** 64 MiB of a raw body, as base64, and the rest of the request. */
+/** 64 MiB of a raw body, its escapes in JSON, and the rest of the request. */
 const CONTROL_BODY_LIMIT = 96 * 1024 * 1024;
 
 /** Reads every body as JSON, whatever its type says, and none as `{}`: `curl -d` sends forms and nobody means them. */

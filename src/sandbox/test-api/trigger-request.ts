@@ -25,7 +25,6 @@ export type TriggerRequest = {
   readonly set: Readonly<Record<string, Json>>;
   readonly sizeBytes?: number;
   readonly rawBody?: string;
-  readonly rawBodyBase64?: string;
 
   readonly sealed: boolean;
   readonly layout?: string;
@@ -73,7 +72,6 @@ export const TRIGGER_SCHEMA = {
     set: { type: 'object', ...pointers, default: {} },
     sizeBytes: whole(MAX_BYTES),
     rawBody: { type: 'string', maxLength: MAX_BYTES },
-    rawBodyBase64: { type: 'string', pattern: '^[A-Za-z0-9+/]*={0,2}$' },
     sealed: no,
     layout: text,
     envelope: {

@@ -106,19 +106,14 @@ describe('POST /_sandbox/trigger', () => {
     expect(on.received[0]?.headers['content-type']).toBe('application/json');
   });
 
-  it('sends a raw body as it is, as text or as bytes', async () => {
+  it('sends a raw body as it is', async () => {
     await using on = await stage();
     const rawBody = '{"type":"payment-status","entityId":"e","n":12345678901234567890.10} ';
     const { json } = await on.sandbox.trigger({ wait: 'final', rawBody });
     expect(json.executions[0]).toMatchObject({ type: 'payment-status', entityId: 'e', sentBody: rawBody });
-    await on.sandbox.trigger({ wait: 'final', rawBodyBase64: Buffer.from([0, 255]).toString('base64') });
     await on.sandbox.trigger({ wait: 'final', rawBody: '' });
-    expect(on.received.map((one) => one.body)).toEqual([
-      Buffer.from(rawBody),
-      Buffer.from([0, 255]),
-      Buffer.alloc(0),
-    ]);
-    expect(on.received[2]?.headers['x-signature-sha256']).toBe(opensslHmac(on.key, Buffer.alloc(0)));
+    expect(on.received.map((one) => one.body)).toEqual([Buffer.from(rawBody), Buffer.alloc(0)]);
+    expect(on.received[1]?.headers['x-signature-sha256']).toBe(opensslHmac(on.key, Buffer.alloc(0)));
   });
 
   it('sends other headers where it is told, and leaves some out', async () => {
