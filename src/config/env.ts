@@ -68,6 +68,15 @@ export function envReader(source: EnvSource): EnvReader {
   };
 }
 
+/** Reads every group, each under its name. */
+export function readGroups<G extends Readonly<Record<string, Settings>>>(
+  reader: EnvReader,
+  groups: G,
+): { readonly [Name in keyof G]: ValuesOf<G[Name]> } {
+  const values = Object.entries(groups).map(([name, settings]) => [name, reader.read(settings)]);
+  return Object.fromEntries(values) as { [Name in keyof G]: ValuesOf<G[Name]> };
+}
+
 function readOne(setting: Setting<unknown>, source: EnvSource, faults: string[]): unknown {
   const inline = setting.name.replace(/_FILE$/, '');
   if (isSecretFile(setting.name) && source.env[inline]?.trim()) {

@@ -1,6 +1,16 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
 import { commandTopicsSetting } from '../config/command-topics.ts';
-import { type EnvSource, envReader, integer, milliseconds, oneOf, path, text, url } from '../config/env.ts';
+import {
+  type EnvSource,
+  envReader,
+  integer,
+  milliseconds,
+  oneOf,
+  path,
+  readGroups,
+  text,
+  url,
+} from '../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../config/shared-settings.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import {
@@ -76,17 +86,7 @@ export type ControlConfig = ReturnType<typeof loadControlConfig>;
 /** @throws ConfigError with every fault at once */
 export function loadControlConfig(source: EnvSource) {
   const reader = envReader(source);
-  const config = {
-    kafka: reader.read(controlConfig.kafka),
-    durability: reader.read(controlConfig.durability),
-    topics: reader.read(controlConfig.topics),
-    registry: reader.read(controlConfig.registry),
-    schemas: reader.read(controlConfig.schemas),
-    runtime: reader.read(controlConfig.runtime),
-    provider: reader.read(controlConfig.provider),
-    subscriptions: reader.read(controlConfig.subscriptions),
-    control: reader.read(controlConfig.control),
-  };
+  const config = readGroups(reader, controlConfig);
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);
   checkProviderSettings(config.provider, reader);

@@ -67,7 +67,7 @@ async function start(components: Components): Promise<void> {
 
   const { call } = add(
     'provider',
-    openProvider({ settings: config.provider, newId, clock, ...observe.provider }),
+    openProvider({ settings: config.provider, files, newId, clock, ...observe.provider }),
   );
   const opened = { schemas, ids, registry, publisher, state, call };
   const control = add('control', openControl({ ...opened, config, sealingKeys, observe, clock }));

@@ -1,5 +1,5 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
-import { type EnvSource, envReader } from '../config/env.ts';
+import { type EnvSource, envReader, readGroups } from '../config/env.ts';
 import {
   runtimeSettings,
   spoolSettings,
@@ -34,18 +34,7 @@ export type IngressConfig = ReturnType<typeof loadIngressConfig>;
 /** @throws ConfigError with every fault at once */
 export function loadIngressConfig(source: EnvSource) {
   const reader = envReader(source);
-  const config = {
-    kafka: reader.read(ingressConfig.kafka),
-    durability: reader.read(ingressConfig.durability),
-    topics: reader.read(ingressConfig.topics),
-    registry: reader.read(ingressConfig.registry),
-    schemas: reader.read(ingressConfig.schemas),
-    runtime: reader.read(ingressConfig.runtime),
-    subscriptions: reader.read(ingressConfig.subscriptions),
-    ingress: reader.read(ingressConfig.ingress),
-    spool: reader.read(ingressConfig.spool),
-    tracing: reader.read(ingressConfig.tracing),
-  };
+  const config = readGroups(reader, ingressConfig);
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);
   const { tlsCertFile, tlsKeyFile, tlsClientCaFile, memoryBudgetBytes, maxBodyBytes } = config.ingress;

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { TlsOptions, Server as TlsServer } from 'node:tls';
+import { createSecureContext, type TlsOptions, type Server as TlsServer } from 'node:tls';
+import {
+  credentialsFault,
+  type NamedFile,
+  type RenewalObserver,
+  renewedFrom,
+} from '../config/renewed-files.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
 import { isClosing } from './answers.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 
@@ -84,46 +91,54 @@ export function endExpecting(request: object): void {
 /** The certificate files of the HTTPS server, read again when they change. */
 export type TlsFiles = {
   options(): TlsOptions;
-  /** From now on the server takes up changed files; connections that are open keep theirs. */
+  /** From now on the server uses changed files; connections that are open keep theirs. */
   renewOn(server: TlsServer): void;
   stop(): Promise<void>;
 };
 
 const CHECK_EVERY_MS = 5_000;
 
-/** @param onFault called when changed files cannot be used: the previous ones stay in use */
+/** @throws HooklineError CREDENTIALS_INVALID where one of them cannot be used */
 export function createTlsFiles(
   paths: { certFile: string; keyFile: string; clientCaFile: string | undefined },
-  onFault: (error: unknown) => void,
+  observer: RenewalObserver,
+  clock: Clock,
   checkEveryMs = CHECK_EVERY_MS,
 ): TlsFiles {
-  const read = (): TlsOptions => ({
-    cert: readFileSync(paths.certFile),
-    key: readFileSync(paths.keyFile),
-    ...(paths.clientCaFile === undefined
-      ? {}
-      : { ca: readFileSync(paths.clientCaFile), requestCert: true, rejectUnauthorized: true }),
-    minVersion: 'TLSv1.2',
-  });
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    options: read,
-    renewOn(server) {
-      let current = fingerprint(read());
-      timer = setInterval(() => {
-        try {
-          const options = read();
-          const next = fingerprint(options);
-          if (next === current) return;
-          server.setSecureContext(options);
-          current = next;
-        } catch (error) {
-          onFault(error);
-        }
-      }, checkEveryMs);
+  const certificate = { variable: 'TLS_CERT_FILE', path: paths.certFile };
+  const files: NamedFile[] = [certificate, { variable: 'TLS_KEY_FILE', path: paths.keyFile }];
+  if (paths.clientCaFile !== undefined)
+    files.push({ variable: 'TLS_CLIENT_CA_FILE', path: paths.clientCaFile });
+  const current = renewedFrom({
+    files,
+    read: (path) => readFileSync(path),
+    observer,
+    make: ([cert, key, ca]): TlsOptions => {
+      const pair = { cert, key, minVersion: 'TLSv1.2' as const };
+      try {
+        createSecureContext(pair);
+      } catch (error) {
+        const why = (error as NodeJS.ErrnoException).code ?? '';
+        throw credentialsFault(
+          certificate,
+          `does not fit TLS_KEY_FILE (${why})`,
+          'give a certificate with its key',
+        );
+      }
+      return ca ? { ...pair, ca, requestCert: true, rejectUnauthorized: true } : pair;
     },
-    stop: async () => clearInterval(timer),
+  });
+  let timer: Timer | undefined;
+  return {
+    options: current,
+    renewOn(server) {
+      let used = current();
+      timer = clock.every(checkEveryMs, () => {
+        const next = current();
+        if (next !== used) server.setSecureContext(next);
+        used = next;
+      });
+    },
+    stop: async () => timer?.cancel(),
   };
 }
-
-const fingerprint = ({ cert, key, ca }: TlsOptions) => [cert, key, ca].map(String).join('\n');

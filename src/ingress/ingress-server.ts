@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { filesLog } from '../runtime/logger.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
@@ -40,9 +41,7 @@ export async function startIngressServer(
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
   const tls =
     certFile !== undefined && keyFile !== undefined
-      ? createTlsFiles({ certFile, keyFile, clientCaFile }, (err) =>
-          logger.error({ err }, 'changed certificate files cannot be used; the previous ones stay in use'),
-        )
+      ? createTlsFiles({ certFile, keyFile, clientCaFile }, filesLog(logger), clock)
       : undefined;
   const leaving = new AbortController();
   const { allowedSources, trustedProxies } = settings;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
+import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -33,18 +34,26 @@ export type OnRequest = (operation: string, outcome: string, seconds: number) =>
 /** Of answers that are larger one at a time is read on: dozens of commands may be in work. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
 
-export function createHttp(options: { caFile: string | undefined }): Http {
-  const agent = new Agent({
-    connect: {
-      timeout: 5_000,
-      ...(options.caFile === undefined ? {} : { ca: readFileSync(options.caFile, 'utf8') }),
-    },
-    // Each request has a time-out of its own.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Its requests are rare: a connection that waited for minutes is more likely dead than alive.
-    keepAliveTimeout: 4_000,
+/**
+ * @param options.caFile PROVIDER_CA_FILE: read again when it changes, for the next connection
+ * @throws HooklineError CREDENTIALS_INVALID where it cannot be used
+ */
+export function createHttp(options: { caFile: string | undefined; files: RenewalObserver }): Http {
+  const files = options.caFile === undefined ? [] : [{ variable: 'PROVIDER_CA_FILE', path: options.caFile }];
+  const current = renewedFrom({
+    files,
+    read: (path) => readFileSync(path),
+    observer: options.files,
+    make: (contents) => createAgent(files.map((file, n) => certificatesIn(contents[n] as Buffer, file))),
   });
+  let agent = current();
+  /** The one for the next request; what is in progress over the one before comes to its end. */
+  const nextAgent = () => {
+    const next = current();
+    if (next !== agent) void agent.close();
+    agent = next;
+    return agent;
+  };
   const lock = createLock();
   return {
     async send({ method, url, headers, body, timeoutMs, maxAnswerBytes }) {
@@ -53,7 +62,7 @@ export function createHttp(options: { caFile: string | undefined }): Http {
         method,
         headers,
         ...(body === undefined ? {} : { body }),
-        dispatcher: agent,
+        dispatcher: nextAgent(),
         signal,
       });
       const retryAfter = answer.headers['retry-after'];
@@ -65,6 +74,17 @@ export function createHttp(options: { caFile: string | undefined }): Http {
     },
     stop: () => agent.destroy(),
   };
+}
+
+function createAgent(authorities: readonly Buffer[]): Agent {
+  return new Agent({
+    connect: { timeout: 5_000, ...(authorities.length > 0 && { ca: [...authorities] }) },
+    // Each request has a time-out of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // Its requests are rare: a connection that waited for minutes is more likely dead than alive.
+    keepAliveTimeout: 4_000,
+  });
 }
 
 /** Nothing is unpacked: a compressed answer was not asked for, and is no JSON. What is left unread ends the connection. */

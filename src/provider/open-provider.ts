@@ -1,3 +1,4 @@
+import type { RenewalObserver } from '../config/renewed-files.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createBreaker } from './breaker.ts';
 import { createProviderCall, type ProviderCall } from './call-provider.ts';
@@ -9,6 +10,7 @@ import { type Assertion, createAssertion, createTokenSource } from './token-sour
 export function openProvider(deps: {
   readonly clock: Clock;
   readonly settings: ProviderSettings;
+  readonly files: RenewalObserver;
   readonly newId: () => string;
   readonly onNarrowerScope: (missing: readonly string[]) => void;
   readonly onRequest: OnRequest;
@@ -18,7 +20,7 @@ export function openProvider(deps: {
   readonly onUnavailable?: (why: string | null) => void;
 }): { readonly call: ProviderCall; stop(): Promise<void> } {
   const { settings, newId, onNarrowerScope, onRequest, onToken, onUnavailable = () => {}, clock } = deps;
-  const http = createHttp({ caFile: settings.caFile });
+  const http = createHttp({ caFile: settings.caFile, files: deps.files });
   const assertion: Assertion = createAssertion(settings, newId, clock);
   const tokens = createTokenSource({
     ...{ clock, settings, http, assertion, onNarrowerScope, onRequest },

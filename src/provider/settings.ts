@@ -66,7 +66,11 @@ export const providerSettings = {
     fallback: 'RS256',
     values: ALGORITHMS,
   }),
-  caFile: optional(path('PROVIDER_CA_FILE', { about: "PEM file with the provider's certificate authority" })),
+  caFile: optional(
+    path('PROVIDER_CA_FILE', {
+      about: "PEM file with the provider's certificate authority; read again when it changes",
+    }),
+  ),
   ...dialectSettings,
   ...plaintextSettings,
 };

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { createTlsFiles } from '../../src/ingress/http-server.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { post, sign, startIngressApp } from '../support/ingress-app.ts';
 
@@ -103,7 +104,11 @@ describe('MAX_CONNECTIONS', () => {
 
   it('over TLS counts what the TLS connection delivered, and half a handshake as nothing', async () => {
     using files = selfSigned();
-    const tls = createTlsFiles({ ...files, clientCaFile: undefined }, () => {});
+    const tls = createTlsFiles(
+      { ...files, clientCaFile: undefined },
+      { renewed() {}, unusable() {} },
+      systemClock,
+    );
     await using ingress = await startIngressApp({ maxConnections: 2, tls });
     const options = { port: ingress.port, host: '127.0.0.1', rejectUnauthorized: false };
     const secure = connectTls(options);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createTlsFiles } from '../../src/ingress/http-server.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { exchange, post, startIngressApp } from '../support/ingress-app.ts';
 
@@ -43,7 +44,11 @@ describe('a connection that sends no whole request', () => {
     ['plain HTTP where TLS is spoken', Buffer.from('GET / HTTP/1.1\r\nHost: h\r\n\r\n')],
   ])('is closed when it sent %s, and is no refused webhook', async (_, bytes) => {
     using files = selfSigned();
-    const tls = createTlsFiles({ ...files, clientCaFile: undefined }, () => {});
+    const tls = createTlsFiles(
+      { ...files, clientCaFile: undefined },
+      { renewed() {}, unusable() {} },
+      systemClock,
+    );
     await using ingress = await startIngressApp({ tls, requestTimeoutMs: 400 });
     const socket = connect(ingress.port, '127.0.0.1');
     socket.resume().write(bytes);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTlsFiles } from '../../src/ingress/http-server.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { sign, startIngressApp } from '../support/ingress-app.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-tls-'));
@@ -98,7 +99,8 @@ function startWith(clientCaFile?: string) {
   const faults: unknown[] = [];
   const paths = { certFile: file('current.pem'), keyFile: file('current.key'), clientCaFile };
   for (const end of ['pem', 'key']) copyFileSync(file(`server.${end}`), file(`current.${end}`));
-  const tls = createTlsFiles(paths, (error) => faults.push(error), 50);
+  const observer = { renewed() {}, unusable: (error: Error) => faults.push(error) };
+  const tls = createTlsFiles(paths, observer, systemClock, 50);
   return { tls, faults };
 }
 

@@ -1,10 +1,15 @@
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createHttp } from '../../src/provider/http.ts';
+import { selfSigned } from '../support/certificates.ts';
 import { serve } from '../support/serve.ts';
 import { until } from '../support/until.ts';
 
+const silent = { renewed() {}, unusable() {} };
 const MEGABYTE = 1024 * 1024;
 
 const get = (url: string) =>
@@ -15,7 +20,7 @@ describe('the HTTP client', () => {
     await using server = await serve((_, response) =>
       response.writeHead(503, { 'retry-after': '9' }).end('away'),
     );
-    const http = createHttp({ caFile: undefined });
+    const http = createHttp({ caFile: undefined, files: silent });
     expect(await http.send(get(server.url))).toEqual({ status: 503, retryAfter: '9', body: 'away' });
     await http.stop();
   });
@@ -30,7 +35,7 @@ describe('the HTTP client', () => {
       response.on('drain', send).on('close', resolve);
       send();
     });
-    const http = createHttp({ caFile: undefined });
+    const http = createHttp({ caFile: undefined, files: silent });
     await expect(http.send(get(server.url))).rejects.toThrow(`larger than ${MEGABYTE} bytes`);
     await closed;
     expect(sent).toBeLessThan(16 * MEGABYTE);
@@ -42,7 +47,7 @@ describe('the HTTP client', () => {
     await using server = await serve((_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
     );
-    const http = createHttp({ caFile: undefined });
+    const http = createHttp({ caFile: undefined, files: silent });
     expect((await http.send(get(server.url))).body.length).toBeLessThanOrEqual(packed.length);
     await http.stop();
   });
@@ -53,7 +58,7 @@ describe('the HTTP client', () => {
       asked.push(request.url);
       response.writeHead(307, { location: '/elsewhere' }).end();
     });
-    const http = createHttp({ caFile: undefined });
+    const http = createHttp({ caFile: undefined, files: silent });
     expect((await http.send(get(`${server.url}/here`))).status).toBe(307);
     expect(asked).toEqual(['/here']);
     await http.stop();
@@ -65,7 +70,7 @@ describe('the HTTP client', () => {
       answers.push(response.writeHead(200));
       response.write(Buffer.alloc(512 * 1024, 0x20));
     });
-    const http = createHttp({ caFile: undefined });
+    const http = createHttp({ caFile: undefined, files: silent });
     const ends: string[] = [];
     const ask = (name: string, timeoutMs: number) =>
       http.send({ ...get(server.url), timeoutMs }).then(
@@ -86,10 +91,39 @@ describe('the HTTP client', () => {
   it('cuts what is under way when it is stopped', async () => {
     const { promise: arrived, resolve } = Promise.withResolvers<void>();
     await using server = await serve(() => resolve());
-    const http = createHttp({ caFile: undefined });
+    const http = createHttp({ caFile: undefined, files: silent });
     const answer = expect(http.send(get(server.url))).rejects.toThrow();
     await arrived;
     await http.stop();
     await answer;
+  });
+});
+
+describe('PROVIDER_CA_FILE', () => {
+  it('is read again when it changes, and a file that cannot be used changes nothing', async () => {
+    using server = selfSigned();
+    using other = selfSigned();
+    const [cert, key] = [server.certFile, server.keyFile].map((file) => readFileSync(file));
+    const provider = createServer({ cert, key }, (_, response) => response.end('of the provider'));
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const url = `https://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    const seen: string[] = [];
+    const files = {
+      renewed: () => seen.push('renewed'),
+      unusable: (error: Error) => seen.push(error.message),
+    };
+    const caFile = other.certFile;
+    const http = createHttp({ caFile, files });
+    await expect(http.send(get(url))).rejects.toThrow();
+    copyFileSync(server.certFile, caFile);
+    expect((await http.send(get(url))).body).toBe('of the provider');
+    writeFileSync(caFile, 'not a certificate');
+    expect((await http.send(get(url))).body).toBe('of the provider');
+    expect(seen).toEqual([
+      'renewed',
+      expect.stringContaining(`PROVIDER_CA_FILE, ${caFile}: holds no certificate`),
+    ]);
+    await http.stop();
+    provider.close();
   });
 });

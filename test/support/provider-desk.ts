@@ -31,6 +31,7 @@ export async function openProviderDesk(env: Record<string, string> = {}) {
   const tokenRequests: string[] = [];
   const narrower: (readonly string[])[] = [];
   const provider = openProvider({
+    files: { renewed() {}, unusable() {} },
     settings,
     newId: () => 'an-id',
     clock: systemClock,

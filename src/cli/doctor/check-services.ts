@@ -21,6 +21,7 @@ export const checkProvider: Check = async ({ source }) => {
   reader.done({});
   const findings: Finding[] = [];
   const provider = openProvider({
+    files: { renewed() {}, unusable() {} },
     settings,
     newId,
     clock: systemClock,
