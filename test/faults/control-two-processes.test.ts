@@ -199,6 +199,25 @@ describe('two control processes', () => {
     await Promise.all([frozen, other].map((control) => control.stop()));
   });
 
+  it('whose broker hangs for longer than a session: none works meanwhile, and one does as soon as it answers', async () => {
+    const controls = await Promise.all([running(), running()]);
+    const working = async () => {
+      const texts = await Promise.all(controls.map((control) => control.metrics()));
+      return texts.filter((text) => /^hookline_control_working 1$/m.test(text)).length;
+    };
+    await until('one works', async () => (await working()) === 1);
+    await kit.send(create('before-it-hangs', 'before-it-hangs'));
+    await kit.settled(['before-it-hangs']);
+    kit.signalBroker('SIGSTOP');
+    await until('none works', async () => (await working()) === 0, 20_000);
+    kit.signalBroker('SIGCONT');
+    await until('one works again', async () => (await working()) === 1, 60_000);
+    await kit.send(create('after-it-hung', 'after-it-hung'));
+    await kit.settled(['after-it-hung']);
+    expect(kit.results('after-it-hung')).toMatchObject([{ status: 'SUCCEEDED' }]);
+    await Promise.all(controls.map((control) => control.stop()));
+  });
+
   it('one of which joins while a call takes 40 s: the command is carried out once', async () => {
     const first = await running();
     await kit.sandbox.fail({ operation: 'create', kind: 'delay', ms: 40_000, times: 1 });

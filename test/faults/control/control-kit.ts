@@ -86,6 +86,8 @@ export async function openControlKit(
   return {
     ...{ gate, sandbox, provider, world, registryUrl },
     land: () => kafkaGate.land(),
+    /** Stops the broker, or lets it go on. */
+    signalBroker: (signal: 'SIGSTOP' | 'SIGCONT') => stack.kafka?.nodes[0]?.kill(signal),
     /** Where the broker is, not through the gate. */
     direct: { KAFKA_BROKERS: brokers.join(','), SCHEMA_REGISTRY_URL: registryUrl },
     stateTopic: state,
