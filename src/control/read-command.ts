@@ -3,7 +3,7 @@ import { COMMAND_TYPES, type Command, type CommandType, MAX_EXECUTION_IDS } from
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
 import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
-import { isJson, memberSpan } from '../core/json-scanner.ts';
+import { isJson, memberSpan, QUOTE } from '../core/json-scanner.ts';
 import { isRef } from '../core/names.ts';
 import type { IncomingRecord } from '../core/record.ts';
 
@@ -77,7 +77,7 @@ function parseJson(value: Buffer): Fields {
   } catch (error) {
     if (!(error instanceof JsonTooLarge) || !isJson(value))
       throw new HooklineError('COMMAND_INVALID', 'malformed JSON');
-    throw new CommandTooLarge(error.message, identifyingFields(value.toString()));
+    throw new CommandTooLarge(error.message, identifyingFields(value));
   }
 }
 
@@ -90,11 +90,12 @@ class CommandTooLarge extends HooklineError {
   }
 }
 
-function identifyingFields(text: string): Fields {
+function identifyingFields(bytes: Buffer): Fields {
   const found: Record<string, string> = {};
   for (const name of ['commandId', 'type', 'ref', 'issuedBy']) {
-    const span = memberSpan(text, name);
-    if (span && text[span.start] === '"') found[name] = JSON.parse(text.slice(span.start, span.end));
+    const span = memberSpan(bytes, name);
+    if (span && bytes[span.start] === QUOTE)
+      found[name] = JSON.parse(bytes.toString('utf8', span.start, span.end));
   }
   return found;
 }

@@ -192,47 +192,25 @@ const isHex = (sign: number | undefined): boolean =>
   isDigit(sign) || (sign !== undefined && (sign | 0x20) >= 0x61 && (sign | 0x20) <= 0x66);
 
 /**
- * Where the value of a top-level member stands in the text of a JSON object, so that it can be replaced and all the
- * rest kept to the byte. The last one counts where a name comes twice, as it does for `JSON.parse`.
- * @param text JSON that has been parsed before: it is valid, and an object
+ * Where the value of a top-level member is in a JSON object, so that it can be replaced and all the rest kept to the
+ * byte. The last one counts where a name comes twice, as it does for `JSON.parse`; null where there is none.
+ * @throws NotJson
  */
-export function memberSpan(text: string, name: string): { start: number; end: number } | null {
+export function memberSpan(bytes: Buffer, name: string): { start: number; end: number } | null {
+  const scanner = new JsonScanner(bytes);
+  const open = scanner.skipSpace(0);
+  if (bytes[open] !== OPEN_OBJECT) return null;
+  const first = scanner.skipSpace(open + 1);
   let found: { start: number; end: number } | null = null;
-  let at = skipSpace(text, text.indexOf('{') + 1);
-  while (text[at] === '"') {
-    const nameEnd = stringEnd(text, at);
-    const isIt = JSON.parse(text.slice(at, nameEnd)) === name;
-    const start = skipSpace(text, skipSpace(text, nameEnd) + 1);
-    const end = valueEnd(text, start);
-    if (isIt) found = { start, end };
-    at = skipSpace(text, skipSpace(text, end) + 1);
+  let at = bytes[first] === CLOSE_OBJECT ? null : first;
+  while (at !== null) {
+    if (bytes[at] !== QUOTE) throw new NotJson();
+    const nameEnd = scanner.skipString(at);
+    const isWanted = JSON.parse(bytes.toString('utf8', at, nameEnd)) === name;
+    const start = scanner.toMemberValue(nameEnd);
+    const end = scanner.skipValue(start);
+    if (isWanted) found = { start, end };
+    at = scanner.toNext(end, CLOSE_OBJECT);
   }
   return found;
-}
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && text.charCodeAt(at) <= 0x20) at++;
-  return at;
-}
-
-function stringEnd(text: string, from: number): number {
-  let at = from + 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at + 1;
-}
-
-function valueEnd(text: string, from: number): number {
-  if (text[from] === '"') return stringEnd(text, from);
-  let depth = 0;
-  for (let at = from; at < text.length; at++) {
-    const sign = text[at];
-    if (sign === '"') at = stringEnd(text, at) - 1;
-    else if (sign === '{' || sign === '[') depth++;
-    else if (sign === '}' || sign === ']') {
-      if (depth === 0) return at;
-      if (--depth === 0) return at + 1;
-    } else if (depth === 0 && (sign === ',' || text.charCodeAt(at) <= 0x20)) return at;
-  }
-  return text.length;
 }

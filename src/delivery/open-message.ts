@@ -100,10 +100,9 @@ function sealedPayload(layout: SealedLayout, payload: unknown): SealedPieces | n
 function replacePayload(body: Buffer, payload: Buffer): Buffer {
   // As text it would be other bytes than those that were signed.
   if (!isUtf8(body)) throw new HooklineError('UNPARSABLE');
-  const text = body.toString('utf8');
-  const span = memberSpan(text, 'payload');
+  const span = memberSpan(body, 'payload');
   if (!span) throw new HooklineError('UNDECRYPTABLE');
-  return Buffer.concat([Buffer.from(text.slice(0, span.start)), payload, Buffer.from(text.slice(span.end))]);
+  return Buffer.concat([body.subarray(0, span.start), payload, body.subarray(span.end)]);
 }
 
 const isObject = (value: unknown): value is Object =>

@@ -5,8 +5,9 @@ import { memberSpan } from '../../src/core/json-scanner.ts';
 /** The text of the member's value, or null. */
 function member(text: string, name: string): string | null {
   JSON.parse(text);
-  const span = memberSpan(text, name);
-  return span && text.slice(span.start, span.end);
+  const bytes = Buffer.from(text);
+  const span = memberSpan(bytes, name);
+  return span && bytes.toString('utf8', span.start, span.end);
 }
 
 describe('the span of a member', () => {
@@ -22,6 +23,7 @@ describe('the span of a member', () => {
     ['{"a":"}","payload":"]\\\\"}', '"]\\\\"'],
     ['{"pay\\u006coad":true}', 'true'],
     ['{"payload":1,"payload":2}', '2'],
+    ['{"ä😀":"é","payload":"ü"}', '"ü"'],
   ])('in %s is that of %s', (text, value) => {
     expect(member(text, 'payload')).toBe(value);
   });

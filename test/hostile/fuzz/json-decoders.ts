@@ -96,11 +96,15 @@ export const jsonDecoders = [
       const whole = text.toWellFormed();
       const parsed: unknown = JSON.parse(whole);
       if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return;
-      const span = memberSpan(whole, name);
+      const bytes = Buffer.from(whole);
+      const span = memberSpan(bytes, name);
       must((span !== null) === Object.hasOwn(parsed, name), 'found what is not there, or not what is');
       if (span)
         must(
-          isDeepStrictEqual(JSON.parse(whole.slice(span.start, span.end)), resolvePointer(parsed, [name])),
+          isDeepStrictEqual(
+            JSON.parse(bytes.toString('utf8', span.start, span.end)),
+            resolvePointer(parsed, [name]),
+          ),
           'another value',
         );
     },
