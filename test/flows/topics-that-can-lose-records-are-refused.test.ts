@@ -156,7 +156,7 @@ describe('while a process runs', () => {
     const metrics = createMetrics();
     const safety = new TopicSafety({
       kafka: openKafka({ settings: kafka, files, ...client }).client,
-      ...{ topics: [topic, world.topic('dead-letter')], least: 2, intervalMs: 100 },
+      ...{ topics: [topic, world.topic('dead-letter')], minInsyncReplicas: 2, intervalMs: 100 },
       observer: observeTopicSafety({ logger: log.logger, metrics }),
     });
     safety.watch();
@@ -170,7 +170,7 @@ describe('while a process runs', () => {
     await until('it is safe again', () => safety.trouble() === null);
     await safety.stop();
     expect(log.lines().map(({ msg }) => msg)).toEqual([
-      'topic can lose what was acknowledged',
+      'topic can lose acknowledged records',
       'topic is safe again',
     ]);
   });

@@ -1,6 +1,6 @@
 import { type CommandTopic, overlapsOf } from '../../config/command-topics.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { judgeSafety, readSafety, type SafetyJudgement } from '../../kafka/admin/topic-safety.ts';
+import { assessSafety, readSafety, type SafetyAssessment } from '../../kafka/admin/topic-safety.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
@@ -24,7 +24,7 @@ export const checkKafka: Check = async (shell) => {
       const readings = await readSafety(admin, written);
       const findings = plans.map((plan) => {
         const reading = readings.get(plan.spec.name);
-        return assessTopic(plan, reading && judgeSafety(reading, minInsyncReplicas));
+        return assessTopic(plan, reading && assessSafety(reading, minInsyncReplicas));
       });
       return [ok('brokers', `${brokers} answer(s)`), ...findings, ...assessPatterns(commandTopics)];
     });
@@ -43,7 +43,7 @@ const assessPatterns = (topics: readonly CommandTopic[]): Finding[] =>
     ),
   );
 
-function assessTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyJudgement): Finding {
+function assessTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyAssessment): Finding {
   const check = `topic ${spec.name}`;
   if (action === 'create') return fault(check, 'does not exist', 'hookline topics apply');
   if (safety && safety.faults.length > 0)

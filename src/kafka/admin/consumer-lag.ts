@@ -1,15 +1,15 @@
 import type kafkajs from 'kafkajs';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 
-/** Looks how far a consumer group is behind, again and again. */
+/** Polls the lag of a consumer group. */
 export type LagWatch = { stop(): Promise<void> };
 
-export type LagWatchParts = {
+export type LagWatchDeps = {
   readonly kafka: KafkaClient;
   readonly groupId: string;
   readonly topics: readonly string[];
   readonly onLag: (topic: string, partition: number, records: number) => void;
-  /** A look failed: what was told before may be old. The next look comes all the same. */
+  /** A poll failed: earlier figures may be outdated. Polling continues. */
   readonly onFailure: (error: unknown) => void;
   readonly intervalMs?: number;
 };
@@ -17,26 +17,25 @@ export type LagWatchParts = {
 const INTERVAL_MS = 15_000;
 
 /**
- * Asks the brokers, not the consumer: one that hangs knows of no lag. With several processes in the group each of
- * them tells the same figures.
+ * Asks the brokers and not the consumer, which may hang. If a group has several processes, all report the same figures.
  */
-export function watchLag(parts: LagWatchParts): LagWatch {
-  const { kafka, intervalMs = INTERVAL_MS } = parts;
+export function watchLag(deps: LagWatchDeps): LagWatch {
+  const { kafka, intervalMs = INTERVAL_MS } = deps;
   const admin = kafka.admin();
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
-  const look = async () => {
+  let polling: Promise<void> = Promise.resolve();
+  const poll = async () => {
     try {
       await admin.connect();
-      for (const topic of parts.topics) await tellLag(admin, topic, parts);
+      for (const topic of deps.topics) await reportLag(admin, topic, deps);
     } catch (error) {
-      if (!isStopped) parts.onFailure(error);
+      if (!isStopped) deps.onFailure(error);
     }
     if (!isStopped) timer = setTimeout(begin, intervalMs);
   };
   const begin = () => {
-    looking = look();
+    polling = poll();
   };
   begin();
   return {
@@ -44,21 +43,21 @@ export function watchLag(parts: LagWatchParts): LagWatch {
       isStopped = true;
       clearTimeout(timer);
       await admin.disconnect().catch(() => {});
-      await looking;
+      await polling;
     },
   };
 }
 
-async function tellLag(
+async function reportLag(
   admin: kafkajs.Admin,
   topic: string,
-  { groupId, onLag }: LagWatchParts,
+  { groupId, onLag }: LagWatchDeps,
 ): Promise<void> {
   const ends = await admin.fetchTopicOffsets(topic);
   const [group] = await admin.fetchOffsets({ groupId, topics: [topic] });
   const committed = new Map(group?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
   for (const { partition, high, low } of ends) {
-    // Where nothing is committed yet, -1, the group reads from the first record that is still there.
+    // -1: nothing is committed yet, and the group starts at the first existing record.
     const from = Math.max(committed.get(partition) ?? -1, Number(low));
     onLag(topic, partition, Math.max(0, Number(high) - from));
   }

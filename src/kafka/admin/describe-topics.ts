@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { MAX_MESSAGE_BYTES } from '../connect/settings.ts';
 
-/** Runs with an admin connection, closed afterwards. */
+/** Calls `work` with an admin connection, and closes it afterwards. */
 export async function withAdmin<T>(
   kafka: KafkaClient,
   work: (admin: kafkajs.Admin) => Promise<T>,
@@ -17,22 +17,22 @@ export async function withAdmin<T>(
   }
 }
 
-/** How large a record each topic takes, as far as it is known here. */
+/** The largest record that each topic takes, as far as it is known. */
 export type TopicLimits = {
-  /** Bytes of the largest record on the wire. Never above what a broker reads in one request, known or not. */
+  /** Bytes of the largest record on the wire; at most what a broker reads in one request. */
   of(topic: string): number;
-  /** Asks the brokers again, unless they were asked a moment ago. Without an answer what was known stays. */
+  /** Asks the brokers again, unless they were asked within the last second. Without an answer the limits stay. */
   renew(): Promise<void>;
 };
 
-/** Where nothing can be asked, only what no broker reads is too large. */
+/** Without a connection: only what no broker reads is too large. */
 export const UNKNOWN_LIMITS: TopicLimits = { of: () => MAX_MESSAGE_BYTES, renew: async () => {} };
 
-/** A partition waits while its record's limit is asked for: not for long, and not for each of many. */
+/** A partition queue waits for the answer: not for long, and not once for each record. */
 const RENEW_DEADLINE_MS = 3_000;
 const FRESH_MS = 1_000;
 
-/** Reads max.message.bytes of these topics when asked to: it needs the right to describe their configuration. */
+/** Reads max.message.bytes of these topics on `renew()`. Needs the right DescribeConfigs. */
 export function createTopicLimits(kafka: KafkaClient, topics: readonly string[], clock: Clock): TopicLimits {
   const known = new Map<string, number>();
   let renewing: Promise<void> | undefined;
@@ -57,7 +57,7 @@ export function createTopicLimits(kafka: KafkaClient, topics: readonly string[],
   };
 }
 
-/** Settings of these topics, or of brokers by id, as they are in force: by topic and name. Unset ones are left out. */
+/** The effective settings of topics, or of brokers by id: by resource and setting. Unset ones are left out. */
 export async function describeConfigs(
   admin: kafkajs.Admin,
   names: readonly string[],
@@ -79,7 +79,7 @@ export async function describeConfigs(
   );
 }
 
-/** The names among these that don't exist. */
+/** Those of these topics that do not exist. */
 export async function missingTopics(admin: kafkajs.Admin, names: readonly string[]): Promise<string[]> {
   const existing = new Set(await admin.listTopics());
   return names.filter((name) => !existing.has(name));

@@ -1,37 +1,37 @@
 import type kafkajs from 'kafkajs';
 import { describeConfigs } from './describe-topics.ts';
 
-/** What the brokers say about the copies of a topic's records; undefined is what they do not say. */
+/** What the brokers report about the durability of a topic; undefined: not reported. */
 export type SafetyReading = {
-  /** Of the partition that has the fewest. */
+  /** The number of the partition that has the fewest. */
   readonly replicas: number | undefined;
   readonly minInsync: number | undefined;
-  /** Whether a replica that was not in sync may become the leader. */
+  /** Whether a replica that is not in sync can become the leader. */
   readonly unclean: boolean | undefined;
-  /** Why something is undefined, in words. */
+  /** Why something is undefined. */
   readonly unknown: string | undefined;
 };
 
-export type SafetyJudgement = {
-  /** Why the topic can lose records that its brokers have confirmed; empty where nothing known says so. */
+export type SafetyAssessment = {
+  /** Why the topic can lose confirmed records; empty if nothing that is known says so. */
   readonly faults: readonly string[];
   readonly remedies: readonly string[];
   readonly warnings: readonly string[];
-  /** Whether everything is known that the judgement needs. */
+  /** Whether all values are known. */
   readonly isCertain: boolean;
 };
 
 const MIN_INSYNC = 'min.insync.replicas';
 const UNCLEAN = 'unclean.leader.election.enable';
 
-/** @throws what the client throws where the brokers cannot be asked at all */
+/** @throws the client's error if no broker answers */
 export async function readSafety(
   admin: kafkajs.Admin,
   topics: readonly string[],
 ): Promise<Map<string, SafetyReading>> {
   if (topics.length === 0) return new Map();
   const configs = await askForEach(topics, (names) => describeConfigs(admin, names, [MIN_INSYNC, UNCLEAN]));
-  const replicas = await askForEach(topics, (names) => leastReplicas(admin, names));
+  const replicas = await askForEach(topics, (names) => fewestReplicas(admin, names));
   return new Map(topics.map((topic) => [topic, toReading(configs.get(topic), replicas.get(topic))]));
 }
 
@@ -55,8 +55,8 @@ function toReading(
   };
 }
 
-/** @param least MIN_INSYNC_REPLICAS */
-export function judgeSafety(reading: SafetyReading, least: number): SafetyJudgement {
+/** @param required MIN_INSYNC_REPLICAS */
+export function assessSafety(reading: SafetyReading, required: number): SafetyAssessment {
   const { replicas, minInsync, unclean, unknown } = reading;
   const faults: string[] = [];
   const remedies: string[] = [];
@@ -65,21 +65,21 @@ export function judgeSafety(reading: SafetyReading, least: number): SafetyJudgem
     faults.push(text);
     remedies.push(remedy);
   };
-  if (replicas !== undefined && replicas < Math.max(least, minInsync ?? 0)) {
-    const needed = Math.max(least, minInsync ?? 0);
+  if (replicas !== undefined && replicas < Math.max(required, minInsync ?? 0)) {
+    const needed = Math.max(required, minInsync ?? 0);
     fault(
       `its replication factor is ${replicas}, must be at least ${needed}`,
-      `give its partitions ${needed} or more replicas by kafka-reassign-partitions${
-        replicas === 1 ? ', or set MIN_INSYNC_REPLICAS to 1 where one broker is meant to hold everything' : ''
+      `give its partitions ${needed} or more replicas with kafka-reassign-partitions${
+        replicas === 1 ? ', or set MIN_INSYNC_REPLICAS to 1 if one broker is to hold everything' : ''
       }`,
     );
   }
-  // Where there are too few replicas, their number comes first: raising the minimum alone would help nobody.
-  if (minInsync !== undefined && minInsync < least && (replicas === undefined || replicas >= least)) {
+  // With too few replicas, these come first: a higher minimum alone would not help.
+  if (minInsync !== undefined && minInsync < required && (replicas === undefined || replicas >= required)) {
     const byTool = replicas === undefined || replicas >= 3;
     fault(
-      `${MIN_INSYNC} is ${minInsync}, must be at least ${least}`,
-      byTool ? 'run hookline topics apply' : `set ${MIN_INSYNC} to ${least} by kafka-configs`,
+      `${MIN_INSYNC} is ${minInsync}, must be at least ${required}`,
+      byTool ? 'run hookline topics apply' : `set ${MIN_INSYNC} to ${required} with kafka-configs`,
     );
   }
   if (unclean) fault(`${UNCLEAN} is true, must be false`, 'run hookline topics apply');
@@ -90,7 +90,7 @@ export function judgeSafety(reading: SafetyReading, least: number): SafetyJudgem
   return { faults, remedies: [...new Set(remedies)], warnings, isCertain: unknown === undefined };
 }
 
-async function leastReplicas(admin: kafkajs.Admin, topics: readonly string[]): Promise<Map<string, number>> {
+async function fewestReplicas(admin: kafkajs.Admin, topics: readonly string[]): Promise<Map<string, number>> {
   const metadata = await admin.fetchTopicMetadata({ topics: [...topics] });
   return new Map(
     metadata.topics.map(({ name, partitions }) => [
@@ -100,7 +100,7 @@ async function leastReplicas(admin: kafkajs.Admin, topics: readonly string[]): P
   );
 }
 
-/** One topic that the brokers refuse to tell of fails the answer about all of them: then each is asked for alone. */
+/** If the brokers deny one topic, the request for all fails: then each topic is asked for alone. */
 async function askForEach<T>(
   topics: readonly string[],
   ask: (topics: readonly string[]) => Promise<Map<string, T>>,
@@ -118,7 +118,7 @@ async function askForEach<T>(
   return answers;
 }
 
-/** Whether the brokers answered, and refused: their error codes have a name. */
+/** Whether the brokers answered with an error: their error codes have a name. */
 const isOfTopic = (error: unknown): error is Error =>
   error instanceof Error && typeof (error as Error & { type?: unknown }).type === 'string';
 

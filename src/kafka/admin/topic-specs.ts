@@ -12,7 +12,7 @@ export type TopicPlanOptions = {
   readonly prefix: string;
   /** Of the event schemas, without the prefix. */
   readonly eventTopics: readonly string[];
-  /** Full names, the usual one among them. */
+  /** Full names, including the default one. */
   readonly commandTopics: readonly string[];
   readonly partitions: number;
   readonly replicationFactor: number;
@@ -22,8 +22,8 @@ export type TopicPlanOptions = {
   readonly minInsyncReplicas: number;
 };
 
-/** From this replication factor on a broker can be down while two others confirm. */
-const LEAST_FOR_TWO_IN_SYNC = 3;
+/** With this many replicas one broker can be down while two confirm. */
+const MIN_REPLICAS_FOR_TWO_IN_SYNC = 3;
 
 const DAY_MS = 86_400_000;
 
@@ -34,7 +34,7 @@ export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
   const insync = minInsyncFor(replicationFactor, options.minInsyncReplicas);
   const safety = {
     ...(insync !== undefined && { 'min.insync.replicas': insync }),
-    // A replica that was not in sync lacks records that were acknowledged.
+    // A replica that is not in sync lacks acknowledged records.
     'unclean.leader.election.enable': 'false',
   };
   const spec = (name: string, config: Record<string, string>): TopicSpec => ({
@@ -47,12 +47,12 @@ export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
   return [
     ...options.eventTopics.map((topic) => spec(named(topic), bodies)),
     spec(named(OWN_TOPICS.deadLetter), { ...bodies, ...keptFor(30) }),
-    // Stored uncompressed, whatever codec a team's producer has: control reads it then in any case.
+    // The broker decompresses what teams send: control can then read it, whatever codec their producers use.
     ...options.commandTopics.map((topic) =>
       spec(topic, { 'cleanup.policy': 'delete', ...keptFor(7), 'compression.type': 'uncompressed' }),
     ),
     spec(named(OWN_TOPICS.results), { 'cleanup.policy': 'delete', ...keptFor(30) }),
-    // An older value stays for a day behind a late record that does not count: see subscriptions/state-fence.ts.
+    // Compaction keeps older values for a day, in case a later record is ignored: see subscriptions/state-fence.ts.
     spec(named(OWN_TOPICS.subscriptions), {
       'cleanup.policy': 'compact',
       'min.compaction.lag.ms': String(DAY_MS),
@@ -60,31 +60,31 @@ export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
   ];
 }
 
-/** What min.insync.replicas should be for a topic with so many replicas; undefined leaves it to the cluster. */
-export const minInsyncFor = (replicas: number, least: number): string | undefined =>
-  replicas >= LEAST_FOR_TWO_IN_SYNC ? String(Math.min(Math.max(2, least), replicas)) : undefined;
+/** The wanted min.insync.replicas of a topic with so many replicas; undefined: the cluster's default. */
+export const minInsyncFor = (replicas: number, required: number): string | undefined =>
+  replicas >= MIN_REPLICAS_FOR_TWO_IN_SYNC ? String(Math.min(Math.max(2, required), replicas)) : undefined;
 
 const keptFor = (days: number) => ({ 'retention.ms': String(days * DAY_MS) });
 
-/** A setting that `apply` changes: what is, what should be. */
+/** A setting that `apply` changes, with its present and its wanted value. */
 type TopicChange = { readonly setting: string; readonly is: string; readonly wanted: string };
 
 export type TopicChanges = {
   readonly changes: readonly TopicChange[];
-  /** What is otherwise than specified and stays so, in words: somebody should look at it. */
+  /** Differences that `apply` does not change: somebody should check them. */
   readonly notes: readonly string[];
-  /** What is more than was asked for, and stays. */
+  /** Values that are higher than wanted, and stay. */
   readonly kept: readonly string[];
 };
 
 export type ChangeOptions = {
-  /** Whether records may be deleted earlier than now. */
+  /** Whether a change may delete records. */
   readonly allowDataLoss: boolean;
   /** MIN_INSYNC_REPLICAS */
   readonly minInsyncReplicas: number;
 };
 
-/** Compares the settings in force with those specified. A change that deletes records needs `allowDataLoss`. */
+/** Compares the effective settings with the specification. A change that deletes records needs `allowDataLoss`. */
 export function changesTo(
   spec: TopicSpec,
   replicas: number,
@@ -102,7 +102,7 @@ export function changesTo(
     else if (options.allowDataLoss || !losesRecords(setting, is, wanted))
       changes.push({ setting, is, wanted });
     else {
-      const text = `${setting} stays ${inWords(setting, is)}, as ${wanted} would delete records: --allow-data-loss changes it`;
+      const text = `${setting} stays ${describeValue(setting, is)}, as ${wanted} would delete records: --allow-data-loss changes it`;
       (isMore ? kept : notes).push(text);
     }
   }
@@ -113,7 +113,7 @@ export function changesTo(
   return { changes, notes, kept };
 }
 
-/** As many replicas as the topic has decide, not as many as a new one would get. */
+/** min.insync.replicas depends on the topic's present replicas, not on those of a new topic. */
 function settingsFor(spec: TopicSpec, replicas: number, options: ChangeOptions): Record<string, string> {
   const { 'min.insync.replicas': _, ...config } = spec.config;
   const insync = minInsyncFor(replicas, options.minInsyncReplicas);
@@ -122,7 +122,7 @@ function settingsFor(spec: TopicSpec, replicas: number, options: ChangeOptions):
 
 function isMoreThan(setting: string, is: string, wanted: string): boolean {
   if (is === '' || !/^(retention|min\.insync)/.test(setting)) return false;
-  // -1 is without end.
+  // -1: unlimited.
   return Number(is) === -1 || (Number(wanted) !== -1 && Number(is) > Number(wanted));
 }
 
@@ -133,7 +133,7 @@ function losesRecords(setting: string, is: string, wanted: string): boolean {
   return wanted.split(',').some((policy) => !before.has(policy));
 }
 
-function inWords(setting: string, value: string): string {
-  if (value === '') return 'as it is (it is not reported)';
+function describeValue(setting: string, value: string): string {
+  if (value === '') return 'as it is (not reported)';
   return setting.startsWith('retention.') && value === '-1' ? 'unlimited' : value;
 }

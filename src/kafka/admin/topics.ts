@@ -4,25 +4,24 @@ import { describeConfigs, missingTopics } from './describe-topics.ts';
 import { allowedRecordBytes } from './record-limit.ts';
 import { type ChangeOptions, changesTo, type TopicChanges, type TopicSpec } from './topic-specs.ts';
 
-/** Until new topics have leaders. */
+/** Longest wait for the leaders of new topics. */
 const LEADERS_MS = 30_000;
 
 const RECORD_LIMIT = 'max.message.bytes';
 
-/** What stands between a topic and its specification. */
+/** The differences between a topic and its specification. */
 export type TopicPlan = TopicChanges & {
   readonly spec: TopicSpec;
   readonly action: 'create' | 'change' | 'none';
 };
 
-/** What the cluster's answer to a plan rests on. */
 export async function countBrokers(admin: kafkajs.Admin): Promise<number> {
   return (await admin.describeCluster()).brokers.length;
 }
 
 /**
- * Compares the cluster with the specifications. Where the cluster does not allow records as large as specified, the
- * plans have what it allows, and a note.
+ * Compares the cluster with the specifications. If the cluster does not allow records as large as specified, the plans
+ * have its limit, and a note.
  */
 export async function planTopics(
   admin: kafkajs.Admin,
@@ -37,8 +36,8 @@ export async function planTopics(
   );
   if (!first) return plans;
   const wanted = Number(first.spec.config[RECORD_LIMIT]);
-  const { bytes, why } = await allowedRecordBytes(admin, wanted, (tried) =>
-    carryOut(admin, withRecordLimit(first, tried), { validateOnly: true }),
+  const { bytes, why } = await allowedRecordBytes(admin, wanted, (bytes) =>
+    execute(admin, withRecordLimit(first, bytes), { validateOnly: true }),
   );
   if (why === undefined) return plans;
   const lowered = await compareTopics(
@@ -52,7 +51,7 @@ export async function planTopics(
   );
 }
 
-/** A plan, or what has a specification, with another limit of its records, if it has one. */
+/** The plan with another record limit, if its specification has one. */
 function withRecordLimit<T extends Pick<TopicPlan, 'spec'> & Partial<Pick<TopicPlan, 'changes'>>>(
   plan: T,
   bytes: number | undefined,
@@ -109,15 +108,15 @@ function notesOn(spec: TopicSpec, partitions: number, replicas: number): string[
   return notes;
 }
 
-/** Creates what is missing and changes the settings that differ. Doing it twice changes nothing. */
+/** Creates missing topics and changes settings that differ. May be repeated. */
 export async function applyTopics(admin: kafkajs.Admin, plans: readonly TopicPlan[]): Promise<void> {
-  for (const plan of plans) await carryOut(admin, plan, { validateOnly: false });
+  for (const plan of plans) await execute(admin, plan, { validateOnly: false });
   const created = plans.filter(({ action }) => action === 'create').map(({ spec }) => spec.name);
   if (created.length > 0) await waitForLeaders(admin, created);
 }
 
-/** @param validateOnly whether the cluster only says if it would do it */
-async function carryOut(
+/** @param validateOnly the cluster only checks whether it would do it */
+async function execute(
   admin: kafkajs.Admin,
   plan: TopicPlan,
   { validateOnly }: { validateOnly: boolean },
@@ -129,7 +128,7 @@ async function carryOut(
   await admin.createTopics({ topics: [one], validateOnly, waitForLeaders: false, timeout: LEADERS_MS });
 }
 
-/** The client's own waiting fails where a broker has not heard of the topic yet, which is what it should wait for. */
+/** Replaces kafkajs' own wait, which fails if a broker does not know the new topic yet. */
 async function waitForLeaders(admin: kafkajs.Admin, topics: string[]): Promise<void> {
   const signal = AbortSignal.timeout(LEADERS_MS);
   for (;;) {
@@ -140,7 +139,7 @@ async function waitForLeaders(admin: kafkajs.Admin, topics: string[]): Promise<v
   }
 }
 
-/** Kafka replaces all of a topic's own settings at once: those that we don't change are sent along as they are. */
+/** Kafka replaces all settings of a topic at once: unchanged ones are sent too. */
 async function changeSettings(
   admin: kafkajs.Admin,
   { spec, changes }: TopicPlan,

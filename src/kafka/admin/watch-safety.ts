@@ -5,39 +5,38 @@ import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { missingTopics, withAdmin } from './describe-topics.ts';
-import { judgeSafety, readSafety, type SafetyJudgement } from './topic-safety.ts';
+import { assessSafety, readSafety, type SafetyAssessment } from './topic-safety.ts';
 
-export type TopicSafetyParts = {
+export type TopicSafetyDeps = {
   readonly kafka: KafkaClient;
   /** The topics that this process writes to. */
   readonly topics: readonly string[];
   /** MIN_INSYNC_REPLICAS */
-  readonly least: number;
+  readonly minInsyncReplicas: number;
   readonly observer: TopicSafetyObserver;
   readonly intervalMs?: number;
 };
 
 export type TopicSafetyObserver = {
-  /** The verdict on a topic, again with each reading that has one: why it is unsafe, or null. */
+  /** Called for each reading that decides: why the topic is unsafe, or null. */
   verdict(topic: string, unsafe: string | null): void;
-  /** A verdict is another one than before, while the process runs. */
+  /** The verdict changed while the process runs. */
   changed(topic: string, unsafe: string | null): void;
-  /** Told once, until it is over. */
+  /** Called once per warning, until it no longer applies. */
   warning(text: string): void;
 };
 
 const INTERVAL_MS = 30_000;
 
-type Unsafe = Pick<SafetyJudgement, 'faults' | 'remedies'>;
+type Unsafe = Pick<SafetyAssessment, 'faults' | 'remedies'>;
 type Verdict = { unsafe: Unsafe | null; readonly isPending: boolean };
 
 /**
- * Whether what the brokers confirm is stored as safely as promised, for the topics that a process writes to. One reading
- * decides at the start; while the process runs two in a row decide, so that a change under way stops nobody. What is not
- * known leaves the verdict as it is.
+ * Checks whether the topics that a process writes to can lose confirmed records. At the start one reading decides; later
+ * two in a row, so that a change in progress does not stop the process. Unknown values leave the verdict unchanged.
  */
 export class TopicSafety {
-  readonly #parts: TopicSafetyParts;
+  readonly #deps: TopicSafetyDeps;
   readonly #verdicts = new Map<string, Verdict>();
   readonly #admin: kafkajs.Admin;
   #warned = new Set<string>();
@@ -45,23 +44,23 @@ export class TopicSafety {
   #reading: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(parts: TopicSafetyParts) {
-    this.#parts = parts;
-    this.#admin = parts.kafka.admin();
+  constructor(deps: TopicSafetyDeps) {
+    this.#deps = deps;
+    this.#admin = deps.kafka.admin();
   }
 
-  /** @throws HooklineError TOPICS_UNSAFE naming topics, values and remedies; never where they cannot be asked for */
+  /** @throws HooklineError TOPICS_UNSAFE naming topics, values and remedies; does not throw if the brokers cannot be asked */
   async check(admin: kafkajs.Admin): Promise<void> {
     await this.#read(admin, (topic, unsafe) => this.#decide(topic, unsafe));
     const error = this.#error();
     if (error) throw error;
   }
 
-  /** Begins to read again and again. */
+  /** Reads every 30 s from now on. */
   watch(): void {
     this.#timer = setTimeout(() => {
       this.#reading = this.#readAgain();
-    }, this.#parts.intervalMs ?? INTERVAL_MS);
+    }, this.#deps.intervalMs ?? INTERVAL_MS);
   }
 
   /** For readiness: the unsafe topics, or null. */
@@ -73,30 +72,30 @@ export class TopicSafety {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
-    // A reading under way ends with its connection.
+    // A reading in progress ends with its connection.
     await this.#admin.disconnect().catch(() => {});
     await this.#reading;
   }
 
   async #readAgain(): Promise<void> {
-    await this.#read(this.#admin, (topic, unsafe) => this.#judgeAgain(topic, unsafe), true);
+    await this.#read(this.#admin, (topic, unsafe) => this.#decideAgain(topic, unsafe), true);
     if (!this.#isStopped) this.watch();
   }
 
   async #read(
     admin: kafkajs.Admin,
-    judge: (topic: string, unsafe: Unsafe | null) => void,
+    decide: (topic: string, unsafe: Unsafe | null) => void,
     connects = false,
   ): Promise<void> {
-    const { topics, least } = this.#parts;
+    const { topics, minInsyncReplicas } = this.#deps;
     const warnings: string[] = [];
     try {
       if (connects) await admin.connect();
       for (const [topic, reading] of await readSafety(admin, topics)) {
-        const judgement = judgeSafety(reading, least);
-        warnings.push(...judgement.warnings.map((text) => `${topic}: ${text}`));
-        if (judgement.faults.length > 0) judge(topic, judgement);
-        else if (judgement.isCertain) judge(topic, null);
+        const assessment = assessSafety(reading, minInsyncReplicas);
+        warnings.push(...assessment.warnings.map((text) => `${topic}: ${text}`));
+        if (assessment.faults.length > 0) decide(topic, assessment);
+        else if (assessment.isCertain) decide(topic, null);
       }
     } catch (error) {
       warnings.push(`whether topics can lose records is not known: ${(error as Error).message}`);
@@ -106,20 +105,20 @@ export class TopicSafety {
 
   #decide(topic: string, unsafe: Unsafe | null): void {
     this.#verdicts.set(topic, { unsafe, isPending: false });
-    this.#parts.observer.verdict(topic, wordsOf(unsafe));
+    this.#deps.observer.verdict(topic, reasonOf(unsafe));
   }
 
-  /** The first reading that says otherwise waits for a second one. */
-  #judgeAgain(topic: string, unsafe: Unsafe | null): void {
+  /** A verdict changes with the second reading in a row that differs. */
+  #decideAgain(topic: string, unsafe: Unsafe | null): void {
     const { unsafe: was = null, isPending = false } = this.#verdicts.get(topic) ?? {};
     const isOther = (was === null) !== (unsafe === null);
     if (isOther && !isPending) this.#verdicts.set(topic, { unsafe: was, isPending: true });
     else this.#decide(topic, unsafe);
-    if (isOther && isPending) this.#parts.observer.changed(topic, wordsOf(unsafe));
+    if (isOther && isPending) this.#deps.observer.changed(topic, reasonOf(unsafe));
   }
 
   #warn(warnings: readonly string[]): void {
-    for (const text of warnings) if (!this.#warned.has(text)) this.#parts.observer.warning(text);
+    for (const text of warnings) if (!this.#warned.has(text)) this.#deps.observer.warning(text);
     this.#warned = new Set(warnings);
   }
 
@@ -134,11 +133,11 @@ export class TopicSafety {
   }
 }
 
-const wordsOf = (unsafe: Unsafe | null): string | null => unsafe?.faults.join(', ') ?? null;
+const reasonOf = (unsafe: Unsafe | null): string | null => unsafe?.faults.join(', ') ?? null;
 
 /**
- * @throws HooklineError TOPICS_MISSING, TOPICS_UNSAFE naming them; the client's own error where no broker answers
- * @param safety also judges how safe those are that are written to
+ * @throws HooklineError TOPICS_MISSING, TOPICS_UNSAFE naming them; the client's error if no broker answers
+ * @param safety also checks the topics that are written to
  */
 export async function checkTopics(
   kafka: KafkaClient,
@@ -153,9 +152,9 @@ export async function checkTopics(
 }
 
 /**
- * Waits until these topics exist and those that are written to are safe; then goes on checking the latter.
- * @param mayStartWithout errors with which the process starts all the same
- * @returns whether they were reached
+ * Waits until these topics exist and the written ones are safe; then keeps checking the latter.
+ * @param mayStartWithout errors despite which the process starts
+ * @returns whether the brokers were reached
  */
 export async function awaitTopics(
   options: {
@@ -168,9 +167,12 @@ export async function awaitTopics(
   },
   { logger, metrics, probes, components, gate }: ProcessContext,
 ): Promise<boolean> {
-  const { kafka, written, others, minInsyncReplicas: least, mayStartWithout = () => false } = options;
+  const { kafka, written, others, minInsyncReplicas, mayStartWithout = () => false } = options;
   const observer = observeTopicSafety({ logger, metrics });
-  const safety = components.add('topic safety', new TopicSafety({ kafka, topics: written, least, observer }));
+  const safety = components.add(
+    'topic safety',
+    new TopicSafety({ kafka, topics: written, minInsyncReplicas, observer }),
+  );
   const areReached = await gate.pass('topics', async () => {
     try {
       await checkTopics(kafka, [...written, ...others], safety);
@@ -192,7 +194,7 @@ export function observeTopicSafety({ logger, metrics }: { logger: Logger; metric
       metrics.topicUnsafe.set({ topic }, unsafe === null ? 0 : 1),
     changed(topic: string, unsafe: string | null) {
       if (unsafe === null) logger.info({ topic }, 'topic is safe again');
-      else logger.error({ topic, code: 'TOPICS_UNSAFE', unsafe }, 'topic can lose what was acknowledged');
+      else logger.error({ topic, code: 'TOPICS_UNSAFE', unsafe }, 'topic can lose acknowledged records');
     },
     warning: (text: string) => logger.warn({ about: text }, "check the topic's settings"),
   };

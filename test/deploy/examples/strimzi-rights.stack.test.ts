@@ -194,7 +194,7 @@ describe('with the rights of the Strimzi example and no others', () => {
     const admin = new kafkajs.Kafka({ brokers: stack.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
     await admin.connect();
     const safety = new TopicSafety({
-      ...{ kafka: clientAs('hookline-ingress'), topics: [topic], least: 1, intervalMs: 100 },
+      ...{ kafka: clientAs('hookline-ingress'), topics: [topic], minInsyncReplicas: 1, intervalMs: 100 },
       observer: { verdict() {}, changed() {}, warning: (text) => void warnings.push(text) },
     });
     const warnings: string[] = [];

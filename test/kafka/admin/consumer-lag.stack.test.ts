@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => admin.disconnect());
 
 describe("a group's lag", () => {
-  it('is all that is there before it has committed anything, and then what is behind its commits', async () => {
+  it('counts all records before the first commit, and then those after its commits', async () => {
     const lags = new Map<number, number>();
     const failures: unknown[] = [];
     const watch = watchLag({

@@ -61,7 +61,7 @@ const sized = (bytes: number) => ({
 });
 
 describe('the limits of topics', () => {
-  it('are read from the brokers, and read anew when a record exceeds them', async () => {
+  it('are read from the brokers, and read again when a record exceeds them', async () => {
     const limits = createTopicLimits(kafka.client, [topic], systemClock);
     expect(limits.of(topic)).toBe(MAX_MESSAGE_BYTES);
     await until('the limit is known', async () => {
@@ -80,7 +80,7 @@ describe('the limits of topics', () => {
     await publisher.stop();
   });
 
-  it('refuse nothing that the broker would have taken, and let nothing pass that is far above', async () => {
+  it('refuse nothing that the broker accepts, and pass nothing that is far above', async () => {
     const limits = createTopicLimits(kafka.client, [topic], systemClock);
     await until('the limit is known', async () => {
       await limits.renew();

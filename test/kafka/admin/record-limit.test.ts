@@ -92,7 +92,7 @@ describe('the largest record is', () => {
       WANTED,
       undefined,
     ],
-  ])('%s', async (_, admin, tryOut, bytes, why) => {
-    expect(await allowedRecordBytes(admin, WANTED, tryOut)).toEqual({ bytes, why });
+  ])('%s', async (_, admin, validate, bytes, why) => {
+    expect(await allowedRecordBytes(admin, WANTED, validate)).toEqual({ bytes, why });
   });
 });

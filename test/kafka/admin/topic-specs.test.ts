@@ -34,7 +34,7 @@ describe('a setting that', () => {
     ]);
   });
 
-  it('says what stays and what would change it', () => {
+  it('is reported with what stays and what would change it', () => {
     const { kept } = changesTo(
       spec({ 'retention.ms': '1' }),
       3,
@@ -64,16 +64,16 @@ describe('min.insync.replicas', () => {
     return changes.map(({ wanted }) => wanted)[0];
   };
 
-  it('goes by the replicas that the topic has', () => {
+  it('depends on the present replicas of the topic', () => {
     expect([1, 2, 3].map((replicas) => changed(replicas, '1'))).toEqual([undefined, undefined, '2']);
   });
 
-  it('is what the installation asks for, and never lowered', () => {
+  it('is the value of the installation, and never lowered', () => {
     expect([changed(5, '2', 3), changed(5, '4', 3), changed(3, '1', 9)]).toEqual(['3', undefined, '3']);
   });
 });
 
-it('a limit in bytes beside a retention in time is told', () => {
+it('a limit in bytes beside a retention in time is reported', () => {
   const config = new Map([
     ['retention.bytes', '1000'],
     ['retention.ms', '5'],

@@ -25,19 +25,19 @@ function scripted(...answers: Answer[]) {
     },
     fetchTopicMetadata: async () => ({ topics: [{ name: 't', partitions: [{ replicas: [1, 2, 3] }] }] }),
   };
-  const told: string[] = [];
+  const reported: string[] = [];
   const kafka = { admin: () => admin } as unknown as KafkaClient;
   const observer = {
     verdict: (topic: string, unsafe: string | null) =>
-      void told.push(`${topic} ${unsafe ? 'unsafe' : 'safe'}`),
+      void reported.push(`${topic} ${unsafe ? 'unsafe' : 'safe'}`),
     changed: (topic: string, unsafe: string | null) =>
-      void told.push(`${topic} turns ${unsafe ? 'unsafe' : 'safe'}`),
-    warning: (text: string) => void told.push(text),
+      void reported.push(`${topic} turns ${unsafe ? 'unsafe' : 'safe'}`),
+    warning: (text: string) => void reported.push(text),
   };
-  const safety = new TopicSafety({ kafka, topics: ['t'], least: 2, observer, intervalMs: 1 });
+  const safety = new TopicSafety({ kafka, topics: ['t'], minInsyncReplicas: 2, observer, intervalMs: 1 });
   return {
     safety,
-    told,
+    reported,
     check: () => safety.check(kafka.admin()),
     /** Until so many readings were made, and nothing more comes. */
     async watchUntil(count: number) {
@@ -63,15 +63,15 @@ describe('at the start', () => {
   });
 
   it('brokers that cannot be asked are a warning', async () => {
-    const { check, told } = scripted(gone());
+    const { check, reported } = scripted(gone());
     await check();
-    expect(told).toEqual(['whether topics can lose records is not known: no broker answers']);
+    expect(reported).toEqual(['whether topics can lose records is not known: no broker answers']);
   });
 });
 
 describe('while the process runs', () => {
   it('two readings in a row decide, either way', async () => {
-    const { safety, told, watchUntil } = scripted(
+    const { safety, reported, watchUntil } = scripted(
       SAFE,
       UNSAFE,
       SAFE,
@@ -83,7 +83,7 @@ describe('while the process runs', () => {
       SAFE,
     );
     await watchUntil(9);
-    const until9 = told.slice(0, told.indexOf('t turns safe') + 1);
+    const until9 = reported.slice(0, reported.indexOf('t turns safe') + 1);
     expect(until9).toEqual([
       't safe',
       't safe',
@@ -96,12 +96,12 @@ describe('while the process runs', () => {
     expect(safety.trouble()).toBeNull();
   });
 
-  it('what is not known keeps the verdict, and is told once', async () => {
-    const { safety, told, watchUntil } = scripted(UNSAFE, UNSAFE, gone(), gone(), {}, gone());
+  it('unknown values keep the verdict, and are reported once', async () => {
+    const { safety, reported, watchUntil } = scripted(UNSAFE, UNSAFE, gone(), gone(), {}, gone());
     await watchUntil(8);
     expect(safety.trouble()).toContain('TOPICS_UNSAFE');
-    expect(told.filter((one) => one.startsWith('t '))).toEqual(['t unsafe', 't turns unsafe']);
-    expect(told.filter((one) => !one.startsWith('t '))).toEqual([
+    expect(reported.filter((one) => one.startsWith('t '))).toEqual(['t unsafe', 't turns unsafe']);
+    expect(reported.filter((one) => !one.startsWith('t '))).toEqual([
       'whether topics can lose records is not known: no broker answers',
       't: whether it can lose records is not known: the brokers do not report min.insync.replicas, unclean.leader.election.enable',
       'whether topics can lose records is not known: no broker answers',
