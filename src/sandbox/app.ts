@@ -5,14 +5,14 @@ import { applyFaults } from './faults/fail-request.ts';
 import { subscriptionRoutes } from './provider-api/subscription-routes.ts';
 import { tokenRoutes } from './provider-api/token-routes.ts';
 import { logRequests } from './test-api/request-log.ts';
-import { controlRoutes } from './test-api/test-routes.ts';
+import { testRoutes } from './test-api/test-routes.ts';
 
 const PATHS =
   'POST /oauth/token, GET and POST /subscriptions, PUT and DELETE /subscription/{id}, POST /executions/replay-execution';
 
-/** The provider's HTTP side, and the sandbox's own under `/_sandbox`. It doesn't listen yet. */
-export function createSandboxApp(parts: SandboxDeps): FastifyInstance {
-  const { options, logger } = parts;
+/** The HTTP server with the provider's API and, under `/_sandbox`, the test API. It does not listen yet. */
+export function createSandboxApp(deps: SandboxDeps): FastifyInstance {
+  const { options, logger } = deps;
   const app = fastify({
     logger: false,
     bodyLimit: 1024 * 1024,
@@ -33,28 +33,28 @@ export function createSandboxApp(parts: SandboxDeps): FastifyInstance {
     return reply.code(status).send(body);
   });
   app.setNotFoundHandler((request, reply) => {
-    const message = `There is no ${request.method} ${request.url.split('?')[0]}. The service has ${PATHS}.`;
+    const message = `There is no ${request.method} ${request.url.split('?')[0]}. The provider's API has ${PATHS}.`;
     const { status, body } = answerFor(new SandboxError('not_found', message));
     return reply.code(status).send(body);
   });
 
-  logRequests(app, parts);
-  applyFaults(app, parts);
+  logRequests(app, deps);
+  applyFaults(app, deps);
   const { dialect, allowHttpReceivers } = options;
   const { eventNames } = dialect;
-  app.register(tokenRoutes({ tokens: parts.tokens, rules: options }));
-  app.register(subscriptionRoutes({ ...parts, dialect, allowHttpReceivers }));
+  app.register(tokenRoutes({ tokens: deps.tokens, rules: options }));
+  app.register(subscriptionRoutes({ ...deps, dialect, allowHttpReceivers }));
   app.register(
-    controlRoutes({
-      ...parts,
+    testRoutes({
+      ...deps,
       eventNames,
       allowHttpReceivers,
       plans: {
-        subscriptions: parts.subscriptions,
+        subscriptions: deps.subscriptions,
         eventNames,
-        messages: parts.messages,
+        messages: deps.messages,
         defaultLayout: options.layout,
-        now: parts.clock.now,
+        now: deps.clock.now,
       },
     }),
   );
@@ -68,11 +68,12 @@ type SchemaFault = {
   message?: string;
 };
 
+/** A violation of a route's schema, in one sentence. */
 function describeFault(fault: SchemaFault | undefined): string {
-  if (!fault) return 'The body does not fit.';
-  const place = fault.instancePath === '' ? 'The body' : fault.instancePath;
+  if (!fault) return 'The body does not match its schema.';
+  const field = fault.instancePath === '' ? 'The body' : fault.instancePath;
   const { additionalProperty, allowedValues } = fault.params;
-  if (additionalProperty !== undefined) return `${place} has no field ${JSON.stringify(additionalProperty)}.`;
-  if (Array.isArray(allowedValues)) return `${place} must be one of ${allowedValues.join(', ')}.`;
-  return `${place} ${fault.message ?? 'does not fit'}.`;
+  if (additionalProperty !== undefined) return `${field} has no field ${JSON.stringify(additionalProperty)}.`;
+  if (Array.isArray(allowedValues)) return `${field} must be one of ${allowedValues.join(', ')}.`;
+  return `${field} ${fault.message ?? 'does not match its schema'}.`;
 }

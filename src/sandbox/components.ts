@@ -11,10 +11,10 @@ import { createTokenStore } from './provider-api/token-store.ts';
 import { createRequestLog } from './test-api/request-log.ts';
 import { createTriggerStore } from './test-api/trigger-store.ts';
 
-export type SandboxDeps = ReturnType<typeof createSandboxParts>;
+export type SandboxDeps = ReturnType<typeof createSandboxComponents>;
 
-/** A sandbox without its HTTP server: the stores, the deliveries, and what starts and ends them. */
-export function createSandboxParts(from: {
+/** Everything in a sandbox but its HTTP server: stores and deliveries, how to reset and how to stop them. */
+export function createSandboxComponents(from: {
   options: SandboxOptions;
   logger: Logger;
   clock: Clock;
@@ -40,7 +40,7 @@ export function createSandboxParts(from: {
     concurrency: options.deliveryConcurrency,
   });
   const triggers = createTriggerStore({ clock, logger, subscriptions, executions, deliveries });
-  const replayParts = { executions, subscriptions, deliveries, bearer: options.replayBearer };
+  const replayDeps = { executions, subscriptions, deliveries, bearer: options.replayBearer };
 
   return {
     options,
@@ -54,8 +54,8 @@ export function createSandboxParts(from: {
     messages,
     triggers,
     stopping: stop.signal,
-    replay: (executionId: string) => replayExecution(executionId, replayParts),
-    /** Ends what is under way and forgets everything, as if just started. */
+    replay: (executionId: string) => replayExecution(executionId, replayDeps),
+    /** Cancels what is in progress and forgets everything, as after a start. */
     async reset(): Promise<void> {
       triggers.cancelAll();
       await deliveries.cancelAll();
@@ -66,7 +66,7 @@ export function createSandboxParts(from: {
       faults.clear();
       requests.clear();
     },
-    /** Ends what is under way; an attempt that has been begun gets a second to be answered. */
+    /** Cancels what is in progress; a receiver that has a request gets a second to answer it. */
     async stop(): Promise<void> {
       stop.abort(new Error('the sandbox is stopping'));
       triggers.cancelAll();

@@ -17,7 +17,7 @@ import { loadDialect } from './core/load-dialect.ts';
 import { DEFAULT_LAYOUT } from './deliveries/layout.ts';
 import type { ReceiverTls } from './deliveries/send-attempt.ts';
 
-/** Options that tests set, and a process takes as they are: see {@link FIXED}. */
+/** Options that only tests change; the process uses {@link FIXED}. */
 export type FixedOptions = {
   readonly grantTypes: readonly string[];
   readonly assertionTypes: readonly string[];
@@ -27,9 +27,9 @@ export type FixedOptions = {
   readonly deliveryTimeoutMs: number;
   /** Concurrent deliveries for each subscription. */
   readonly deliveryConcurrency: number;
-  /** Layout of sealed deliveries if a trigger names none. */
+  /** Layout of sealed deliveries where a trigger does not name one. */
   readonly layout: string;
-  /** Replays carry an Authorization header, as the interface hints. */
+  /** Replays carry an Authorization header: the interface says that a token is negotiated if required. */
   readonly replayBearer: boolean;
   /** Executions kept for replay and inspection, and bytes of their bodies. */
   readonly keepExecutions: number;
@@ -38,7 +38,7 @@ export type FixedOptions = {
   readonly tls: ReceiverTls;
 };
 
-/** Everything that a sandbox can be given: the settings with the content of the files that they name, and what is fixed. */
+/** All options of a sandbox: the settings, with their files' content in place of the paths, and the fixed options. */
 export type SandboxOptions = Omit<ValuesOf<typeof sandboxSettings>, 'jwtFile' | 'dialectFile'> &
   FixedOptions & {
     readonly jwt: string;
@@ -57,7 +57,7 @@ export function loadOptions(source: EnvSource, readFile: ReadFile): SandboxOptio
   return reader.done({ ...FIXED, ...values, jwt, dialect: readDialect(content(dialectFile), reader) });
 }
 
-/** What a sandbox has of which nothing was said. */
+/** The options of a sandbox without any setting. */
 export const defaultOptions = (): SandboxOptions => loadOptions({ env: {}, fileFault: () => null }, () => '');
 
 function readDialect(text: string | undefined, reader: EnvReader): Dialect {
@@ -74,7 +74,7 @@ const SANDBOX_JWT = 'sandbox-lite-jwt';
 const FIXED: FixedOptions = {
   grantTypes: ['client_credentials'],
   assertionTypes: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'],
-  // The scope values that the interface has seen, 2.2.
+  // The scope values of the interface, section 2.2.
   scopes: [
     ...['accounts.create', 'accounts.read', 'accounts.update', 'accounts.close', 'transactions.read'],
     ...['paymentcamt056.create', 'paymentcamt029.read', 'paymentpacs002.read', 'paymentpacs002-id.read'],
@@ -92,7 +92,7 @@ const FIXED: FixedOptions = {
 function seconds(part: string): number {
   const value = Number(part);
   if (/^\d+(\.\d+)?$/.test(part) && value <= 86_400) return value;
-  throw new Fault(`has ${JSON.stringify(part)}: give seconds from 0 to 86400, split at commas.`);
+  throw new Fault(`has ${JSON.stringify(part)}: give seconds from 0 to 86400, separated by commas.`);
 }
 
 export const sandboxSettings = {

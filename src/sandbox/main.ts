@@ -1,4 +1,4 @@
-/** Process 3: the provider, emulated. Its settings stand in sandbox-settings.ts, its own API in control-routes.ts. */
+/** The emulated provider, for tests and demonstrations. config.ts has its settings, test-api/ the API that drives it. */
 
 import { readFileSync } from 'node:fs';
 import { nodeSource } from '../config/env.ts';
@@ -15,8 +15,8 @@ const logger = createLogger({ name: 'sandbox', level: options.logLevel });
 await runProcess({
   logger,
   stopDeadlineMs: options.stopDeadlineMs,
-  start: async (parts) => {
-    const sandbox = parts.add('sandbox', await startSandbox({ ...options, logger }));
+  start: async (components) => {
+    const sandbox = components.add('sandbox', await startSandbox({ ...options, logger }));
     logger.info({ url: sandbox.url }, 'listening');
   },
 });

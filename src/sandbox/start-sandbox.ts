@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSandboxApp } from './app.ts';
-import { createSandboxParts } from './components.ts';
+import { createSandboxComponents } from './components.ts';
 import { defaultOptions, type SandboxOptions } from './config.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { openReceiverClient } from './deliveries/send-attempt.ts';
@@ -9,25 +9,29 @@ import { openReceiverClient } from './deliveries/send-attempt.ts';
 export type RunningSandbox = {
   /** Both the interface's {auth_url} and its {base_url}. */
   readonly url: string;
-  /** Stops listening, ends what is under way, and resolves when nothing is left. May be called twice. */
+  /** Cancels what is in progress, stops listening, and resolves when both are done. May be called twice. */
   stop(): Promise<void>;
 };
 
-/** Starts a sandbox in this process. What isn't said is as in {@link defaultOptions}; port 0 takes a free one. */
+/** Starts a sandbox in this process. Missing options are as in {@link defaultOptions}; port 0 takes a free port. */
 export async function startSandbox(
   given: Partial<SandboxOptions> & { logger?: Logger; clock?: Clock } = {},
 ): Promise<RunningSandbox> {
-  const { logger = createLogger({ name: 'sandbox', level: 'silent' }), clock = systemClock, ...said } = given;
-  const options = { ...defaultOptions(), ...said };
+  const {
+    logger = createLogger({ name: 'sandbox', level: 'silent' }),
+    clock = systemClock,
+    ...chosen
+  } = given;
+  const options = { ...defaultOptions(), ...chosen };
   const client = openReceiverClient({
     tls: options.tls,
     connections: options.deliveryConcurrency,
     timeoutMs: options.deliveryTimeoutMs,
   });
-  const parts = createSandboxParts({ options, logger, clock, client });
-  const app = createSandboxApp(parts);
+  const components = createSandboxComponents({ options, logger, clock, client });
+  const app = createSandboxApp(components);
   const stopAll = async () => {
-    await parts.stop();
+    await components.stop();
     await app.close();
     await client.destroy();
   };
@@ -42,7 +46,7 @@ export async function startSandbox(
   return { url: urlOf(options.host, app.server.address() as AddressInfo), stop };
 }
 
-/** An address that can be called: "everywhere" is reached on this machine. */
+/** The URL to call: a server that listens on all addresses is called on the loopback address. */
 function urlOf(host: string, { port }: AddressInfo): string {
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSandboxApp } from '../../src/sandbox/app.ts';
-import { createSandboxParts } from '../../src/sandbox/components.ts';
+import { createSandboxComponents } from '../../src/sandbox/components.ts';
 import { defaultOptions } from '../../src/sandbox/config.ts';
 import { systemClock } from '../../src/sandbox/core/clock.ts';
 import { openReceiverClient } from '../../src/sandbox/deliveries/send-attempt.ts';
@@ -10,7 +10,7 @@ function build() {
   const options = defaultOptions();
   const client = openReceiverClient({ tls: options.tls, connections: 1, timeoutMs: 1000 });
   const logger = createLogger({ name: 'sandbox', level: 'silent' });
-  return createSandboxApp(createSandboxParts({ options, logger, clock: systemClock, client }));
+  return createSandboxApp(createSandboxComponents({ options, logger, clock: systemClock, client }));
 }
 
 describe('the app without a listener', () => {

@@ -47,7 +47,7 @@ describe('the process', () => {
     expect(messages.slice(0, 5)).toEqual([
       'listening',
       'subscription created',
-      'delivery failed for good',
+      'delivery failed after its last attempt',
       'subscription updated',
       'subscription deleted',
     ]);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Time as a part, so that tests can own it. `sleep` rejects when the signal aborts. */
+/** Time as a dependency, so that tests can control it. `sleep` rejects when the signal aborts. */
 export type Clock = {
   now(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -3,11 +3,12 @@ import { type Json, setAt } from './json.ts';
 import type { Subscription } from './subscription-store.ts';
 
 /**
- * What the interface doesn't show of the management operations: the shapes of their bodies. The format is the one of
- * the connector's own dialect file, so that one file can set both sides; the sandbox reads the templates backwards.
+ * The shapes of the management operations' bodies, which the interface does not show. The format is the one of
+ * Hookline's dialect file, so that one file can configure both sides. Hookline fills the templates; the sandbox reads
+ * values out of them.
  *
- * In a `body` a value that is one placeholder, such as "{url}", says where that value stands in a request; other
- * values must stand there as they are. The pointers (RFC 6901) say where values stand in an answer.
+ * In a `body` a value that is a single placeholder, such as "{url}", marks the position of that value in a request; any
+ * other value must be in the request unchanged. The pointers (RFC 6901) are the positions of values in an answer.
  */
 export type Dialect = {
   readonly create: {
@@ -25,13 +26,13 @@ export type Dialect = {
   };
   readonly replay: { readonly body: Json };
   /**
-   * The connector's alone: which fields its commands may add to a body. Here further fields are kept in any case, as the
-   * interface doesn't rule them out.
+   * Used by Hookline only: which fields its commands may add to a body. The sandbox keeps every further field, as the
+   * interface does not exclude them.
    */
   readonly extra: { readonly allow: readonly string[] };
-  /** How the list of subscriptions spells the events. In requests the interface's own spellings are taken too. */
+  /** How the list of subscriptions spells the events. Requests may also use the interface's own spellings. */
   readonly eventNames: EventSpelling;
-  /** The sandbox's alone: the status of each success, which the interface doesn't show either. */
+  /** Used by the sandbox only: the status of each success, which the interface does not show. */
   readonly status: {
     readonly create: number;
     readonly update: number;
@@ -57,12 +58,12 @@ export const DEFAULT_DIALECT: Dialect = {
   status: { create: 201, update: 200, delete: 204, replay: 202 },
 };
 
-/** The name inside a value that is one placeholder; null for anything else. */
+/** The name of the placeholder if the value is a single placeholder, else null. */
 export function placeholderIn(value: Json): string | null {
   return typeof value === 'string' ? (/^\{(\w+)\}$/.exec(value)?.[1] ?? null) : null;
 }
 
-/** The answer to a creation: the one moment at which the signing secret is shown. */
+/** The answer to a creation: the only answer of the provider's API with the signing secret. */
 export function writeCreated(subscription: Subscription, dialect: Dialect): Json {
   const { id, signingSecret } = dialect.create.response;
   return setAt(setAt({}, id, subscription.id), signingSecret, subscription.signingSecret);
@@ -74,7 +75,7 @@ export function writeList(subscriptions: readonly Subscription[], dialect: Diale
   return setAt({}, dialect.list.items, items);
 }
 
-/** One subscription as the list shows it; an update is answered with it too. */
+/** One subscription as the list shows it; the answer to an update is the same. */
 export function writeItem(subscription: Subscription, dialect: Dialect): Json {
   const fields: [string, Json][] = [
     [dialect.list.id, subscription.id],

@@ -1,5 +1,5 @@
 /**
- * Every refusal of the sandbox. The interface shows no error bodies, so their one shape is made up here:
+ * Every error answer of the sandbox. The interface does not show error bodies; the sandbox's own shape is
  * `{ "error": code, "message": sentence }`.
  */
 export const ERRORS = {
@@ -18,7 +18,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A refusal with a row in {@link ERRORS}. The message is for the caller: it names the mend and holds no secret. */
+/** An error with a row in {@link ERRORS}. The message is for the caller: it names the remedy and has no secret. */
 export class SandboxError extends Error {
   readonly code: ErrorCode;
   constructor(code: ErrorCode, message: string) {
@@ -30,14 +30,14 @@ export class SandboxError extends Error {
 
 export type ErrorAnswer = { status: number; body: { error: ErrorCode; message: string } };
 
-/** What the caller gets for an error: ours as they are, the HTTP layer's by their status, anything else as a 500. */
+/** The answer to an error: a SandboxError by its row, an error of the HTTP layer by its status, any other as a 500. */
 export function answerFor(error: unknown): ErrorAnswer {
   if (error instanceof SandboxError) return answer(error.code, error.message);
   const { statusCode, message } = error as { statusCode?: number; message?: string };
   if (statusCode === undefined || statusCode >= 500) {
     return answer('internal_error', 'The sandbox failed; its log says why.');
   }
-  if (statusCode === 413) return answer('body_too_large', 'The body is larger than this operation takes.');
+  if (statusCode === 413) return answer('body_too_large', 'The body is too large for this operation.');
   return answer('invalid_request', message ?? 'The request is malformed.');
 }
 

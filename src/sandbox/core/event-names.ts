@@ -1,11 +1,11 @@
 import { SandboxError } from './errors.ts';
 import { isObject, type Json } from './json.ts';
 
-/** The events of the interface, 6.1. Inside the sandbox an event has this name, however it was spelled. */
+/** The events of the interface, section 6.1, by the names that the sandbox uses inside. */
 export const EVENTS = ['payment-status', 'accounts-entries', 'collection-status'] as const;
 export type EventName = (typeof EVENTS)[number];
 
-/** The interface spells one event in two ways: payment_status is subscribed to, payment-status is delivered. */
+/** The interface spells one event in two ways: payment_status in subscriptions, payment-status in deliveries. */
 const SPELLINGS: Readonly<Record<string, EventName>> = {
   'payment-status': 'payment-status',
   payment_status: 'payment-status',
@@ -17,13 +17,13 @@ export const EVENT_SPELLINGS: readonly string[] = Object.keys(SPELLINGS);
 
 export type EventSpelling = Readonly<Record<EventName, string>>;
 
-/** The event that a name means, by the interface or by the dialect's own spelling; null when by neither. */
+/** The event of a name, in the interface's spelling or the dialect's; null if it is in neither. */
 export function readEventName(name: string, dialect: EventSpelling): EventName | null {
   const own = EVENTS.find((event) => dialect[event] === name);
   return own ?? (Object.hasOwn(SPELLINGS, name) ? (SPELLINGS[name] ?? null) : null);
 }
 
-/** A subscription's list of events: at least one, all known, none named twice. */
+/** A subscription's list of events: at least one, all known; duplicates are removed. */
 export function readEventNames(value: Json | undefined, dialect: EventSpelling): EventName[] {
   if (!Array.isArray(value) || value.length === 0) {
     throw new SandboxError('invalid_request', `The events must be a list with at least one of ${known}.`);
@@ -31,7 +31,7 @@ export function readEventNames(value: Json | undefined, dialect: EventSpelling):
   const events = value.map((name) => {
     const event = typeof name === 'string' ? readEventName(name, dialect) : null;
     if (event === null) {
-      throw new SandboxError('invalid_request', `${shown(name)} is not an event: give some of ${known}.`);
+      throw new SandboxError('invalid_request', `${shown(name)} is not an event: use ${known}.`);
     }
     return event;
   });

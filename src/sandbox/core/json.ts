@@ -6,7 +6,7 @@ export type JsonObject = { [name: string]: Json };
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A request's body as JSON in UTF-8. Throws `invalid_request` with the place of the fault, never with the text. */
+/** A request's body as JSON in UTF-8. Throws `invalid_request`, without the text. */
 export function parseJson(bytes: Buffer): Json {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as Json;
@@ -15,14 +15,15 @@ export function parseJson(bytes: Buffer): Json {
   }
 }
 
-/** Sets an own property whatever its name is: `__proto__` in a body is a field like any other. */
+/** Sets an own property, whatever its name is: `__proto__` in a body is a field like any other. */
 export function setField(target: JsonObject, name: string, value: Json): void {
   Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** JSON Pointer, RFC 6901: the sandbox's own reading of it. */
+/** JSON Pointer, RFC 6901; no code is shared with the rest of Hookline, so that a mistake shows as a difference. */
+export const POINTER_PATTERN = '^(?:/(?:[^~/]|~[01])*)*$';
 
-const SYNTAX = /^(?:\/(?:[^~/]|~[01])*)*$/;
+const SYNTAX = new RegExp(POINTER_PATTERN);
 
 export const isPointer = (text: string): boolean => SYNTAX.test(text);
 
@@ -33,8 +34,8 @@ const stepsOf = (pointer: string): string[] =>
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /**
- * Returns `document` with `value` at `pointer`, changing it in place; `''` is the document itself. Objects that are
- * missing on the way are made; `-` appends to a list. Throws a TypeError where the way leads through a plain value.
+ * Sets `value` at `pointer` in place and returns the document; `''` is the document itself. Creates missing objects on
+ * the path; `-` appends to a list. Throws a TypeError where the path goes through a value that has no fields.
  */
 export function setAt(document: Json, pointer: string, value: Json): Json {
   const steps = stepsOf(pointer);
@@ -49,7 +50,7 @@ export function setAt(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** Removes what stands at `pointer`, in place. What isn't there needs no removing. */
+/** Removes the value at `pointer` in place; does nothing where there is no such value. */
 export function removeAt(document: Json, pointer: string): void {
   const steps = stepsOf(pointer);
   const last = steps.pop();
@@ -71,6 +72,6 @@ function put(at: Json, step: string, value: Json, pointer: string): void {
   } else if (isObject(at)) {
     setField(at, step, value);
   } else {
-    throw new TypeError(`${pointer} leads through a value that has no field ${JSON.stringify(step)}`);
+    throw new TypeError(`${pointer} goes through a value that has no field ${JSON.stringify(step)}`);
   }
 }

@@ -8,12 +8,12 @@ import {
 } from './dialect.ts';
 import { isObject, isPointer, type Json, type JsonObject } from './json.ts';
 
-/** The values without which an operation can't be carried out. */
+/** The values that each operation needs. */
 const NEEDED = { create: ['url', 'events'], update: [], replay: ['executionId'] } as const;
 
 /**
- * A dialect file laid over the default, key by key; a `body` is taken whole, since a field is renamed by leaving its
- * old name out. Returns the dialect, or every fault of the file, each naming the place.
+ * Merges a dialect file into the default, key by key. A `body` replaces the default's as a whole, so that a file can
+ * rename a field. Returns the dialect, or every fault of the file with its JSON pointer.
  */
 export function loadDialect(text: string): { dialect: Dialect } | { faults: string[] } {
   const file = parse(text);
@@ -33,45 +33,45 @@ function parse(text: string): unknown {
   }
 }
 
-function overlay(base: JsonObject, over: JsonObject, place: string, faults: string[]): JsonObject {
+function overlay(base: JsonObject, over: JsonObject, pointer: string, faults: string[]): JsonObject {
   const unknown = Object.keys(over).filter((name) => !Object.hasOwn(base, name));
-  faults.push(...unknown.map((name) => unknownAt(`${place}/${name}`, base)));
+  faults.push(...unknown.map((name) => unknownAt(`${pointer}/${name}`, base)));
   const entries = Object.entries(base).map(([name, value]): [string, Json] => {
     const given = Object.hasOwn(over, name) ? over[name] : undefined;
     if (given === undefined) return [name, value];
-    const here = `${place}/${name}`;
+    const at = `${pointer}/${name}`;
     if (name === 'body') return [name, given];
     if (isObject(value)) {
-      if (isObject(given)) return [name, overlay(value, given, here, faults)];
-      faults.push(`${here} must be an object`);
+      if (isObject(given)) return [name, overlay(value, given, at, faults)];
+      faults.push(`${at} must be an object`);
     } else {
-      const fault = faultOf(here, given);
-      if (fault) faults.push(`${here} ${fault}`);
+      const fault = faultOf(at, given);
+      if (fault) faults.push(`${at} ${fault}`);
     }
     return [name, given];
   });
   return Object.fromEntries(entries);
 }
 
-function unknownAt(place: string, base: JsonObject): string {
-  if (place === '/extra/mayReplace')
-    return `${place} is no longer known: /extra/allow names the fields that a command's extra may add`;
-  return `${place} is not known: ${Object.keys(base).join(', ')} are`;
+function unknownAt(pointer: string, base: JsonObject): string {
+  if (pointer === '/extra/mayReplace')
+    return `${pointer} is no longer known: use /extra/allow, the fields that a command's extra may add`;
+  return `${pointer} is not known: use ${Object.keys(base).join(', ')}`;
 }
 
-function faultOf(place: string, value: Json): string | null {
-  if (place === '/extra/allow') {
+function faultOf(pointer: string, value: Json): string | null {
+  if (pointer === '/extra/allow') {
     const ok = Array.isArray(value) && value.every((field) => typeof field === 'string' && field !== '');
-    return ok ? null : 'must be a list of names of fields';
+    return ok ? null : 'must be a list of field names';
   }
-  if (place.startsWith('/status/')) {
+  if (pointer.startsWith('/status/')) {
     const ok = Number.isInteger(value) && (value as number) >= 200 && (value as number) <= 299;
     return ok ? null : 'must be a status from 200 to 299';
   }
   if (typeof value !== 'string') return 'must be a string';
-  if (place.startsWith('/eventNames/')) return value === '' ? 'must not be empty' : null;
+  if (pointer.startsWith('/eventNames/')) return value === '' ? 'must not be empty' : null;
   if (!isPointer(value)) return 'must be a JSON pointer, such as /data/id';
-  return value === '' && place !== '/list/items' ? 'must point to a field, such as /id' : null;
+  return value === '' && pointer !== '/list/items' ? 'must point to a field, such as /id' : null;
 }
 
 function checkTemplates(dialect: Dialect, faults: string[]): void {
@@ -79,22 +79,22 @@ function checkTemplates(dialect: Dialect, faults: string[]): void {
     const found: string[] = [];
     collect(dialect[operation].body, `/${operation}/body`, found, faults);
     for (const name of NEEDED[operation]) {
-      if (!found.includes(name)) faults.push(`/${operation}/body has no place for {${name}}`);
+      if (!found.includes(name)) faults.push(`/${operation}/body has no placeholder {${name}}`);
     }
   }
 }
 
-function collect(template: Json, place: string, found: string[], faults: string[]): void {
+function collect(template: Json, pointer: string, found: string[], faults: string[]): void {
   const name = placeholderIn(template);
   if (name !== null) found.push(name);
   else if (typeof template === 'string' && /\{\w+\}/.test(template)) {
-    faults.push(`${place} mixes a placeholder with text, which can't be read backwards`);
+    faults.push(`${pointer} mixes a placeholder with text: a value must be one placeholder or plain`);
   } else if (typeof template === 'object' && template !== null) {
-    for (const [key, value] of Object.entries(template)) collect(value, `${place}/${key}`, found, faults);
+    for (const [key, value] of Object.entries(template)) collect(value, `${pointer}/${key}`, found, faults);
   }
 }
 
-/** Writes a sample of each answer: pointers that lead through one another show here, not in a test run. */
+/** Writes a sample of each answer: pointers that contradict each other fail at the start, not in a test. */
 function checkAnswers(dialect: Dialect, faults: string[]): void {
   const sample = {
     id: 'id',

@@ -1,4 +1,4 @@
-/** The operations of the interface, by the names under which faults and the request log know them. */
+/** The operations of the interface, by their names in faults and in the request log. */
 export const OPERATIONS = ['token', 'list', 'create', 'update', 'delete', 'replay'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 

@@ -15,7 +15,7 @@ import { type SendDeps, sendAttempt } from './send-attempt.ts';
 export type DeliveryPorts = Omit<AttemptDeps, 'limiter'> & {
   readonly logger: Logger;
   readonly executions: ExecutionStore;
-  /** Attempts under way to one subscription. */
+  /** Concurrent attempts for one subscription. */
   readonly concurrency: number;
 };
 
@@ -26,7 +26,7 @@ export type DeliveryOrder = AttemptOrder & {
   readonly replayOf?: string;
 };
 
-/** A delivery under way: `first` resolves after the first attempt, `end` when its state is final. Neither rejects. */
+/** A delivery in progress: `first` resolves after the first attempt, `end` when its state is final. Neither rejects. */
 export type Run = {
   readonly execution: Execution;
   readonly first: Promise<void>;
@@ -35,38 +35,38 @@ export type Run = {
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** Delivers messages at least once, many at a time, and records what becomes of each. */
-export function createDeliveries(parts: DeliveryPorts) {
-  const attemptParts = { ...parts, limiter: createLimiter(parts.concurrency) };
+/** Delivers messages at least once, many at a time, and records each as an execution. */
+export function createDeliveries(deps: DeliveryPorts) {
+  const attemptDeps = { ...deps, limiter: createLimiter(deps.concurrency) };
   const running = new Set<Promise<void>>();
   let cancels = { waits: new AbortController(), sends: new AbortController() };
 
   const finish = (execution: Execution, state: ExecutionState) => {
     execution.state = state;
-    parts.executions.finish(execution);
+    deps.executions.finish(execution);
     if (state !== 'failed') return;
     const { id, subscriptionId, attempts } = execution;
     const { status = null, error = null } = attempts.at(-1) ?? {};
     const outcome = { executionId: id, subscriptionId, attempts: attempts.length, status, error };
-    parts.logger.warn(outcome, 'delivery failed for good');
+    deps.logger.warn(outcome, 'delivery failed after its last attempt');
   };
 
   return {
-    /** Starts a delivery. Ask the execution store for room first. */
+    /** Starts a delivery. Wait for `capacity` of the execution store first. */
     fire(order: DeliveryOrder): Run {
       const { type, entityId, message, sealing, subscription, triggerId = null, replayOf = null } = order;
       const { id: subscriptionId, url } = subscription;
       const execution = newExecution(
         { subscriptionId, url, type, entityId, message, sealing, triggerId, replayOf },
-        parts.clock.now(),
+        deps.clock.now(),
       );
-      parts.executions.add(execution);
+      deps.executions.add(execution);
       const first = Promise.withResolvers<void>();
       const signals = { waits: cancels.waits.signal, sends: cancels.sends.signal };
       const context = { cancels: signals, firstDone: first.resolve };
-      const end = attemptUntilFinal(execution, order, context, attemptParts)
+      const end = attemptUntilFinal(execution, order, context, attemptDeps)
         .catch((err): ExecutionState => {
-          parts.logger.error({ executionId: execution.id, err }, 'delivery could not be prepared');
+          deps.logger.error({ executionId: execution.id, err }, 'delivery could not be prepared');
           return 'failed';
         })
         .then((state) => {
@@ -77,7 +77,7 @@ export function createDeliveries(parts: DeliveryPorts) {
       running.add(end);
       return { execution, first: first.promise, end };
     },
-    /** Ends every delivery; those being sent have `graceMs` to come to their end by themselves. */
+    /** Cancels every delivery; attempts in progress have `graceMs` to end by themselves. */
     async cancelAll(graceMs = 0): Promise<void> {
       const { waits, sends } = cancels;
       cancels = { waits: new AbortController(), sends: new AbortController() };
@@ -93,114 +93,114 @@ type AttemptDeps = SendDeps & {
   readonly subscriptions: SubscriptionStore;
   readonly faults: FaultPlan;
   readonly limiter: Limiter;
-  /** Seconds to wait before each repeat; after the last one the delivery has failed. */
+  /** Seconds to wait before each retry; after the last one the delivery has failed. */
   readonly retryScheduleS: readonly number[];
 };
 
 type AttemptOrder = Preparation & {
   readonly retry: boolean;
   readonly onAttempt?: (attempt: Attempt) => void;
-  /** Waits for this first, so that a caller can keep an order. */
+  /** The delivery starts after this, so that a caller can keep an order. */
   readonly after?: Promise<unknown>;
 };
 
-/** Aborting `waits` ends a delivery between two attempts, `sends` in the midst of one. */
+/** `waits` cancels a delivery between two attempts, `sends` during one. */
 type Cancels = { readonly waits: AbortSignal; readonly sends: AbortSignal };
 
 /**
- * Sends the same bytes until a 2xx, a 410 or the schedule's end, and returns the state it came to. It is cancelled
- * when its subscription goes; it follows where its subscription moves.
+ * Sends the same bytes until a 2xx, a 410 or the end of the schedule, and returns the final state. Each attempt uses the
+ * subscription's current URL; a deleted or inactive subscription cancels the delivery.
  */
 async function attemptUntilFinal(
   execution: Execution,
   order: AttemptOrder,
   context: { cancels: Cancels; firstDone: () => void },
-  parts: AttemptDeps,
+  deps: AttemptDeps,
 ): Promise<ExecutionState> {
   const { waits } = context.cancels;
   await order.after;
-  for (let repeat = 0; ; repeat++) {
-    const attempt = await parts.limiter.run(execution.subscriptionId, () =>
-      attemptOnce(execution, order, context.cancels, parts),
+  for (let retries = 0; ; retries++) {
+    const attempt = await deps.limiter.run(execution.subscriptionId, () =>
+      attemptOnce(execution, order, context.cancels, deps),
     );
     if (!attempt) return 'cancelled';
     order.onAttempt?.(attempt);
-    const state = stateAfter(attempt, order.retry && repeat < parts.retryScheduleS.length);
+    const state = stateAfter(attempt, order.retry && retries < deps.retryScheduleS.length);
     if (state === 'delivered') return state;
     if (waits.aborted) return 'cancelled';
     if (state === 'failed') return state;
     execution.state = state;
     context.firstDone();
-    const waitMs = (parts.retryScheduleS[repeat] ?? 0) * 1000;
-    execution.nextAttemptAt = new Date(parts.clock.now() + waitMs).toISOString();
-    await parts.clock.sleep(waitMs, waits).catch(() => {});
+    const waitMs = (deps.retryScheduleS[retries] ?? 0) * 1000;
+    execution.nextAttemptAt = new Date(deps.clock.now() + waitMs).toISOString();
+    await deps.clock.sleep(waitMs, waits).catch(() => {});
     execution.nextAttemptAt = null;
   }
 }
 
-/** One attempt, or null where there is nothing to be attempted any more. */
+/** One attempt, or null if the delivery is cancelled or its subscription is gone or inactive. */
 async function attemptOnce(
   execution: Execution,
   order: AttemptOrder,
   { waits, sends }: Cancels,
-  parts: AttemptDeps,
+  deps: AttemptDeps,
 ): Promise<Attempt | null> {
-  const subscription = parts.subscriptions.get(execution.subscriptionId);
+  const subscription = deps.subscriptions.get(execution.subscriptionId);
   if (waits.aborted || !subscription?.active) return null;
   execution.sent ??= await prepareDelivery(order);
   execution.url = subscription.url;
-  const at = parts.clock.now();
-  const fault = parts.faults.take('delivery');
+  const at = deps.clock.now();
+  const fault = deps.faults.take('delivery');
   const post = { ...execution.sent, url: subscription.url };
-  const outcome = await sendAttempt(post, { fault, signal: sends }, parts);
+  const outcome = await sendAttempt(post, { fault, signal: sends }, deps);
   const attempt: Attempt = {
     number: execution.attempts.length + 1,
     at: new Date(at).toISOString(),
-    durationMs: parts.clock.now() - at,
+    durationMs: deps.clock.now() - at,
     ...outcome,
   };
   execution.attempts.push(attempt);
   return attempt;
 }
 
-function stateAfter({ status }: Attempt, mayRepeat: boolean): 'delivered' | 'failed' | 'retrying' {
+function stateAfter({ status }: Attempt, mayRetry: boolean): 'delivered' | 'failed' | 'retrying' {
   if (status !== null && status >= 200 && status <= 299) return 'delivered';
-  // Gone: the receiver asks for no more of it.
-  return status !== 410 && mayRepeat ? 'retrying' : 'failed';
+  // 410 Gone: the receiver does not want it any more.
+  return status !== 410 && mayRetry ? 'retrying' : 'failed';
 }
 
 type Limiter = ReturnType<typeof createLimiter>;
 
-/** At most `limit` tasks at a time for each key, the others in the order they came: one slow receiver stops no other. */
+/** Runs at most `limit` tasks of a key at a time, the others in order: a slow receiver does not delay the others. */
 export function createLimiter(limit: number) {
-  const lanes = new Map<string, { running: number; queue: (() => void)[] }>();
+  const queues = new Map<string, { running: number; waiting: (() => void)[] }>();
 
-  const enter = (key: string): Promise<void> | undefined => {
-    const lane = lanes.get(key) ?? { running: 0, queue: [] };
-    lanes.set(key, lane);
-    if (lane.running < limit) {
-      lane.running += 1;
+  const acquire = (key: string): Promise<void> | undefined => {
+    const queue = queues.get(key) ?? { running: 0, waiting: [] };
+    queues.set(key, queue);
+    if (queue.running < limit) {
+      queue.running += 1;
       return undefined;
     }
-    return new Promise((resolve) => lane.queue.push(resolve));
+    return new Promise((resolve) => queue.waiting.push(resolve));
   };
-  const leave = (key: string) => {
-    const lane = lanes.get(key);
-    if (!lane) return;
-    // The place is handed on, so that `running` stays as it is.
-    const next = lane.queue.shift();
+  const release = (key: string) => {
+    const queue = queues.get(key);
+    if (!queue) return;
+    // The next task takes over the slot, so `running` stays the same.
+    const next = queue.waiting.shift();
     if (next) return next();
-    lane.running -= 1;
-    if (lane.running === 0) lanes.delete(key);
+    queue.running -= 1;
+    if (queue.running === 0) queues.delete(key);
   };
 
   return {
     async run<T>(key: string, task: () => Promise<T>): Promise<T> {
-      await enter(key);
+      await acquire(key);
       try {
         return await task();
       } finally {
-        leave(key);
+        release(key);
       }
     },
   };
@@ -215,17 +215,19 @@ type ReplayDeps = {
 };
 
 /**
- * Sends a former run's message again, as a run of its own: "The service retrieves the payload it sent in that run and
- * reuses it for the current callback. A new access token is negotiated if required." (4.2). It goes to where the
- * subscription points now, is sealed anew where it was sealed, and is sound even where the former one was tampered with.
+ * Delivers the message of a former execution again, as a new execution. Interface, section 4.2: "The service retrieves
+ * the payload it sent in that run and reuses it for the current callback. A new access token is negotiated if required."
+ * It goes to the subscription's current URL, is encrypted anew where it was encrypted, and is never tampered with.
  */
-export function replayExecution(id: string, parts: ReplayDeps): Execution {
-  const former = parts.executions.get(id);
-  if (!former) throw new SandboxError('not_found', 'There is no execution with this id, or no more.');
-  const subscription = parts.subscriptions.get(former.subscriptionId);
-  if (!subscription?.active) throw new SandboxError('not_found', "The execution's subscription is gone.");
+export function replayExecution(id: string, deps: ReplayDeps): Execution {
+  const former = deps.executions.get(id);
+  if (!former)
+    throw new SandboxError('not_found', 'There is no execution with this id, or it is no longer kept.');
+  const subscription = deps.subscriptions.get(former.subscriptionId);
+  if (!subscription?.active)
+    throw new SandboxError('not_found', "The execution's subscription does not exist any more.");
   if (former.sealing) keyOf(subscription);
-  return parts.deliveries.fire({
+  return deps.deliveries.fire({
     message: former.message,
     subscription,
     sealing: former.sealing,
@@ -233,6 +235,6 @@ export function replayExecution(id: string, parts: ReplayDeps): Execution {
     entityId: former.entityId,
     replayOf: former.id,
     retry: true,
-    ...(parts.bearer ? { headers: { authorization: 'Bearer sandbox-replay-token' } } : {}),
+    ...(deps.bearer ? { headers: { authorization: 'Bearer sandbox-replay-token' } } : {}),
   }).execution;
 }

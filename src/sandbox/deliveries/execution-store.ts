@@ -5,13 +5,13 @@ import type { PreparedDelivery } from './prepare-delivery.ts';
 export type ExecutionStore = ReturnType<typeof createExecutionStore>;
 
 /**
- * The executions, oldest first, bounded by number and by bytes. Only final ones are dropped: those on their way keep
- * their place, and whoever makes new ones asks `room` first, so that a receiver that is away can't fill the memory.
+ * The executions, oldest first, bounded by number and by bytes. Only final ones are dropped. Callers wait for `capacity`
+ * before they add one, so that an unavailable receiver cannot fill the memory with deliveries in progress.
  */
 export function createExecutionStore(limits: { count: number; bytes: number }) {
   const all = new Map<string, Execution>();
   const final = new Map<string, Execution>();
-  const onTheirWay = { count: 0, bytes: 0 };
+  const inProgress = { count: 0, bytes: 0 };
   let bytes = 0;
   let waiting: (() => void)[] = [];
 
@@ -24,21 +24,21 @@ export function createExecutionStore(limits: { count: number; bytes: number }) {
       bytes -= bytesOf(oldest);
     }
   };
-  const hasRoom = (size: number) =>
-    onTheirWay.count === 0 || (onTheirWay.count < limits.count && onTheirWay.bytes + size <= limits.bytes);
+  const hasCapacity = (size: number) =>
+    inProgress.count === 0 || (inProgress.count < limits.count && inProgress.bytes + size <= limits.bytes);
 
   return {
     add(execution: Execution): void {
       all.set(execution.id, execution);
       bytes += bytesOf(execution);
-      onTheirWay.count += 1;
-      onTheirWay.bytes += bytesOf(execution);
+      inProgress.count += 1;
+      inProgress.bytes += bytesOf(execution);
       dropOldest();
     },
-    /** To be called once for each execution that was added, when its state is final. */
+    /** Call this once for each added execution, when its state is final. */
     finish(execution: Execution): void {
-      onTheirWay.count -= 1;
-      onTheirWay.bytes -= bytesOf(execution);
+      inProgress.count -= 1;
+      inProgress.bytes -= bytesOf(execution);
       if (all.has(execution.id)) final.set(execution.id, execution);
       dropOldest();
       const woken = waiting;
@@ -46,8 +46,8 @@ export function createExecutionStore(limits: { count: number; bytes: number }) {
       for (const wake of woken) wake();
     },
     /** Resolves as soon as an execution that holds `size` bytes can be added. */
-    async room(size: number): Promise<void> {
-      while (!hasRoom(size)) await new Promise<void>((resolve) => waiting.push(resolve));
+    async capacity(size: number): Promise<void> {
+      while (!hasCapacity(size)) await new Promise<void>((resolve) => waiting.push(resolve));
     },
     get: (id: string) => all.get(id),
     /** Newest first. */
@@ -68,7 +68,7 @@ export function createExecutionStore(limits: { count: number; bytes: number }) {
 
 export type ExecutionState = 'waiting' | 'retrying' | 'delivered' | 'failed' | 'cancelled';
 
-/** One try to deliver: `status` is the receiver's answer, or null with an `error` where there was none. */
+/** One attempt to deliver: `status` is the receiver's answer, or null with an `error` where there was none. */
 export type Attempt = {
   readonly number: number;
   readonly at: string;
@@ -79,7 +79,7 @@ export type Attempt = {
   readonly responseBody: string;
 };
 
-/** A webhook run: one message to one subscription, with every try. Kept so that it can be replayed. */
+/** A webhook run: one message for one subscription, with every attempt. Kept so that it can be replayed. */
 export type Execution = {
   readonly id: string;
   readonly subscriptionId: string;
@@ -88,11 +88,11 @@ export type Execution = {
   readonly type: string | null;
   readonly entityId: string | null;
   readonly createdAt: string;
-  /** The message as it is before sealing. */
+  /** The message before encryption. */
   readonly message: Buffer;
   readonly sealing: { readonly layout: Layout; readonly names: EnvelopeNames } | null;
   url: string;
-  /** What is sent, the same in each try; null until it is sealed and signed. */
+  /** What each attempt sends; null until it is encrypted and signed. */
   sent: PreparedDelivery | null;
   state: ExecutionState;
   nextAttemptAt: string | null;
@@ -102,11 +102,11 @@ export type Execution = {
 export const isFinal = (execution: Execution): boolean =>
   execution.state !== 'waiting' && execution.state !== 'retrying';
 
-/** The memory that an execution holds: a plain message is its own body. */
+/** The memory of an execution: the body of a plain message is the message itself, that of a sealed one is a copy. */
 export const bytesOf = (execution: Execution): number =>
   execution.message.length * (execution.sealing === null ? 1 : 2);
 
-/** What is known of an execution before anything happened. */
+/** The fields of an execution that its creator gives. */
 type ExecutionSeed = Pick<
   Execution,
   'subscriptionId' | 'triggerId' | 'replayOf' | 'type' | 'entityId' | 'message' | 'sealing' | 'url'
@@ -122,7 +122,7 @@ export const newExecution = (seed: ExecutionSeed, now: number): Execution => ({
   attempts: [],
 });
 
-/** An execution as the control API shows it; `sentBody` is the message before sealing, null where it was left out. */
+/** An execution as the test API shows it; `sentBody` is the message before encryption, or null without `body`. */
 export function describeExecution(execution: Execution, options: { body: boolean }) {
   const last = execution.attempts.at(-1);
   return {
@@ -140,7 +140,7 @@ export function describeExecution(execution: Execution, options: { body: boolean
     layout: execution.sealing?.layout.name ?? null,
     contentType: execution.sent?.headers['content-type'] ?? contentTypeOf(execution.sealing?.layout ?? null),
     bytes: execution.sent?.body.length ?? execution.message.length,
-    /** Of the last attempt. */
+    // Of the last attempt.
     status: last?.status ?? null,
     error: last?.error ?? null,
     responseBody: last?.responseBody ?? null,
@@ -149,7 +149,7 @@ export function describeExecution(execution: Execution, options: { body: boolean
   };
 }
 
-/** The same with all that went over the wire, byte for byte. */
+/** The same with everything that was sent, byte for byte. */
 export function describeInFull(execution: Execution) {
   return {
     ...describeExecution(execution, { body: true }),

@@ -1,21 +1,22 @@
 /**
- * How a sealed message is laid out. The interface names AES-256-GCM and no layout, so the sandbox plays them all:
+ * How an encrypted message is laid out. The interface names AES-256-GCM but no layout, so the sandbox offers all of them:
  *
  *   iv12.ciphertext.tag16          the default: the whole body, as bytes
  *   iv12.tag16.ciphertext          tag in front; both also with iv16
  *   iv12.ciphertext.tag16:base64   the same as text; also :hex
  *   json                           {"iv","tag","data"} in base64; also json:hex, json.iv16, json.iv16:hex
- *   payload/…                      any of them inside the message's `payload` field (bytes are base64 there)
+ *   payload/…                      any of them inside the message's `payload` field (there, bytes are base64)
  *
- * For `payload/…` the message is parsed again, which holds up the process for a second where it has 50 MB.
+ * `payload/…` parses the message again, which blocks the process for about a second with 50 MB.
  */
 export type Layout = {
   readonly name: string;
   readonly ivBytes: 12 | 16;
   readonly shape: 'ciphertext-tag' | 'tag-ciphertext' | 'envelope';
-  /** null: as bytes. */
+  /** null: raw bytes. */
   readonly text: 'base64' | 'hex' | null;
-  readonly place: 'body' | 'payload';
+  /** What is encrypted. */
+  readonly covers: 'body' | 'payload';
 };
 
 /** The field names of the JSON envelope. */
@@ -30,7 +31,7 @@ export const LAYOUT_SYNTAX =
 const BYTES = /^(payload\/)?iv(12|16)\.(ciphertext\.tag16|tag16\.ciphertext)(?::(base64|hex))?$/;
 const ENVELOPE = /^(payload\/)?json(?:\.iv(12|16))?(?::(base64|hex))?$/;
 
-/** The layout that a name means, or null. */
+/** The layout of a name, or null if there is no such layout. */
 export function readLayout(name: string): Layout | null {
   const bytes = BYTES.exec(name);
   const envelope = ENVELOPE.exec(name);
@@ -41,7 +42,7 @@ export function readLayout(name: string): Layout | null {
       ivBytes: iv === '16' ? 16 : 12,
       shape: order?.startsWith('tag') ? 'tag-ciphertext' : 'ciphertext-tag',
       text: textOf(text ?? (inPayload ? 'base64' : undefined)),
-      place: inPayload ? 'payload' : 'body',
+      covers: inPayload ? 'payload' : 'body',
     };
   }
   if (!envelope) return null;
@@ -50,14 +51,14 @@ export function readLayout(name: string): Layout | null {
     ivBytes: envelope[2] === '16' ? 16 : 12,
     shape: 'envelope',
     text: textOf(envelope[3] ?? 'base64'),
-    place: envelope[1] ? 'payload' : 'body',
+    covers: envelope[1] ? 'payload' : 'body',
   };
 }
 
 const textOf = (text: string | undefined) => (text === 'base64' || text === 'hex' ? text : null);
 
-/** A body that is JSON says so; anything else is a binary stream, 6.2.2. */
+/** The Content-Type of a body: JSON, or a binary stream (interface, section 6.2). */
 export const contentTypeOf = (layout: Layout | null): string =>
-  layout === null || layout.place === 'payload' || layout.shape === 'envelope'
+  layout === null || layout.covers === 'payload' || layout.shape === 'envelope'
     ? 'application/json'
     : 'application/octet-stream';

@@ -9,11 +9,11 @@ export type Preparation = {
   readonly message: Buffer;
   readonly subscription: Subscription;
   readonly sealing: { readonly layout: Layout; readonly names: EnvelopeNames } | null;
-  /** Seals with this key in the place of the subscription's: one that the receiver can't have. */
+  /** Encrypts with this key instead of the subscription's: the receiver does not have it. */
   readonly wrongKey?: string;
   /** Alters the signature, or the body after it was signed. */
   readonly tamper?: 'signature' | 'body';
-  /** Laid over the usual headers, by lower-case names; null takes one away, a list sends it several times. */
+  /** Replaces or adds headers, by lower-case names; null removes one, a list sends it several times. */
   readonly headers?: Readonly<Record<string, string | string[] | null>>;
 };
 
@@ -22,39 +22,39 @@ export type PreparedDelivery = {
   readonly headers: Readonly<Record<string, string | string[]>>;
 };
 
-/** Seals where it is asked for, signs, and puts the headers together: what is sent in every attempt. */
+/** What every attempt of a delivery sends: encrypts if asked to, signs, and sets the headers. */
 export async function prepareDelivery(order: Preparation): Promise<PreparedDelivery> {
   const { message, subscription, sealing } = order;
   const body = sealing
     ? await sealMessage(message, { ...sealing, key: order.wrongKey ?? keyOf(subscription) })
     : message;
   const signature = await signBody(body, subscription);
-  const usual = {
+  const standard = {
     'content-type': contentTypeOf(sealing?.layout ?? null),
-    'x-signature-sha256': order.tamper === 'signature' ? withOtherDigit(signature) : signature,
+    'x-signature-sha256': order.tamper === 'signature' ? changeDigit(signature) : signature,
     'user-agent': 'payment-service-sandbox',
   };
-  const headers: [string, string | string[] | null][] = Object.entries({ ...usual, ...order.headers });
+  const headers: [string, string | string[] | null][] = Object.entries({ ...standard, ...order.headers });
   return {
-    body: order.tamper === 'body' ? withOtherBit(body) : body,
+    body: order.tamper === 'body' ? flipBit(body) : body,
     headers: Object.fromEntries(
       headers.filter((entry): entry is [string, string | string[]] => entry[1] !== null),
     ),
   };
 }
 
-/** The key that seals a subscription's messages. Throws `conflict` where it has none. */
+/** The encryption key of a subscription. Throws `conflict` where it has none. */
 export function keyOf(subscription: Subscription): string {
   if (subscription.encryptionKey !== null) return subscription.encryptionKey;
   throw new SandboxError(
     'conflict',
-    `The subscription ${subscription.id} has no encryption key, so nothing can be sealed for it.`,
+    `The subscription ${subscription.id} has no encryption key, so nothing can be encrypted for it.`,
   );
 }
 
-const withOtherDigit = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1);
+const changeDigit = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1);
 
-function withOtherBit(body: Buffer): Buffer {
+function flipBit(body: Buffer): Buffer {
   const altered = Buffer.from(body);
   const middle = Math.floor(altered.length / 2);
   if (altered.length > 0) altered[middle] = altered[middle]! ^ 1;
@@ -62,40 +62,40 @@ function withOtherBit(body: Buffer): Buffer {
 }
 
 /**
- * The value of X-Signature-SHA256, 6.3 of the interface: HMAC-SHA256 over the body as sent, 64 lowercase hexadecimal
- * digits. The key is 72 characters: the subscription's id, then its signing secret.
+ * The value of X-Signature-SHA256 (interface, section 6.3): HMAC-SHA256 over the body as sent, as 64 lowercase
+ * hexadecimal digits. The key is 72 characters: the subscription's id, then its signing secret.
  */
 export async function signBody(
   body: Buffer,
   subscription: { id: string; signingSecret: string },
 ): Promise<string> {
   const hmac = createHmac('sha256', `${subscription.id}${subscription.signingSecret}`);
-  await workInPieces(body, (piece) => hmac.update(piece));
+  await forEachChunk(body, (chunk) => hmac.update(chunk));
   return hmac.digest('hex');
 }
 
 type Sealed = { readonly iv: Buffer; readonly ciphertext: Buffer; readonly tag: Buffer };
 
-/** AES-256-GCM with the key's 32 characters as its bytes and a fresh IV. Returns the body in the layout. */
+/** Encrypts with AES-256-GCM: the key's 32 characters are its bytes, the IV is fresh. Returns the body in the layout. */
 export async function sealMessage(
   message: Buffer,
   sealing: { key: string; layout: Layout; names: EnvelopeNames },
 ): Promise<Buffer> {
   const { key, layout, names } = sealing;
-  if (layout.place === 'body') return arrange(await encrypt(message, key, layout.ivBytes), layout, names);
+  if (layout.covers === 'body') return arrange(await encrypt(message, key, layout.ivBytes), layout, names);
   const { payload, before, after } = splitAtPayload(message, layout);
   const sealed = arrange(await encrypt(payload, key, layout.ivBytes), layout, names);
   const quote = layout.shape === 'envelope' ? '' : '"';
   return Buffer.concat([Buffer.from(before + quote), sealed, Buffer.from(quote + after)]);
 }
 
-/** The message's payload, and its JSON around it. Throws `invalid_request` where it has none. */
+/** The message's payload, and the JSON before and after it. Throws `invalid_request` where there is no payload. */
 export function splitAtPayload(message: Buffer, layout: Layout) {
   const outer = parseJson(message);
   if (!isObject(outer) || outer.payload === undefined) {
     throw new SandboxError('invalid_request', `The layout ${layout.name} needs a message with a payload.`);
   }
-  // Random, so that no other field can hold it.
+  // Random, so that it cannot occur in another field.
   const mark = randomBytes(16).toString('hex');
   const [before = '', after = ''] = JSON.stringify({ ...outer, payload: mark }).split(`"${mark}"`);
   return { payload: Buffer.from(JSON.stringify(outer.payload)), before, after };
@@ -104,16 +104,16 @@ export function splitAtPayload(message: Buffer, layout: Layout) {
 async function encrypt(plain: Buffer, key: string, ivBytes: number): Promise<Sealed> {
   const iv = randomBytes(ivBytes);
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'latin1'), iv, { authTagLength: 16 });
-  const pieces: Buffer[] = [];
-  await workInPieces(plain, (piece) => void pieces.push(cipher.update(piece)));
-  pieces.push(cipher.final());
-  return { iv, ciphertext: Buffer.concat(pieces), tag: cipher.getAuthTag() };
+  const chunks: Buffer[] = [];
+  await forEachChunk(plain, (chunk) => void chunks.push(cipher.update(chunk)));
+  chunks.push(cipher.final());
+  return { iv, ciphertext: Buffer.concat(chunks), tag: cipher.getAuthTag() };
 }
 
 function arrange({ iv, ciphertext, tag }: Sealed, layout: Layout, names: EnvelopeNames): Buffer {
   if (layout.shape === 'envelope') {
     const text = layout.text ?? 'base64';
-    // Put together by hand: these texts need no escaping, and JSON.stringify would go through all of them.
+    // Base64 and hex need no escaping; JSON.stringify would scan all of it.
     const field = (name: string, bytes: Buffer) => `${JSON.stringify(name)}:"${bytes.toString(text)}"`;
     const fields = [field(names.iv, iv), field(names.tag, tag), field(names.data, ciphertext)];
     return Buffer.from(`{${fields.join(',')}}`, 'utf8');
@@ -123,13 +123,13 @@ function arrange({ iv, ciphertext, tag }: Sealed, layout: Layout, names: Envelop
   return layout.text === null ? bytes : Buffer.from(bytes.toString(layout.text), 'latin1');
 }
 
-/** 1 MiB is hashed or sealed in well under a millisecond or two; between pieces others get their turn. */
-const PIECE_BYTES = 1 << 20;
+/** 1 MiB is hashed or encrypted in about a millisecond; between chunks the event loop does other work. */
+const CHUNK_BYTES = 1 << 20;
 
-/** Hands `bytes` to `work` piece by piece, so that 50 MB don't block the admin API. */
-async function workInPieces(bytes: Buffer, work: (piece: Buffer) => void): Promise<void> {
-  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+/** Calls `work` with one chunk of `bytes` after the other, so that 50 MB do not block the test API. */
+async function forEachChunk(bytes: Buffer, work: (chunk: Buffer) => void): Promise<void> {
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
     if (start > 0) await setImmediate();
-    work(bytes.subarray(start, start + PIECE_BYTES));
+    work(bytes.subarray(start, start + CHUNK_BYTES));
   }
 }

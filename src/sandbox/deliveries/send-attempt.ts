@@ -7,7 +7,7 @@ import type { PreparedDelivery } from './prepare-delivery.ts';
 export type SendDeps = {
   readonly client: Dispatcher;
   readonly clock: Clock;
-  /** From the start of an attempt until the receiver's answer. */
+  /** Longest time from the start of an attempt until the receiver's answer. */
   readonly timeoutMs: number;
 };
 
@@ -17,37 +17,37 @@ type Post = {
   readonly body: Buffer;
 };
 
-const KEPT_ANSWER_BYTES = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
-/** POSTs a delivery once. Never throws: every way it can end is an {@link Outcome}. Redirects are not followed. */
+/** POSTs a delivery once. Never throws: a failure is an {@link Outcome} too. Redirects are not followed. */
 export async function sendAttempt(
   post: Post,
   attempt: { fault: FaultRule | null; signal: AbortSignal },
-  parts: SendDeps,
+  deps: SendDeps,
 ): Promise<Outcome> {
   const deadline = new AbortController();
-  const giveUp = () => deadline.abort(attempt.signal.reason);
+  const cancel = () => deadline.abort(attempt.signal.reason);
   const timer = setTimeout(
-    () => deadline.abort(new Error(`no answer within ${parts.timeoutMs} ms`)),
-    // A fault that makes us slow doesn't use up the receiver's time.
-    parts.timeoutMs + (attempt.fault?.kind === 'delay' ? (attempt.fault.ms ?? 0) : 0),
+    () => deadline.abort(new Error(`no answer within ${deps.timeoutMs} ms`)),
+    // An injected delay does not count as the receiver's time.
+    deps.timeoutMs + (attempt.fault?.kind === 'delay' ? (attempt.fault.ms ?? 0) : 0),
   );
-  attempt.signal.addEventListener('abort', giveUp, { once: true });
-  if (attempt.signal.aborted) giveUp();
-  const send: SendBody = (body) => exchange(post, body, deadline.signal, parts.client);
+  attempt.signal.addEventListener('abort', cancel, { once: true });
+  if (attempt.signal.aborted) cancel();
+  const send: SendBody = (body) => exchange(post, body, deadline.signal, deps.client);
   try {
     if (!attempt.fault) return await send(post.body);
     return await failDelivery(attempt.fault, {
       body: post.body,
       send,
-      clock: parts.clock,
+      clock: deps.clock,
       signal: deadline.signal,
     });
   } catch (error) {
     return { status: null, error: reasonOf(deadline.signal.reason ?? error), responseBody: '' };
   } finally {
     clearTimeout(timer);
-    attempt.signal.removeEventListener('abort', giveUp);
+    attempt.signal.removeEventListener('abort', cancel);
   }
 }
 
@@ -67,20 +67,20 @@ async function exchange(
   return { status: answer.statusCode, error: null, responseBody: await readStart(answer.body) };
 }
 
-/** The status has decided already: an answer that breaks off keeps what came of it. */
+/** The start of an answer's body. The status has decided already, so an incomplete body is no failure. */
 async function readStart(stream: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const piece of stream) {
-      pieces.push(piece);
-      length += piece.length;
-      if (length >= KEPT_ANSWER_BYTES) break;
+    for await (const chunk of stream) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= MAX_RESPONSE_BYTES) break;
     }
   } catch {
-    // Nothing to be done: what came is kept.
+    // The bytes that have arrived are enough.
   }
-  return Buffer.concat(pieces).subarray(0, KEPT_ANSWER_BYTES).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES).toString('utf8');
 }
 
 function reasonOf(error: unknown): string {
@@ -92,14 +92,14 @@ function reasonOf(error: unknown): string {
 }
 
 export type ReceiverTls = {
-  /** PEM of the authority that signed the receivers' certificates; undefined: the well-known ones. */
+  /** PEM of the authority that signed the receivers' certificates; undefined: Node's own list. */
   readonly ca: string | undefined;
-  /** PEM of the client certificate and its key, for receivers that want mutual TLS. */
+  /** PEM of the client certificate and its key, for receivers with mutual TLS. */
   readonly cert: string | undefined;
   readonly key: string | undefined;
 };
 
-/** The HTTP client for deliveries: connections are kept and used again, at most `connections` to a receiver. */
+/** The HTTP client for deliveries: reuses connections, at most `connections` to one receiver. */
 export function openReceiverClient(options: {
   tls: ReceiverTls;
   connections: number;

@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts';
-import { cutInHalf, DEFAULT_PIECES, sendSlowly, stallHalfway, standInFor } from './fault-bytes.ts';
+import { DEFAULT_CHUNKS, replacementFor, sendSlowly, stall, truncate } from './fault-bytes.ts';
 import type { FaultRule } from './fault-plan.ts';
 
-/** How an attempt ended: the receiver's status, or null and why there was none. */
+/** The end of an attempt: the receiver's status, or null and the reason why there is none. */
 export type Outcome = {
   readonly status: number | null;
   readonly error: string | null;
@@ -11,7 +11,7 @@ export type Outcome = {
 
 export type SendBody = (body: Buffer | AsyncIterable<Buffer>) => Promise<Outcome>;
 
-/** Sends the body with the fault that hits this attempt. */
+/** Sends the body with the fault that applies to this attempt. */
 export async function failDelivery(
   rule: FaultRule,
   attempt: { body: Buffer; send: SendBody; clock: Clock; signal: AbortSignal },
@@ -22,21 +22,21 @@ export async function failDelivery(
       await clock.sleep(rule.ms ?? 0, signal);
       return send(body);
     case 'drop-before':
-      return lost('the connection was cut before the delivery');
+      return lost('the connection was closed before the delivery');
     case 'drop-after':
       await send(body);
-      return lost('the answer was lost');
+      return lost('the answer was discarded');
     case 'status': {
       if (rule.effect) await send(body);
-      return { status: rule.code ?? 500, error: null, responseBody: standInFor(rule)?.body ?? '' };
+      return { status: rule.code ?? 500, error: null, responseBody: replacementFor(rule)?.body ?? '' };
     }
     case 'hang':
-      return send(stallHalfway(body, signal));
+      return send(stall(body, signal));
     case 'truncated-body':
-      return send(cutInHalf(body));
+      return send(truncate(body));
     case 'slow-body':
       return send(
-        sendSlowly(body, { pieces: rule.pieces ?? DEFAULT_PIECES, ms: rule.ms ?? 0, clock, signal }),
+        sendSlowly(body, { chunks: rule.pieces ?? DEFAULT_CHUNKS, ms: rule.ms ?? 0, clock, signal }),
       );
     default:
       return send(body);
@@ -45,6 +45,6 @@ export async function failDelivery(
 
 const lost = (why: string): Outcome => ({
   status: null,
-  error: `a fault that was asked for: ${why}`,
+  error: `injected fault: ${why}`,
   responseBody: '',
 });

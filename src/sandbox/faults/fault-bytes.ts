@@ -2,16 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import type { FaultRule } from './fault-plan.ts';
 
-/** Half of the bytes, then an error, at which the connection is cut. */
-export async function* cutInHalf(bytes: Buffer): AsyncGenerator<Buffer> {
+/** Half of the bytes, then an error, which closes the connection. */
+export async function* truncate(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes.subarray(0, Math.ceil(bytes.length / 2));
-  // One turn of the loop, so that the first half is on its way before the connection goes.
+  // One turn of the event loop, so that the first half is sent before the connection closes.
   await setImmediate();
-  throw new Error('a fault that was asked for: the body is cut');
+  throw new Error('injected fault: the body is incomplete');
 }
 
 /** Half of the bytes, then silence until the signal aborts. */
-export async function* stallHalfway(bytes: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
+export async function* stall(bytes: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
   yield bytes.subarray(0, Math.ceil(bytes.length / 2));
   await new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
@@ -19,27 +19,27 @@ export async function* stallHalfway(bytes: Buffer, signal: AbortSignal): AsyncGe
   });
 }
 
-/** All bytes, in about `pieces` pieces with `ms` between them. */
+/** All bytes, in about `chunks` chunks with `ms` milliseconds between them. */
 export async function* sendSlowly(
   bytes: Buffer,
-  pace: { pieces: number; ms: number; clock: Clock; signal: AbortSignal },
+  pace: { chunks: number; ms: number; clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<Buffer> {
-  const size = Math.max(1, Math.ceil(bytes.length / pace.pieces));
+  const size = Math.max(1, Math.ceil(bytes.length / pace.chunks));
   for (let start = 0; start < bytes.length; start += size) {
     if (start > 0) await pace.clock.sleep(pace.ms, pace.signal);
     yield bytes.subarray(start, start + size);
   }
 }
 
-export const DEFAULT_PIECES = 10;
+export const DEFAULT_CHUNKS = 10;
 
-type StandIn = { status: number; headers: Record<string, string>; body: string };
+type Replacement = { status: number; headers: Record<string, string>; body: string };
 
-/** The answer that a fault gives in the place of the real one; null for faults that don't answer by themselves. */
-export function standInFor(rule: FaultRule): StandIn | null {
+/** The answer of a fault that replaces the real one; null for faults that have no answer of their own. */
+export function replacementFor(rule: FaultRule): Replacement | null {
   switch (rule.kind) {
     case 'status': {
-      const body = rule.body ?? { error: 'sandbox_fault', message: 'A fault that was asked for.' };
+      const body = rule.body ?? { error: 'sandbox_fault', message: 'An injected fault.' };
       const text = typeof body === 'string';
       return {
         status: rule.code ?? 500,

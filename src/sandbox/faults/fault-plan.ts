@@ -4,7 +4,7 @@ import { OPERATIONS, type Operation } from '../core/operations.ts';
 export type FaultPlan = ReturnType<typeof createFaultPlan>;
 export type FaultReport = FaultRule & { readonly remaining: number | null; readonly hits: number };
 
-/** The faults that are to happen. Of an operation's rules the first that has hits left is taken. */
+/** The planned faults. For each operation the first rule with hits left applies. */
 export function createFaultPlan() {
   let entries: { rule: FaultRule; hits: number }[] = [];
   const remaining = ({ rule, hits }: { rule: FaultRule; hits: number }) =>
@@ -14,7 +14,7 @@ export function createFaultPlan() {
     replace(rules: readonly FaultRule[]): void {
       entries = rules.map((rule) => ({ rule, hits: 0 }));
     },
-    /** The fault that hits this request or attempt, which thereby counts; null where none does. */
+    /** The fault for this request or attempt, counted as a hit; null where there is none. */
     take(operation: FaultOperation): FaultRule | null {
       const entry = entries.find((one) => one.rule.operation === operation && remaining(one) !== 0);
       if (!entry) return null;
@@ -33,30 +33,30 @@ export const FAULT_OPERATIONS = [...OPERATIONS, 'delivery'] as const;
 type FaultOperation = Operation | 'delivery';
 
 /**
- * What can go wrong, on which side, and which fields of a rule say how. On an operation the "effect" is that it is
- * carried out, on a delivery that the receiver gets it.
+ * The kinds of faults, the fields of their rules, and where they apply. The "effect" of an operation is that it is
+ * executed, that of a delivery that the receiver gets it.
  */
 export const FAULT_KINDS = {
-  /** Another status than the real one; without effect unless `effect` is true. */
+  /** A status instead of the real one; without effect unless `effect` is true. */
   status: { needs: ['code'], takes: ['headers', 'body', 'effect'], on: 'both' },
-  /** Waits `ms`, then goes on as ever, even if the caller is gone by then. */
+  /** Waits `ms`, then continues as usual, even if the caller has closed the connection by then. */
   delay: { needs: ['ms'], takes: [], on: 'both' },
-  /** Never answers; on a delivery: never sends the second half of the body. */
+  /** Never answers; a delivery never sends the second half of the body. */
   hang: { needs: [], takes: ['effect'], on: 'both' },
-  /** The connection is cut and nothing has happened. */
+  /** Closes the connection before the operation has its effect. */
   'drop-before': { needs: [], takes: [], on: 'both' },
-  /** It happens, and the answer is lost. */
+  /** Closes the connection after the operation has had its effect. */
   'drop-after': { needs: [], takes: [], on: 'both' },
-  /** Half of the real answer, then the connection is cut; on a delivery: half of the body. */
+  /** Half of the real answer (or of the delivery's body), then the connection closes. */
   'truncated-body': { needs: [], takes: [], on: 'both' },
-  /** The real answer (or the delivery's body) in `pieces`, `ms` between them. */
+  /** The real answer (or the delivery's body) in `pieces` chunks, `ms` between them. */
   'slow-body': { needs: ['ms'], takes: ['pieces'], on: 'both' },
   redirect: { needs: [], takes: ['code', 'location', 'effect'], on: 'api' },
-  /** The real answer, made unreadable. */
+  /** The real answer as malformed JSON. */
   'malformed-json': { needs: [], takes: [], on: 'api' },
-  /** A login page of some proxy. */
+  /** The login page of a proxy. */
   'html-200': { needs: [], takes: ['effect'], on: 'api' },
-  /** The real answer with fields set or removed, by JSON pointers. */
+  /** The real answer with fields set or removed by JSON pointers. */
   alter: { needs: [], takes: ['set', 'remove'], on: 'api' },
 } as const satisfies Record<string, { needs: Field[]; takes: Field[]; on: 'both' | 'api' }>;
 
@@ -65,7 +65,7 @@ type FaultKind = keyof typeof FAULT_KINDS;
 export type FaultRule = FaultFields & {
   readonly operation: FaultOperation;
   readonly kind: FaultKind;
-  /** How many requests or attempts it hits; null: until it is cleared. */
+  /** How many requests or attempts it applies to; null: until it is cleared. */
   readonly times: number | null;
 };
 
@@ -82,18 +82,18 @@ type FaultFields = {
 };
 type Field = keyof FaultFields;
 
-/** What is wrong with a rule beyond its fields' types, or null. */
-export function faultOfRule(rule: FaultRule): string | null {
+/** Why a rule is invalid beyond the types of its fields, or null. */
+export function invalidRule(rule: FaultRule): string | null {
   const { needs, takes, on }: { needs: readonly string[]; takes: readonly string[]; on: string } =
     FAULT_KINDS[rule.kind];
-  if (on === 'api' && rule.operation === 'delivery') return `${rule.kind} is no fault of a delivery`;
+  if (on === 'api' && rule.operation === 'delivery') return `${rule.kind} does not apply to deliveries`;
   const missing = needs.find((field) => !Object.hasOwn(rule, field));
   if (missing !== undefined) return `${rule.kind} needs ${missing}`;
   const known = ['operation', 'kind', 'times', ...needs, ...takes];
   const strange = Object.keys(rule).find((field) => !known.includes(field));
-  if (strange !== undefined) return `${rule.kind} takes no ${strange}`;
+  if (strange !== undefined) return `${rule.kind} does not take ${strange}`;
   if (rule.operation === 'delivery' && rule.kind === 'hang' && rule.effect) {
-    return 'a delivery that hangs has no effect';
+    return 'hang has no effect on a delivery: leave out effect';
   }
   return null;
 }

@@ -12,11 +12,11 @@ import {
 export type MessageSpec = {
   readonly event: EventName;
   readonly seed: number;
-  /** When the first message was made; each further one a millisecond later. */
+  /** Time of the first message, in milliseconds; each further one is a millisecond later. */
   readonly startMs: number;
-  /** Written into `type` in the place of the event's own name. */
+  /** The message's `type`. */
   readonly type: string;
-  /** Messages share this many entities in turn; null: each has its own. */
+  /** The messages use this many entities in turn; null: each has its own. */
   readonly entities: number | null;
   readonly status: string;
   readonly transactions: number;
@@ -31,7 +31,7 @@ export type Message = {
   readonly entityId: string | null;
 };
 
-/** The `n`-th message (from 0) of a run. The same spec and n give the same bytes. */
+/** The `n`-th message (from 0) of a trigger. The same spec and n give the same bytes. */
 export function makeMessage(spec: MessageSpec, n: number): Message {
   const entity = spec.entities === null ? n : n % spec.entities;
   const made: JsonObject = {
@@ -44,7 +44,7 @@ export function makeMessage(spec: MessageSpec, n: number): Message {
       transactions: spec.transactions,
     }),
   };
-  // Copies: what one message sets must not grow in the next.
+  // Copies, so that one message's changes do not reach the next.
   const merged = spec.overrides === null ? made : mergeJson(made, structuredClone(spec.overrides));
   const message = applySet(merged, structuredClone(spec.set));
   const bytes =
@@ -67,13 +67,13 @@ function applySet(message: Json, set: MessageSpec['set']): Json {
   }
 }
 
-/** What a raw body says of itself, where it is JSON. */
+/** A raw body as a message, with its type and entity where it is JSON. */
 export function describeRaw(bytes: Buffer): Message {
   let message: Json = null;
   try {
     message = JSON.parse(bytes.toString('utf8')) as Json;
   } catch {
-    // A raw body may be anything: that is what it is for.
+    // A raw body may be anything.
   }
   return { bytes, type: textAt(message, 'type'), entityId: textAt(message, 'entityId') };
 }
@@ -83,7 +83,7 @@ function textAt(message: Json, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Lays `over` on `base` as RFC 7396 does: objects merge, null removes a field, anything else replaces. */
+/** JSON Merge Patch (RFC 7396): objects merge, null removes a field, any other value replaces. */
 export function mergeJson(base: Json, over: Json): Json {
   if (!isObject(over)) return over;
   const fields = new Map(Object.entries(isObject(base) ? base : {}));
@@ -98,8 +98,8 @@ const FIELD = 'sandboxPadding';
 const FILLER = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
- * The message's JSON, filled up to exactly `bytes` bytes with a field of filler in its payload (or in itself where the
- * payload is no object). Throws `invalid_request` where it is too long for that already.
+ * The message's JSON, padded to exactly `bytes` bytes by a field in its payload (or beside it, if the payload is not an
+ * object). Throws `invalid_request` where it is longer already.
  */
 export function padMessage(message: Json, bytes: number): Buffer {
   if (!isObject(message)) throw new SandboxError('invalid_request', 'Only a JSON object can be padded.');
@@ -108,7 +108,7 @@ export function padMessage(message: Json, bytes: number): Buffer {
   if (missing < 0) {
     throw new SandboxError(
       'invalid_request',
-      `The message can't be padded to ${bytes} bytes: it has ${bytes - missing} already.`,
+      `The message cannot be padded to ${bytes} bytes: it has ${bytes - missing} already.`,
     );
   }
   const filler = FILLER.repeat(Math.ceil(missing / FILLER.length)).slice(0, missing);

@@ -5,11 +5,11 @@ import type { WorkerAnswer, WorkerRequest } from './message-thread.ts';
 
 export type MessageMaker = ReturnType<typeof createMessageMaker>;
 
-/** Above either of these a message is made in a thread of its own. */
-const INLINE_BYTES = 1 << 20;
-const INLINE_TRANSACTIONS = 500;
+/** A message above either limit is made in the worker thread. */
+const MAX_INLINE_BYTES = 1 << 20;
+const MAX_INLINE_TRANSACTIONS = 500;
 
-/** Makes messages: small ones here and now, large ones in a thread that starts with the first of them. */
+/** Makes small messages in this thread, large ones in a worker thread that starts with the first of them. */
 export function createMessageMaker() {
   const waiting = new Map<number, PromiseWithResolvers<Message>>();
   let worker: Worker | null = null;
@@ -34,9 +34,9 @@ export function createMessageMaker() {
   };
 
   return {
-    /** The `n`-th message of a run. Rejects with a refusal where it can't be made. */
+    /** The `n`-th message of a trigger. Rejects with a SandboxError where the spec is impossible. */
     async make(spec: MessageSpec, n: number): Promise<Message> {
-      const small = (spec.sizeBytes ?? 0) <= INLINE_BYTES && spec.transactions <= INLINE_TRANSACTIONS;
+      const small = (spec.sizeBytes ?? 0) <= MAX_INLINE_BYTES && spec.transactions <= MAX_INLINE_TRANSACTIONS;
       if (small) return makeMessage(spec, n);
       worker ??= start();
       const made = Promise.withResolvers<Message>();

@@ -1,4 +1,4 @@
-/** The thread in which large messages are made: tens of megabytes of JSON would hold up every answer elsewhere. */
+/** The worker thread that makes large messages: in the main thread, 50 MB of JSON would delay every answer. */
 import { parentPort } from 'node:worker_threads';
 import { SandboxError } from '../core/errors.ts';
 import { type MessageSpec, makeMessage } from './make-message.ts';
@@ -12,7 +12,7 @@ export type WorkerAnswer = { readonly id: number } & (
 parentPort?.on('message', ({ id, spec, n }: WorkerRequest) => {
   try {
     const { bytes, type, entityId } = makeMessage(spec, n);
-    // Of its own memory, so that it is handed over and not copied.
+    // In memory of its own, so that it is transferred and not copied.
     const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
     parentPort?.postMessage({ id, bytes: own, type, entityId } satisfies WorkerAnswer, [
       own.buffer as ArrayBuffer,

@@ -3,17 +3,17 @@ import type { JsonObject } from '../core/json.ts';
 
 export type MessageDetail = {
   readonly random: SeededRandom;
-  /** The message's own time. */
+  /** Time of the message. */
   readonly at: Date;
   readonly status: string;
   /** Elements of TxInfAndSts. */
   readonly transactions: number;
 };
 
-/** Well-formed (ISO 9362: bank, country, place, branch) and nobody's. */
+/** Well-formed BICs (ISO 9362: bank, country, location, branch) that belong to nobody. */
 const BICS = ['SBXADEFFXXX', 'SBXBNL2AXXX', 'SBXCFRPPXXX', 'SBXDESMMXXX', 'SBXEITRRXXX', 'SBXFIE2DXXX'];
 
-/** A payment's pacs.002 as the interface shows it, 6.2: FIToFIPmtStsRpt with every field named there. */
+/** The pacs.002 of a payment (interface, section 6.2): FIToFIPmtStsRpt with every field of the interface. */
 export function paymentStatusPayload(detail: MessageDetail): JsonObject {
   const { random, at, status } = detail;
   const day = at.toISOString().slice(0, 10).replaceAll('-', '');
@@ -41,8 +41,8 @@ export function paymentStatusPayload(detail: MessageDetail): JsonObject {
 }
 
 /**
- * The interface shows no payload for these two events. What follows is made up for the sandbox and says so in every
- * message: nobody should model a schema on it.
+ * The interface does not show the payload of the other two events. These are invented for the sandbox, and each message
+ * says so: do not derive a schema from them.
  */
 const MARK = 'made up by the sandbox: the interface does not show this payload';
 
@@ -75,12 +75,12 @@ export function collectionStatusPayload({ random, at, status }: MessageDetail): 
 type SeededRandom = ReturnType<typeof createRandom>;
 
 /**
- * Random values that a seed and a stream's name determine, so that a run can be repeated and its n-th message doesn't
- * depend on the ones before. mulberry32: good enough for made-up data, and nothing here guards anything.
+ * Random values determined by a seed and the name of a stream, so that a trigger can be repeated and its n-th message
+ * does not depend on the ones before. mulberry32 is enough for invented data; it is not for secrets.
  */
 export function createRandom(seed: number, stream: string) {
   let state = createHash('sha256').update(`${seed}/${stream}`).digest().readUInt32LE(0);
-  /** From 0 up to `end`, which is left out. */
+  /** A whole number from 0 to `end` - 1. */
   const below = (end: number): number => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

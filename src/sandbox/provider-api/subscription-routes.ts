@@ -25,26 +25,26 @@ export type SubscriptionRouteDeps = RequestRules & {
 
 type ById = { Params: { id: string } };
 
-/** The webhook management, section 4.2 of the interface: the collection is plural, the item singular. */
-export function subscriptionRoutes(parts: SubscriptionRouteDeps) {
-  const { dialect, subscriptions, logger } = parts;
+/** Webhook management (interface, section 4.2): the path of the collection is plural, that of an item singular. */
+export function subscriptionRoutes(deps: SubscriptionRouteDeps) {
+  const { dialect, subscriptions, logger } = deps;
   return async (app: FastifyInstance): Promise<void> => {
     takeRawBodies(app);
-    app.addHook('onRequest', requireToken(parts.tokens));
+    app.addHook('onRequest', requireToken(deps.tokens));
 
     app.get('/subscriptions', { config: { operation: 'list' } }, async () =>
       writeList(subscriptions.all(), dialect),
     );
 
     app.post('/subscriptions', { config: { operation: 'create' } }, async (request, reply) => {
-      const created = subscriptions.put(readCreation(jsonOf(request), parts));
+      const created = subscriptions.put(readCreation(jsonOf(request), deps));
       logger.info(summary(created), 'subscription created');
       return reply.code(dialect.status.create).send(writeCreated(created, dialect));
     });
 
     app.put<ById>('/subscription/:id', { config: { operation: 'update' } }, async (request, reply) => {
       const known = find(request.params.id, subscriptions);
-      const updated = subscriptions.put(readUpdate(jsonOf(request), known, parts));
+      const updated = subscriptions.put(readUpdate(jsonOf(request), known, deps));
       logger.info(summary(updated), 'subscription updated');
       return reply.code(dialect.status.update).send(writeItem(updated, dialect));
     });
@@ -61,7 +61,7 @@ export function subscriptionRoutes(parts: SubscriptionRouteDeps) {
       if (typeof id !== 'string') {
         throw new SandboxError('invalid_request', 'The body must name the execution to replay.');
       }
-      const { id: executionId } = parts.replay(id);
+      const { id: executionId } = deps.replay(id);
       return reply.code(dialect.status.replay).send({ executionId });
     });
   };
@@ -91,7 +91,7 @@ type RequestRules = {
   readonly allowHttpReceivers: boolean;
 };
 
-/** The subscription that a creation's body asks for. */
+/** The new subscription of a create request. */
 function readCreation(body: Json, rules: RequestRules): Subscription {
   const { values, extra } = readByTemplate(rules.dialect.create.body, body);
   return {
@@ -106,7 +106,7 @@ function readCreation(body: Json, rules: RequestRules): Subscription {
   };
 }
 
-/** What an update leaves out stays as it was. */
+/** The subscription after an update request; fields that are not in the request stay. */
 function readUpdate(body: Json, known: Subscription, rules: RequestRules): Subscription {
   if (!isObject(body)) throw new SandboxError('invalid_request', 'The body must be a JSON object.');
   const { values, extra } = readByTemplate(rules.dialect.update.body, body);
@@ -125,13 +125,13 @@ function readUpdate(body: Json, known: Subscription, rules: RequestRules): Subsc
 }
 
 export type Reading = {
-  /** What stands where the template has placeholders, by their names. What is absent has no entry. */
+  /** The body's values at the template's placeholders, by their names; absent values have no entry. */
   readonly values: ReadonlyMap<string, Json>;
-  /** Fields of the body that the template doesn't have: kept, as the interface doesn't rule them out. */
+  /** Fields of the body that are not in the template: kept, as the interface does not exclude them. */
   readonly extra: JsonObject;
 };
 
-/** Reads a request's body by a dialect's template. Throws `invalid_request` where the body contradicts it. */
+/** Reads a request's body by a template of the dialect. Throws `invalid_request` where the body does not match. */
 export function readByTemplate(template: Json, body: Json): Reading {
   const values = new Map<string, Json>();
   walk(template, body, '', values);
@@ -142,24 +142,24 @@ export function readByTemplate(template: Json, body: Json): Reading {
   return { values, extra: Object.fromEntries(others) };
 }
 
-function walk(template: Json, value: Json | undefined, place: string, values: Map<string, Json>): void {
+function walk(template: Json, value: Json | undefined, pointer: string, values: Map<string, Json>): void {
   const name = placeholderIn(template);
   if (name !== null) {
     if (value !== undefined) values.set(name, value);
   } else if (Array.isArray(template)) {
     const items = value ?? [];
-    if (!Array.isArray(items)) throw mismatch(place, 'a list');
-    for (const [i, item] of template.entries()) walk(item, items[i], `${place}/${i}`, values);
+    if (!Array.isArray(items)) throw mismatch(pointer, 'a list');
+    for (const [i, item] of template.entries()) walk(item, items[i], `${pointer}/${i}`, values);
   } else if (isObject(template)) {
     const fields = value ?? {};
-    if (!isObject(fields)) throw mismatch(place, 'an object');
+    if (!isObject(fields)) throw mismatch(pointer, 'an object');
     for (const [key, item] of Object.entries(template)) {
-      walk(item, Object.hasOwn(fields, key) ? fields[key] : undefined, `${place}/${key}`, values);
+      walk(item, Object.hasOwn(fields, key) ? fields[key] : undefined, `${pointer}/${key}`, values);
     }
   } else if (value !== template) {
-    throw mismatch(place, JSON.stringify(template));
+    throw mismatch(pointer, JSON.stringify(template));
   }
 }
 
-const mismatch = (place: string, wanted: string) =>
-  new SandboxError('invalid_request', `${place === '' ? 'The body' : place} must be ${wanted}.`);
+const mismatch = (pointer: string, wanted: string) =>
+  new SandboxError('invalid_request', `${pointer === '' ? 'The body' : pointer} must be ${wanted}.`);

@@ -3,32 +3,32 @@ import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
 import type { TokenStore } from './token-store.ts';
 
-/** `POST /oauth/token`, sections 2.1, 2.2 and 4.1 of the interface. */
-export function tokenRoutes(parts: { tokens: TokenStore; rules: TokenRules }) {
+/** `POST /oauth/token` (interface, sections 2.1, 2.2 and 4.1). */
+export function tokenRoutes(deps: { tokens: TokenStore; rules: TokenRules }) {
   return async (app: FastifyInstance): Promise<void> => {
     takeRawBodies(app);
     app.post('/oauth/token', { config: { operation: 'token' } }, async (request, reply) => {
       checkTokenHeaders(request.headers);
-      const scope = readTokenForm(bodyOf(request), parts.rules);
-      const { token, expiresInS } = parts.tokens.issue();
+      const scope = readTokenForm(bodyOf(request), deps.rules);
+      const { token, expiresInS } = deps.tokens.issue();
       reply.header('cache-control', 'no-store');
       return { access_token: token, token_type: 'bearer', expires_in: expiresInS, scope };
     });
   };
 }
 
-/** The interface's form fields, 2.1: all four are required. */
+/** The form fields (interface, section 2.1): all four are required. */
 const FIELDS = ['grant_type', 'scope', 'client_assertion_type', 'client_assertion'] as const;
 
 type TokenRules = {
   readonly jwt: string;
-  /** Allowed values aren't shown by the interface: these come from the configuration. */
+  /** The interface does not show the allowed values: these come from the options. */
   readonly grantTypes: readonly string[];
   readonly assertionTypes: readonly string[];
   readonly scopes: readonly string[];
 };
 
-/** Checks the headers of a token request, 4.1. */
+/** Checks the headers of a token request (interface, section 4.1). */
 function checkTokenHeaders(headers: IncomingHttpHeaders): void {
   if (headers.authorization !== undefined) {
     throw new SandboxError('invalid_request', 'The Authorization header must not be used on this request.');
@@ -44,7 +44,7 @@ function checkTokenHeaders(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** Checks the form of a token request; returns the scopes it asks for, as they stand. */
+/** Checks the form of a token request; returns the requested scopes as they were sent. */
 function readTokenForm(body: Buffer, rules: TokenRules): string {
   const form = new URLSearchParams(body.toString('utf8'));
   for (const name of FIELDS) {
@@ -72,10 +72,14 @@ function checkScopes(scope: string, known: readonly string[]): void {
   if (scopes.includes('')) refuse('invalid_scope', 'Several scopes are separated by a single space.');
   const strange = scopes.find((one) => !known.includes(one));
   if (strange !== undefined) {
-    refuse('invalid_scope', `${JSON.stringify(strange.slice(0, 60))} is not a scope of ${known.join(', ')}.`);
+    refuse(
+      'invalid_scope',
+      `${JSON.stringify(strange.slice(0, 60))} is not a scope: use ${known.join(', ')}.`,
+    );
   }
 }
 
+/** Throws the error of a token request. */
 function refuse(code: ConstructorParameters<typeof SandboxError>[0], message: string): never {
   throw new SandboxError(code, message);
 }
@@ -83,7 +87,7 @@ function refuse(code: ConstructorParameters<typeof SandboxError>[0], message: st
 const mediaTypes = (header: string | undefined): string[] =>
   (header ?? '').split(',').map((part) => part.split(';')[0]!.trim().toLowerCase());
 
-/** Hands bodies to this plugin's handlers as they came, whatever their type says: the handlers judge both. */
+/** Gives this plugin's handlers the bodies as bytes, whatever their Content-Type: the handlers check both. */
 export function takeRawBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

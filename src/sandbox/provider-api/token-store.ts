@@ -5,23 +5,23 @@ import { SandboxError } from '../core/errors.ts';
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
-/** The access tokens that are out. Those past their time are dropped whenever a new one is issued. */
-export function createTokenStore(parts: { clock: Clock; ttlS: number }) {
+/** The access tokens that were issued. Expired ones are removed whenever a new one is issued. */
+export function createTokenStore(deps: { clock: Clock; ttlS: number }) {
   const expiries = new Map<string, number>();
   return {
     issue(): { token: string; expiresInS: number } {
-      const now = parts.clock.now();
+      const now = deps.clock.now();
       for (const [token, expiry] of expiries) if (expiry <= now) expiries.delete(token);
       const token = randomBytes(32).toString('base64url');
-      expiries.set(token, now + parts.ttlS * 1000);
-      return { token, expiresInS: parts.ttlS };
+      expiries.set(token, now + deps.ttlS * 1000);
+      return { token, expiresInS: deps.ttlS };
     },
     isValid(token: string): boolean {
-      return (expiries.get(token) ?? 0) > parts.clock.now();
+      return (expiries.get(token) ?? 0) > deps.clock.now();
     },
     /** Returns how many were valid. */
     revokeAll(): number {
-      const now = parts.clock.now();
+      const now = deps.clock.now();
       const valid = [...expiries.values()].filter((expiry) => expiry > now).length;
       expiries.clear();
       return valid;
@@ -29,7 +29,7 @@ export function createTokenStore(parts: { clock: Clock; ttlS: number }) {
   };
 }
 
-/** Lets a request pass that carries a token of ours which is still valid, 5.1. */
+/** Refuses requests without a valid access token (interface, section 5.1). */
 export function requireToken(tokens: TokenStore) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];

@@ -1,15 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { SandboxError } from '../core/errors.ts';
+import { POINTER_PATTERN } from '../core/json.ts';
 import {
   FAULT_KINDS,
   FAULT_OPERATIONS,
   type FaultPlan,
   type FaultRule,
-  faultOfRule,
+  invalidRule,
 } from '../faults/fault-plan.ts';
 
-const POINTER = { type: 'string', pattern: '^(?:/(?:[^~/]|~[01])*)*$' };
-/** RFC 9110, section 5: anything else couldn't be sent. */
+const POINTER = { type: 'string', pattern: POINTER_PATTERN };
+/** RFC 9110, section 5: no other name can be sent. */
 const HEADER_NAME = { type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" };
 const HEADER_TEXT = { type: 'string', pattern: '^[\\t\\x20-\\x7e]*$' };
 
@@ -37,25 +38,25 @@ const RULES_SCHEMA = {
   },
 } as const;
 
-/** `/_sandbox/faults`: PUT replaces the list, GET shows what is left of it, DELETE clears it. */
-export function faultRoutes(app: FastifyInstance, parts: { faults: FaultPlan }): void {
-  app.get('/_sandbox/faults', async () => parts.faults.report());
+/** `/_sandbox/faults`: PUT replaces the rules, GET shows them with their hits, DELETE clears them. */
+export function faultRoutes(app: FastifyInstance, deps: { faults: FaultPlan }): void {
+  app.get('/_sandbox/faults', async () => deps.faults.report());
 
   app.put<{ Body: FaultRule[] }>(
     '/_sandbox/faults',
     { schema: { body: RULES_SCHEMA } },
     async ({ body: rules }) => {
       for (const [i, rule] of rules.entries()) {
-        const fault = faultOfRule(rule);
+        const fault = invalidRule(rule);
         if (fault) throw new SandboxError('invalid_request', `Rule ${i}: ${fault}.`);
       }
-      parts.faults.replace(rules);
-      return parts.faults.report();
+      deps.faults.replace(rules);
+      return deps.faults.report();
     },
   );
 
   app.delete('/_sandbox/faults', async (_request, reply) => {
-    parts.faults.clear();
+    deps.faults.clear();
     return reply.code(204).send();
   });
 }

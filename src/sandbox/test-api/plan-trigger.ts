@@ -14,7 +14,7 @@ export type TriggerPlan = {
   readonly rate: number | null;
   readonly ordered: boolean;
   readonly retry: boolean;
-  /** With `at` it determines every message; a seed alone starts at a fixed time. */
+  /** Seed and `at` together determine every message. */
   readonly seed: number;
   readonly at: string;
   readonly targets: readonly Subscription[];
@@ -30,23 +30,23 @@ export type PlanDeps = {
   readonly now: () => number;
 };
 
-/** Where the messages of a run with a given seed begin, so that they can be had again byte for byte. */
+/** The start time of a trigger with a given seed and no `at`, so that its messages can be repeated byte for byte. */
 const SEEDED_START = '2026-01-05T08:00:00.000Z';
 
-/** Turns a request into all that a run needs, or throws a refusal that says what can't be done. */
-export async function planTrigger(request: TriggerRequest, parts: PlanDeps): Promise<TriggerPlan> {
-  const event = readEventName(request.event, parts.eventNames) as EventName;
+/** Checks a request and returns everything that the trigger needs. Throws a SandboxError where it is impossible. */
+export async function planTrigger(request: TriggerRequest, deps: PlanDeps): Promise<TriggerPlan> {
+  const event = readEventName(request.event, deps.eventNames) as EventName;
   const seed = request.seed ?? randomInt(2 ** 32);
-  const seeded = request.seed === undefined ? new Date(parts.now()).toISOString() : SEEDED_START;
+  const seeded = request.seed === undefined ? new Date(deps.now()).toISOString() : SEEDED_START;
   const at = request.at ?? seeded;
   const sealed = request.sealed || request.wrongKey;
-  const layout = sealed ? layoutOf(request.layout ?? parts.defaultLayout) : null;
-  const targets = targetsOf(request, event, parts.subscriptions);
+  const layout = sealed ? layoutOf(request.layout ?? deps.defaultLayout) : null;
+  const targets = targetsOf(request, event, deps.subscriptions);
   if (sealed && !request.wrongKey) targets.forEach(keyOf);
-  const message = messagesOf(request, { event, seed, startMs: Date.parse(at) }, parts.messages);
-  // The first one is made now, so that what can't be made is refused here.
+  const message = messagesOf(request, { event, seed, startMs: Date.parse(at) }, deps.messages);
+  // The first message is made now, so that an impossible one is refused here.
   const first = await message(0);
-  if (layout?.place === 'payload') splitAtPayload(first.bytes, layout);
+  if (layout?.covers === 'payload') splitAtPayload(first.bytes, layout);
   return {
     event,
     count: request.count,
@@ -69,7 +69,7 @@ export async function planTrigger(request: TriggerRequest, parts: PlanDeps): Pro
 function layoutOf(name: string): Layout {
   const layout = readLayout(name);
   if (layout) return layout;
-  throw new SandboxError('invalid_request', `${JSON.stringify(name)} is no layout: give ${LAYOUT_SYNTAX}.`);
+  throw new SandboxError('invalid_request', `${JSON.stringify(name)} is not a layout: use ${LAYOUT_SYNTAX}.`);
 }
 
 function targetsOf(
@@ -77,18 +77,19 @@ function targetsOf(
   event: EventName,
   subscriptions: SubscriptionStore,
 ): Subscription[] {
-  const named = subscriptions
+  const matching = subscriptions
     .all()
     .filter((one) => request.subscriptionId === undefined || one.id === request.subscriptionId)
     .filter((one) => request.url === undefined || one.url === request.url)
     .filter((one) => request.ref === undefined || refOf(one.url) === request.ref);
-  const targets = named.filter((one) => one.active && one.events.includes(event));
+  const targets = matching.filter((one) => one.active && one.events.includes(event));
   if (targets.length > 0) return targets;
-  const why = named.length > 0 ? `none of the ${named.length} that match` : 'no subscription that matches';
-  throw new SandboxError('not_found', `Nobody would get it: ${why} is active and subscribed to ${event}.`);
+  const why =
+    matching.length > 0 ? `none of the ${matching.length} that match` : 'no subscription that matches';
+  throw new SandboxError('not_found', `There is no receiver: ${why} is active and subscribed to ${event}.`);
 }
 
-/** A receiver's ref is the last step of its path: …/webhooks/{ref}. */
+/** The ref of a receiver is the last segment of its path: …/webhooks/{ref}. */
 const refOf = (url: string) => URL.parse(url)?.pathname.split('/').at(-1);
 
 type Origin = { event: EventName; seed: number; startMs: number };

@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../core/clock.ts';
 import type { Operation } from '../core/operations.ts';
 
-/** A request to the emulated service. Headers and bodies are not kept: tokens and keys stand in them. */
+/** A request to the provider's API. Headers and bodies are not kept: they contain tokens and keys. */
 export type LoggedRequest = {
-  /** null: no operation of the interface has this method and path. */
+  /** null: the interface has no operation with this method and path. */
   readonly operation: Operation | null;
   readonly method: string;
   readonly path: string;
   readonly at: string;
-  /** null: no whole answer went out, or none yet. */
+  /** null: no complete answer was sent, or not yet. */
   status: number | null;
   durationMs: number | null;
 };
@@ -32,12 +32,12 @@ export function createRequestLog() {
   };
 }
 
-/** Logs every request but those to the sandbox's own routes. */
-export function logRequests(app: FastifyInstance, parts: { requests: RequestLog; clock: Clock }): void {
+/** Records every request except those to the test API. */
+export function logRequests(app: FastifyInstance, deps: { requests: RequestLog; clock: Clock }): void {
   app.addHook('onRequest', async (request, reply) => {
     const path = request.url.split('?')[0] ?? '';
     if (path === '/livez' || path.startsWith('/_sandbox/')) return;
-    const start = parts.clock.now();
+    const start = deps.clock.now();
     const entry: LoggedRequest = {
       operation: request.routeOptions.config.operation ?? null,
       method: request.method,
@@ -46,11 +46,11 @@ export function logRequests(app: FastifyInstance, parts: { requests: RequestLog;
       status: null,
       durationMs: null,
     };
-    parts.requests.add(entry);
+    deps.requests.add(entry);
     const settle = (status: number | null) => {
       if (entry.durationMs !== null) return;
       entry.status = status;
-      entry.durationMs = parts.clock.now() - start;
+      entry.durationMs = deps.clock.now() - start;
     };
     reply.raw.once('finish', () => settle(reply.raw.statusCode));
     reply.raw.once('close', () => settle(null));

@@ -16,15 +16,15 @@ export type TriggerDeps = {
 type Trigger = { readonly id: string; readonly plan: TriggerPlan; readonly progress: TriggerProgress };
 
 /** Fires a trigger's messages at its rate, each to every target. Rejects when the signal aborts. */
-export async function runTrigger(trigger: Trigger, signal: AbortSignal, parts: TriggerDeps): Promise<void> {
+export async function runTrigger(trigger: Trigger, signal: AbortSignal, deps: TriggerDeps): Promise<void> {
   const { plan, progress } = trigger;
-  const nextTurn = createPacer({ rate: plan.rate, clock: parts.clock, signal });
+  const nextFiring = createRate({ rate: plan.rate, clock: deps.clock, signal });
   const lastOf = new Map<string, Promise<void>>();
 
   const fire = (subscription: Subscription, message: Message) => {
     const entity = `${subscription.id} ${message.entityId}`;
     const after = plan.ordered ? lastOf.get(entity) : undefined;
-    const run = parts.deliveries.fire({
+    const run = deps.deliveries.fire({
       ...plan.preparation,
       subscription,
       message: message.bytes,
@@ -43,51 +43,51 @@ export async function runTrigger(trigger: Trigger, signal: AbortSignal, parts: T
   };
 
   for (let n = 0; n < plan.count; n++) {
-    await nextTurn();
+    await nextFiring();
     const message = await plan.message(n);
     for (const target of plan.targets) {
-      await parts.executions.room(message.bytes.length * (plan.preparation.sealing ? 2 : 1));
+      await deps.executions.capacity(message.bytes.length * (plan.preparation.sealing ? 2 : 1));
       signal.throwIfAborted();
-      // As it is now: it may have moved, or gone, since the run began.
-      const subscription = parts.subscriptions.get(target.id);
+      // The current one: it may have changed, or been deleted, since the trigger started.
+      const subscription = deps.subscriptions.get(target.id);
       if (subscription?.active) fire(subscription, message);
       else progress.skip();
     }
   }
 }
 
-/** Lateness that is caught up. More is forgiven, so that a pause isn't followed by a flood. */
-const CAUGHT_UP_MS = 250;
-/** Turns after which others get theirs, when nothing else makes us wait. */
-const TURNS_IN_A_ROW = 32;
+/** Delay that is made up for. A longer one is not, so that a flood does not follow a pause. */
+const MAX_CATCH_UP_MS = 250;
+/** Firings in one turn of the event loop, when nothing else makes us wait. */
+const FIRINGS_PER_TURN = 32;
 
 /**
- * Returns a function that resolves when the next turn is due: `rate` a second, evenly, or at once where it is null.
- * Over any stretch of t seconds there are at most rate × (t + 0.25) + 1 turns. Rejects when the signal aborts.
+ * Returns a function that resolves when the next message is due: `rate` a second, evenly, or at once where it is null.
+ * Any t seconds have at most rate × (t + 0.25) + 1 messages. Rejects when the signal aborts.
  */
-export function createPacer(parts: { rate: number | null; clock: Clock; signal: AbortSignal }) {
-  const { rate, clock, signal } = parts;
+export function createRate(deps: { rate: number | null; clock: Clock; signal: AbortSignal }) {
+  const { rate, clock, signal } = deps;
   let start: number | null = null;
-  let turns = 0;
-  return async function nextTurn(): Promise<void> {
+  let fired = 0;
+  return async function nextFiring(): Promise<void> {
     if (rate !== null) {
       start ??= clock.now();
-      const due = start + (turns * 1000) / rate;
+      const due = start + (fired * 1000) / rate;
       const late = clock.now() - due;
-      if (late > CAUGHT_UP_MS) start += late - CAUGHT_UP_MS;
+      if (late > MAX_CATCH_UP_MS) start += late - MAX_CATCH_UP_MS;
       for (let early = -late; early > 0; early = due - clock.now()) {
         await clock.sleep(Math.ceil(early), signal);
       }
     }
-    turns += 1;
-    if (turns % TURNS_IN_A_ROW === 0) await setImmediate();
+    fired += 1;
+    if (fired % FIRINGS_PER_TURN === 0) await setImmediate();
     signal.throwIfAborted();
   };
 }
 
 export type TriggerProgress = ReturnType<typeof trackProgress>;
 
-/** Counts what becomes of a trigger's deliveries, and resolves when all have got so far. */
+/** Counts a trigger's deliveries by their state; its promises resolve when all have reached a stage. */
 export function trackProgress(planned: number) {
   const counts = { planned, sent: 0, skipped: 0, delivered: 0, failed: 0, cancelled: 0 };
   /** Attempts by the receiver's status; `none` where there was no answer. */
@@ -103,9 +103,9 @@ export function trackProgress(planned: number) {
     if (withoutEnd === 0) ends.resolve();
   };
   return {
-    /** Each delivery has had its first attempt. */
+    /** Resolves when each delivery has had its first attempt. */
     firsts: firsts.promise,
-    /** Each delivery has come to its end. */
+    /** Resolves when the state of each delivery is final. */
     ends: ends.promise,
     follow({ execution, first, end }: Run): void {
       counts.sent += 1;
@@ -126,11 +126,11 @@ export function trackProgress(planned: number) {
       const name = status ?? 'none';
       answers[name] = (answers[name] ?? 0) + 1;
     },
-    /** One that has no subscription any more. */
+    /** Counts a message whose subscription does not exist any more. */
     skip(): void {
       counts.skipped += 1;
     },
-    /** No more will follow. */
+    /** Call this after the last delivery. */
     close(): void {
       allSent = true;
       settle();

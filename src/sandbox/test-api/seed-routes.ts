@@ -38,9 +38,9 @@ const SEED_SCHEMA = {
   },
 } as const;
 
-/** `/_sandbox/subscriptions`: all of them with their secrets, one put in or taken out without a token. */
-export function seedRoutes(app: FastifyInstance, parts: SeedDeps): void {
-  const { subscriptions, logger } = parts;
+/** `/_sandbox/subscriptions`: lists them with their secrets, adds one, removes one; no token is needed. */
+export function seedRoutes(app: FastifyInstance, deps: SeedDeps): void {
+  const { subscriptions, logger } = deps;
   app.get('/_sandbox/subscriptions', async () => subscriptions.all());
 
   app.post<{ Body: Seed }>(
@@ -51,14 +51,14 @@ export function seedRoutes(app: FastifyInstance, parts: SeedDeps): void {
         id: readSigningPart(body.id ?? newSubscriptionId(), 'id'),
         signingSecret: readSigningPart(body.signingSecret ?? newSigningSecret(), 'signing secret'),
         encryptionKey: readEncryptionKey(body.encryptionKey),
-        url: readReceiverUrl(body.url, parts.allowHttpReceivers),
-        events: readEventNames(body.events, parts.eventNames),
+        url: readReceiverUrl(body.url, deps.allowHttpReceivers),
+        events: readEventNames(body.events, deps.eventNames),
         active: body.active,
         extra: {},
-        createdAt: new Date(parts.clock.now()).toISOString(),
+        createdAt: new Date(deps.clock.now()).toISOString(),
       });
       const { id, url, events } = seeded;
-      logger.info({ subscriptionId: id, url, events }, 'subscription seeded');
+      logger.info({ subscriptionId: id, url, events }, 'subscription added');
       return reply.code(201).send(seeded);
     },
   );
@@ -67,7 +67,7 @@ export function seedRoutes(app: FastifyInstance, parts: SeedDeps): void {
     if (!subscriptions.remove(params.id)) {
       throw new SandboxError('not_found', 'There is no subscription with this id.');
     }
-    logger.info({ subscriptionId: params.id }, 'subscription taken out');
+    logger.info({ subscriptionId: params.id }, 'subscription removed');
     return reply.code(204).send();
   });
 }

@@ -1,6 +1,6 @@
 import { SandboxError } from '../core/errors.ts';
 import { EVENT_SPELLINGS } from '../core/event-names.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { type Json, type JsonObject, POINTER_PATTERN } from '../core/json.ts';
 
 /** The body of `POST /_sandbox/trigger`, with the defaults filled in by the schema below. */
 export type TriggerRequest = {
@@ -31,7 +31,7 @@ export type TriggerRequest = {
   readonly envelope: { readonly iv: string; readonly tag: string; readonly data: string };
   readonly wrongKey: boolean;
   readonly tamper?: 'signature' | 'body';
-  /** null leaves one out, a list sends it several times. */
+  /** null removes a header, a list sends it several times. */
   readonly headers: ExtraHeaders;
 
   readonly wait: boolean | 'first' | 'final';
@@ -39,13 +39,13 @@ export type TriggerRequest = {
   readonly bodies: boolean;
 };
 
-/** The interface's 50 MB and a bit, so that a receiver's refusal of more can be seen. */
+/** More than the interface's 50 MB, so that a test can see a receiver refuse a larger body. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const text = { type: 'string', minLength: 1 };
 const no = { type: 'boolean', default: false };
 const yes = { type: 'boolean', default: true };
-const pointers = { propertyNames: { type: 'string', pattern: '^(?:/(?:[^~/]|~[01])*)*$' } };
+const pointers = { propertyNames: { type: 'string', pattern: POINTER_PATTERN } };
 const whole = (maximum: number, more: object = {}) => ({ type: 'integer', minimum: 1, maximum, ...more });
 const named = (name: string) => ({ ...text, default: name });
 
@@ -93,7 +93,7 @@ export const TRIGGER_SCHEMA = {
   },
 } as const;
 
-/** A wrong one of these would break our own connection in the place of testing the receiver. */
+/** Headers that cannot be set: a wrong value would break our own connection and not test the receiver. */
 const TRANSPORT = [
   'connection',
   'content-length',
@@ -106,13 +106,13 @@ const TRANSPORT = [
 
 type ExtraHeaders = Readonly<Record<string, string | string[] | null>>;
 
-/** Headers to lay over a delivery's own, by lower-case names; their form is RFC 9110's, section 5. */
+/** The headers of a trigger by lower-case names, in the form of RFC 9110, section 5. */
 export function readHeaders(headers: ExtraHeaders): ExtraHeaders {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
       const lower = name.toLowerCase();
       if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower)) throw refusal(name, 'is not a header name');
-      if (TRANSPORT.includes(lower)) throw refusal(name, "belongs to the transport and can't be set");
+      if (TRANSPORT.includes(lower)) throw refusal(name, 'belongs to the transport and cannot be set');
       if (![value ?? []].flat().every((one) => /^[\t\x20-\x7e]*$/.test(one))) {
         throw refusal(name, 'must have a value of printable ASCII characters');
       }

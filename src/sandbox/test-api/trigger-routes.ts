@@ -13,12 +13,13 @@ export type TriggerRouteDeps = {
 
 type ById = { Params: { id: string }; Querystring: { bodies?: string } };
 
-/** `POST /_sandbox/trigger`, and `GET` and `DELETE /_sandbox/triggers/{id}` for those that aren't waited for. */
-export function triggerRoutes(app: FastifyInstance, parts: TriggerRouteDeps): void {
-  const { triggers, executions } = parts;
+/** `POST /_sandbox/trigger`, and `GET` and `DELETE /_sandbox/triggers/{id}` to follow or cancel one. */
+export function triggerRoutes(app: FastifyInstance, deps: TriggerRouteDeps): void {
+  const { triggers, executions } = deps;
   const find = (id: string): Trigger => {
     const trigger = triggers.get(id);
-    if (!trigger) throw new SandboxError('not_found', 'There is no trigger with this id, or no more.');
+    if (!trigger)
+      throw new SandboxError('not_found', 'There is no trigger with this id, or it is no longer kept.');
     return trigger;
   };
 
@@ -26,7 +27,7 @@ export function triggerRoutes(app: FastifyInstance, parts: TriggerRouteDeps): vo
     '/_sandbox/trigger',
     { schema: { body: TRIGGER_SCHEMA } },
     async (request, reply) => {
-      const trigger = triggers.start(await planTrigger(request.body, parts.plans));
+      const trigger = triggers.start(await planTrigger(request.body, deps.plans));
       if (request.body.wait === false) {
         return reply.code(202).send({ ...summariseTrigger(trigger), executions: [] });
       }
@@ -43,7 +44,7 @@ export function triggerRoutes(app: FastifyInstance, parts: TriggerRouteDeps): vo
   });
 }
 
-/** Until every delivery got its first answer (or, for `final`, came to its end), but no longer than `waitMs`. */
+/** Waits for the first attempt of every delivery (with `final`: its final state), at most `waitMs`. */
 async function waitFor(trigger: Trigger, request: TriggerRequest): Promise<void> {
   const { progress } = trigger;
   const deadline = Promise.withResolvers<void>();
@@ -52,10 +53,10 @@ async function waitFor(trigger: Trigger, request: TriggerRequest): Promise<void>
   clearTimeout(timer);
 }
 
-/** All bodies of one answer together; those beyond are null and can be had one by one. */
+/** Bodies in one answer; further ones are null, `/_sandbox/executions/{id}` has them. */
 const MAX_BODY_BYTES = 100 * 1024 * 1024;
 
-/** A trigger as the control API shows it, with those of its executions that are still kept, oldest first. */
+/** A trigger as the test API shows it, with its executions that are still kept, oldest first. */
 function describeTrigger(trigger: Trigger, executions: ExecutionStore, options: { bodies: boolean }) {
   let left = options.bodies ? MAX_BODY_BYTES : 0;
   const own = executions.list((one) => one.triggerId === trigger.id, Number.POSITIVE_INFINITY).reverse();

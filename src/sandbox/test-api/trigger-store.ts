@@ -8,25 +8,25 @@ export type Trigger = {
   readonly plan: TriggerPlan;
   readonly progress: TriggerProgress;
   readonly cancel: () => void;
-  /** Firing messages; all fired and all at their end; stopped before that. */
+  /** `done`: every delivery is final; `cancelled`: stopped before the last message was sent. */
   state: 'running' | 'done' | 'cancelled';
 };
 
 export type TriggerStore = ReturnType<typeof createTriggerStore>;
 
-const KEPT = 200;
+const MAX_TRIGGERS = 200;
 
-/** The triggers, running and past; of these the last {@link KEPT}. */
-export function createTriggerStore(parts: TriggerDeps & { logger: Logger }) {
+/** The triggers. Beyond {@link MAX_TRIGGERS} the oldest that do not run are forgotten. */
+export function createTriggerStore(deps: TriggerDeps & { logger: Logger }) {
   const all = new Map<string, Trigger>();
   const running = new Set<Promise<void>>();
 
-  const carryOut = async (trigger: Trigger, signal: AbortSignal) => {
+  const execute = async (trigger: Trigger, signal: AbortSignal) => {
     try {
-      await runTrigger(trigger, signal, parts);
+      await runTrigger(trigger, signal, deps);
     } catch (err) {
       trigger.state = 'cancelled';
-      if (!signal.aborted) parts.logger.error({ triggerId: trigger.id, err }, 'trigger broke off');
+      if (!signal.aborted) deps.logger.error({ triggerId: trigger.id, err }, 'trigger failed');
     }
     trigger.progress.close();
     await trigger.progress.ends;
@@ -45,15 +45,15 @@ export function createTriggerStore(parts: TriggerDeps & { logger: Logger }) {
       };
       all.set(trigger.id, trigger);
       for (const old of all.values()) {
-        if (all.size <= KEPT) break;
+        if (all.size <= MAX_TRIGGERS) break;
         if (old.state !== 'running') all.delete(old.id);
       }
-      const run = carryOut(trigger, controller.signal).then(() => void running.delete(run));
+      const run = execute(trigger, controller.signal).then(() => void running.delete(run));
       running.add(run);
       return trigger;
     },
     get: (id: string) => all.get(id),
-    /** Stops the firing; deliveries that are on their way are not stopped. */
+    /** Sends no further messages; deliveries in progress continue. */
     cancelAll(): void {
       for (const trigger of all.values()) trigger.cancel();
     },

@@ -88,7 +88,7 @@ describe('docker compose up', () => {
     await compose.up();
     const tail = ['tail', 'payment-status', '--from-beginning', '--limit', String(COUNT), '--json'];
     expect((await compose.hookline(...tail)).trim().split('\n').length).toBe(COUNT);
-    // The emulated service has forgotten the subscription, which control notices.
+    // The emulated provider has lost the subscription, which control notices.
     const trigger = () => compose.hookline('trigger', 'payment-status', '--count', '1').catch(() => false);
     await untilSeen('webhooks come again', async () => (await trigger()) !== false, 120_000);
   });

@@ -34,14 +34,14 @@ describe('a dialect file', () => {
     ['a pointer that is none', { list: { id: 'id' } }, '/list/id must be a JSON pointer'],
     ['an answer without a place', { create: { response: { id: '' } } }, '/create/response/id must point'],
     ['a status of a failure', { status: { create: 500 } }, '/status/create must be a status'],
-    ['a body without what is needed', { create: { body: { url: '{url}' } } }, 'has no place for {events}'],
+    ['a body without what is needed', { create: { body: { url: '{url}' } } }, 'has no placeholder {events}'],
     ['a mixed placeholder', { replay: { body: { id: 'run-{executionId}' } } }, 'mixes a placeholder'],
-    ['what the first edition knew', { extra: { mayReplace: [] } }, '/extra/allow names the fields'],
+    ['what the first edition knew', { extra: { mayReplace: [] } }, 'use /extra/allow, the fields'],
     ['names that are none', { extra: { allow: 'note' } }, '/extra/allow must be a list'],
     [
       'pointers that cross',
       { create: { response: { id: '/a', signingSecret: '/a/b' } } },
-      '/a/b leads through a value',
+      '/a/b goes through a value',
     ],
   ])('is refused with %s', (_name, file, fault) => {
     expect(faultsOf(file).join('\n')).toContain(fault);

@@ -50,35 +50,35 @@ describe('the execution store', () => {
     expect(ids()).toEqual([large.id]);
   });
 
-  it('never drops one that is on its way, and makes the next wait for room', async () => {
+  it('never drops one that is in progress, and makes the next wait for capacity', async () => {
     const { store, add, finish, ids } = storeOf({ count: 2, bytes: 100 });
     const [a, b] = [add(50), add(20)];
     let entered = false;
-    const room = store.room(10).then(() => {
+    const capacity = store.capacity(10).then(() => {
       entered = true;
     });
     await aTurnLater();
     expect(entered).toBe(false);
     expect(ids()).toEqual([b.id, a.id]);
     finish(a);
-    await room;
+    await capacity;
     expect(entered).toBe(true);
   });
 
   it('counts the bytes on their way, too', async () => {
     const { store, add, finish } = storeOf({ count: 100, bytes: 100 });
     const [a] = [add(50), add(20)];
-    await store.room(30);
-    expect(await Promise.race([store.room(31).then(() => 'room'), aTurnLater()])).toBe('none');
+    await store.capacity(30);
+    expect(await Promise.race([store.capacity(31).then(() => 'capacity'), aTurnLater()])).toBe('none');
     finish(a);
-    await store.room(31);
+    await store.capacity(31);
   });
 
   it('lets one through that is larger than the limit, alone', async () => {
     const { store, add } = storeOf({ count: 10, bytes: 100 });
-    await store.room(1000);
+    await store.capacity(1000);
     add(1000);
-    expect(await Promise.race([store.room(1).then(() => 'room'), aTurnLater()])).toBe('none');
+    expect(await Promise.race([store.capacity(1).then(() => 'capacity'), aTurnLater()])).toBe('none');
   });
 
   it('forgets the final ones when cleared', () => {

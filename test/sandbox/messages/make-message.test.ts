@@ -96,7 +96,7 @@ describe('what is asked for on top', () => {
   });
 
   it('is refused where a pointer leads nowhere', () => {
-    expect(() => make({ set: { '/entityId/x': 1 } })).toThrow('set: /entityId/x leads through a value');
+    expect(() => make({ set: { '/entityId/x': 1 } })).toThrow('set: /entityId/x goes through a value');
   });
 
   it('can take away what makes a message one', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPacer } from '../../../src/sandbox/test-api/run-trigger.ts';
+import { createRate } from '../../../src/sandbox/test-api/run-trigger.ts';
 
 /** A clock that moves when someone sleeps, by a bit more than asked, as real ones do. */
 function movingClock(overshootMs = 0.4) {
@@ -16,13 +16,13 @@ function movingClock(overshootMs = 0.4) {
 }
 const signal = new AbortController().signal;
 
-describe('the pacer', () => {
+describe('the rate', () => {
   it.each([3, 100, 999, 5000])('keeps within %i a second, evenly', async (rate) => {
     const clock = movingClock();
-    const nextTurn = createPacer({ rate, clock, signal });
+    const nextFiring = createRate({ rate, clock, signal });
     const start = clock.now();
     for (let n = 0; n < 2 * rate; n++) {
-      await nextTurn();
+      await nextFiring();
       const passed = clock.now() - start;
       const due = (n * 1000) / rate;
       expect(passed).toBeGreaterThanOrEqual(due - 1e-6);
@@ -32,32 +32,32 @@ describe('the pacer', () => {
 
   it('catches up on a short pause and forgives a long one', async () => {
     const clock = movingClock(0);
-    const nextTurn = createPacer({ rate: 100, clock, signal });
-    await nextTurn();
+    const nextFiring = createRate({ rate: 100, clock, signal });
+    await nextFiring();
     clock.pass(60_000);
     const before = clock.now();
     let atOnce = 0;
-    for (await nextTurn(); clock.now() === before; await nextTurn()) atOnce += 1;
+    for (await nextFiring(); clock.now() === before; await nextFiring()) atOnce += 1;
     expect(atOnce).toBeGreaterThanOrEqual(25);
     expect(atOnce).toBeLessThanOrEqual(27);
   });
 
   it('without a rate gives others their turn', async () => {
-    const nextTurn = createPacer({ rate: null, clock: movingClock(), signal });
+    const nextFiring = createRate({ rate: null, clock: movingClock(), signal });
     let others = 0;
     const other = setImmediate(() => {
       others += 1;
     });
-    for (let n = 0; n < 100; n++) await nextTurn();
+    for (let n = 0; n < 100; n++) await nextFiring();
     expect(others).toBe(1);
     clearImmediate(other);
   });
 
   it('stops when it is told', async () => {
     const controller = new AbortController();
-    const nextTurn = createPacer({ rate: null, clock: movingClock(), signal: controller.signal });
-    await nextTurn();
+    const nextFiring = createRate({ rate: null, clock: movingClock(), signal: controller.signal });
+    await nextFiring();
     controller.abort(new Error('enough'));
-    await expect(nextTurn()).rejects.toThrow('enough');
+    await expect(nextFiring()).rejects.toThrow('enough');
   });
 });

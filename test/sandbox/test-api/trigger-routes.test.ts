@@ -199,7 +199,7 @@ it('a trigger waits while too many deliveries are on their way, and loses none',
   await sandbox.seed(receiver.url);
   const { json } = await sandbox.trigger({ count: 20 });
   const progress = async () => (await sandbox.call('GET', `/_sandbox/triggers/${json.id}`)).json;
-  await until('there is no more room', async () => (await progress()).sent === 5);
+  await until('the capacity is used up', async () => (await progress()).sent === 5);
   open = true;
   const done = await until('all have arrived', async () => {
     const seen = await progress();
