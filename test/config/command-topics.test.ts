@@ -59,7 +59,7 @@ describe('a pattern of refs', () => {
       fc.property(pattern, ref, (p, r) => {
         expect(takesRef([p.join('')], r.join(''))).toBe(asExpression(p.join('')).test(r.join('')));
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 

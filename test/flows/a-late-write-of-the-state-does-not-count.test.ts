@@ -4,6 +4,7 @@ import { compactTopic } from '../support/compact-topic.ts';
 import { ControlWorld } from '../support/control-world.ts';
 import { type SeenRecord, testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
+import { PARTITIONS } from '../support/world.ts';
 
 let the: ControlWorld;
 
@@ -31,7 +32,7 @@ it('what an earlier control process writes late does not count, and is gone when
   const before = await the.world.read('subscriptions');
   const claims = before.filter(({ key }) => key === '#epoch');
   expect(claims.map(({ value }) => String(value))).toEqual(claims.map(() => '1'));
-  expect(new Set(claims.map(({ partition }) => partition)).size).toBe(6);
+  expect(new Set(claims.map(({ partition }) => partition)).size).toBe(PARTITIONS);
   expect(of(before, 'kept').map(({ headers }) => headers['hookline.epoch'])).toEqual(['1', '1']);
 
   await the.control.stop();

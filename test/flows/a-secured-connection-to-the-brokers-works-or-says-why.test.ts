@@ -11,6 +11,7 @@ import { changePassword } from '../support/secure/change-password.ts';
 import { CHANGING_USER, FAR_HOST, PASSWORD } from '../support/secure/secure-kafka.ts';
 import { findings, readiness, SecureWorld } from '../support/secure/secure-world.ts';
 import { until } from '../support/until.ts';
+import { PARTITIONS } from '../support/world.ts';
 
 type Env = Record<string, string | undefined>;
 
@@ -185,7 +186,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       await refusal('the producer', partitions);
       await refusal('the consumer', topics);
       use(kafka.client);
-      expect(await partitions()).toBe(6);
+      expect(await partitions()).toBe(PARTITIONS);
       expect(await topics()).toContain(world.topic('payment-status'));
       session.destroy();
       await admin.disconnect();
@@ -256,7 +257,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
         const { entityId, ...answer } = await secure.post(ingress.url);
         expect(answer).toMatchObject({ status: 200, text: expect.stringContaining('"stored":"kafka"') });
         expect((await secure.tail(env, entityId)).value.entityId).toBe(entityId);
-        const plan = await cli(env, 'topics', 'plan');
+        const plan = await cli(env, 'topics', 'plan', '--partitions', String(PARTITIONS));
         expect([plan.exitCode, plan.notes]).toEqual([0, expect.any(String)]);
         expect((await findings(env)).filter(({ state }) => state === 'FAULT')).toEqual([]);
         await ingress.process.stop();

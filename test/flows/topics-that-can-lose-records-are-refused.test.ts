@@ -34,7 +34,7 @@ beforeAll(async () => {
       },
     },
   });
-  world = await World.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
+  world = await World.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') }, undefined, 6);
 });
 
 afterAll(async () => {

@@ -10,6 +10,9 @@ type Env = Record<string, string | undefined>;
 /** Where Kafka and the registry are. */
 export type Brokers = { brokers: readonly string[]; registryUrl: string };
 
+/** Of each topic: more than one, and fewer than Hookline's own 6, which cost a broker a second for each test file. */
+export const PARTITIONS = 2;
+
 /**
  * A place of its own on the shared Kafka: a topic prefix, topics and subjects, and a folder with secrets. Processes are
  * started in it for real, and end with it.
@@ -41,10 +44,10 @@ export class World implements AsyncDisposable {
   }
 
   /** Creates the topics and registers the schemas, as an operator does. */
-  static async make(stack: Brokers, prefix?: string): Promise<World> {
+  static async make(stack: Brokers, prefix?: string, partitions = PARTITIONS): Promise<World> {
     const world = new World(stack, prefix);
     for (const args of [
-      ['topics', 'apply'],
+      ['topics', 'apply', '--partitions', String(partitions)],
       ['schemas', 'push'],
     ]) {
       const { exitCode, notes, out } = await cli(world.env, ...args);

@@ -134,7 +134,7 @@ export class FaultCluster implements AsyncDisposable {
 }
 
 /** As `hookline topics apply` makes them. */
-const PARTITIONS = 6;
+export const PARTITIONS = 6;
 
 const turnedAssignment = (turn: number) =>
   Array.from({ length: PARTITIONS }, (_, partition) => ({

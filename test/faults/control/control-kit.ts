@@ -54,7 +54,7 @@ export async function openControlKit(
   listening = stack.kafka?.nodes[0]?.port ?? 0;
   const brokers = stack.kafka?.directBrokers ?? [];
   const registryUrl = options.registryUrl ?? stack.registryUrl;
-  const world = closing.use(await World.make({ brokers, registryUrl }));
+  const world = closing.use(await World.make({ brokers, registryUrl }, undefined, 6));
   const kafka = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING });
   const admin = kafka.admin();
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });

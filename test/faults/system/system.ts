@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { RunningProcess } from '../../support/running-process.ts';
 import { World } from '../../support/world.ts';
-import type { FaultCluster } from '../cluster/fault-cluster.ts';
+import { type FaultCluster, PARTITIONS } from '../cluster/fault-cluster.ts';
 import { EVENT_TYPES, subscriptionsOf } from '../traffic/webhooks.ts';
 
 /** What is put under test. */
@@ -78,7 +78,8 @@ export class System implements AsyncDisposable {
     withSpool: boolean;
   }): Promise<System> {
     const { kind, cluster, seed, withSpool } = options;
-    const world = await World.make({ brokers: cluster.direct, registryUrl: cluster.registryUrl });
+    const stack = { brokers: cluster.direct, registryUrl: cluster.registryUrl };
+    const world = await World.make(stack, undefined, PARTITIONS);
     for (const { ref, subscriptionId, signingSecret, encryptionKey } of subscriptionsOf(seed)) {
       world.secrets(ref, {
         'subscription-id': subscriptionId,
