@@ -38,7 +38,7 @@ describe('a sealed body of 50 MB whose event no broker reads', () => {
     const rehearsal = await cli(world.env, 'dlq', 'redrive', '--dry-run');
     expect([rehearsal.exitCode, rehearsal.out]).toEqual([
       1,
-      expect.stringMatching(/would be a dead letter again +RECORD_TOO_LARGE/),
+      expect.stringMatching(/would be dead-lettered again +RECORD_TOO_LARGE/),
     ]);
     expect(await (await fetch(`${await ingress.process.adminUrl()}/readyz`)).status).toBe(200);
   });

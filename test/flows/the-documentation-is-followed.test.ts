@@ -78,7 +78,7 @@ it(
     const headings = ['## Try it on one machine'];
     const stdout = await follow('docs/subscriptions-as-code.md', headings, '.local/try');
     expectInOrder(stdout, [
-      'Plan: 3 to create; 0 as',
+      'Plan: 3 to create; 0 already as in',
       'Applied: 3 succeeded, 0 failed.',
       'analytics has drifted',
       'SUBSCRIPTION_CHANGED',
