@@ -81,6 +81,13 @@ describe('hookline, called wrongly,', () => {
     const { exitCode, out, notes } = await cli({}, 'command', '--help');
     expect([exitCode, notes, out]).toEqual([0, '', expect.stringContaining('--execution-ids <list>')]);
   });
+
+  it.each([['dlq', 'redrive'], ['keys', 'status'], ['trigger']])(
+    'shows no empty list as the default of an option that may be repeated: %s',
+    async (...command) => {
+      expect((await cli({}, ...command, '--help')).out).not.toContain('[]');
+    },
+  );
 });
 
 describe('hookline, where nobody answers,', () => {

@@ -3,7 +3,7 @@ import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
-type Options = { ingress: string[]; ref?: string; json?: boolean };
+type Options = { ingress?: string[]; ref?: string; json?: boolean };
 type Row = { ref: string; use: string; key: string; lastMatched: string | null; matches: number };
 
 const DEFAULT_INGRESS = 'http://127.0.0.1:9464';
@@ -21,16 +21,14 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
       '--ingress <url>',
       `admin address of an ingress pod; repeat it for each pod (default: ${DEFAULT_INGRESS})`,
       collect,
-      [],
     )
     .option('--ref <ref>', 'only the keys of this ref')
     .option('--json', 'print JSON')
     .action(run((options: Options) => status(shell, options)));
 }
 
-async function status(shell: Shell, { ingress, ref, json }: Options): Promise<ExitCode> {
-  const urls = ingress.length > 0 ? ingress : [DEFAULT_INGRESS];
-  const samples = (await Promise.all(urls.map((url) => readSamples(url, shell.signal)))).flat();
+async function status(shell: Shell, { ingress = [DEFAULT_INGRESS], ref, json }: Options): Promise<ExitCode> {
+  const samples = (await Promise.all(ingress.map((url) => readSamples(url, shell.signal)))).flat();
   const rows = keyRows(samples).filter((row) => ref === undefined || row.ref === ref);
   printRows(shell, json === true, rows);
   if (!json) shell.note('key 0 is the current one; matches are counted since each ingress started');

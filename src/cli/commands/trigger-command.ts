@@ -12,7 +12,7 @@ type Options = {
   sealed?: boolean;
   layout?: string;
   spelling?: string;
-  override: string[];
+  override?: string[];
   seed?: string;
   size?: string;
   tamper?: string;
@@ -44,7 +44,6 @@ export function addTriggerCommand(program: Command, shell: Shell, run: Run): voi
       '--override <pointer=value>',
       'sets a value of the message, such as /payload/status=RJCT; may be repeated',
       collect,
-      [],
     )
     .option('--seed <n>', 'random seed: the same seed makes the same messages')
     .option('--size <bytes>', 'pads each message to this size')
@@ -114,7 +113,7 @@ function requestOf(event: string, options: Options) {
     sealed: options.sealed,
     layout: options.layout,
     spelling: options.spelling,
-    set: Object.fromEntries(options.override.map(readOverride)),
+    set: Object.fromEntries((options.override ?? []).map(readOverride)),
     seed: ifGiven(options.seed, (text) => wholeNumber('--seed', text)),
     sizeBytes: ifGiven(options.size, (text) => wholeNumber('--size', text, { min: 1 })),
     tamper: options.tamper,

@@ -88,7 +88,7 @@ export class DeadLetterIndex {
 
   #takeMarker(of: string, { timestamp, headers }: DeadLetterRecord): void {
     const marker = { at: timestamp, to: headers[NAMES.redrivenTo] ?? '' };
-    for (const place of of.split(',')) if (parsePosition(place)) this.#markers.set(place, marker);
+    for (const position of of.split(',')) if (parsePosition(position)) this.#markers.set(position, marker);
   }
 
   #join(records: readonly DeadLetterRecord[]): DeadLetter {

@@ -8,7 +8,7 @@ import { deadLetterRow, describeDeadLetter, showBody, showDeadLetter } from './d
 import { FILTER_HELP, parseFilter } from './filter.ts';
 import { type RedriveOptions, redrive } from './redrive.ts';
 
-type ListOptions = { filter: string[]; json?: boolean };
+type ListOptions = { filter?: string[]; json?: boolean };
 type ShowOptions = { body?: string | boolean; json?: boolean };
 
 export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
@@ -21,7 +21,7 @@ export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
   dlq
     .command('list')
     .description('lists the dead-letter records, oldest first')
-    .option('--filter <condition>', filterHelp, collect, [])
+    .option('--filter <condition>', filterHelp, collect)
     .option('--json', 'print JSON')
     .action(run((options: ListOptions) => list(shell, options)));
   dlq
@@ -33,8 +33,10 @@ export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
     .action(run((deadLetter: string, options: ShowOptions) => show(shell, deadLetter, options)));
   dlq
     .command('redrive')
-    .description('processes dead-letter records again as webhooks; exit code 1 unless all were stored')
-    .option('--filter <condition>', filterHelp, collect, [])
+    .description(
+      'processes dead-letter records again, as if they had just arrived; exit code 1 unless all were stored',
+    )
+    .option('--filter <condition>', filterHelp, collect)
     .option('--dry-run', 'shows what would happen, and publishes nothing')
     .option('--rate <n>', 'at most so many records per second')
     .option('--limit <n>', 'at most so many records, the oldest first')

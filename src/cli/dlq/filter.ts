@@ -48,7 +48,7 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
  * Parses conditions of the form name=value.
  * @throws UsageError that says what is accepted
  */
-export function parseFilter(conditions: readonly string[], now = Date.now()): DeadLetterFilter {
+export function parseFilter(conditions: readonly string[] = [], now = Date.now()): DeadLetterFilter {
   const named = conditions.map((text) => {
     const [, name = '', list = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
     const condition = CONDITIONS[name];

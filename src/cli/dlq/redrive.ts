@@ -15,7 +15,7 @@ import { redriveAll } from './redrive-all.ts';
 import { dryRun, type RedriveOutcome } from './redrive-one.ts';
 
 export type RedriveOptions = {
-  filter: string[];
+  filter?: string[];
   dryRun?: boolean;
   rate?: string;
   limit?: string;

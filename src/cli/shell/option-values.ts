@@ -48,5 +48,5 @@ export function instant(given: string, text: string, now = Date.now()): number {
 export const ifGiven = (text: string | undefined, read: (text: string) => number): number | undefined =>
   text === undefined ? undefined : read(text);
 
-/** For options that may be repeated. */
-export const collect = (value: string, before: readonly string[]): string[] => [...before, value];
+/** For options that may be repeated. No default value: the help would show it as `[]`. */
+export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
