@@ -52,7 +52,7 @@ describe('at night, webhooks', () => {
   it('that come from new addresses are refused and so none is stored: the addresses are added', async () => {
     await night.fires('HooklineWebhooksRefused', { namespace, code: 'SOURCE_NOT_ALLOWED' });
     await night.fires('HooklineNoWebhooks', { namespace });
-    bySection('HooklineNoWebhooks', 'If there are, they are refused: see that alert.');
+    bySection('HooklineNoWebhooks', 'If they do, they are refused: see that alert.');
     bySection('HooklineWebhooksRefused', 'add them to `ALLOWED_SOURCES`');
     await roll({ ALLOWED_SOURCES: '10.0.0.0/8,127.0.0.1' });
     await night.resolves('HooklineWebhooksRefused', { namespace });
