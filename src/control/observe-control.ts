@@ -1,5 +1,6 @@
 import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
 import type { IncomingRecord } from '../core/record.ts';
+import { deadLetterMetrics } from '../delivery/dead-letter/store-dead-letter.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';
@@ -10,18 +11,20 @@ const MAX_SILENCE_MS = 120_000;
 
 /** What happens in control, as metrics and log lines; grouped by the component that reports it. */
 export function observeControl({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
+  const own = controlMetrics(metrics);
+  const { deadLetters } = deadLetterMetrics(metrics);
   // From the start, so that the first one is an increase: an alert sees no other.
-  for (const type of [...COMMAND_TYPES, 'unknown']) metrics.commands.inc({ type, status: 'FAILED' }, 0);
+  for (const type of [...COMMAND_TYPES, 'unknown']) own.commands.inc({ type, status: 'FAILED' }, 0);
   for (const outcome of ['refused', 'unauthorised', 'gone'])
-    metrics.providerRequests.inc({ operation: 'POST oauth/token', outcome }, 0);
-  metrics.deadLetters.inc({ stage: 'COMMAND' }, 0);
+    own.providerRequests.inc({ operation: 'POST oauth/token', outcome }, 0);
+  deadLetters.inc({ stage: 'COMMAND' }, 0);
   return {
     /** One wide line per command. */
     finished(result: CommandResult) {
       // A type as received may be anything: each would become a series of its own.
       const type = COMMAND_TYPES.find((one) => one === result.type) ?? 'unknown';
-      metrics.commands.inc({ type, status: result.status });
-      metrics.commandSeconds.observe({ type }, (result.finishedAt - result.receivedAt) / 1_000);
+      own.commands.inc({ type, status: result.status });
+      own.commandSeconds.observe({ type }, (result.finishedAt - result.receivedAt) / 1_000);
       const { subscriptions, drift, ...line } = result;
       const [listed, drifted] = [subscriptions?.length, drift?.length];
       logger.info(
@@ -32,14 +35,14 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     unnamed: (err: unknown, commandId: string) =>
       logger.error({ err, commandId }, 'command failed with an unexpected error'),
     working(isWorking: boolean) {
-      metrics.controlWorking.set(isWorking ? 1 : 0);
+      own.controlWorking.set(isWorking ? 1 : 0);
       logger.info(isWorking ? 'this process executes commands' : 'this process stands by');
     },
     silence: (ms: number) =>
       ms < MAX_SILENCE_MS ? null : `nothing heard of the consumer group for ${Math.round(ms / 1_000)} s`,
     subscriptions(records: readonly SubscriptionRecord[]) {
       for (const state of SUBSCRIPTION_STATES)
-        metrics.subscriptions.set({ state }, records.filter((record) => record.state === state).length);
+        own.subscriptions.set({ state }, records.filter((record) => record.state === state).length);
     },
     overlap: (topics: string) =>
       logger.warn(
@@ -67,7 +70,7 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     },
     records: {
       onDelay: (topic: string, err: unknown) => logger.warn({ topic, err }, 'not stored yet, trying again'),
-      onDeadLettered: () => metrics.deadLetters.inc({ stage: 'COMMAND' }),
+      onDeadLettered: () => deadLetters.inc({ stage: 'COMMAND' }),
     },
     claim: {
       onClaimed: (epoch: number) => logger.info({ epoch }, 'the state is claimed'),
@@ -81,17 +84,17 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
     },
     provider: {
       onNarrowerScope(missing: readonly string[]) {
-        metrics.narrowerScope.inc();
+        own.narrowerScope.inc();
         logger.warn({ missing }, 'the access token has fewer scopes than were asked for');
       },
       onRequest(operation: string, outcome: string, seconds: number) {
-        metrics.providerRequests.inc({ operation, outcome });
-        metrics.providerSeconds.observe({ operation }, seconds);
+        own.providerRequests.inc({ operation, outcome });
+        own.providerSeconds.observe({ operation }, seconds);
       },
-      onToken: () => metrics.tokenObtained.setToCurrentTime(),
+      onToken: () => own.tokenObtained.setToCurrentTime(),
       /** Once for each change: the commands that wait say nothing of their own. */
       onUnavailable(why: string | null) {
-        metrics.breakerOpen.set(why === null ? 0 : 1);
+        own.breakerOpen.set(why === null ? 0 : 1);
         if (why === null) logger.info('the provider answers again: commands continue');
         else logger.warn({ why }, 'the provider is unavailable: commands wait, none has failed');
       },
@@ -103,30 +106,95 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         else logger.warn(about, 'drift found');
       },
       onCompared(drifts: readonly Drift[]) {
-        metrics.reconciled.setToCurrentTime();
+        own.reconciled.setToCurrentTime();
         for (const kind of DRIFT_KINDS)
-          metrics.drift.set({ kind }, drifts.filter((drift) => drift.kind === kind).length);
+          own.drift.set({ kind }, drifts.filter((drift) => drift.kind === kind).length);
       },
       onStandby() {
-        metrics.reconciled.reset();
-        metrics.drift.reset();
-        metrics.repairsWithheld.set(0);
+        own.reconciled.reset();
+        own.drift.reset();
+        own.repairsWithheld.set(0);
       },
       onFailure: (err: unknown) => logger.warn({ err }, 'the provider could not be compared with the state'),
       onWithheld(count: number) {
         if (count > 0)
           logger.warn({ count }, 'nothing is repaired: it would be more than RECONCILE_REPAIR_MAX');
-        metrics.repairsWithheld.set(count);
+        own.repairsWithheld.set(count);
       },
       onUnsent: (err: unknown, ref: string) =>
         logger.warn({ err, ref }, 'the command that would repair the subscription could not be sent'),
     },
     lag: {
       onLag: (topic: string, partition: number, records: number) =>
-        metrics.commandLag.set({ topic, partition: String(partition) }, records),
+        own.commandLag.set({ topic, partition: String(partition) }, records),
       onFailure: (err: unknown) => logger.debug({ err }, 'the lag cannot be read now'),
     },
   };
 }
 
 export type ControlObserver = ReturnType<typeof observeControl>;
+
+/** Commands, the provider and the reconciler. */
+export const controlMetrics = (metrics: Metrics) => ({
+  commands: metrics.counter({
+    name: 'hookline_commands_total',
+    help: 'Commands by type and terminal status',
+    labels: ['type', 'status'],
+  }),
+  commandSeconds: metrics.histogram({
+    name: 'hookline_command_seconds',
+    help: 'From taking a command up to its stored result, by type',
+    labels: ['type'],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 600],
+  }),
+  controlWorking: metrics.gauge({
+    name: 'hookline_control_working',
+    help: '1 in the control process that executes commands, 0 in those that stand by',
+  }),
+  commandLag: metrics.gauge({
+    name: 'hookline_command_lag',
+    help: "Commands that wait to be read: the topic's end less what the consumer group has committed",
+    labels: ['topic', 'partition'],
+  }),
+  providerRequests: metrics.counter({
+    name: 'hookline_provider_requests_total',
+    help: 'Requests to the provider, by operation and outcome',
+    labels: ['operation', 'outcome'],
+  }),
+  providerSeconds: metrics.histogram({
+    name: 'hookline_provider_request_seconds',
+    help: 'Requests to the provider until their answer or failure, by operation',
+    labels: ['operation'],
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  }),
+  breakerOpen: metrics.gauge({
+    name: 'hookline_provider_breaker_open',
+    help: '1 while the provider counts as unavailable and commands wait for it, else 0',
+  }),
+  tokenObtained: metrics.gauge({
+    name: 'hookline_token_obtained_timestamp_seconds',
+    help: 'When the access token in use was obtained, in seconds since 1970; absent before the first',
+  }),
+  narrowerScope: metrics.counter({
+    name: 'hookline_token_scope_narrower_total',
+    help: 'Access tokens that were granted fewer scopes than were asked for',
+  }),
+  subscriptions: metrics.gauge({
+    name: 'hookline_subscriptions',
+    help: 'Subscriptions known, by state',
+    labels: ['state'],
+  }),
+  drift: metrics.gauge({
+    name: 'hookline_subscription_drift',
+    help: 'Subscriptions in which the provider differs from the state, by kind, at the last comparison',
+    labels: ['kind'],
+  }),
+  repairsWithheld: metrics.gauge({
+    name: 'hookline_repairs_withheld',
+    help: 'Subscriptions that the last comparison would have repaired, had they not been more than RECONCILE_REPAIR_MAX',
+  }),
+  reconciled: metrics.gauge({
+    name: 'hookline_reconciled_timestamp_seconds',
+    help: 'When this process last compared the two, in seconds since 1970; 0 where another one does',
+  }),
+});

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { filesLog } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
@@ -68,7 +69,8 @@ export async function startIngressServer(
   await app.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
   const { address, port, family } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
-  metrics.samplers.add(() => metrics.connectionsOpen.set(limits.open));
+  const { connectionsOpen } = serverMetrics(metrics);
+  metrics.samplers.add(() => connectionsOpen.set(limits.open));
   const url = `${tls ? 'https' : 'http'}://${host}:${port}`;
   logger.info({ url }, 'listening');
   return components.add('http', {
@@ -94,3 +96,11 @@ function openBodyMemory(settings: ValuesOf<typeof ingressSettings>, clock: Clock
   const shares = memoryShares(memoryBudgetBytes, maxBodyBytes);
   return new BodyMemory({ ...shares, admissionWaitMs, bytesPerSecond, clock });
 }
+
+/** The HTTP server. */
+export const serverMetrics = (metrics: Metrics) => ({
+  connectionsOpen: metrics.gauge({
+    name: 'hookline_connections_open',
+    help: 'Connections of webhook senders that are open; at most MAX_CONNECTIONS',
+  }),
+});

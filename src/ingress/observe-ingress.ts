@@ -1,6 +1,7 @@
 import type { Receipt } from '../core/delivery.ts';
 import type { DeadLetterStage } from '../core/errors.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
+import { deadLetterMetrics } from '../delivery/dead-letter/store-dead-letter.ts';
 import type { DeliveryObserver } from '../delivery/ports.ts';
 import { createThrottledLog, type Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -24,41 +25,42 @@ const REF_CHARACTERS = 64;
 
 export function createIngressObserver(parts: { logger: Logger; metrics: Metrics }): IngressObserver {
   const { logger, metrics } = parts;
+  const own = webhookMetrics(metrics);
   const log = createThrottledLog(logger);
   // From the start, so that the first one is an increase: an alert does not see another.
   for (const [code, { status }] of Object.entries(ERRORS)) {
     if (status === null || status < 400) continue;
-    metrics.refused.inc({ code }, 0);
-    metrics.deliveries.inc({ status: String(status), stored: 'none' }, 0);
+    own.refused.inc({ code }, 0);
+    own.deliveries.inc({ status: String(status), stored: 'none' }, 0);
   }
-  for (const reason of Object.keys(CONNECTION_ENDS)) metrics.connectionsClosed.inc({ reason }, 0);
+  for (const reason of Object.keys(CONNECTION_ENDS)) own.connectionsClosed.inc({ reason }, 0);
   // Counted here and added to the metric at each scrape.
   const accepted = { kafka: 0, spool: 0 };
   metrics.samplers.add(() => {
     for (const stored of ['kafka', 'spool'] as const) {
-      if (accepted[stored] > 0) metrics.deliveries.inc({ status: '200', stored }, accepted[stored]);
+      if (accepted[stored] > 0) own.deliveries.inc({ status: '200', stored }, accepted[stored]);
       accepted[stored] = 0;
     }
   });
   return {
     accepted(ref, receipt, seconds) {
-      metrics.deliverySeconds.observe({ stored: receipt.stored }, seconds);
+      own.deliverySeconds.observe({ stored: receipt.stored }, seconds);
       accepted[receipt.stored]++;
       if (logger.isLevelEnabled('debug')) logger.debug({ ref, ...receipt }, 'webhook stored');
     },
     refused(error, ref, seconds) {
-      if (seconds !== undefined) metrics.deliverySeconds.observe({ stored: 'none' }, seconds);
+      if (seconds !== undefined) own.deliverySeconds.observe({ stored: 'none' }, seconds);
       const code = error instanceof HooklineError ? error.code : 'INTERNAL';
-      metrics.refused.inc({ code });
-      metrics.deliveries.inc({ status: String(ERRORS[code].status ?? 500), stored: 'none' });
+      own.refused.inc({ code });
+      own.deliveries.inc({ status: String(ERRORS[code].status ?? 500), stored: 'none' });
       const fields = () => ({ ref: ref?.slice(0, REF_CHARACTERS), err: error });
       if (code === 'INTERNAL') log.error({ code, where: lineOf(error) }, 'webhook failed', fields);
       else log.warn({ code }, 'webhook refused', fields);
     },
     closed(reason, error) {
-      metrics.connectionsClosed.inc({ reason });
+      own.connectionsClosed.inc({ reason });
       // Behind a proxy the sender is answered 403: the same alert covers both.
-      if (reason === 'source_not_allowed') metrics.refused.inc({ code: 'SOURCE_NOT_ALLOWED' });
+      if (reason === 'source_not_allowed') own.refused.inc({ code: 'SOURCE_NOT_ALLOWED' });
       log.warn({ reason }, 'connection closed', () => ({ why: CONNECTION_ENDS[reason], err: error }));
     },
     stop: async () => log.stop(),
@@ -90,14 +92,16 @@ export function observeDelivery({
   metrics,
   clock,
 }: Pick<ProcessContext, 'metrics' | 'clock'>): DeliveryObserver {
+  const own = deliveryMetrics(metrics);
+  const { deadLetters } = deadLetterMetrics(metrics);
   // From the start, so that the first one is an increase: an alert does not see another.
-  for (const stage of STAGES) metrics.deadLetters.inc({ stage }, 0);
+  for (const stage of STAGES) deadLetters.inc({ stage }, 0);
   const matches = new Map<string, Matches[][]>();
   const flush = (one: Matches) => {
     if (one.count === 0) return;
     const { ref, use, key, count, at } = one;
-    metrics.keyMatches.inc({ ref, use, key }, count);
-    metrics.keyLastMatched.set({ ref, use, key }, at / 1_000);
+    own.keyMatches.inc({ ref, use, key }, count);
+    own.keyLastMatched.set({ ref, use, key }, at / 1_000);
     one.count = 0;
   };
   metrics.samplers.add(() => {
@@ -116,9 +120,9 @@ export function observeDelivery({
       one.count++;
       one.at = clock.wall();
     },
-    drift: (topic, field, count = 1) => metrics.schemaDrift.inc({ topic, field }, count),
-    unclassified: () => metrics.unclassified.inc(),
-    deadLettered: (stage) => metrics.deadLetters.inc({ stage }),
+    drift: (topic, field, count = 1) => own.schemaDrift.inc({ topic, field }, count),
+    unclassified: () => own.unclassified.inc(),
+    deadLettered: (stage) => deadLetters.inc({ stage }),
   };
 }
 
@@ -129,13 +133,82 @@ const CLASSES = [
 
 /** Shows at each scrape how much of the budget is in use, how many bodies wait for it, and how many were ended for others. */
 export function observeMemory(memory: BodyMemory, metrics: Metrics): void {
+  const own = memoryMetrics(metrics);
   // From the start, so that the first one is an increase: an alert does not see another.
-  for (const { label } of CLASSES) metrics.bodiesEvicted.inc(label, 0);
+  for (const { label } of CLASSES) own.bodiesEvicted.inc(label, 0);
   metrics.samplers.add(() => {
     for (const bodies of ['small', 'large'] as const) {
-      metrics.bodyMemory.set({ bodies }, memory[bodies].taken);
-      metrics.bodiesWaiting.set({ bodies }, memory[bodies].waiting);
+      own.bodyMemory.set({ bodies }, memory[bodies].taken);
+      own.bodiesWaiting.set({ bodies }, memory[bodies].waiting);
     }
-    for (const { label, of } of CLASSES) metrics.bodiesEvicted.inc(label, memory.takeEvicted(of));
+    for (const { label, of } of CLASSES) own.bodiesEvicted.inc(label, memory.takeEvicted(of));
   });
 }
+
+/** What ingress answers and closes. */
+export const webhookMetrics = (metrics: Metrics) => ({
+  /** Webhooks by answer: `stored` is kafka, spool or none. */
+  deliveries: metrics.counter({
+    name: 'hookline_deliveries_total',
+    help: 'Webhooks answered, by HTTP status and by where the event is',
+    labels: ['status', 'stored'],
+  }),
+  deliverySeconds: metrics.histogram({
+    name: 'hookline_delivery_seconds',
+    help: 'From the head of a webhook to its answer, by where the event is',
+    labels: ['stored'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  }),
+  refused: metrics.counter({
+    name: 'hookline_deliveries_refused_total',
+    help: 'Webhooks not stored, by the code of the error table',
+    labels: ['code'],
+  }),
+  connectionsClosed: metrics.counter({
+    name: 'hookline_connections_closed_total',
+    help: 'Connections closed by ingress without an answer, by reason',
+    labels: ['reason'],
+  }),
+});
+
+/** What becomes of verified deliveries. */
+export const deliveryMetrics = (metrics: Metrics) => ({
+  unclassified: metrics.counter({
+    name: 'hookline_unclassified_total',
+    help: 'Verified events whose type no schema claims',
+  }),
+  schemaDrift: metrics.counter({
+    name: 'hookline_schema_drift_total',
+    help: 'Values that did not fit their field: null in the record, whole in source',
+    labels: ['topic', 'field'],
+  }),
+  keyMatches: metrics.counter({
+    name: 'hookline_key_matches_total',
+    help: 'Deliveries by the key that matched: use is signing or encryption, key its place (0 is the current one)',
+    labels: ['ref', 'use', 'key'],
+  }),
+  keyLastMatched: metrics.gauge({
+    name: 'hookline_key_last_matched_timestamp_seconds',
+    help: 'When a key last matched a delivery, in seconds since 1970; labels as of hookline_key_matches_total',
+    labels: ['ref', 'use', 'key'],
+  }),
+});
+
+/** Memory for bodies. */
+export const memoryMetrics = (metrics: Metrics) => ({
+  bodyMemory: metrics.gauge({
+    name: 'hookline_body_memory_bytes',
+    help: 'Memory of MEMORY_BUDGET_BYTES that bodies on their way have taken, small and large ones apart',
+    labels: ['bodies'],
+  }),
+  bodiesWaiting: metrics.gauge({
+    name: 'hookline_bodies_waiting',
+    help: 'Webhooks whose body waits unread for memory, small and large ones apart',
+    labels: ['bodies'],
+  }),
+  bodiesEvicted: metrics.counter({
+    name: 'hookline_bodies_evicted_total',
+    help: 'Webhooks whose body came so slowly that others were given its memory; answered 503. By whether the connection had delivered a verified webhook before',
+    labels: ['class'],
+  }),
+});

@@ -51,14 +51,33 @@ export function observePublishing({
   readonly logger: Logger;
   readonly metrics: Metrics;
 }): PublisherObserver {
+  const own = publisherMetrics(metrics);
   return {
     // Dashboards know the label value by its first name.
-    attempt: (outcome) => metrics.publishAttempts.inc({ outcome: outcome === 'unknown' ? 'doubt' : outcome }),
-    confirmed: (seconds) => metrics.publishSeconds.observe(seconds),
-    sessionOpened: () => metrics.kafkaClients.inc(),
+    attempt: (outcome) => own.publishAttempts.inc({ outcome: outcome === 'unknown' ? 'doubt' : outcome }),
+    confirmed: (seconds) => own.publishSeconds.observe(seconds),
+    sessionOpened: () => own.kafkaClients.inc(),
     troubleChanged(topic, trouble) {
       if (trouble === null) logger.info({ topic }, 'the brokers confirm again');
       else logger.warn({ topic, trouble }, 'the brokers do not confirm');
     },
   };
 }
+
+/** Producing to Kafka. */
+export const publisherMetrics = (metrics: Metrics) => ({
+  publishSeconds: metrics.histogram({
+    name: 'hookline_publish_seconds',
+    help: 'From handing a record to the publisher until the brokers confirmed it',
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+  }),
+  publishAttempts: metrics.counter({
+    name: 'hookline_publish_attempts_total',
+    help: 'Produce requests by outcome: confirmed, or how they failed; doubt: the outcome is unknown',
+    labels: ['outcome'],
+  }),
+  kafkaClients: metrics.counter({
+    name: 'hookline_kafka_clients_opened_total',
+    help: 'Producer clients opened; more than eight in an ingress, or more than one in another process, means requests with an unknown outcome',
+  }),
+});

@@ -138,3 +138,43 @@ function outcome(check: Check): string | null {
     return `the check failed: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
+
+/** Metrics of every process: whether it is ready, and the longest delay of its event loop. */
+export function observeProcess({ metrics, probes }: { metrics: Metrics; probes: Probes }): {
+  stop(): Promise<void>;
+} {
+  const own = processMetrics(metrics);
+  let longestMs = 0;
+  let lastTick = performance.now();
+  const note = () => {
+    const now = performance.now();
+    longestMs = Math.max(longestMs, now - lastTick - TICK_MS);
+    lastTick = now;
+  };
+  // Node's own histogram of the loop's delay misses single long delays.
+  const timer = setInterval(note, TICK_MS);
+  timer.unref();
+  metrics.samplers.add(() => {
+    own.ready.set(probes.readiness().ok ? 1 : 0);
+    // The scrape may come before the tick that was delayed along with it.
+    if (performance.now() - lastTick > TICK_MS) note();
+    own.loopDelay.set(longestMs / 1000);
+    longestMs = 0;
+  });
+  return { stop: async () => clearInterval(timer) };
+}
+
+/** The process itself. */
+export const processMetrics = (metrics: Metrics) => ({
+  ready: metrics.gauge({
+    name: 'hookline_ready',
+    help: '1 while /readyz says yes, else 0',
+  }),
+  loopDelay: metrics.gauge({
+    name: 'hookline_loop_delay_seconds',
+    help: 'Longest time that the event loop was held up since the last scrape',
+  }),
+});
+
+/** Often enough to find a delay of some ten milliseconds, and 20 wake-ups a second cost nothing. */
+export const TICK_MS = 50;

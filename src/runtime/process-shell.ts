@@ -1,7 +1,7 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import { createProbes, type Probes, startAdminServer } from './admin-server.ts';
+import { createProbes, observeProcess, type Probes, startAdminServer } from './admin-server.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -215,29 +215,4 @@ export function createStartGate(parts: {
 function describeError(error: unknown): string {
   if (error instanceof HooklineError) return `${error.code}: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Often enough to find a delay of some ten milliseconds, and 20 wake-ups a second cost nothing. */
-const TICK_MS = 50;
-
-/** Metrics of every process: whether it is ready, and the longest delay of its event loop. */
-export function observeProcess({ metrics, probes }: { metrics: Metrics; probes: Probes }): Component {
-  let longestMs = 0;
-  let lastTick = performance.now();
-  const note = () => {
-    const now = performance.now();
-    longestMs = Math.max(longestMs, now - lastTick - TICK_MS);
-    lastTick = now;
-  };
-  // Node's own histogram of the loop's delay misses single long delays.
-  const timer = setInterval(note, TICK_MS);
-  timer.unref();
-  metrics.samplers.add(() => {
-    metrics.ready.set(probes.readiness().ok ? 1 : 0);
-    // The scrape may come before the tick that was delayed along with it.
-    if (performance.now() - lastTick > TICK_MS) note();
-    metrics.loopDelay.set(longestMs / 1_000);
-    longestMs = 0;
-  });
-  return { stop: async () => clearInterval(timer) };
 }

@@ -165,13 +165,23 @@ export async function startKeyring(
 
 /** Counts before each scrape how many keys of each ref are live. */
 function observeKeys(metrics: Metrics, keyring: LiveKeyring): void {
+  const { keysLive } = keyMetrics(metrics);
   metrics.samplers.add(() => {
-    metrics.keysLive.reset();
+    keysLive.reset();
     for (const ref of keyring.refs()) {
       // Decoys, by which a refusal takes the same time for every ref, belong to nobody.
       const signing = keyring.signingKeysOf(ref).filter(({ index }) => index >= 0);
-      metrics.keysLive.set({ ref, use: 'signing' }, signing.length);
-      metrics.keysLive.set({ ref, use: 'encryption' }, keyring.encryptionKeysOf(ref).length);
+      keysLive.set({ ref, use: 'signing' }, signing.length);
+      keysLive.set({ ref, use: 'encryption' }, keyring.encryptionKeysOf(ref).length);
     }
   });
 }
+
+/** Keys that are live. */
+export const keyMetrics = (metrics: Metrics) => ({
+  keysLive: metrics.gauge({
+    name: 'hookline_keys_live',
+    help: 'Keys that deliveries of a ref are taken with now; use is signing or encryption',
+    labels: ['ref', 'use'],
+  }),
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics } from '../../src/runtime/metrics.ts';
+import { allMetrics } from '../support/all-metrics.ts';
 import { CHART } from '../support/generated/chart-readme.ts';
 import { readFile } from '../support/generated/files.ts';
 
@@ -16,7 +16,7 @@ const runbook = readFile('deploy/RUNBOOK.md');
 
 /** Names as a scrape has them: a histogram stands for its buckets, sum and count. */
 const scraped = new Set(
-  createMetrics()
+  allMetrics()
     .registry.getMetricsAsArray()
     .flatMap(({ name, type }) =>
       // prom-client numbers its types: 2 is the histogram.
@@ -41,7 +41,7 @@ describe('dashboard and alerts', () => {
 
   it("leave none of Hookline's metrics unseen: the dashboard has them all", () => {
     const shown = namesIn(expressions);
-    const ours = createMetrics()
+    const ours = allMetrics()
       .registry.getMetricsAsArray()
       .map(({ name }) => name)
       .filter((name) => name.startsWith('hookline_'));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { createIngressObserver } from '../../src/ingress/observe-ingress.ts';
+import { createIngressObserver, webhookMetrics } from '../../src/ingress/observe-ingress.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { exchange, post, sign, startIngressApp } from '../support/ingress-app.ts';
@@ -14,7 +14,7 @@ function observed() {
   const metrics = createMetrics();
   const observer = createIngressObserver({ logger: log.logger, metrics });
   const refused = async (code: string) =>
-    (await metrics.refused.get()).values.find(({ labels }) => labels.code === code)?.value;
+    (await webhookMetrics(metrics).refused.get()).values.find(({ labels }) => labels.code === code)?.value;
   return { log, metrics, observer, refused };
 }
 
@@ -84,7 +84,7 @@ describe('connections that are reset', () => {
     gone.resolve();
     await expect.poll(() => ingress.seen.records.length).toBe(1);
     for (const sample of metrics.samplers) sample();
-    const { values } = await metrics.deliveries.get();
+    const { values } = await webhookMetrics(metrics).deliveries.get();
     expect(values.filter(({ value }) => value > 0).map(({ labels }) => labels)).toEqual([
       { status: '200', stored: 'kafka' },
     ]);

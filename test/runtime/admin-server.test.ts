@@ -65,7 +65,8 @@ describe('the admin server', () => {
 
   it('brings the sampled gauges up to date before a scrape', async () => {
     let backlog = 7;
-    metrics.samplers.add(() => metrics.publishBacklog.set(backlog));
+    const gauge = metrics.gauge({ name: 'hookline_publish_backlog_bytes', help: 'sampled' });
+    metrics.samplers.add(() => gauge.set(backlog));
     expect(await (await get('/metrics')).text()).toContain('\nhookline_publish_backlog_bytes 7\n');
     backlog = 0;
     const answer = await get('/metrics');

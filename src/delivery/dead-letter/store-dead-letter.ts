@@ -2,9 +2,11 @@ import type { Receipt, StoredDelivery } from '../../core/delivery.ts';
 import { type DeadLetterStage, HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { eventIdOf } from '../../crypto/ids.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
 
 /** What a part's headers, key and framing take at most, in bytes. */
 const PART_OVERHEAD = 4_096;
+
 /** Where the topic refuses what should fit: under the usual max.message.bytes of 1 MiB, then half and half again. */
 const FIRST_PART_BYTES = 900_000;
 const MIN_PART_BYTES = 16_384;
@@ -159,3 +161,12 @@ export function toHeaders(texts: Readonly<Record<string, string | undefined>>): 
   }
   return headers;
 }
+
+/** Counts dead-letter records, of webhooks and of commands. */
+export const deadLetterMetrics = (metrics: Metrics) => ({
+  deadLetters: metrics.counter({
+    name: 'hookline_dead_letters_total',
+    help: 'Records sent to the dead-letter topic, by stage',
+    labels: ['stage'],
+  }),
+});

@@ -98,7 +98,7 @@ export async function openSpool(
   sealingKeys: SealingKeys | undefined,
   { logger, metrics, clock, components }: ProcessContext,
 ): Promise<Spool | undefined> {
-  metrics.spoolMaxBytes.set(dir === undefined ? 0 : maxBytes);
+  spoolMetrics(metrics).spoolMaxBytes.set(dir === undefined ? 0 : maxBytes);
   if (dir === undefined) return undefined;
   const spool = await Spool.open({ dir, maxBytes, sealingKeys, clock, onDeath: components.fail });
   components.add('spool', { stop: () => spool.close() });
@@ -128,23 +128,24 @@ function observeSpool(parts: {
   clock: Clock;
 }): SpoolObserver {
   const { logger, metrics, spool, clock } = parts;
+  const own = spoolMetrics(metrics);
   metrics.samplers.add(() => {
     const { rows, bytes, oldestAt, keyMissing } = spool.state;
-    metrics.spoolKeyMissing.set(keyMissing);
-    metrics.spoolDeliveries.set(rows);
-    metrics.spoolBytes.set(bytes);
-    metrics.spoolOldest.set(oldestAt === null ? 0 : Math.max(0, (clock.wall() - oldestAt) / 1_000));
+    own.spoolKeyMissing.set(keyMissing);
+    own.spoolDeliveries.set(rows);
+    own.spoolBytes.set(bytes);
+    own.spoolOldest.set(oldestAt === null ? 0 : Math.max(0, (clock.wall() - oldestAt) / 1_000));
   });
   let saidFailure = '';
   return {
     spooling(why) {
-      metrics.spoolInUse.set(1);
+      own.spoolInUse.set(1);
       saidFailure = '';
       logger.warn({ why }, 'the spool is in use');
     },
     drained(deliveries, seconds) {
-      metrics.spoolInUse.set(0);
-      metrics.spoolDrained.inc(deliveries);
+      own.spoolInUse.set(0);
+      own.spoolDrained.inc(deliveries);
       logger.info({ deliveries, seconds: Number(seconds.toFixed(3)) }, 'the spool is drained');
     },
     drainFailed(error) {
@@ -155,3 +156,35 @@ function observeSpool(parts: {
     },
   };
 }
+
+/** The spool. */
+export const spoolMetrics = (metrics: Metrics) => ({
+  spoolInUse: metrics.gauge({
+    name: 'hookline_spool_in_use',
+    help: '1 while new events go to the spool, else 0',
+  }),
+  spoolDeliveries: metrics.gauge({
+    name: 'hookline_spool_deliveries',
+    help: 'Deliveries in the spool',
+  }),
+  spoolBytes: metrics.gauge({
+    name: 'hookline_spool_bytes',
+    help: 'Bytes of the spool that are in use',
+  }),
+  spoolKeyMissing: metrics.gauge({
+    name: 'hookline_spool_key_missing',
+    help: 'Deliveries in the spool that no key of SEALING_KEY_FILE opens',
+  }),
+  spoolMaxBytes: metrics.gauge({
+    name: 'hookline_spool_max_bytes',
+    help: 'SPOOL_MAX_BYTES; absent without a spool',
+  }),
+  spoolOldest: metrics.gauge({
+    name: 'hookline_spool_oldest_seconds',
+    help: 'Age of the oldest delivery in the spool; 0 where it is empty',
+  }),
+  spoolDrained: metrics.counter({
+    name: 'hookline_spool_drained_total',
+    help: 'Deliveries that went from the spool to Kafka',
+  }),
+});

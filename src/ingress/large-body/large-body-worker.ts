@@ -9,6 +9,7 @@ import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { type ThreadFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
@@ -193,6 +194,7 @@ export function startLargeBodies(
   { logger, metrics, clock, components }: ProcessContext,
 ): LargeBodyWorker {
   const { worker, atWork, delivery } = options;
+  const { largeBodyThreadDeaths } = largeBodyMetrics(metrics);
   const large = new LargeBodyWorker({
     ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
     heapMb: Math.max(MIN_HEAP_MB, Math.ceil((HEAP_FACTOR * atWork) / MIB)),
@@ -200,10 +202,18 @@ export function startLargeBodies(
       delivery: delivery.observer,
       publishing: observePublishing({ logger, metrics }),
       threadDied(err) {
-        metrics.largeBodyThreadDeaths.inc();
+        largeBodyThreadDeaths.inc();
         logger.error({ err }, 'the thread for large bodies ended; the next large body starts a new one');
       },
     },
   });
   return components.add('large bodies', large);
 }
+
+/** The thread for large bodies. */
+export const largeBodyMetrics = (metrics: Metrics) => ({
+  largeBodyThreadDeaths: metrics.counter({
+    name: 'hookline_large_body_thread_deaths_total',
+    help: 'How often the thread for large bodies ended by itself; what it had was answered 503',
+  }),
+});

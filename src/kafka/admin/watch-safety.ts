@@ -189,9 +189,9 @@ export async function awaitTopics(
 
 /** A gauge per topic, and one log line per change. */
 export function observeTopicSafety({ logger, metrics }: { logger: Logger; metrics: Metrics }) {
+  const { topicUnsafe } = safetyMetrics(metrics);
   return {
-    verdict: (topic: string, unsafe: string | null) =>
-      metrics.topicUnsafe.set({ topic }, unsafe === null ? 0 : 1),
+    verdict: (topic: string, unsafe: string | null) => topicUnsafe.set({ topic }, unsafe === null ? 0 : 1),
     changed(topic: string, unsafe: string | null) {
       if (unsafe === null) logger.info({ topic }, 'topic is safe again');
       else logger.error({ topic, code: 'TOPICS_UNSAFE', unsafe }, 'topic can lose acknowledged records');
@@ -199,3 +199,12 @@ export function observeTopicSafety({ logger, metrics }: { logger: Logger; metric
     warning: (text: string) => logger.warn({ about: text }, "check the topic's settings"),
   };
 }
+
+/** Whether topics keep what was acknowledged. */
+export const safetyMetrics = (metrics: Metrics) => ({
+  topicUnsafe: metrics.gauge({
+    name: 'hookline_topic_unsafe',
+    help: '1 where a topic that is written to can lose what was acknowledged (TOPICS_UNSAFE), else 0',
+    labels: ['topic'],
+  }),
+});

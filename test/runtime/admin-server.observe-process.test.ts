@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createProbes } from '../../src/runtime/admin-server.ts';
+import { createProbes, observeProcess } from '../../src/runtime/admin-server.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
-import { observeProcess } from '../../src/runtime/process-shell.ts';
 
 function observe() {
   const metrics = createMetrics();

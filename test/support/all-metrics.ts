@@ -1,0 +1,25 @@
+import { controlMetrics } from '../../src/control/observe-control.ts';
+import { deadLetterMetrics } from '../../src/delivery/dead-letter/store-dead-letter.ts';
+import { spoolMetrics } from '../../src/delivery/store/open-store.ts';
+import { serverMetrics } from '../../src/ingress/ingress-server.ts';
+import { largeBodyMetrics } from '../../src/ingress/large-body/large-body-worker.ts';
+import { deliveryMetrics, memoryMetrics, webhookMetrics } from '../../src/ingress/observe-ingress.ts';
+import { backlogMetrics } from '../../src/ingress/start-delivery.ts';
+import { safetyMetrics } from '../../src/kafka/admin/watch-safety.ts';
+import { publisherMetrics } from '../../src/kafka/open-kafka.ts';
+import { processMetrics } from '../../src/runtime/admin-server.ts';
+import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
+import { keyMetrics } from '../../src/subscriptions/open-keyring.ts';
+
+const OF_ALL = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics];
+const OF_INGRESS = [
+  ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
+  ...[spoolMetrics, keyMetrics],
+];
+
+/** Every metric of Hookline, of all processes. */
+export function allMetrics(): Metrics {
+  const metrics = createMetrics();
+  for (const define of [...OF_ALL, ...OF_INGRESS, controlMetrics]) define(metrics);
+  return metrics;
+}
