@@ -14,13 +14,13 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type ErrorCode, HooklineError, hasCode } from '../core/errors.ts';
 
-/** How long another owner of the folder may take to end. */
+/** How long to wait for another owner of the folder to end. */
 const LOCK_WAIT_MS = 2_000;
 const REWRITE_BYTES = 1024 * 1024;
 
 /**
- * Opens the folder's database, makes it where there is none, and owns it from then on. When this returns, it is on the
- * disk with its folder, and nothing in it hangs on a sync that failed before.
+ * Opens the folder's database, creates it if there is none, and owns it from then on. When this returns, database and
+ * folder are on the disk, and no content depends on an earlier sync that failed.
  * @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL
  */
 export function openDatabase(dir: string): DatabaseSync {
@@ -35,7 +35,7 @@ export function openDatabase(dir: string): DatabaseSync {
     if (Number(format) > SEALED)
       throw new HooklineError('SPOOL_INVALID', `${path}: of a newer Hookline, format ${format}`);
     rewrite(join(dir, LOG_NAME));
-    // The log's entry too must be on the disk before anything is acknowledged.
+    // The log's directory entry must be on the disk too before anything is acknowledged.
     syncFolder(dir);
     if (Number(format) < PLAIN) db.exec(CREATE_SQL);
     return db;
@@ -45,7 +45,7 @@ export function openDatabase(dir: string): DatabaseSync {
   }
 }
 
-/** A folder that was made outlasts a loss of power when its entry in its parent is synced, and so on upwards. */
+/** A new folder survives a loss of power only if its entry in its parent is synced, and so on upwards. */
 function makeFolder(dir: string): void {
   const first = mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -53,23 +53,23 @@ function makeFolder(dir: string): void {
     syncFolder(dirname(made));
 }
 
-/** Only its owner may read it: it holds what was received. SQLite would let others; the log takes its mode from it. */
+/** Only the owner may read the file: it has received bodies. SQLite gives its log the same mode. */
 function makePrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
 }
 
 /**
- * Writes the log over with its own bytes. A sync that failed, in this process or an earlier one, leaves what it should
- * have written in the page cache, counted as clean: SQLite reads it there and takes it for stored, while no later sync
- * brings it to the disk, and every commit that came behind it would go with it at a loss of power. The database is
- * owned by now, so that nobody else writes here.
+ * Overwrites the log with its own bytes. After a failed sync, in this process or an earlier one, the kernel keeps the
+ * unwritten pages in its page cache and marks them clean: SQLite reads them as if they were stored, but no later sync
+ * writes them, and a loss of power would lose them and every later commit. The database is locked by now, so nobody
+ * else writes here.
  */
 function rewrite(log: string): void {
   const file = openSync(log, 'r+');
   try {
-    const piece = Buffer.alloc(REWRITE_BYTES);
-    const read = (at: number) => piece.subarray(0, readSync(file, piece, 0, piece.length, at));
+    const chunk = Buffer.alloc(REWRITE_BYTES);
+    const read = (at: number) => chunk.subarray(0, readSync(file, chunk, 0, chunk.length, at));
     let at = 0;
     for (let bytes = read(at); bytes.length > 0; bytes = read(at))
       at += writeSync(file, bytes, 0, bytes.length, at);
@@ -88,25 +88,23 @@ function syncFolder(dir: string): void {
   }
 }
 
-/** The spool's file: one table, a row for each delivery as it was received. */
-
 export const FILE_NAME = 'spool.sqlite';
 /** SQLite's name for its write-ahead log. */
 export const LOG_NAME = `${FILE_NAME}-wal`;
 export const PAGE_BYTES = 4_096;
 
-/** Formats of the file. One with a higher format was written by a newer Hookline. */
+/** Formats of the file. A higher one was written by a newer Hookline. */
 export const PLAIN = 1;
-/** Each row has a checksum, or a seal of an earlier time. */
+/** Each row has a checksum, or a seal from a time with a sealing key. */
 export const CHECKSUMS = 2;
-/** Each row is sealed: one that is not was changed. */
+/** Each row is sealed: a row without a seal was changed. */
 export const SEALED = 3;
 
 /**
- * EXCLUSIVE holds the file's lock for as long as the process lives: a folder has one owner, and kill -9 sets it free.
- * It also keeps the index of the write-ahead log in memory, so that no shared memory is needed of the volume; for that
- * it must be said before anything looks into the file.
- * FULL syncs the log at each commit: in WAL mode that is what makes a commit outlast a loss of power.
+ * EXCLUSIVE keeps the file's lock while the process lives: a folder has one owner, and kill -9 releases it. It also keeps
+ * the index of the write-ahead log in memory, so that the volume needs no shared memory; for that it must be the first
+ * statement.
+ * FULL syncs the log at each commit: in WAL mode a commit survives a loss of power only with it.
  */
 const OPEN_SQL = `
   PRAGMA locking_mode = EXCLUSIVE;
@@ -118,6 +116,7 @@ const OPEN_SQL = `
   PRAGMA journal_size_limit = 1048576;
 `;
 
+/** One table, with a row for each delivery as it was received. */
 const CREATE_SQL = `
   BEGIN IMMEDIATE;
   CREATE TABLE IF NOT EXISTS deliveries (
@@ -135,7 +134,7 @@ const CREATE_SQL = `
   COMMIT;
 `;
 
-/** What the format 1 has not. */
+/** The columns that format 1 does not have. */
 export const ADD_COLUMNS_SQL = `
   BEGIN IMMEDIATE;
   ALTER TABLE deliveries ADD COLUMN key_id TEXT;
@@ -143,7 +142,7 @@ export const ADD_COLUMNS_SQL = `
   COMMIT;
 `;
 
-/** A row as it is read. A time that no number holds would be an error of the driver; a changed one is found by its proof. */
+/** A row as it is read. The driver throws at an integer beyond 2^53, so a changed time is limited; its proof shows the change. */
 export const COLUMNS_SQL = `id, ref, subscription_id AS subscriptionId, media_type AS mediaType,
   max(-9007199254740991, min(9007199254740991, received_at)) AS receivedAt, traceparent, key_id AS keyId, proof, body`;
 
@@ -152,7 +151,7 @@ export const INSERT_SQL = `
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 `;
 
-/** SQLite's primary result codes (sqlite.org/rescode.html) whose meaning differs from "the disk fails". */
+/** SQLite's primary result codes (sqlite.org/rescode.html) that mean anything else than a failing disk. */
 const CODES: Readonly<Record<number, ErrorCode>> = {
   5: 'SPOOL_IN_USE', // BUSY
   11: 'SPOOL_INVALID', // CORRUPT
@@ -160,7 +159,7 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   26: 'SPOOL_INVALID', // NOTADB
 };
 
-/** What a failure of the spool's file means. The extended codes carry the primary one in their last byte. */
+/** The HooklineError of a failure of the spool's file. Extended codes have the primary one in their last byte. */
 export function sqliteFailure(error: unknown, dir: string): HooklineError {
   if (error instanceof HooklineError) return error;
   const { errcode, code, message } = error as { errcode?: number; code?: string; message?: string };
@@ -169,13 +168,13 @@ export function sqliteFailure(error: unknown, dir: string): HooklineError {
   return new HooklineError(meaning ?? 'SPOOL_FAILING', `${dir}: ${message}`, { cause: error });
 }
 
-/** What a removal writes, and the pages of the log that go into the table after it, a few times over. */
+/** Several times what a removal writes, with the pages of the log that go into the table after it. */
 export const RESERVE_BYTES = 4 * 1024 * 1024;
 export const RESERVE_NAME = 'spool.reserve';
 
 /**
- * Room on the volume that is taken beforehand. What is taken out of the spool is written too: on a disk that others
- * have filled to its last byte nothing could be taken out any more, and the spool would stay in use with Kafka back.
+ * Space on the volume that is reserved in advance. A removal from the spool writes too: on a disk that others have filled
+ * completely no row could be removed, and the spool could not be drained after Kafka is available again.
  */
 export class Reserve {
   readonly #path: string;
@@ -198,7 +197,7 @@ export class Reserve {
     }
   }
 
-  /** Does `work`, and where the disk is too full for it, does it again with the space of the reserve. */
+  /** Does `work`. If the disk is too full for it, releases the reserve and does it again. */
   lend<T>(work: () => T): T {
     try {
       return work();

@@ -12,20 +12,20 @@ import {
 import { ADD_COLUMNS_SQL, CHECKSUMS, COLUMNS_SQL, PLAIN, SEALED, sqliteFailure } from './database.ts';
 import type { SpoolRow } from './spool-row.ts';
 
-/** A row as it stands in the table. */
+/** A row of the table. */
 export type TableRow = SpoolRow & {
   readonly id: number;
-  /** Of the key that sealed it; null where it only has a checksum. */
+  /** Id of the key that sealed it; null where it only has a checksum. */
   readonly keyId: string | null;
-  /** What proves it: iv and tag, or the checksum; null in a file of an older format. */
+  /** Proves that it is unchanged: iv and tag, or the checksum; null in a file of an older format. */
   readonly proof: Uint8Array | null;
 };
 
-/** Seals rows where there is a sealing key, else gives them a checksum; and checks whether a row is what was stored. */
+/** Seals rows if there is a sealing key, else adds a checksum; checks whether a row is unchanged. */
 export class RowProofs {
   readonly #current: RowKey | undefined;
   readonly #keys: ReadonlyMap<string, RowKey>;
-  /** Rows up to this id may have no seal: they are of an older format, and there was no space to seal them. */
+  /** Rows up to this id may have no seal: their format is older, and there was no space to seal them. */
   plainUpTo = 0;
 
   constructor(keys: SealingKeys | undefined) {
@@ -38,13 +38,13 @@ export class RowProofs {
     return this.#current !== undefined;
   }
 
-  /** SQL that is true for rows whose key is here. */
+  /** SQL that is true for rows that a sealing key opens, or that have none. */
   get openable(): string {
     const ids = [...this.#keys.keys()].map((id) => `'${id}'`);
     return `(key_id IS NULL OR key_id IN (${ids.join(', ')}))`;
   }
 
-  /** The row as it goes into the table under this id. */
+  /** The row as it is stored under this id. */
   prove(row: SpoolRow, id: number): TableRow {
     const keyId = this.#current?.id ?? null;
     const aad = columnsOf({ ...row, id, keyId });
@@ -52,7 +52,7 @@ export class RowProofs {
     return { ...row, id, keyId, proof: checksumOf(aad, row.body) };
   }
 
-  /** The body as it was stored, or null where anything of the row was changed since. */
+  /** The body, or null if anything in the row was changed since it was stored. */
   bodyOf(row: TableRow): Uint8Array | null {
     const { id, keyId, proof, body } = row;
     if (keyId !== null) {
@@ -65,7 +65,7 @@ export class RowProofs {
   }
 }
 
-/** Every column but the body and its proof, so that no two rows have the same text. */
+/** Additional authenticated data: every column but body and proof, so that no two rows have the same. */
 function columnsOf(row: Omit<TableRow, 'proof' | 'body'>): Buffer {
   const { id, ref, subscriptionId, mediaType, receivedAt, traceparent, keyId } = row;
   const columns = [
@@ -81,14 +81,14 @@ function columnsOf(row: Omit<TableRow, 'proof' | 'body'>): Buffer {
   return Buffer.from(JSON.stringify(columns));
 }
 
-/** Of one transaction: the log takes it beside the table. */
+/** Limits of one transaction of an upgrade, as the log needs space for it in addition to the table. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Seals the rows of a file that was written without a sealing key, or by an older Hookline, once; without a key rows of an
- * older format get a checksum. A row whose checksum is wrong stays as it is, and so counts as changed. A file that is full
- * has no space for that: its rows are taken as they are, and the next opening tries again.
+ * Seals the rows of a file that was written without a sealing key or by an older Hookline, once. Without a key, rows of an
+ * older format get a checksum. A row with a wrong checksum stays as it is and counts as changed. If the disk has no space
+ * for the upgrade, the rows are accepted as they are, and the next opening tries again.
  */
 export function upgradeRows(db: DatabaseSync, proofs: RowProofs, dir: string): void {
   const number = (sql: string) => Number(Object.values({ ...db.prepare(sql).get() })[0] ?? 0);
@@ -100,7 +100,7 @@ export function upgradeRows(db: DatabaseSync, proofs: RowProofs, dir: string): v
     if (!hasColumns) db.exec(ADD_COLUMNS_SQL);
     if (format === PLAIN) proofs.plainUpTo = number('SELECT max(id) FROM deliveries');
     if (format < wanted) sealAll(db, proofs, format);
-    // Without a key sealed rows stay what they are; new ones have a checksum, and are sealed when a key is there again.
+    // Without a key, sealed rows stay sealed; new rows have a checksum, and are sealed once there is a key again.
     db.exec(`PRAGMA user_version = ${wanted}`);
     proofs.plainUpTo = 0;
   } catch (error) {
@@ -111,7 +111,7 @@ export function upgradeRows(db: DatabaseSync, proofs: RowProofs, dir: string): v
 }
 
 function sealAll(db: DatabaseSync, proofs: RowProofs, format: number): void {
-  // Of what is written over, free pages keep nothing (remains within a page go when the spool is drained and shrinks).
+  // Overwrite freed pages with zeros. What remains inside a page is gone when the spool is drained and shrinks.
   db.exec('PRAGMA secure_delete = ON');
   const lastOf = db.prepare('SELECT max(id) AS last FROM deliveries').get();
   proofs.plainUpTo = Number({ ...lastOf }.last ?? 0);

@@ -16,19 +16,19 @@ import {
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 
-/** What a row takes beside its body, at most. */
+/** The most bytes that a row needs in addition to its body. */
 const ROW_BYTES = 1_024;
-/** Room that a spool which was full has again before it takes more. */
+/** Free bytes that a full spool must have before it accepts deliveries again. */
 const PROBE_BYTES = 256 * 1024;
-/** Free pages from which on the file is made smaller when it is empty. */
+/** An empty file with at least this many free pages is shrunk. */
 const SHRINK_PAGES = 1_024;
-/** What is given back at once: SQLite first writes as much into the log, and the reserve must do for it. */
+/** Pages that one step of a vacuum frees: SQLite writes as much into the log first, and the reserve must suffice for it. */
 const VACUUM_PAGES = 512;
 
 /**
- * The durable queue's file. Every call blocks its thread until the disk has done it, and throws a HooklineError:
- * SPOOL_FULL and SPOOL_FAILING, and where it is opened SPOOL_IN_USE and SPOOL_INVALID. After SPOOL_FAILING it must be
- * closed and opened anew: what a failed sync leaves in memory can't be trusted, what is in the file can.
+ * The file of the durable queue. Every call blocks its thread until the disk has finished. Calls throw the HooklineErrors
+ * SPOOL_FULL and SPOOL_FAILING, the constructor SPOOL_IN_USE and SPOOL_INVALID too. After SPOOL_FAILING, close it and open
+ * it anew: after a failed sync the content of memory cannot be trusted, the content of the file can.
  */
 export class SpoolFile {
   readonly #dir: string;
@@ -41,12 +41,12 @@ export class SpoolFile {
   #nextId: number;
   #rows: number;
   readonly #proofs: RowProofs;
-  /** Rows whose key is not here: they stay, as nobody can open them. */
+  /** Rows that no sealing key opens: they stay in the file. */
   readonly #keyMissing: number;
-  /** Nothing up to this id can be read: mostly rows whose key is not here. */
+  /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;
 
-  /** @param nextId of one that was opened before: an id that was given is never given again */
+  /** @param nextId the value of the previous SpoolFile of this folder, so that no id is used twice */
   constructor(options: {
     dir: string;
     maxBytes: number;
@@ -80,9 +80,9 @@ export class SpoolFile {
     }
   }
 
-  /** Appends rows in their order, all or none; when it returns they outlast a loss of power. */
+  /** Appends all rows in order, or none; when it returns they survive a loss of power. */
   append(rows: readonly SpoolRow[]): void {
-    this.#mustHaveRoom(rows.reduce((bytes, { body }) => bytes + body.byteLength + ROW_BYTES, 0));
+    this.#requireSpace(rows.reduce((bytes, { body }) => bytes + body.byteLength + ROW_BYTES, 0));
     this.#transaction(() => {
       for (const [n, row] of rows.entries()) {
         const { ref, subscriptionId, mediaType, receivedAt, traceparent } = row;
@@ -94,7 +94,7 @@ export class SpoolFile {
     this.#rows += rows.length;
   }
 
-  /** The oldest rows whose key is here, in order: at least one, where there is one, then as many as fit into `maxRows` and `maxBytes`. */
+  /** The oldest rows that can be opened, in order: at least one, if there is any, then as many as fit into the limits. */
   read({ maxRows, maxBytes, after = 0 }: ReadLimits): StoredRow[] {
     const found: StoredRow[] = [];
     let bytes = 0;
@@ -122,18 +122,18 @@ export class SpoolFile {
     this.#shrink();
   }
 
-  /** Throws where an append would fail: there is no space, or nothing can be written. */
+  /** Throws if an append would fail: no space, or a disk that cannot be written. */
   probe(): void {
     this.#shrink();
-    this.#mustHaveRoom(PROBE_BYTES);
+    this.#requireSpace(PROBE_BYTES);
     this.#transaction(() =>
       this.#db.exec(`PRAGMA user_version = ${this.#row('PRAGMA user_version').user_version}`),
     );
   }
 
   state(): SpoolState {
-    // The head of the queue, not the minimum: that would read the whole table at each commit, and the longer the outage,
-    // the slower every answer.
+    // The head of the queue, not the minimum of all times: that would read the whole table at each commit, and every
+    // answer would get slower during an outage.
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
     const oldestAt = typeof head === 'number' ? head : null;
     const bytes = this.#rows === 0 ? 0 : this.#usedBytes();
@@ -157,17 +157,17 @@ export class SpoolFile {
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#rows = rows;
-      // Some failures have rolled it back already.
+      // After some failures SQLite has rolled back already.
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw sqliteFailure(error, this.#dir);
     }
   }
 
   /**
-   * Room for the rows in the log and, once more, in the table, where it has no free pages: a log that can't be copied
-   * into its table can't be emptied either, and then nothing could be taken out any more.
+   * Requires space for the rows in the log and, unless the table has free pages, in the table too: a log that cannot be
+   * copied into its table cannot be emptied, and then no row could be removed any more.
    */
-  #mustHaveRoom(bytes: number): void {
+  #requireSpace(bytes: number): void {
     if (this.#usedBytes() + bytes > this.#maxBytes) throw new HooklineError('SPOOL_FULL', 'SPOOL_MAX_BYTES');
     const { bavail, bsize } = statfsSync(this.#dir);
     const log = statSync(join(this.#dir, LOG_NAME), { throwIfNoEntry: false });
@@ -187,7 +187,7 @@ export class SpoolFile {
     return Number(this.#row('PRAGMA freelist_count').freelist_count);
   }
 
-  /** Gives the disk back what an outage took of it; where even that fails, at the next look. */
+  /** Returns the space of an outage to the disk. Where the disk is too full for that, the next call tries again. */
   #shrink(): void {
     if (this.#rows > 0 || this.#freePages() < SHRINK_PAGES) return;
     try {

@@ -6,7 +6,7 @@ import {
 } from '../core/delivery.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 
-/** A delivery as it crosses to the spool's thread and is stored in its table. */
+/** A delivery as it is sent to the spool's thread and stored in its table. */
 export type SpoolRow = {
   readonly ref: string;
   readonly subscriptionId: string;
@@ -16,24 +16,24 @@ export type SpoolRow = {
   readonly body: Uint8Array;
 };
 
-/** A row with its position in the order of arrival; its body is what was appended, unless the row was changed since. */
+/** A row with its position in the order of arrival. Its body is the appended one, unless the row was changed since. */
 export type StoredRow = SpoolRow & { readonly id: number; readonly isChanged: boolean };
 
-/** What there is in the spool. */
+/** The content of the spool in numbers. */
 export type SpoolState = {
   readonly rows: number;
-  /** Of the file's pages that are in use. */
+  /** Bytes of the file's pages that are in use. */
   readonly bytes: number;
-  /** When the oldest delivery was received, in milliseconds since 1970; null where there is none. */
+  /** When the oldest delivery was received, in milliseconds since 1970; null if there is none. */
   readonly oldestAt: number | null;
-  /** Rows, counted above, that no key of SEALING_KEY_FILE opens. */
+  /** Those of `rows` that no key of SEALING_KEY_FILE opens. */
   readonly keyMissing: number;
 };
 
-/** How much is read at once, and of which rows: those behind the one with the id `after`. */
+/** How much is read at once; `after`: only rows behind this id. */
 export type ReadLimits = { readonly maxRows: number; readonly maxBytes: number; readonly after?: number };
 
-/** A row that was changed on the disk proves nothing: its bytes may not be the provider's. */
+/** A row that was changed on the disk is not verified: its bytes may not be the provider's. */
 export type SpooledDelivery =
   | { readonly id: number; readonly isChanged: false; readonly delivery: VerifiedDelivery }
   | { readonly id: number; readonly isChanged: true; readonly delivery: StoredDelivery };
@@ -43,7 +43,7 @@ export function toRow(delivery: VerifiedDelivery): SpoolRow {
   return { ref, subscriptionId, mediaType, receivedAt, traceparent, body };
 }
 
-/** What is in the spool was verified before: its signature is not kept, and its key may be retired by now. */
+/** The deliveries of the spool were verified before; their signatures are not stored, and their keys may be retired. */
 export function toDelivery(stored: StoredRow): SpooledDelivery {
   const { id, isChanged, traceparent, body, ...row } = stored;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -51,7 +51,7 @@ export function toDelivery(stored: StoredRow): SpooledDelivery {
   return isChanged ? { id, isChanged, delivery } : { id, isChanged, delivery: restoreVerified(delivery) };
 }
 
-/** What the spool's thread is asked to do. Each answer is the rows that were read, if any. */
+/** Requests to the spool's thread. Each answer is the rows that were read, if any. */
 export type SpoolRequest =
   | { readonly kind: 'open' }
   | AppendRequest
@@ -65,6 +65,6 @@ export type AppendRequest = { readonly kind: 'append'; readonly row: SpoolRow };
 export type ThreadOptions = {
   readonly dir: string;
   readonly maxBytes: number;
-  /** Seal each row; unset means that rows only have a checksum. */
+  /** The keys that seal each row; undefined: rows have only a checksum. */
   readonly sealingKeys?: SealingKeys | undefined;
 };

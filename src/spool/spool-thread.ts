@@ -1,6 +1,6 @@
 /**
- * The spool's thread: the disk blocks it, and nothing else. Requests that came while it was blocked are done
- * together: all appends among them are one transaction, one sync.
+ * The spool's thread, so that the disk blocks only this thread. Requests that arrive meanwhile are executed together: all
+ * appends among them are one transaction with one sync.
  */
 
 import { workerData } from 'node:worker_threads';
@@ -9,9 +9,9 @@ import { type Answer, type Call, openCallPort, type ThreadFault } from '../runti
 import { SpoolFile } from './spool-file.ts';
 import type { AppendRequest, SpoolRequest, SpoolState, StoredRow, ThreadOptions } from './spool-row.ts';
 
-/** Bytes of one transaction; a body that is larger has one of its own. */
+/** Bytes of one transaction; a larger body has one of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024;
-/** Bodies over it change hands instead of being copied. */
+/** Larger bodies are transferred instead of copied. */
 const TRANSFER_BYTES = 65_536;
 
 type Rows = readonly StoredRow[];
@@ -19,19 +19,19 @@ type Rows = readonly StoredRow[];
 const port = openCallPort<SpoolRequest, Rows, SpoolState>();
 const options = workerData as ThreadOptions;
 let file: SpoolFile | null = null;
-/** It outlives the file: a removal that is asked for again after a failure must not meet a younger row. */
+/** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
 let nextId = 1;
 let isOpened = false;
 let waiting: Call<SpoolRequest>[] = [];
 
-/** Once it was open, a file that can't be read or is another's is a disk that fails, for whoever waits for an answer. */
+/** After the first successful opening, SPOOL_IN_USE and SPOOL_INVALID are reported as a failing disk. */
 const faultOf = (error: unknown): ThreadFault => {
   if (!(error instanceof HooklineError)) return { code: 'SPOOL_FAILING', detail: String(error) };
   const wasOpen = hasCode(error, 'SPOOL_IN_USE', 'SPOOL_INVALID') && isOpened;
   return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: error.detail ?? '' };
 };
 
-/** The open file; after a failure it is opened anew, from what the disk has. */
+/** The open file. After a failure it is opened anew, with the content of the disk. */
 function opened(): SpoolFile {
   file ??= new SpoolFile({ ...options, nextId });
   isOpened = true;
@@ -54,12 +54,12 @@ function forget(): void {
   try {
     file?.close();
   } catch {
-    // A disk that fails may fail at this too; the file is opened anew all the same.
+    // A failing disk may fail here too; the file is opened anew in any case.
   }
   file = null;
 }
 
-/** The appends at the head of the queue that go into one transaction. */
+/** Takes the appends of one transaction from the head of the queue. */
 function takeGroup(calls: Call<SpoolRequest>[]): Call<AppendRequest>[] {
   const group: Call<AppendRequest>[] = [];
   let bytes = 0;
@@ -72,7 +72,7 @@ function takeGroup(calls: Call<SpoolRequest>[]): Call<AppendRequest>[] {
   return group;
 }
 
-/** Where there is no space for all of them there may be for some: each half is tried, the older one first. */
+/** Appends a group in one transaction. If there is no space for all, tries each half, the older one first. */
 function appendGroup(group: readonly Call<AppendRequest>[]): Answer<Rows>[] {
   const ns = group.map(({ n }) => n);
   const answers = attempt(ns, () => {
@@ -106,7 +106,7 @@ function state(): SpoolState[] {
   try {
     return file ? [file.state()] : [];
   } catch {
-    // The next request finds the same fault, and reports it.
+    // The next request meets the same fault and reports it.
     forget();
     return [];
   }

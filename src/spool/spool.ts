@@ -16,20 +16,21 @@ import {
   toRow,
 } from './spool-row.ts';
 
-/** How often a spool that is full or fails is probed: without a webhook nobody would notice that it works again. */
+/** A full or failing spool is probed this often: without a webhook nobody would notice that it works again. */
 const PROBE_EVERY_MS = 1_000;
+
 export type SpoolOptions = ThreadOptions & {
   readonly clock: Clock;
-  /** Its thread ended by itself: nothing can be appended any more. */
+  /** Called when the thread ends by itself: nothing can be appended any more. */
   readonly onDeath: (error: Error) => void;
 };
 
 const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0 };
 
-/** Whether there is a spool in this folder: opening would make one. */
+/** Whether the folder has a spool; opening one would create it. */
 export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME));
 
-/** The durable queue of verified deliveries, first in, first out; its file is in a thread of its own. */
+/** The durable first-in-first-out queue of verified deliveries. A thread of its own owns its file. */
 export class Spool {
   readonly #thread: WorkerCalls<SpoolRequest, readonly StoredRow[], SpoolState>;
   readonly #clock: Clock;
@@ -56,7 +57,7 @@ export class Spool {
   }
 
   /**
-   * Opens the folder's spool, makes it where there is none, and owns it until `close`.
+   * Opens the folder's spool, creates it if there is none, and owns it until `close`.
    * @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL
    */
   static async open(options: SpoolOptions): Promise<Spool> {
@@ -73,7 +74,7 @@ export class Spool {
 
   /**
    * Resolves when the delivery is on the disk, synced. Appends are stored in the order of the calls.
-   * @throws HooklineError SPOOL_FULL, SPOOL_FAILING: it is not there, or, after a failure of the disk, may be
+   * @throws HooklineError SPOOL_FULL: it is not stored; SPOOL_FAILING: it may be stored, as the disk has failed
    */
   async append(delivery: VerifiedDelivery): Promise<void> {
     this.#appending++;
@@ -84,7 +85,7 @@ export class Spool {
     }
   }
 
-  /** The oldest deliveries, or the oldest behind one, in order; at least one, where there is one. */
+  /** The oldest deliveries (with `after`, the oldest behind that id), in order; at least one, if there is any. */
   async read(limits: ReadLimits): Promise<SpooledDelivery[]> {
     return (await this.#call({ kind: 'read', limits })).map(toDelivery);
   }
@@ -93,12 +94,12 @@ export class Spool {
     await this.#call({ kind: 'remove', ids });
   }
 
-  /** What the disk has, as of the last answer. */
+  /** The content of the spool at the thread's last answer. */
   get state(): SpoolState {
     return this.#state;
   }
 
-  /** Deliveries on the disk whose key is known, and those being appended. */
+  /** Deliveries that are still to be published: those on the disk whose key is known, and those being appended. */
   get outstanding(): number {
     return this.#state.rows - this.#state.keyMissing + this.#appending;
   }
@@ -116,7 +117,7 @@ export class Spool {
   async #call(request: SpoolRequest): Promise<readonly StoredRow[]> {
     try {
       const rows = await this.#thread.call(request);
-      // That it can be read does not mean that there is space.
+      // A successful read does not show that there is space.
       if (request.kind !== 'read') this.#trouble = null;
       return rows;
     } catch (error) {
@@ -129,7 +130,7 @@ export class Spool {
     this.#trouble = error;
     const probe = () => {
       this.#probing = undefined;
-      // Its failure is the trouble, and starts the next probe.
+      // #call notes a failure, which starts the next probe.
       this.#call({ kind: 'probe' }).catch(() => {});
     };
     this.#probing ??= this.#clock.after(PROBE_EVERY_MS, probe, { ref: false });
