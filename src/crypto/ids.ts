@@ -5,7 +5,7 @@ export const newId = (): string => randomUUID();
 
 /**
  * A name-based UUID (RFC 9562 version 8) over SHA-256 of the subscription id and the decrypted message: every
- * redelivery and replay of a run carries the same one.
+ * redelivery and replay of a message has the same id.
  */
 export function eventIdOf(subscriptionId: string, message: Buffer): string {
   const digest =
@@ -18,7 +18,7 @@ export function eventIdOf(subscriptionId: string, message: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** In one piece: hashing once over it is cheaper than a hash object that is shown two pieces. */
+/** One buffer with both: a one-shot hash is cheaper than a hash object with two updates. */
 function joined(subscriptionId: string, message: Buffer): Buffer {
   const all = Buffer.allocUnsafe(subscriptionId.length + message.length);
   all.write(subscriptionId, 'latin1');

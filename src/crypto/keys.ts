@@ -24,12 +24,12 @@ export function encryptionKey(characters: string, index: number): EncryptionKey 
   return { index, key: createSecretKey(characters, 'latin1') };
 }
 
-/** A key that no delivery is signed with: work done in its name makes an unknown ref cost what a known one costs. */
+/** A key that signs no delivery: checking a signature with it takes as long for an unknown ref as for a known one. */
 export function decoyKey(): SigningKey {
   return { index: -1, subscriptionId: '', key: createSecretKey(randomBytes(2 * SIGNING_PART_LENGTH)) };
 }
 
-/** Why a text can't be such a key, or null. The text itself is never quoted. */
+/** Why a text cannot be such a key, or null. The answer never quotes the text. */
 export function signingPartFault(text: string): string | null {
   return lengthFault(text, SIGNING_PART_LENGTH);
 }
@@ -48,5 +48,5 @@ export function newEncryptionKey(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** When the first certificate of a PEM file ends. Throws where there is none. */
+/** When the first certificate of a PEM file expires. Throws if there is no certificate. */
 export const certificateEnd = (pem: Buffer): Date => new X509Certificate(pem).validToDate;

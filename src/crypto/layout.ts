@@ -1,14 +1,15 @@
 import { Fault, setting } from '../config/env.ts';
 
-/** How a sealed body is laid out: where the sealed bytes stand, in which text form, and in which order. */
+/** How a sealed body is laid out: what is sealed, in which text form, and in which order. */
 export type SealedLayout = {
   /** The whole body, or the message's `payload` field. */
-  readonly place: 'body' | 'payload';
+  readonly covers: 'body' | 'payload';
   readonly form: 'bytes' | 'base64' | 'hex' | 'envelope';
   readonly ivLength: 12 | 16;
   readonly tagFirst: boolean;
-  /** Of an envelope: the names of its three fields and how their values are written. */
+  /** The names of an envelope's three fields. */
   readonly names: { readonly iv: string; readonly tag: string; readonly data: string };
+  /** How an envelope's values are written. */
   readonly encoding: 'base64' | 'hex';
 };
 
@@ -24,21 +25,20 @@ const LAYOUT =
 const NAMES = { iv: 'iv', tag: 'tag', data: 'data' };
 
 /**
- * Parses `ENCRYPTION_LAYOUT`. The interface names the algorithm and shows no layout, so that it is configured.
- * @returns the layout, or null where the text is none ({@link LAYOUT_HELP} says what is).
+ * Parses `ENCRYPTION_LAYOUT`. The interface names the algorithm but no layout, so it is a setting.
+ * @returns the layout, or null if the text is not one of {@link LAYOUT_HELP}.
  */
 export function parseLayout(text: string): SealedLayout | null {
   const match = LAYOUT.exec(text);
   if (!match) return null;
   const [, payload, ivLength, order, encoding, namesText] = match;
-  const place = payload ? 'payload' : 'body';
   const isEnvelope = order === undefined;
   const names = namesText === undefined ? NAMES : parseNames(namesText);
   if (!names || (namesText !== undefined && !isEnvelope)) return null;
-  // Raw bytes can't stand in a JSON string: there they are base64.
+  // A JSON string cannot contain raw bytes: in a payload they are base64.
   const written = encoding === 'hex' ? 'hex' : encoding || payload ? 'base64' : 'bytes';
   return {
-    place,
+    covers: payload ? 'payload' : 'body',
     form: isEnvelope ? 'envelope' : written,
     ivLength: ivLength === '16' ? 16 : 12,
     tagFirst: order === 'tag16.ciphertext',
@@ -57,7 +57,7 @@ function parseNames(text: string): SealedLayout['names'] | null {
   return names as SealedLayout['names'];
 }
 
-/** How sealed bodies are opened: wherever deliveries are stored, when they come and when they are redriven. */
+/** The layout of sealed bodies, for ingress and for redrives. */
 export const layoutSetting = setting(
   'ENCRYPTION_LAYOUT',
   { about: `layout of a sealed body: ${LAYOUT_HELP}`, fallback: DEFAULT_LAYOUT },

@@ -5,11 +5,11 @@ import type { SealedLayout } from './layout.ts';
 
 const TAG_LENGTH = 16;
 
-/** The three pieces of an AES-256-GCM message. */
+/** The three parts of an AES-256-GCM message. */
 export type SealedPieces = { readonly iv: Buffer; readonly tag: Buffer; readonly ciphertext: Buffer };
 
-/** Cuts sealed bytes into their pieces, or null where they are too short for an iv and a tag. */
-export function cutSealed(layout: SealedLayout, sealed: Buffer): SealedPieces | null {
+/** Splits sealed bytes; null if they are too short for an iv and a tag. */
+export function splitSealed(layout: SealedLayout, sealed: Buffer): SealedPieces | null {
   const { ivLength, tagFirst } = layout;
   if (sealed.length < ivLength + TAG_LENGTH) return null;
   const rest = sealed.subarray(ivLength);
@@ -19,12 +19,12 @@ export function cutSealed(layout: SealedLayout, sealed: Buffer): SealedPieces | 
   return tagFirst ? { iv, tag: first, ciphertext: second } : { iv, tag: second, ciphertext: first };
 }
 
-/** Sealed bytes written as text (`base64`, `hex`), or as they are. What isn't such text fails at the tag. */
+/** Decodes sealed bytes that are base64 or hex text. The tag of a malformed text does not verify. */
 export function decodeSealed(form: 'bytes' | 'base64' | 'hex', sealed: Buffer): Buffer {
   return form === 'bytes' ? sealed : Buffer.from(sealed.toString('latin1').trim(), form);
 }
 
-/** The pieces from an envelope's fields, or null where one of them is missing or no text. */
+/** Decodes the fields of an envelope; null if one of them is missing or is not a string. */
 export function readEnvelope(
   layout: SealedLayout,
   envelope: Readonly<Record<string, unknown>>,
@@ -41,15 +41,15 @@ export function isEnvelope(layout: SealedLayout, object: Readonly<Record<string,
   return [layout.names.iv, layout.names.tag, layout.names.data].every((name) => Object.hasOwn(object, name));
 }
 
-/** Where a large plaintext goes; it is the cipher's own memory else. */
+/** Memory for a large plaintext, instead of new memory of the cipher. */
 type PlainMemory = { take(bytes: number): Buffer };
 
-/** As much of a large ciphertext as is opened at once: its plaintext lies in the processor's cache when it is moved. */
-const PIECE_BYTES = 256 * 1024;
+/** Bytes of a large ciphertext that are decrypted at once: the plaintext is in the processor's cache when it is copied. */
+const CHUNK_BYTES = 256 * 1024;
 
 /**
- * Opens AES-256-GCM with the first key that fits, or null. No plaintext leaves before its tag has verified
- * (`final` throws), and a tag of other than 16 bytes is none: Node would take a shorter one.
+ * Opens AES-256-GCM with the first key that fits; null if none does. Returns no plaintext before its tag has verified
+ * (`final` throws). Refuses a tag that is not 16 bytes long: Node would accept a shorter one.
  */
 export function openSealed(
   pieces: SealedPieces,
@@ -67,17 +67,17 @@ export function openSealed(
       decipher.final();
       return { plain, key };
     } catch {
-      // Another key of the ref may fit: while a key is being rotated both are live.
+      // Another key of the ref may fit: during a rotation both are live.
     }
   }
   return null;
 }
 
 function openInto(plain: Buffer, decipher: DecipherGCM, ciphertext: Buffer): Buffer {
-  for (let at = 0; at < ciphertext.length; at += PIECE_BYTES) {
-    const piece = decipher.update(ciphertext.subarray(at, at + PIECE_BYTES));
-    piece.copy(plain, at);
-    releaseBytes(piece);
+  for (let at = 0; at < ciphertext.length; at += CHUNK_BYTES) {
+    const chunk = decipher.update(ciphertext.subarray(at, at + CHUNK_BYTES));
+    chunk.copy(plain, at);
+    releaseBytes(chunk);
   }
   return plain;
 }

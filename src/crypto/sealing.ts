@@ -12,12 +12,12 @@ import { readFileSync } from 'node:fs';
 import { HooklineError } from '../core/errors.ts';
 
 /**
- * Sealing of what Hookline itself stores under the keys of SEALING_KEY_FILE, by AES-256-GCM. A sealed value is: one byte
- * for its format, 12 bytes iv, 16 bytes tag, ciphertext.
+ * The keys of SEALING_KEY_FILE, which seal what Hookline itself stores, by AES-256-GCM. A sealed value is one byte for its
+ * format, 12 bytes iv, 16 bytes tag, and the ciphertext.
  */
 export type SealingKeys = { readonly current: KeyObject; readonly all: readonly KeyObject[] };
 
-/** How a value is sealed. A value that is moved to where other data are authenticated does not open. */
+/** How a value is sealed. A value that was moved to another owner does not open, as its authenticated data differ. */
 export type SealedFormat = {
   /** The first byte of the sealed value. */
   readonly format: number;
@@ -27,14 +27,14 @@ export type SealedFormat = {
 
 const HEAD = 1 + 12 + 16;
 
-/** What SEALING_KEY_FILE may hold, for the message that says it doesn't. */
+/** The content that SEALING_KEY_FILE may have, for the error that refuses another. */
 export const SEALING_KEY_HELP =
   'one key per line: 64 hexadecimal digits, 32 bytes in base64, or 32 characters';
 
 /**
- * Reads the content of SEALING_KEY_FILE: 32 raw bytes, or a key per line ({@link SEALING_KEY_HELP}); the first one
+ * Parses the content of SEALING_KEY_FILE: 32 raw bytes, or a key per line ({@link SEALING_KEY_HELP}). The first key
  * seals, all of them open, so that a key can be rotated.
- * @returns null where a line isn't a key, or none is there.
+ * @returns null if a line is not a key, or there is no key.
  */
 export function parseSealingKeys(content: Buffer): SealingKeys | null {
   const lines = content.toString('latin1').split('\n');
@@ -60,7 +60,7 @@ export function seal(keys: SealingKeys, { format, aad }: SealedFormat, plain: Bu
   return Buffer.concat([Buffer.of(format), iv, cipher.getAuthTag(), ciphertext]);
 }
 
-/** The plaintext, or null where no key opens it: another format, a key that is gone, a changed or moved value. */
+/** The plaintext, or null if no key opens it: another format, a key that was removed, a changed or moved value. */
 export function unseal(keys: SealingKeys, { format, aad }: SealedFormat, sealed: Buffer): Buffer | null {
   if (sealed.length < HEAD || sealed[0] !== format) return null;
   for (const key of keys.all) {
@@ -78,9 +78,9 @@ export function unseal(keys: SealingKeys, { format, aad }: SealedFormat, sealed:
 }
 
 /**
- * The key of a sealing key's rows, and the name that rows have for it. Both are derived (HKDF-SHA256): a row never opens as
- * anything else that the sealing key seals, and its name reveals nothing about it. Nonces are random: NIST SP 800-38D allows
- * 2^32 rows under one key.
+ * The key that seals rows of the spool, and its id in these rows. Both are derived from a sealing key (HKDF-SHA256): a row
+ * never opens as another kind of sealed value, and the id reveals nothing about the key. Nonces are random: NIST SP 800-38D
+ * allows 2^32 rows under one key.
  */
 export type RowKey = { readonly id: string; readonly key: KeyObject };
 
@@ -111,7 +111,7 @@ export function sealRow({ key }: RowKey, aad: Buffer, body: Uint8Array): { proof
   return { proof: Buffer.concat([iv, cipher.getAuthTag()]), body: sealed };
 }
 
-/** The body, or null where anything of the row was changed. */
+/** The body, or null if anything in the row was changed. */
 export function openRow({ key }: RowKey, aad: Buffer, proof: Uint8Array, sealed: Uint8Array): Buffer | null {
   if (proof.length !== IV_BYTES + TAG_BYTES) return null;
   const iv = proof.subarray(0, IV_BYTES);
@@ -127,7 +127,7 @@ export function openRow({ key }: RowKey, aad: Buffer, proof: Uint8Array, sealed:
   }
 }
 
-/** Detects damage, not intent: whoever can write a row can write its checksum. */
+/** Detects damage, not an attack: whoever can write a row can write its checksum. */
 export const checksumOf = (aad: Buffer, body: Uint8Array): Buffer =>
   createHash('sha256').update(aad).update(body).digest();
 
@@ -136,7 +136,7 @@ export function isChecksum(proof: Uint8Array, aad: Buffer, body: Uint8Array): bo
 }
 
 /**
- * The keys of SEALING_KEY_FILE; undefined where that is unset.
+ * The keys of SEALING_KEY_FILE; undefined if it is unset.
  * @throws HooklineError SEALING_KEY_INVALID
  */
 export function readSealingKeys(path: string): SealingKeys;

@@ -1,32 +1,32 @@
 import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import type { SigningKey } from './keys.ts';
 
-/** X-Signature-SHA256: 64 lowercase hexadecimal digits. A header sent twice arrives joined by a comma and fits not. */
+/** X-Signature-SHA256: 64 lowercase hexadecimal digits. A header that is sent twice arrives joined by a comma and does not match. */
 const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
  * The HMAC of one body, computed as the body arrives with the first (current) key. The other keys are tried over the
- * whole body only when the current one doesn't match: while a secret is being rotated.
+ * whole body only if the current one does not match, as during the rotation of a secret.
  */
 export class SignatureCheck {
   readonly #keys: readonly SigningKey[];
-  /** Of the first keys, as far as they are computed while the body arrives. */
+  /** HMACs of the first keys, computed while the body arrives. */
   readonly #hmacs: readonly Hmac[];
 
-  /** `keys` holds at least one key; for an unknown ref it holds decoys. */
+  /** `keys` has at least one key; for an unknown ref it has decoys. */
   constructor(keys: readonly SigningKey[], hashed: readonly SigningKey[] = keys.slice(0, 1)) {
     if (keys.length === 0) throw new TypeError('a signature is checked with at least one key');
     this.#keys = keys;
     this.#hmacs = hashed.map(({ key }) => createHmac('sha256', key));
   }
 
-  /** For a large body: every live key's HMAC is computed as it arrives, since afterwards each would take too long. */
+  /** For a large body: computes the HMAC of every live key as it arrives, as afterwards each would take too long. */
   static withEach(keys: readonly SigningKey[]): SignatureCheck {
     const live = keys.filter(isLive);
     return live.length > 0 ? new SignatureCheck(live, live) : new SignatureCheck(keys);
   }
 
-  /** Whether there is a body that `signature` could be right for: it is well-formed, and a key is live. */
+  /** Whether `signature` could be right for any body: it is well-formed, and a key is live. */
   static canPass(keys: readonly SigningKey[], signature: string | undefined): boolean {
     return signature !== undefined && SIGNATURE.test(signature) && keys.some(isLive);
   }
@@ -36,8 +36,8 @@ export class SignatureCheck {
   }
 
   /**
-   * The key that made `signature`, or null. `body` is what `update` has seen, in one piece. Every key is computed
-   * before a null, whatever the header looks like, so that a refusal takes the same time for each cause.
+   * The key that made `signature`, or null. `body` is all bytes given to `update`. Before a null the HMACs of all keys are
+   * computed, whatever the header is, so that a refusal takes the same time for each cause.
    */
   finish(signature: string | undefined, body: Buffer): SigningKey | null {
     const wellFormed = signature !== undefined && SIGNATURE.test(signature);

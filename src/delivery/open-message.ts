@@ -4,12 +4,12 @@ import { HooklineError, hasCode } from '../core/errors.ts';
 import { memberSpan } from '../core/json-scanner.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
 import {
-  cutSealed,
   decodeSealed,
   isEnvelope,
   openSealed,
   readEnvelope,
   type SealedPieces,
+  splitSealed,
 } from '../crypto/sealed-body.ts';
 import type { DeliveryPorts } from './ports.ts';
 
@@ -28,9 +28,9 @@ export function openMessage<T>(
   parts: Deps,
   read: (opened: OpenedMessage) => T,
 ): T {
-  const { form, place } = parts.layout;
+  const { form, covers } = parts.layout;
   const readAs = (message: Buffer): T => read({ ...delivery, message, opened: true });
-  if (form === 'envelope' || place === 'payload') return readAs(openMember(delivery, parts));
+  if (form === 'envelope' || covers === 'payload') return readAs(openMember(delivery, parts));
   const first = firstByte(delivery.body);
   if (first !== OPEN_OBJECT) return readAs(openWhole(delivery, form, first === OPEN_ARRAY, parts));
   try {
@@ -54,7 +54,7 @@ function openWhole(
       'UNPARSABLE',
       looksPlain ? undefined : 'and its subscription has no encryption key',
     );
-  const plain = openPieces(cutSealed(parts.layout, decodeSealed(form, body)), ref, parts);
+  const plain = openPieces(splitSealed(parts.layout, decodeSealed(form, body)), ref, parts);
   if (!plain) throw new HooklineError(looksPlain ? 'UNPARSABLE' : 'UNDECRYPTABLE');
   return plain;
 }
@@ -69,7 +69,7 @@ function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
     if (!plain) throw new HooklineError('UNDECRYPTABLE');
     return plain;
   };
-  if (layout.place === 'body')
+  if (layout.covers === 'body')
     return isEnvelope(layout, message) ? open(readEnvelope(layout, message)) : body;
   const pieces = sealedPayload(layout, message.payload);
   return pieces === 'plain' ? body : replacePayload(body, open(pieces));
@@ -93,7 +93,7 @@ function sealedPayload(layout: SealedLayout, payload: unknown): SealedPieces | n
     return isSealed ? readEnvelope(layout, payload) : 'plain';
   }
   if (typeof payload !== 'string') return 'plain';
-  return cutSealed(layout, decodeSealed(layout.form, Buffer.from(payload, 'latin1')));
+  return splitSealed(layout, decodeSealed(layout.form, Buffer.from(payload, 'latin1')));
 }
 
 /** The message with its opened payload in the sealed one's place, all else kept to the byte. */

@@ -6,7 +6,7 @@ const names = { iv: 'iv', tag: 'tag', data: 'data' };
 describe('ENCRYPTION_LAYOUT', () => {
   it('has a default that is one', () => {
     expect(parseLayout(DEFAULT_LAYOUT)).toMatchObject({
-      place: 'body',
+      covers: 'body',
       form: 'bytes',
       ivLength: 12,
       tagFirst: false,
@@ -19,13 +19,13 @@ describe('ENCRYPTION_LAYOUT', () => {
     ['iv16.tag16.ciphertext', { ivLength: 16, tagFirst: true }],
     ['iv12.ciphertext.tag16:base64', { form: 'base64' }],
     ['iv16.tag16.ciphertext:hex', { form: 'hex', ivLength: 16, tagFirst: true }],
-    ['json', { form: 'envelope', names, encoding: 'base64', place: 'body' }],
+    ['json', { form: 'envelope', names, encoding: 'base64', covers: 'body' }],
     ['json:hex', { form: 'envelope', names, encoding: 'hex' }],
     ['json:iv=nonce,tag=mac', { names: { iv: 'nonce', tag: 'mac', data: 'data' } }],
     ['json:hex:data=text', { encoding: 'hex', names: { ...names, data: 'text' } }],
-    ['payload/iv12.ciphertext.tag16:base64', { place: 'payload', form: 'base64' }],
-    ['payload/iv12.ciphertext.tag16', { place: 'payload', form: 'base64' }],
-    ['payload/json', { place: 'payload', form: 'envelope' }],
+    ['payload/iv12.ciphertext.tag16:base64', { covers: 'payload', form: 'base64' }],
+    ['payload/iv12.ciphertext.tag16', { covers: 'payload', form: 'base64' }],
+    ['payload/json', { covers: 'payload', form: 'envelope' }],
   ])('%s is understood', (text, layout) => {
     expect(parseLayout(text)).toMatchObject(layout);
   });

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseLayout } from '../../src/crypto/layout.ts';
 import {
-  cutSealed,
   decodeSealed,
   isEnvelope,
   openSealed,
   readEnvelope,
+  splitSealed,
 } from '../../src/crypto/sealed-body.ts';
 import { fromBase64, readVectors, type SealedVectors } from '../support/vectors.ts';
 
@@ -22,7 +22,7 @@ function piecesOf(text: string, body: Buffer) {
   const layout = layoutOf(text);
   return layout.form === 'envelope'
     ? readEnvelope(layout, JSON.parse(body.toString()))
-    : cutSealed(layout, decodeSealed(layout.form, body));
+    : splitSealed(layout, decodeSealed(layout.form, body));
 }
 
 describe('a sealed body', () => {
@@ -60,9 +60,9 @@ describe('a sealed body', () => {
   });
 
   it('has no pieces when it is too short for an iv and a tag', () => {
-    expect(cutSealed(layoutOf('iv12.ciphertext.tag16'), Buffer.alloc(27))).toBeNull();
-    expect(cutSealed(layoutOf('iv12.ciphertext.tag16'), Buffer.alloc(28))).not.toBeNull();
-    expect(cutSealed(layoutOf('iv16.tag16.ciphertext'), Buffer.alloc(31))).toBeNull();
+    expect(splitSealed(layoutOf('iv12.ciphertext.tag16'), Buffer.alloc(27))).toBeNull();
+    expect(splitSealed(layoutOf('iv12.ciphertext.tag16'), Buffer.alloc(28))).not.toBeNull();
+    expect(splitSealed(layoutOf('iv16.tag16.ciphertext'), Buffer.alloc(31))).toBeNull();
   });
 
   it('of any bytes never throws and never opens, in any layout', () => {
@@ -71,7 +71,7 @@ describe('a sealed body', () => {
       .filter(({ form }) => form !== 'envelope');
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.constantFrom(...layouts), (bytes, layout) => {
-        const pieces = cutSealed(layout, decodeSealed(layout.form as 'bytes', Buffer.from(bytes)));
+        const pieces = splitSealed(layout, decodeSealed(layout.form as 'bytes', Buffer.from(bytes)));
         return pieces === null || openSealed(pieces, [key]) === null;
       }),
     );

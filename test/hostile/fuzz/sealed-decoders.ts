@@ -2,7 +2,7 @@ import { createCipheriv, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { encryptionKey, signingKey } from '../../../src/crypto/keys.ts';
 import { parseLayout } from '../../../src/crypto/layout.ts';
-import { cutSealed, decodeSealed, openSealed, readEnvelope } from '../../../src/crypto/sealed-body.ts';
+import { decodeSealed, openSealed, readEnvelope, splitSealed } from '../../../src/crypto/sealed-body.ts';
 import { parseSealingKeys, seal, unseal } from '../../../src/crypto/sealing.ts';
 import { SignatureCheck } from '../../../src/crypto/signature.ts';
 import { changed, changes, fuzzed, must } from './fuzzed.ts';
@@ -56,7 +56,7 @@ function opened(text: string, body: Buffer): Buffer | null {
     } catch (error) {
       must(error instanceof SyntaxError, `${error}`);
     }
-  } else pieces = cutSealed(layout, decodeSealed(layout.form, body));
+  } else pieces = splitSealed(layout, decodeSealed(layout.form, body));
   return (pieces && openSealed(pieces, [key])?.plain) ?? null;
 }
 
