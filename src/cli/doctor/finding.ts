@@ -12,28 +12,17 @@ export type Finding = {
 /** Checks that are made together. */
 export type Check = (shell: Shell) => Promise<Finding[]>;
 
-export const ok = (check: string, finding: string): Finding => ({ check, state: 'ok', finding, remedy: '' });
+const withoutRemedy =
+  (state: Finding['state']) =>
+  (check: string, finding: string): Finding => ({ check, state, finding, remedy: '' });
+const withRemedy =
+  (state: Finding['state']) =>
+  (check: string, finding: string, remedy: string): Finding => ({ check, state, finding, remedy });
 
-export const warning = (check: string, finding: string, remedy: string): Finding => ({
-  check,
-  state: 'warning',
-  finding,
-  remedy,
-});
-
-export const fault = (check: string, finding: string, remedy: string): Finding => ({
-  check,
-  state: 'FAULT',
-  finding,
-  remedy,
-});
-
-export const skipped = (check: string, finding: string): Finding => ({
-  check,
-  state: 'skipped',
-  finding,
-  remedy: '',
-});
+export const ok = withoutRemedy('ok');
+export const skipped = withoutRemedy('skipped');
+export const warning = withRemedy('warning');
+export const fault = withRemedy('FAULT');
 
 /** A fault from an error: with the error's own remedy, or else the given one. */
 export function failure(check: string, error: unknown, remedy: string): Finding {
