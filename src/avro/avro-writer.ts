@@ -3,8 +3,8 @@ import { releaseBytes } from '../core/release-bytes.ts';
 /** Longer runs of bytes are copied by the runtime; shorter ones are sooner copied than it is called. */
 const SHORT = 48;
 
-/** Memory that is the writer's alone. `room` bytes of it stay free before and behind what is written. */
-export type WriterMemory = { readonly room: number; take(bytes: number): Buffer };
+/** Memory that is the writer's alone. `headroom` bytes of it stay free before and behind what is written. */
+export type WriterMemory = { readonly headroom: number; take(bytes: number): Buffer };
 
 /** Writes Avro binary into one buffer, which grows where it is too small. */
 export class AvroWriter {
@@ -13,7 +13,7 @@ export class AvroWriter {
   /** Bytes that are probably enough where the first are not. */
   likely = 0;
   readonly #memory: WriterMemory | undefined;
-  readonly #room: number;
+  readonly #headroom: number;
   /** Bytes that it has at first. */
   readonly #firstBytes: number;
   #buffer: Buffer;
@@ -24,21 +24,21 @@ export class AvroWriter {
    */
   constructor(capacity: number, memory?: WriterMemory) {
     this.#memory = memory;
-    this.#room = memory?.room ?? 0;
-    this.length = this.#room;
-    this.#firstBytes = capacity + 2 * this.#room;
+    this.#headroom = memory?.headroom ?? 0;
+    this.length = this.#headroom;
+    this.#firstBytes = capacity + 2 * this.#headroom;
     this.#buffer = this.#take(this.#firstBytes);
   }
 
   /** What was written. The writer is of no use afterwards. */
   end(): Buffer {
-    this.#ensure(this.#room);
-    return this.#buffer.subarray(this.#room, this.length);
+    this.#ensure(this.#headroom);
+    return this.#buffer.subarray(this.#headroom, this.length);
   }
 
   /** Begins anew, with as much memory as at first. */
   clear(): void {
-    this.length = this.#room;
+    this.length = this.#headroom;
     if (this.#buffer.length <= this.#firstBytes) return;
     releaseBytes(this.#buffer);
     this.#buffer = this.#take(this.#firstBytes);
@@ -103,9 +103,9 @@ export class AvroWriter {
 
   /** What another one wrote. */
   append(other: AvroWriter): void {
-    const bytes = other.length - other.#room;
+    const bytes = other.length - other.#headroom;
     this.#ensure(bytes);
-    other.#buffer.copy(this.#buffer, this.length, other.#room, other.length);
+    other.#buffer.copy(this.#buffer, this.length, other.#headroom, other.length);
     this.length += bytes;
   }
 

@@ -16,7 +16,7 @@ const PATTERN = /^[a-z0-9*][a-z0-9*-]*$/;
 /** A ref has no more. */
 const MAX_CHARACTERS = 63;
 
-/** COMMAND_TOPICS: `topic` or `topic=pattern`, separated by commas; a topic with several patterns stands there several times. */
+/** COMMAND_TOPICS: `topic` or `topic=pattern`, separated by commas; a topic with several patterns is listed several times. */
 export const commandTopicsSetting = (fallback: string): Setting<readonly CommandTopic[]> =>
   setting(
     'COMMAND_TOPICS',
@@ -81,7 +81,7 @@ function matches(pattern: string, ref: string): boolean {
   return ref.length - at >= last.length && ref.endsWith(last);
 }
 
-/** Pairs of topics whose patterns share refs, in words: each of the two can then take what the other should have. */
+/** Pairs of topics whose patterns share refs, as text: each of the two can then own what the other should have. */
 export function overlapsOf(topics: readonly CommandTopic[]): string[] {
   const all = topics.flatMap(({ name, refs }) => (refs ?? []).map((pattern) => ({ name, pattern })));
   return all.flatMap((one, n) =>

@@ -115,7 +115,7 @@ function fileFault(path: string): string | null {
   }
 }
 
-/** The kinds of settings: each parses one text and says, where it doesn't fit, what would. */
+/** The kinds of settings: each parses one text, and its error names what would be right. */
 
 type Shape = { about: string; fallback?: string };
 type Parse<T> = (text: string, source: EnvSource) => T;
@@ -194,7 +194,7 @@ export function url(name: string, shape: Shape): Setting<string> {
 
 function parseUrl(value: string): string {
   const parsed = URL.parse(value);
-  // Before anything is quoted: the text holds what nobody may read.
+  // Before anything is quoted: the text holds a secret.
   if (parsed?.username || parsed?.password || /\/\/[^/]*@/.test(value)) {
     throw new Fault('carries credentials: they go into their own variables.');
   }

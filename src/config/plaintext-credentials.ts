@@ -49,7 +49,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether what is sent to the host stays on this machine. IPv6 addresses may stand in brackets, as in a URL. */
+/** Whether what is sent to the host stays on this machine. IPv6 addresses may be in brackets, as in a URL. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   const version = isIP(name);

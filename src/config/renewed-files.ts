@@ -3,16 +3,16 @@ import { HooklineError } from '../core/errors.ts';
 /** A file that a variable names. */
 export type NamedFile = { readonly variable: string; readonly path: string };
 
-/** Told of files that are read again while a process runs. */
+/** What happens to files that are read again while a process runs. */
 export type RenewalObserver = {
-  /** Changed files have been taken up: the next connection uses them. */
+  /** Changed files were loaded: the next connection uses them. */
   renewed(files: readonly NamedFile[]): void;
-  /** Changed files can't be used: what was read of them before stays in force. */
+  /** Changed files cannot be used: what was read of them before stays in use. */
   unusable(error: Error): void;
 };
 
 /**
- * Something made of files, such as a TLS context: looked at with each call, and made anew when a content has changed.
+ * Something made of files, such as a TLS context: checked with each call, and made again when a content has changed.
  * The first reading throws where a file can't be used; afterwards what was made last stays until the files fit again,
  * because certificate and key are seldom replaced in one instant.
  * @param read gives a file's content, or throws

@@ -31,7 +31,7 @@ export type Command = {
   readonly unknownFields: readonly string[];
 };
 
-/** Where a command stands in Kafka: the same place again is the same command, not a duplicate. */
+/** The position of a command in Kafka: the same position again is the same command, not a duplicate. */
 export type CommandPosition = { readonly topic: string; readonly partition: number; readonly offset: number };
 
 /** DRIFT is not the status of a command: the reconciler reports with it that the provider differs from the state. */

@@ -1,5 +1,5 @@
 /**
- * One webhook on its way. Each state is a type of its own, and only the function that proves it makes the next:
+ * The states of one webhook. Each is a type of its own, and only the function that proves it makes the next:
  * Delivery → VerifiedDelivery → OpenedMessage → Event.
  */
 declare const proof: unique symbol;
@@ -58,7 +58,7 @@ export const isLarge = ({ body }: Pick<Delivery, 'body'>): boolean => body.lengt
  */
 export type LargeBodyPublisher = {
   /**
-   * The way of `publishDelivery`, with as long for the brokers' confirmation as `deadlineMs` says when its turn comes; what
+   * As `publishDelivery`; `deadlineMs` is asked for the time until the brokers' confirmation when its turn comes; what
    * that throws is thrown, and nothing is stored.
    * @throws HooklineError what `publishDelivery` throws, and LARGE_BODY_FAILED: the thread ended
    */

@@ -15,7 +15,7 @@ const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');
 const NULL = Buffer.from('null');
 
-/** What may stand behind a backslash, but for the u. */
+/** What may follow a backslash, except the u. */
 const ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
 
 /**

@@ -2,7 +2,7 @@ import type { EventSchema, EventSchemaSet } from '../avro/event-schema.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import { topicName } from '../core/names.ts';
 
-/** Where events of one type go, all that is constant about it looked up once. */
+/** The topic of one event type, with all that is constant about it. */
 export type EventRoute = {
   readonly schema: EventSchema;
   /** With the prefix. */
@@ -39,7 +39,7 @@ export function createEventRoutes(schemas: EventSchemaSet, prefix: string, ids: 
 }
 
 /**
- * CloudEvents 1.0 in binary mode for Kafka: the record's value is the data, the context stands in `ce_` headers.
+ * CloudEvents 1.0 in binary mode for Kafka: the record's value is the data, the context is in `ce_` headers.
  */
 type EventContext = {
   readonly eventId: string;

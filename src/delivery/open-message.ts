@@ -18,7 +18,7 @@ type Deps = Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf' | 'observer' | 'me
 
 /**
  * Opens a delivery and reads its message. The signed bytes alone decide whether they are sealed: never the media type,
- * which nobody signs. A body that is a JSON object is plain; in a layout that seals the whole body all other bytes are
+ * which is not signed. A body that is a JSON object is plain; in a layout that seals the whole body all other bytes are
  * sealed. `read` is what finds out whether bytes are JSON, so that a plain body is scanned once.
  * @param read must throw UNPARSABLE where the message is not JSON; it may be called twice
  * @throws HooklineError UNDECRYPTABLE, and what `read` throws
@@ -86,7 +86,7 @@ function openPieces(
   return opened.plain;
 }
 
-/** The pieces of a sealed `payload`; 'plain' where it is no sealed one, null where it only looks like one. */
+/** The pieces of a sealed `payload`; 'plain' where it is no sealed one, null where it only resembles one. */
 function sealedPayload(layout: SealedLayout, payload: unknown): SealedPieces | null | 'plain' {
   if (layout.form === 'envelope') {
     const isSealed = isObject(payload) && isEnvelope(layout, payload);

@@ -21,20 +21,20 @@ export type DeliveryPorts = {
   readonly memory?: WorkMemory;
 };
 
-/** Memory that is used again. What nobody gives back is collected like any other. */
+/** Memory that is reused. What is not given back is collected like any other. */
 export type WorkMemory = {
   /** So many bytes of it stay free before and behind a record's value. */
-  readonly room: number;
+  readonly headroom: number;
   /** At least so many bytes, with whatever was in them before. */
   take(bytes: number): Buffer;
-  /** What was taken, or a part of it: nobody reads any of it any more. */
+  /** Gives back what was taken, or a part of it: it is not read any more. */
   give(bytes: Buffer): void;
 };
 
 export type DeliveryObserver = {
   /** `index` is the position of the key among the ref's live keys; 0 is the current one. */
   keyMatched(ref: string, use: 'signing' | 'encryption', index: number): void;
-  /** `count` values of a field did not fit; one, where it isn't said. */
+  /** `count` values of a field did not fit; one, if omitted. */
   drift(topic: string, field: string, count?: number): void;
   unclassified(): void;
   deadLettered(stage: DeadLetterStage): void;

@@ -67,7 +67,7 @@ function recordOf(
   }
 }
 
-/** Its type stands in it: mostly where a look at its beginning finds it, else it is walked over once more. */
+/** The type is in the message, mostly at its beginning; otherwise the message is walked over once more. */
 function findRouted(
   message: Buffer,
   routes: EventRoutes,

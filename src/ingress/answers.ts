@@ -61,7 +61,7 @@ export function discardRest(
   request.once('close', () => timer.cancel());
   request.once('end', () => {
     answered.delete(socket);
-    // A stop ends connections that are idle when it begins. This one was not, and nobody would end it later.
+    // A stop ends connections that are idle when it begins. This one was not, and nothing would end it later.
     if (isStopping()) socket.end();
   });
   // One that was paused while it arrived is read on.
@@ -104,7 +104,7 @@ export function refuseConnection(
 ): void {
   if ((socket as { secureConnecting?: boolean }).secureConnecting) {
     socket.destroy();
-    // Whoever left in the middle, such as a health check, has not failed.
+    // A peer that left in the middle, such as a health check, has not failed.
     if (error.code !== 'ECONNRESET') deps.observer.closed('tls_failed', error);
     return;
   }

@@ -52,7 +52,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
   let stopping = false;
   app.addHook('preClose', async () => {
     stopping = true;
-    // Node no longer checks its time-outs once it is closing, and would wait for half a head for ever.
+    // Node no longer checks its time-outs once it is closing, and would wait for half a head forever.
     clock.after(STOP_HEAD_MS, () => limits.closeWithoutRequest(), { ref: false });
     deps.memory.throttle.disable();
   });
@@ -143,7 +143,7 @@ function asFailure(error: unknown, request: FastifyRequest): unknown {
   return request.raw.socket.destroyed && CONNECTION_CODES.test(code) ? named('BODY_INCOMPLETE') : error;
 }
 
-/** What Node says of a connection that the other side has ended. */
+/** Node's codes for a connection that the other side has ended. */
 const CONNECTION_CODES = /^(ECONNRESET|ECONNABORTED|EPIPE|ERR_STREAM_\w+|ERR_HTTP_\w+)$/;
 
 function continueIfExpected(request: FastifyRequest, reply: FastifyReply): void {

@@ -39,7 +39,7 @@ export type ConnectionLimitsOptions = {
 };
 
 /**
- * Decides about each connection when it opens, in constant time. Whoever never delivered a verified webhook cannot keep
+ * Decides about each connection when it opens, in constant time. A sender that never delivered a verified webhook cannot keep
  * others out: at the limit the longest open connection of this kind makes way.
  */
 export class ConnectionLimits {
@@ -49,7 +49,7 @@ export class ConnectionLimits {
   readonly #unproven = new Set<Socket>();
   /** Connections by their address, or requests by the address that a proxy forwards. */
   readonly #bySource = new Map<string, number>();
-  /** TCP connections under TLS by their two ends: Node does not say which TCP socket a TLS socket stands on. */
+  /** TCP connections under TLS by their two ends: Node does not say which TCP socket is under a TLS socket. */
   readonly #byEnds = new Map<string, Socket>();
   readonly #secured = new WeakMap<Socket, TLSSocket>();
   /** Of the event loop, those in which requests began. */
@@ -102,7 +102,7 @@ export class ConnectionLimits {
     });
   }
 
-  /** TLS stands: from now on what the TLS socket delivers is the connection's. */
+  /** The TLS handshake is complete: from now on the TLS socket is the connection. */
   endTls(secured: TLSSocket): void {
     const socket = this.#byEnds.get(endsOf(secured));
     if (socket) this.#secured.set(socket, secured);
@@ -165,7 +165,7 @@ export class ConnectionLimits {
     }
   }
 
-  /** Closes the longest open connection that is not proven. A proven one is looked at once, and never again. */
+  /** Closes the longest open connection that is not proven. A proven one is checked once, and never again. */
   #evict(): boolean {
     for (const socket of this.#unproven) {
       this.#unproven.delete(socket);

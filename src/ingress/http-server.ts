@@ -29,7 +29,7 @@ export type HttpServerDeps = {
 /** Node's HTTP or HTTPS server with every limit set, and with the limits of connections before it. */
 export function createHttpServer(handler: RequestListener, parts: HttpServerDeps): Server {
   const { requestTimeoutMs, tls, limits } = parts;
-  // Node looks at neither time-out where that of the head is the longer one.
+  // Node checks neither time-out where that of the head is the longer one.
   const headersTimeout = Math.min(HEAD_TIMEOUT_MS, Math.ceil(requestTimeoutMs / 2));
   const options = {
     requestTimeout: requestTimeoutMs,

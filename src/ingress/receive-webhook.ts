@@ -102,13 +102,13 @@ export function faultOfHead(request: IncomingMessage): 'HEADERS_TOO_LARGE' | 'RE
 }
 
 /**
- * What can be said of a request before its body is read.
+ * Checks a request before its body is read.
  * @returns the body's media type
  * @throws HooklineError MEDIA_TYPE_UNSUPPORTED, BODY_TOO_LARGE
  */
 export function admitRequest(headers: IncomingHttpHeaders, maxBodyBytes: number): Delivery['mediaType'] {
   const mediaType = readMediaType(headers['content-type']);
-  // A coded body could not be verified: the signature is over the bytes that the sender saw, and nobody says which.
+  // A coded body could not be verified: whether the signature is over the coded bytes is not specified.
   if (!mediaType || headers['content-encoding'] !== undefined)
     throw new HooklineError('MEDIA_TYPE_UNSUPPORTED');
   if (Number(headers['content-length']) > maxBodyBytes) throw new HooklineError('BODY_TOO_LARGE');

@@ -10,8 +10,8 @@ import { openTracing, type Tracer } from '../runtime/tracing.ts';
 import { errorAnswer } from './answers.ts';
 
 /**
- * The same store, each delivery under a span of its own. The span begins when the signature has been verified: nobody
- * who cannot sign can make us trace, or add to a trace of others.
+ * The same store, each delivery under a span of its own. The span begins when the signature has been verified: a
+ * sender that cannot sign cannot make us trace, or add to a trace of others.
  */
 export function traceStore(store: AcceptPorts['store'], tracer: Tracer | undefined): AcceptPorts['store'] {
   if (!tracer) return store;

@@ -62,8 +62,8 @@ const REST = 10;
 const MAX_REST_MS = 1_000;
 
 /**
- * The metrics as text. Making it takes milliseconds of the thread that serves webhooks, and whoever reaches the port may
- * ask without end: what is asked for in the meantime waits, and has one answer together.
+ * The metrics as text. Making it takes milliseconds of the thread that serves webhooks, and anyone who reaches the port may
+ * ask without end: requests in the meantime wait, and share one answer.
  */
 function createScrape({ samplers, registry }: Metrics): () => Promise<string> {
   let waiting: Promise<string> | undefined;
@@ -87,7 +87,7 @@ function createScrape({ samplers, registry }: Metrics): () => Promise<string> {
 }
 
 /**
- * What a process says of itself. A check returns null when all is well, else a sentence: why not, and since when;
+ * The health of a process. A check returns null when all is well, else a sentence: why not, and since when;
  * one that throws counts as not well.
  * Liveness never depends on Kafka, the registry or the provider: a restart repairs none of them.
  */

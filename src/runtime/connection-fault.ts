@@ -13,7 +13,7 @@ export type ConnectionFault =
   | 'no-answer';
 
 /**
- * By code and message, as Node and OpenSSL word them: the clients hand on the one, the other, or both. The names of
+ * By code and message, as Node and OpenSSL have them: the clients pass one of them, or both. The names of
  * the alerts changed with OpenSSL 3 ("SSLV3_ALERT_…" became "SSL/TLS_ALERT_…").
  */
 const SIGNS: readonly (readonly [ConnectionFault, RegExp])[] = [
@@ -78,7 +78,7 @@ export function explainFault(fault: ConnectionFault, side: OtherSide, ownExpiry?
     case 'expired':
       return explanation(`${of} has expired`, 'have it renewed there: no variable of Hookline changes it');
     case 'not-yet-valid':
-      return explanation(`${of} isn't valid yet`, 'compare the clocks, and look at the certificate there');
+      return explanation(`${of} isn't valid yet`, 'compare the clocks, and check the certificate there');
     case 'other-name':
       return explanation(
         `${of} is for other host names`,

@@ -1,13 +1,13 @@
 import { type LoggerOptions, type Logger as PinoLogger, pino } from 'pino';
 import type { LOG_LEVELS } from '../config/shared-settings.ts';
 
-/** Without `child`: the fields of a child logger would stand in its lines as they are, secrets and all. */
+/** Without `child`: the fields of a child logger would be in its lines unredacted. */
 export type Logger = Pick<
   PinoLogger,
   'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'level' | 'isLevelEnabled'
 >;
 
-/** JSON lines on standard output, without secrets and bodies: whoever logs need not think of it. */
+/** JSON lines on standard output, without secrets and bodies, whatever is logged. */
 export function createLogger(options: {
   name: string;
   level: (typeof LOG_LEVELS)[number];
@@ -20,7 +20,7 @@ export function createLogger(options: {
     base: { name: options.name },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }), log: redactFields },
-    // Clients hand on errors where their types promise a text: a log line must not be what breaks.
+    // Clients pass errors where their types promise a text: a log line must not throw.
     serializers: { err: (described) => described, msg: (text) => redactText(String(text)) },
   };
   const { write } = options;
@@ -28,7 +28,7 @@ export function createLogger(options: {
   return pino(settings, write ? { write } : pino.destination({ dest: 1, sync: true }));
 }
 
-/** A client's own words, for a closer look. */
+/** A client's own messages, for debugging. */
 export function clientLog(logger: Logger) {
   return (message: string, fields: object) => logger.debug(fields, message);
 }
@@ -44,7 +44,7 @@ export function filesLog(logger: Logger) {
 }
 
 /**
- * What may stand in a log line. A secret is known by the name it stands under, at any depth and in any spelling
+ * What may be in a log line. A secret is recognized by its name, at any depth and in any spelling
  * (`signingSecret`, `signing-secret`, `Signing_Secret`); in running text by its form. Bodies are cut the same way.
  */
 
@@ -66,7 +66,7 @@ function redactFields(fields: Readonly<Record<string, unknown>>): Record<string,
   }
 }
 
-/** Bearer tokens, JWTs and the credentials in an address, wherever they stand in a text. */
+/** Bearer tokens, JWTs and the credentials in an address, anywhere in a text. */
 function redactText(text: string): string {
   return text
     .replaceAll(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${CENSORED}`)

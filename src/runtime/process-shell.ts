@@ -89,7 +89,7 @@ export async function runProcess(options: {
     logger.error({ waitingFor: components.remaining(), stopDeadlineMs }, 'not stopped before the deadline');
   routeWarnings((warning) => logger.warn({ err: warning }, 'Node.js warning'));
   closeWithGrace({ delay: stopDeadlineMs, logger: false, onTimeout }, async ({ signal, err }) => {
-    if (err) logger.fatal({ err }, 'stopping after an error that nobody handled');
+    if (err) logger.fatal({ err }, 'stopping after an unhandled error');
     else logger.info({ signal }, 'stopping');
     await components.stopAll();
   });

@@ -12,7 +12,7 @@ export function delayBefore(attempt: number, backoff: Backoff, random = Math.ran
 }
 
 /**
- * Tries until it succeeds, `signal` aborts or `again` says that the error is final. An attempt under way is not cut
+ * Tries until it succeeds, `signal` aborts or `again` says that the error is final. An attempt in progress is not cut
  * short: it has a deadline of its own.
  * `onFailure` sees each failure with the attempt's number (from 1), but for one that comes after the abort.
  * @throws the reason of `signal`, or the error that is final

@@ -15,7 +15,7 @@ export type CacheFile = {
 export type CacheFileObserver = {
   /** It can't be written: a later start knows less. */
   notWritten(path: string, error: unknown): void;
-  /** It is there and can't be used: it is ignored, and written anew. */
+  /** It exists and cannot be used: it is ignored, and written again. */
   damaged(path: string, error: unknown): void;
 };
 
@@ -23,7 +23,7 @@ export type CacheFileObserver = {
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * A file beside the spool, for its owner's eyes alone. It is written in one stroke: a reader finds the old content or the
+ * A file beside the spool, readable by its owner alone. It is replaced atomically: a reader finds the old content or the
  * new one.
  */
 export function cacheFile(dir: string, name: string, observer: CacheFileObserver): CacheFile {

@@ -17,7 +17,7 @@ export type SpanEnd = {
 };
 
 export type OpenSpan = {
-  /** For whoever comes next: of this span. */
+  /** This span's, for the next hop. */
   readonly traceparent: string;
   end(how?: SpanEnd): void;
 };

@@ -143,7 +143,7 @@ describe('a process', () => {
     expect(messages(running)).toEqual([
       'started',
       'another failure, the process is ending already',
-      'stopping after an error that nobody handled',
+      'stopping after an unhandled error',
       'stopped second',
       'stopped first',
     ]);

@@ -153,7 +153,7 @@ class Drain {
     if (this.#batches.size > 0) return void (await Promise.race(this.#batches));
     if (this.#topics.isAnyStuck || this.#taken.size > 0) return this.#pause();
     // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read, also
-    // what has a low number again because the file was opened anew.
+    // what has a low number again because the file was opened again.
     this.#lastRead = 0;
     await this.#ports.clock.sleep(1);
   }

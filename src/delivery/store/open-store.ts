@@ -19,7 +19,7 @@ const PUBLISH_DEADLINE_MS = { alone: 15_000, spooling: 2_000 };
 /** Where verified deliveries are stored. */
 export type DeliveryStore = {
   readonly store: AcceptPorts['store'];
-  /** Why nothing can be stored durably now, in words, or null. */
+  /** Why nothing can be stored durably now, or null. */
   trouble(): string | null;
   stop(): Promise<void>;
 };

@@ -8,7 +8,7 @@ type Range = { start: number; end: number };
  * The memory that large bodies arrive in: one piece, cut into one for each of them, used again and again and never given
  * back. Memory of their own would cost more than the hashing does: the system hands each page out zeroed, and V8
  * collects a whole heap for every fifty megabytes that come to it from outside. It is shared, so that the thread for
- * large bodies reads what arrived where it is; nobody writes to a piece that isn't theirs.
+ * large bodies reads what arrived where it is; each body writes only to its own piece.
  */
 export class BodyArena {
   readonly #bytes: number;
@@ -38,7 +38,7 @@ export class BodyArena {
     return this.#queue.first;
   }
 
-  /** Gives back what `acquire` gave, when nobody reads it any more. */
+  /** Gives back what `acquire` gave, when it is not read any more. */
   release({ byteOffset: start, length }: Buffer): void {
     this.#free.push({ start, end: start + length });
     this.#free.sort((a, b) => a.start - b.start);

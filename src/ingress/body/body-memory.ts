@@ -16,7 +16,7 @@ export type BodyMemoryOptions = Pick<MemoryShares, 'small' | 'large'> & {
 };
 
 const KIB = 1024;
-/** Bytes per second below which a body holds memory for too long: a large one would not come to its end in time. */
+/** Bytes per second below which a body holds memory for too long: a large one would not arrive whole in time. */
 const SLOW = { arriving: 64 * KIB, large: 512 * KIB };
 /** How often waiting bodies are checked against slow ones that hold memory, and when a worse class gives way. */
 const CHECK_MS = 250;
@@ -28,7 +28,7 @@ export class BodyMemory {
   readonly arriving: ArrivingMemory;
   /** Of small ones that are verified and being stored. */
   readonly stored: ByteSemaphore;
-  /** Of large ones that were let in; most of them wait for their turn to be read, and cost nothing yet. */
+  /** Of large ones that were admitted; most of them wait for their turn to be read, and cost nothing yet. */
   readonly large: ByteSemaphore;
   readonly open: OpenBodies;
   readonly throttle: Throttle;
@@ -78,7 +78,7 @@ export class BodyMemory {
     if (now < this.#nextCheckAt) return false;
     this.#evict(this.arriving.bytes, { bytes: this.arriving.bytes.capacity / 8, class: body.class }, now);
     const isFree = this.arriving.charge(body, bytes);
-    // All that hold it are fast: not looked at again for each chunk.
+    // All that hold it are fast: not checked again for each chunk.
     if (!isFree) this.#nextCheckAt = now + CHECK_MS / 2;
     return isFree;
   }
@@ -192,7 +192,7 @@ export class BodyMemory {
 
 /**
  * The memory that bodies hold while they are not verified: charged as they arrive, for what has arrived. Half of it is
- * had without asking, so that nobody waits behind what was only announced. Who needs more when that half is taken waits
+ * given at once, so that no body waits behind one that was only announced. A body that needs more when that half is taken waits
  * until all that may still arrive fits into the other half: so those that have begun there also arrive whole.
  */
 class ArrivingMemory {

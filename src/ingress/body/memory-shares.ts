@@ -11,7 +11,7 @@ const SMALL_SHARE = 1 / 12;
 export type MemoryShares = {
   /** For small bodies. */
   readonly small: number;
-  /** For large bodies that are let in: they wait to be read, arrive, or have arrived and wait for their turn. */
+  /** For large bodies that were admitted: they wait to be read, arrive, or have arrived and wait for their turn. */
   readonly large: number;
   /** Bytes of bodies that are worked on at once: one of the largest. Each costs WORK_FACTOR times as much beside itself. */
   readonly atWork: number;

@@ -150,7 +150,7 @@ export class OpenBody {
   #readyMs = 0;
   /** Undefined until the first measurement, so that one that is there at once costs nothing; null while it waits for us. */
   #readySince: number | null | undefined;
-  /** Of the last look that had LOOK_MS to look at. */
+  /** The last measurement over at least MEASURE_MS. */
   #measured = NOT_MEASURED;
 
   /** It is not read for now. */

@@ -9,13 +9,13 @@ const TURN_MS = 1;
 const SAVED_BYTES = 2 * 1024 * 1024;
 /**
  * What is paid back of what was read beyond a turn. The first piece of each body comes unasked: thousands of connections
- * would otherwise run up a debt of minutes, in which nobody has a turn.
+ * would otherwise run up a debt of minutes, in which no body has a turn.
  */
 const MAX_OWED_BYTES = TURN_BYTES;
 /** What Node reads of a socket at once. */
 const PIECE_BYTES = 64 * 1024;
 
-/** Node has read some 100 KiB ahead for each of those who wait, which nobody counts. */
+/** Node has read some 100 KiB ahead for each one that waits, which is not counted. */
 const MAX_READERS = 2_048;
 
 /** The ticket of what is only read to be discarded: behind all others. */
@@ -123,7 +123,7 @@ export class Throttle {
     });
   }
 
-  /** To one at a time: whoever can't read now, since nothing has come, leaves the rest to the next one a turn later. */
+  /** To one at a time: a body that cannot be read now, since nothing has arrived, leaves the rest to the next one a turn later. */
   #giveTurn(): void {
     const now = this.#clock.now();
     const earned = ((now - this.#countedAt) / 1_000) * this.#bytesPerSecond;

@@ -2,20 +2,20 @@ import { releaseBytes } from '../../core/release-bytes.ts';
 import type { WorkMemory } from '../../delivery/ports.ts';
 
 /** For the Produce request around a record: some 300 bytes, the key and the headers. */
-const ROOM = 16_384;
+const HEADROOM = 16_384;
 
 /** The message of one and the record of one: more are rarely in use at once. */
-const KEPT = 2;
+const MAX_REUSED = 2;
 
 /**
  * Memory that is used again for the next body: what is fresh costs the system a zeroed page for every 4 KiB, and V8 the
  * collecting of it. What can't be kept is given back at once.
  */
 export class ReusedMemory implements WorkMemory {
-  readonly room = ROOM;
+  readonly headroom = HEADROOM;
   /** The smallest first. */
   #kept: Buffer[] = [];
-  /** Nothing else is taken back: a small message is cut from the runtime's pool, where others' bytes stand beside it. */
+  /** Nothing else is taken back: a small message is cut from the runtime's pool, which it shares with others' bytes. */
   readonly #handedOut = new WeakSet<ArrayBufferLike>();
 
   take(bytes: number): Buffer {
@@ -30,6 +30,6 @@ export class ReusedMemory implements WorkMemory {
     if (!this.#handedOut.delete(buffer)) return;
     this.#kept.push(Buffer.from(buffer));
     this.#kept.sort((a, b) => a.length - b.length);
-    if (this.#kept.length > KEPT) releaseBytes(this.#kept.shift() as Buffer);
+    if (this.#kept.length > MAX_REUSED) releaseBytes(this.#kept.shift() as Buffer);
   }
 }

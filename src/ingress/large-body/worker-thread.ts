@@ -46,7 +46,7 @@ let failures = 0;
 const memory = new ReusedMemory();
 const opened = openDelivery({
   ...{ routes, memory, prefix: options.topicPrefix, layout: options.layout },
-  // Those of a job come with it, as does whoever observes it.
+  // The keys of a job come with it, and its observations go back with its result.
   encryptionKeysOf: () => [],
   observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
   openPublisher: (topics) =>
@@ -108,7 +108,7 @@ function portsOf({ keys, deadlineMs }: Job, observations: Observations): Deliver
         return publisher.publish({ ...record, value }, deadlineMs);
       }
       const before = failures;
-      if (record.value) layInPlace(record.value, memory.room);
+      if (record.value) layInPlace(record.value, memory.headroom);
       const position = await publisher.publish(record, deadlineMs);
       // Only then: what was given up, or sent again, may still be under way over another connection.
       if (record.value && failures === before) memory.give(record.value);

@@ -4,7 +4,7 @@
  * @platformatic/kafka 2.12.1 makes one buffer of a batch's pieces twice in fresh memory: for its
  * checksum, and for its socket. Here the second finds what the first one joined: a quarter less work for each small record.
  * Beside a record of 75 MB both would be 150 MB, some 35,000 page faults, and a collection that V8 starts because of
- * memory outside of its heap. Such a record's value stands in memory that is free around it instead, where the wire's pieces
+ * memory outside of its heap. Such a record's value is in memory that is free around it instead, where the wire's pieces
  * before and behind it are laid.
  */
 
@@ -38,13 +38,13 @@ checkVersion('kafkajs', '2.2.4');
 
 type Pieces = { buffers: Buffer[]; readonly length: number };
 
-/** From the first free byte to behind the last, by the memory that a value stands in; not there before the first one. */
-let rooms: WeakMap<ArrayBufferLike, { readonly start: number; readonly end: number }> | undefined;
+/** From the first free byte to behind the last, by the memory that a value is in; undefined before the first one. */
+let spaces: WeakMap<ArrayBufferLike, { readonly start: number; readonly end: number }> | undefined;
 
-/** Lets the thread's clients lay a batch of this one value around it: `room` bytes before and behind it are theirs. */
-export function layInPlace({ buffer, byteOffset, length }: Buffer, room: number): void {
-  rooms ??= new WeakMap();
-  rooms.set(buffer, { start: byteOffset - room, end: byteOffset + length + room });
+/** Lets the thread's clients lay a batch of this one value around it: `headroom` bytes before and behind it are theirs. */
+export function layInPlace({ buffer, byteOffset, length }: Buffer, headroom: number): void {
+  spaces ??= new WeakMap();
+  spaces.set(buffer, { start: byteOffset - headroom, end: byteOffset + length + headroom });
 }
 
 // The one place where the client makes one buffer of many, twice for each batch.
@@ -62,15 +62,15 @@ Object.defineProperty(pieces, 'buffer', {
 });
 
 function joinedInPlace({ buffers, length }: Pieces): Buffer | undefined {
-  const known = rooms;
+  const known = spaces;
   if (!known) return undefined;
   const at = buffers.findIndex(({ buffer }) => known.has(buffer));
   const value = buffers[at];
-  const room = value && known.get(value.buffer);
-  if (!room) return undefined;
+  const space = value && known.get(value.buffer);
+  if (!space) return undefined;
   let from = value.byteOffset;
   for (let n = 0; n < at; n++) from -= (buffers[n] as Buffer).length;
-  if (from < room.start || from + length > room.end) return undefined;
+  if (from < space.start || from + length > space.end) return undefined;
   const whole = Buffer.from(value.buffer, from, length);
   let to = 0;
   for (const piece of buffers) {
@@ -83,7 +83,7 @@ function joinedInPlace({ buffers, length }: Pieces): Buffer | undefined {
 /**
  * kafkajs 2.2.4: after each answer it sets a timer for the requests of that connection that wait
  * because the broker throttles it, also where none wait and none is throttled; the time is then in the past, and the
- * timer sets the next one: one every millisecond for each connection, for ever (kafkajs issues 1704 and 1751, open in
+ * timer sets the next one: one every millisecond for each connection, forever (kafkajs issues 1704 and 1751, open in
  * 2.2.4). An idle ingress used a tenth of a core for nothing else. A request that has to wait sets the timer itself.
  */
 

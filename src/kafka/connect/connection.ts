@@ -23,7 +23,7 @@ export type KafkaConnection = {
         readonly password: () => string;
       }
     | undefined;
-  /** The password would travel without TLS, and nobody has allowed that: only brokers on this machine may get it. */
+  /** The password would travel without TLS, and that is not allowed: only brokers on this machine may get it. */
   readonly loopbackOnly: boolean;
 };
 

@@ -41,7 +41,7 @@ export function explainRefusal(
   return unreached ? explained('KAFKA_UNAVAILABLE', unreached, connection, error) : error;
 }
 
-/** An advertised address that the password must not be sent to. The clients hand on the code, the message, or both. */
+/** An advertised address that the password must not be sent to. The clients pass the code, the message, or both. */
 function explainPlaintext(error: unknown): Explanation | undefined {
   for (const { message } of eachError(error)) {
     const [finding] = /the brokers advertise .* without TLS/.exec(message) ?? [];
@@ -87,7 +87,7 @@ function explainSasl(error: unknown, { sasl }: KafkaConnection): Explanation | u
   return undefined;
 }
 
-/** Whether it is about credentials, which may be others the next time: their files are read anew. */
+/** Whether it is about credentials, which may be others the next time: their files are read again. */
 export const isRefusal = (error: unknown): boolean =>
   eachError(error).some(({ name }) => name === 'KafkaJSSASLAuthenticationError');
 
@@ -109,12 +109,12 @@ function explainClosed({ tls, sasl }: KafkaConnection): Explanation {
   return { finding: 'they close the connection without a word', remedy };
 }
 
-/** @param neverAnswered whether no method but `connect` has come to its end yet */
+/** @param neverAnswered whether no method but `connect` has ended yet */
 type Explain = (error: unknown, neverAnswered: boolean) => unknown;
 
 /**
  * The same client, whose methods reject with errors that name the remedy. `explain` gives back as it is what it can't
- * explain, so that whoever looks at an error's type still finds it.
+ * explain, so that its type can still be checked.
  */
 export function explaining<C extends object>(client: C, explain: Explain): C {
   let neverAnswered = true;

@@ -8,7 +8,7 @@ import { explaining, explainRefusal } from './explain-refusal.ts';
 
 /**
  * Where the client's own words go. It calls an error what it then retries: what matters comes out of it as a rejected
- * promise or a crash, so that its words are for a closer look. It logs no records and no credentials.
+ * promise or a crash, so that its messages are for debugging. It logs no records and no credentials.
  */
 export type ClientLog = (message: string, fields: object) => void;
 
@@ -50,7 +50,7 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
   };
 }
 
-/** It looks at these with each authentication: the password is asked for then. */
+/** It reads these with each authentication: the password is asked for then. */
 function toSasl({
   mechanism,
   username,
@@ -76,7 +76,7 @@ const KEEP_ALIVE_MS = 60_000;
 
 /**
  * How kafkajs makes its connections: with certificates as their files are at that moment. Without TLS it is told
- * what a TLS alert is: it would take it for the length of an answer, and say no more than that the connection is closed.
+ * what a TLS alert is: it would read it as the length of an answer, and only report that the connection is closed.
  */
 export function createSockets(connection: KafkaConnection): kafkajs.ISocketFactory {
   const { tls } = connection;

@@ -73,7 +73,7 @@ export class PartitionQueue {
     for (const record of late) reject(record, 'PUBLISH_DEADLINE');
   }
 
-  /** Stops after the batch in flight and hands over what is not confirmed, in order. */
+  /** Stops after the batch in flight and returns what is not confirmed, in order. */
   async halt(): Promise<Pending[]> {
     this.#halted = true;
     await this.#running;
@@ -106,7 +106,7 @@ export class PartitionQueue {
 
   /**
    * Sends one batch until it is confirmed or refused. A record that was given up meanwhile is sent no more: an earlier
-   * attempt may have written it, and its PUBLISH_DEADLINE says so. The others go on, in their order.
+   * attempt may have written it, and its PUBLISH_DEADLINE says so. The others are sent on, in their order.
    */
   async #deliver(records: Pending[]): Promise<void> {
     if (await this.#exceedsLimit(records)) return this.#giveUp(records);
@@ -190,7 +190,7 @@ export class PartitionQueue {
   }
 }
 
-/** The same array where nobody was given up: then the identical batch is sent again. */
+/** The same array where no record was given up: then the identical batch is sent again. */
 const stillWanted = (batch: Pending[]): Pending[] =>
   batch.some(({ settled }) => settled) ? batch.filter(({ settled }) => !settled) : batch;
 

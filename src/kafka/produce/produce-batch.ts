@@ -96,7 +96,7 @@ export function createProduceBatch(timeoutMs: number): ProduceBatch {
 
 const late = () => new AttemptError('late', 'not sent: a record has passed its deadline');
 
-/** The connection, with one more look once the batch is bytes: of 50 MB that takes a while, and a process may be frozen. */
+/** The connection, with one more check once the batch is encoded: for 50 MB that takes a while, and a process may be frozen. */
 function checked(connection: Connection, mayBegin: () => boolean): Connection {
   const send: Connection['send'] = (key, version, createPayload, ...rest) =>
     connection.send(
@@ -125,7 +125,7 @@ function toMessage(topic: string, partition: number, { key, value, headers, time
 
 /**
  * Why one attempt to produce a batch did not end with a confirmation, and so what to do next:
- * - `unknown`: nobody knows whether it was written: send the identical batch again, over a fresh client
+ * - `unknown`: it may have been written or not: send the identical batch again, over a fresh client
  * - `retry`: the broker said that it was not written, and will take it later: send it again over the same client
  * - `replan`: the topic has another number of partitions than the queues: nothing was sent
  * - `late`: a record of the batch has passed its deadline or was given up: nothing was sent
@@ -174,7 +174,7 @@ function findApiId(error: unknown, depth = 0): string | undefined {
   if (!(error instanceof Error) || depth > 8) return undefined;
   const { apiId } = error as { apiId?: unknown };
   if (typeof apiId === 'string') return apiId;
-  // The producer's metadata call says this in words alone.
+  // The producer's metadata call says this in its message alone.
   if (/^Unknown topic /.test(error.message)) return 'UNKNOWN_TOPIC_OR_PARTITION';
   for (const inner of error instanceof AggregateError ? error.errors : []) {
     const found = findApiId(inner, depth + 1);

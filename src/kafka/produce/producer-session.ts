@@ -58,7 +58,7 @@ export function openProducerSession(
   const produce = createProduceBatch(requestTimeoutMs);
   const lastFault = watchConnections(producer, connection);
   let neverAnswered = true;
-  // Set when a broker's answer shows that the metadata is old: the next look-up asks afresh.
+  // Set when a broker's answer shows that the metadata is old: the next look-up asks again.
   let stale = false;
   const refresh = async (topics: readonly string[]) => {
     const forceUpdate = stale;
@@ -141,7 +141,7 @@ const canNameServers = (brokers: readonly string[]) =>
 
 /**
  * Gives what befell a connection last. A refusal of our certificate comes after the connection is made, and a request
- * then hears no more than that it was closed. An error that nobody listens for would end the process.
+ * then learns only that it was closed. An error without a listener would end the process.
  */
 function watchConnections(producer: Producer, to: KafkaConnection): () => unknown {
   let last: unknown;

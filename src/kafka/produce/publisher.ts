@@ -78,7 +78,7 @@ export class Publisher {
    * - PUBLISH_BACKLOG_FULL: it was not sent
    * - PUBLISHER_CLOSED: the publisher was stopped before the brokers confirmed it
    * - RECORD_TOO_LARGE, PUBLISH_REFUSED: the brokers don't take it. Without a deadline (Infinity) a refusal is waited
-   *   out too: somebody may correct it, and nothing that comes later may overtake
+   *   out too: it may be corrected, and nothing that comes later may overtake
    */
   publish(record: OutgoingRecord, deadlineMs: number): Promise<Position> {
     const bytes =

@@ -92,7 +92,7 @@ export class SessionPool {
   }
 
   #fresh(): Promise<Held> {
-    // Cleared before anyone sees the session: whoever comes after its retirement opens another.
+    // Cleared before the session is used: an attempt after its retirement opens another.
     this.#opening ??= this.#openNext().finally(() => {
       this.#opening = undefined;
     });

@@ -53,7 +53,7 @@ export class TopicQueues {
   }
 
   /**
-   * Learns the partitions and makes the queues anew. Every queue ends its batch first, so that a key which moves to
+   * Learns the partitions and makes new queues. Every queue ends its batch first, so that a key which moves to
    * another partition is not written there before its older records are settled in the old one.
    */
   async #plan(): Promise<void> {

@@ -34,7 +34,7 @@ export async function measureBareWaits({ env, topic }: World): Promise<BareWaits
   const sessions = [open(), open(), open()] as const;
   const [large, same, other] = sessions;
   const memory = new ReusedMemory();
-  const { room } = memory;
+  const { headroom: room } = memory;
   const value = memory
     .take(BODY_BYTES + 2 * room)
     .fill('x')

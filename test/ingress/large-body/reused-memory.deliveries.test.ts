@@ -55,7 +55,7 @@ describe('memory that is used again', () => {
     const out = new Set<ArrayBufferLike>();
     const kept = new ReusedMemory();
     const memory: WorkMemory = {
-      room: kept.room,
+      headroom: kept.headroom,
       take(bytes) {
         const taken = kept.take(bytes);
         out.add(taken.buffer);
