@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findCycle, ROOT, readTree, type SourceFile } from './support/source-tree.ts';
 
@@ -67,6 +67,17 @@ describe('the house', () => {
       file.ours.filter((to) => !mayImport(file, to)).map((to) => `${file.path} -> ${to}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('has no two folders that import each other, at any depth', () => {
+    const edges = new Set(
+      files.flatMap((file) => file.ours.map((to) => `${dirname(file.path)} -> ${dirname(to)}`)),
+    );
+    const mutual = [...edges].filter((edge) => {
+      const [from, to] = edge.split(' -> ');
+      return from !== to && edges.has(`${to} -> ${from}`);
+    });
+    expect(mutual).toEqual([]);
   });
 
   it('imports files that are there', () => {
