@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { allMetrics } from '../support/all-metrics.ts';
+import type { Metrics } from '../../src/runtime/metrics.ts';
+import { allMetrics, metricsByProcess } from '../support/all-metrics.ts';
 import { CHART } from '../support/generated/chart-readme.ts';
 import { readFile } from '../support/generated/files.ts';
 
@@ -31,6 +32,26 @@ const namesIn = (texts: readonly string[]) =>
       [...text.matchAll(/\b(?:hookline|process|nodejs)_[a-z_]+\b/g)].map(([name]) => name),
     ),
   );
+
+/** Type, labels and help by the name of each metric, without those of Node.js. */
+const described = ({ registry }: Metrics) =>
+  Object.fromEntries(
+    registry
+      .getMetricsAsArray()
+      .filter(({ name }) => name.startsWith('hookline_'))
+      .map((metric) => {
+        const { name, type, labelNames: labels, help } = metric as typeof metric & { labelNames: string[] };
+        return [name, { type, labels: [...labels], help }];
+      }),
+  );
+
+describe('the metrics of the processes', () => {
+  const listed = parse(readFile('test/deploy/metrics.yaml'));
+
+  it.each(Object.entries(metricsByProcess()))('keep name, type, labels and help: %s', (process, metrics) => {
+    expect(described(metrics)).toEqual(listed[process]);
+  });
+});
 
 describe('dashboard and alerts', () => {
   it('ask for metrics that there are', () => {

@@ -11,15 +11,25 @@ import { processMetrics } from '../../src/runtime/admin-server.ts';
 import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
 import { keyMetrics } from '../../src/subscriptions/open-keyring.ts';
 
-const OF_ALL = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics];
+const OF_BOTH = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics];
 const OF_INGRESS = [
   ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
   ...[spoolMetrics, keyMetrics],
 ];
+const OF_CONTROL = [controlMetrics];
 
-/** Every metric of Hookline, of all processes. */
-export function allMetrics(): Metrics {
+function defined(definitions: readonly ((metrics: Metrics) => unknown)[]): Metrics {
   const metrics = createMetrics();
-  for (const define of [...OF_ALL, ...OF_INGRESS, controlMetrics]) define(metrics);
+  for (const define of definitions) define(metrics);
   return metrics;
 }
+
+/** Every metric of Hookline, of all processes. */
+export const allMetrics = () => defined([...OF_BOTH, ...OF_INGRESS, ...OF_CONTROL]);
+
+/** The metrics by the processes that have them. */
+export const metricsByProcess = () => ({
+  both: defined(OF_BOTH),
+  ingress: defined(OF_INGRESS),
+  control: defined(OF_CONTROL),
+});
