@@ -4,8 +4,8 @@ import type { CacheFile } from '../runtime/startup-cache.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from './subscription-record.ts';
 
 /**
- * The subscriptions as they were last read, in a file: a process that starts while Kafka is unavailable verifies by them.
- * Their secrets stay sealed.
+ * A file with the subscriptions as they were last read, so that a process that starts while Kafka is unavailable can verify
+ * deliveries. Their secrets stay sealed.
  */
 export type CachedRecords = {
   read(): SubscriptionRecord[];
@@ -37,7 +37,7 @@ const toCached = (record: SubscriptionRecord): CachedRecord => ({
   sealedKeys: record.sealedKeys?.toString('base64') ?? null,
 });
 
-/** One incomplete record shows that the file is not what was written: none of it is used. */
+/** One incomplete record shows that the file was changed or damaged: nothing of it is used. */
 function recordsIn(content: unknown): SubscriptionRecord[] {
   if (!Array.isArray(content)) throw new Error('it is not a list');
   return content.map((kept: unknown, n) => {

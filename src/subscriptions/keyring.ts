@@ -3,12 +3,12 @@ import type { Clock } from '../runtime/clock.ts';
 import type { DirSecrets } from './secrets-dir.ts';
 import type { SubscriptionRecord, SubscriptionSecrets } from './subscription-record.ts';
 
-/** What is known of a ref from both sides. */
+/** What files and the topic say about a ref. */
 type Known = { record?: SubscriptionRecord; secrets?: SubscriptionSecrets | null; dir?: DirSecrets };
 
 /**
- * The keys that are live now, by ref: from SECRETS_DIR first, else from the subscription's record. It changes while
- * deliveries are verified; a delivery is verified with the keys of the moment in which its body begins.
+ * The live keys of each ref: from SECRETS_DIR, else from the subscription's record. They may change while a delivery is
+ * verified: it is verified with the keys that were live when its body began.
  */
 export class LiveKeyring {
   readonly #ttlMs: number;
@@ -20,14 +20,14 @@ export class LiveKeyring {
 
   #isComplete: boolean;
 
-  /** @param options.isComplete false where the topic is still to be read: until `complete` no ref is known to be unknown */
+  /** @param options.isComplete false if the topic is not read yet: until `complete`, every ref without a key is pending */
   constructor(options: { retiredKeysTtlMs: number; clock: Clock; isComplete?: boolean }) {
     this.#clock = options.clock;
     this.#ttlMs = options.retiredKeysTtlMs;
     this.#isComplete = options.isComplete ?? true;
   }
 
-  /** Everything that the topic held has been handed over. */
+  /** Call this when the whole topic has been read. */
   complete(): void {
     this.#isComplete = true;
     for (const waiting of this.#waiting.values()) for (const wake of waiting) wake();
@@ -45,8 +45,8 @@ export class LiveKeyring {
   }
 
   /**
-   * The keys to check a signature with. Never empty, and as many for every ref, known or not: decoys fill up, so that
-   * all refusals take the same time.
+   * The keys to check a signature with. Never empty, and the same number for every ref, known or not: decoys are added, so
+   * that all refusals take the same time.
    */
   signingKeysOf(ref: string, now = this.#clock.wall()): readonly SigningKey[] {
     const live = this.#live(ref, now)?.signing ?? [];
@@ -58,8 +58,8 @@ export class LiveKeyring {
   }
 
   /**
-   * The ref is being created, and the new subscription's key is not here yet; or the topic has not been read yet. Keys of
-   * subscriptions that the ref had before may be live all the same: what they do not verify cannot be decided.
+   * Whether a signature that no key verifies may still be right: the ref is being created and its key has not arrived, or
+   * the topic is not read yet. Keys of earlier subscriptions of the ref may be live nevertheless.
    */
   isPending(ref: string): boolean {
     const { record, dir } = this.#known.get(ref) ?? {};
@@ -67,7 +67,7 @@ export class LiveKeyring {
     return (record?.state === 'REQUESTED' || !this.#isComplete) && !isInFiles;
   }
 
-  /** Resolves when the ref is pending no more, or after `ms`. */
+  /** Resolves when the ref is no longer pending, or after `ms`. */
   async whilePending(ref: string, ms: number): Promise<void> {
     const end = this.#clock.now() + ms;
     while (this.isPending(ref)) {
@@ -84,7 +84,7 @@ export class LiveKeyring {
   #live(ref: string, now: number): RefKeys | undefined {
     const keys = this.#keys.get(ref);
     if (!keys || keys.expiresAt > now) return keys;
-    // A retired key has expired: the keys that are left are computed again.
+    // A retired key has expired: compute the remaining keys.
     this.#set(ref, this.#known.get(ref) ?? {}, now);
     return this.#keys.get(ref);
   }
@@ -116,7 +116,7 @@ export class LiveKeyring {
 type RefKeys = {
   readonly signing: readonly SigningKey[];
   readonly encryption: readonly EncryptionKey[];
-  /** When the first of them stops being live: a retired subscription's keys do. */
+  /** When the first retired key expires. */
   readonly expiresAt: number;
 };
 
@@ -127,15 +127,15 @@ export type KeySources = {
 };
 
 /**
- * Works out a ref's live keys. Files come first: where they hold signing secrets, the record's are not live. A file
- * with the secret alone is joined with the record's subscription id: the secret may come another way than the answer.
- * @returns null where the ref has no key that is live
+ * The live keys of a ref. Files come first: if they have signing secrets, those of the record are not live. A file with
+ * only the secret is combined with the record's subscription id, as a provider may send the secret separately.
+ * @returns null if the ref has no live key
  */
 export function refKeys(sources: KeySources, retiredKeysTtlMs: number, now: number): RefKeys | null {
   const { record, dir } = sources;
   const recorded = recordedKeys(sources, retiredKeysTtlMs).filter((keys) => keys.until > now);
   const ids = dir?.subscriptionIds.length ? dir.subscriptionIds : toList(record?.subscriptionId);
-  // While ids and secrets are being rotated any of the pairs may have been used.
+  // During a rotation of ids and secrets, any pair of them may have been used.
   const fromDir = ids.flatMap((id) => (dir?.signingSecrets ?? []).map((secret) => ({ id, secret })));
   const pairs =
     fromDir.length > 0
@@ -159,7 +159,7 @@ type Recorded = {
   until: number;
 };
 
-/** What the record holds, the current subscription's first, each with the end of its time. */
+/** The keys of the record, the current subscription's first, each with its expiry. */
 function recordedKeys({ record, secrets }: KeySources, ttlMs: number): Recorded[] {
   if (!record || !secrets) return [];
   const until = record.state === 'RETIRED' ? record.updatedAt + ttlMs : Number.POSITIVE_INFINITY;

@@ -16,7 +16,7 @@ import { openSecrets, type SubscriptionRecord, type SubscriptionSecrets } from '
 type KeyringDeps = {
   readonly secretsDir: string | undefined;
   readonly retiredKeysTtlMs: number;
-  /** undefined where SEALING_KEY_FILE isn't set: keys then come from SECRETS_DIR alone. */
+  /** undefined if SEALING_KEY_FILE is unset: then keys come from SECRETS_DIR only. */
   readonly sealingKeys: SealingKeys | undefined;
   readonly kafka: KafkaClient;
   /** Full name of the compacted topic. */
@@ -24,35 +24,35 @@ type KeyringDeps = {
   readonly newGroupId: () => string;
   readonly read: RecordReader;
   readonly observer: KeyringObserver;
-  /** How the topic is opened: a process tries until it is there, a command of the CLI once. */
+  /** Opens the topic: a process tries until it exists, a command of the CLI tries once. */
   readonly open: <T>(attempt: () => Promise<T>) => Promise<T>;
   readonly stopping: AbortSignal;
   readonly clock: Clock;
-  /** What an earlier process read of the topic; it counts until the topic has been read. */
+  /** What an earlier process read from the topic; used until the topic has been read. */
   readonly cache?: CachedRecords;
 };
 
 export type KeyringObserver = {
-  /** The files of a ref were read; `present` is false where its folder is gone. */
+  /** The files of a ref were read; `present` is false if its folder was removed. */
   secretsRead(ref: string, present: boolean): void;
   secretsFaulty(ref: string, error: Error): void;
-  /** No sealing key opens what the topic holds of this ref. */
+  /** No sealing key opens the secrets in this ref's record. */
   sealed(ref: string): void;
   unreadable(error: unknown, at: string): void;
   /** The record at `at` waits for the schema registry. */
   awaited(error: unknown, at: string): void;
-  /** Reading the topic was interrupted; it is begun again. */
+  /** Reading the topic was interrupted; it starts again. */
   brokenOff(error: Error): void;
 };
 
 export type OpenKeyring = {
   readonly keyring: LiveKeyring;
-  /** Settles when the topic has been read. Until then what the keyring doesn't know is pending, not unknown. */
+  /** Settles when the topic has been read. Until then a ref that the keyring does not know is pending, not unknown. */
   readonly topicRead: Promise<void>;
   stop(): Promise<void>;
 };
 
-/** Fills a keyring from SECRETS_DIR and the `subscriptions` topic, and keeps it so. Resolves when the files were read. */
+/** Fills a keyring from SECRETS_DIR and the `subscriptions` topic and keeps it current. Resolves when the files were read. */
 export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   const { secretsDir, observer, kafka, topic, newGroupId, read } = deps;
   const keyring = new LiveKeyring({
@@ -99,7 +99,7 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
     keyring.complete();
   };
   const topicRead = readTopic();
-  // Whoever needs it awaits it; where nobody does, the stop is the only end that it has.
+  // Callers that need the topic await it. If nobody does, a rejection (at the stop) must not end the process.
   topicRead.catch(() => {});
   return {
     keyring,
@@ -112,24 +112,24 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   };
 }
 
-/** Hands a record of the `subscriptions` topic to the keyring, its secrets opened. */
-export function followKeys(parts: {
+/** Gives the records of the `subscriptions` topic to the keyring, with their secrets opened. */
+export function followKeys(deps: {
   keyring: LiveKeyring;
   sealingKeys: SealingKeys | undefined;
-  /** The secrets of a ref can't be opened: its deliveries can't be verified by them. */
+  /** No sealing key opens the secrets of a ref: they cannot verify its deliveries. */
   onSealed: (ref: string) => void;
 }): (ref: string, record: SubscriptionRecord | null) => void {
   return (ref, record) => {
     let secrets: SubscriptionSecrets | null = null;
     if (record?.sealedKeys) {
-      secrets = parts.sealingKeys ? openSecrets(parts.sealingKeys, record, record.sealedKeys) : null;
-      if (!secrets) parts.onSealed(ref);
+      secrets = deps.sealingKeys ? openSecrets(deps.sealingKeys, record, record.sealedKeys) : null;
+      if (!secrets) deps.onSealed(ref);
     }
-    parts.keyring.setRecord(ref, record, secrets);
+    deps.keyring.setRecord(ref, record, secrets);
   };
 }
 
-/** The keyring of ingress. What happens to keys is logged; how many are live is a metric. */
+/** The keyring of ingress, with its log lines and the metric of live keys. */
 export async function startKeyring(
   options: Pick<KeyringDeps, 'sealingKeys' | 'kafka' | 'topic' | 'read' | 'cache'> & {
     readonly settings: ValuesOf<typeof subscriptionSettings>;
@@ -163,13 +163,13 @@ export async function startKeyring(
   return components.add('keyring', opened);
 }
 
-/** Counts before each scrape how many keys of each ref are live. */
+/** Counts the live keys of each ref before each scrape. */
 function observeKeys(metrics: Metrics, keyring: LiveKeyring): void {
   const { keysLive } = keyMetrics(metrics);
   metrics.samplers.add(() => {
     keysLive.reset();
     for (const ref of keyring.refs()) {
-      // Decoys, by which a refusal takes the same time for every ref, belong to nobody.
+      // Not the decoys.
       const signing = keyring.signingKeysOf(ref).filter(({ index }) => index >= 0);
       keysLive.set({ ref, use: 'signing' }, signing.length);
       keysLive.set({ ref, use: 'encryption' }, keyring.encryptionKeysOf(ref).length);

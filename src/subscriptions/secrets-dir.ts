@@ -5,7 +5,7 @@ import { isRef } from '../core/names.ts';
 import { encryptionKeyFault, signingPartFault } from '../crypto/keys.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** The values of a ref's files, the current one first; none where a file is missing. */
+/** The values of a ref's files, the current one first; empty if a file is missing. */
 export type DirSecrets = {
   readonly subscriptionIds: readonly string[];
   readonly signingSecrets: readonly string[];
@@ -25,7 +25,7 @@ export async function listRefs(dir: string): Promise<string[]> {
 
 /**
  * Reads the files of one ref.
- * @throws HooklineError KEYS_INVALID naming the file and what is wrong with it, never what stands in it
+ * @throws HooklineError KEYS_INVALID with the file and its fault, never with its content
  */
 export async function readDirSecrets(dir: string, ref: string): Promise<DirSecrets> {
   const values = async ({ name, fault }: (typeof FILES)[keyof typeof FILES]) => {
@@ -49,7 +49,7 @@ export async function readDirSecrets(dir: string, ref: string): Promise<DirSecre
   return { subscriptionIds, signingSecrets, encryptionKeys };
 }
 
-/** Changes when any of the ref's files does: Kubernetes swaps a link of the folder, so that links are followed. */
+/** A fingerprint of the ref's files. Follows links, as Kubernetes replaces a link in the folder when a Secret changes. */
 export async function fingerprint(dir: string, ref: string): Promise<string> {
   const stats = Object.values(FILES).map(({ name }) => stat(join(dir, ref, name)).catch(() => null));
   return (await Promise.all(stats))
@@ -63,33 +63,33 @@ function emptyWhenMissing(error: NodeJS.ErrnoException, path: string): string {
 }
 
 export type SecretsWatch = {
-  /** Checks now, as it does by itself once a second; or waits for the check that is in progress. */
+  /** Checks now, in addition to once a second, or waits for a check that is in progress. */
   check(): Promise<void>;
   stop(): Promise<void>;
 };
 
 type SecretsWatchDeps = {
   readonly dir: string;
-  /** Called for each ref whose files are new or changed, and with null for one whose folder is gone. */
+  /** Called for each ref whose files are new or changed, and with null for one whose folder was removed. */
   readonly onChange: (ref: string, secrets: DirSecrets | null) => void;
-  /** Called when files cannot be used, once for each reason: what was read of them before stays in use. */
+  /** Called when files cannot be used, once for each reason; their previous content stays in use. */
   readonly onFault: (ref: string, error: Error) => void;
   readonly intervalMs?: number;
   readonly clock: Clock;
 };
 
-/** What is known of a ref's files: what is in use, and the fingerprint of the last check. */
+/** The secrets in use of a ref, and the fingerprint of its files at the last check. */
 type Seen = { readonly inForce?: InForce; readonly lastCheck?: string };
 type InForce = { readonly fingerprint: string; readonly secrets: DirSecrets };
 
 const GONE = 'gone';
-/** Stands for the folder as a whole in a fault: no ref has this name. */
+/** The folder as a whole, in a fault: no ref has this name. */
 const WHOLE = '*';
 
 /**
- * Reads SECRETS_DIR, then checks for changes once a second. Polling finds what watching misses: the swap of links by
- * which Kubernetes renews a mounted Secret, and folders that come later. What only adds keys counts at once, what removes
- * one when two checks have seen the same: a program that empties a file before writing it can finish.
+ * Reads SECRETS_DIR, then checks for changes once a second. Polling finds what watching misses: the link that Kubernetes
+ * replaces when a mounted Secret changes, and new folders. An added key counts at once; a removed one counts after two
+ * checks have seen the same, so that a program that empties a file before writing it can finish.
  */
 export async function watchSecrets(deps: SecretsWatchDeps): Promise<SecretsWatch> {
   const checkOnce = createCheck(deps);
@@ -123,7 +123,7 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
   const readChanged = async (ref: string, now: string, isSettled: boolean) => {
     const before = seen.get(ref)?.inForce?.secrets;
     const secrets = await readDirSecrets(dir, ref);
-    // Changed while it was read: it may be a mix of both versions.
+    // The files changed during the reading, which may have mixed both versions.
     if ((await fingerprint(dir, ref)) !== now) return;
     if (before ? !isSettled && removes(before, secrets) : isEmpty(secrets)) return;
     seen.set(ref, { inForce: { fingerprint: now, secrets }, lastCheck: now });
@@ -140,7 +140,7 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
 
   return async (isFirst) => {
     const refs = await listRefs(dir).catch((error: Error) => report(WHOLE, error));
-    // A folder that cannot be listed, as while a volume is unavailable, says nothing of what is in it.
+    // A folder that cannot be listed, for example on an unavailable volume, is not an empty folder.
     if (!refs) return;
     faults.delete(WHOLE);
     for (const ref of new Set([...seen.keys(), ...refs])) {
@@ -150,7 +150,7 @@ function createCheck({ dir, onChange, onFault }: SecretsWatchDeps): (isFirst: bo
       seen.set(ref, { ...(inForce && { inForce }), lastCheck: now });
       if (now === inForce?.fingerprint) continue;
       if (now !== GONE) {
-        // A fault of a file that is just being written is none.
+        // A file that is just being written is not a fault.
         const onError = (error: Error) => isSettled && report(ref, error);
         await readChanged(ref, now, isSettled).catch(onError);
       } else if (isSettled) forget(ref);
@@ -163,5 +163,5 @@ const LISTS = ['subscriptionIds', 'signingSecrets', 'encryptionKeys'] as const;
 const removes = (before: DirSecrets, after: DirSecrets) =>
   LISTS.some((list) => before[list].some((value) => !after[list].includes(value)));
 
-/** A folder without a file, or a file with a ref's name: nothing to report. */
+/** A folder without the file, or a file with the name of a ref: nothing to report. */
 const isEmpty = (secrets: DirSecrets) => LISTS.every((list) => secrets[list].length === 0);

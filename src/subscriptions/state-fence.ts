@@ -2,46 +2,46 @@ import type { IncomingRecord } from '../core/record.ts';
 
 /**
  * Which records of the `subscriptions` topic count. Control's processes take turns in writing it, each under an epoch of
- * its own (the header `hookline.epoch`; a record without it has epoch 0), and one that was frozen may write when
- * another has long taken its place. The rule for every reader, by partition: a record of a lower epoch that comes after a
- * higher one does not count.
+ * its own (the header `hookline.epoch`; a record without it has epoch 0), and one that was frozen may write
+ * long after another has taken over. The rule for every reader, by partition: a record of a lower epoch that comes after
+ * a higher one does not count.
  *
- * A process claims its epoch N before it writes (control/claim-state.ts): the key `#epoch`, in every partition. Why that
- * is enough:
- * - One writer for each epoch. A claim holds only if in every partition it is the first record of N, and nothing higher
- *   stood before it. A partition has one order, so of two processes that claim the same N at most one succeeds.
- * - A fixed beginning. When the claim has been read back, what counts before it is in the claimant's table, and no record
- *   of an earlier process can count any more behind it, whichever ref it is of: so there is a claim in each partition.
- * - A late claim is harmless. A frozen process claims one more than it had seen, which is at most what its
- *   successor claimed: it raises nothing, and is not first.
- * - Compaction keeps the latest record of a key, which may be one that does not count. The claimant therefore writes
- *   its own value again behind each such record, those included that it finds when it claims. It has the value in memory
- *   from before; and until it is written again compaction has to leave the older one, as it does with the segment that is
- *   being written, and for `min.compaction.lag.ms`. Behind its own value no earlier record of the key is left to count
- *   or not, so the next claim may take the place of this one.
+ * A process claims its epoch N before it writes (control/claim-state.ts): the key `#epoch`, in every partition. Why this is
+ * enough:
+ * - One writer for each epoch. A claim succeeds only if in every partition it is the first record of N, and no higher one
+ *   is before it. A partition has one order, so of two processes that claim the same N at most one succeeds.
+ * - A fixed beginning. When a process has read its claim back, its table has every record that counts before it, and
+ *   behind it no record of an earlier process counts, whatever its ref: therefore each partition has a claim.
+ * - A late claim is harmless. A frozen process claims one more than it had seen, which is at most the epoch of its
+ *   successor: it does not raise the epoch, and is not the first.
+ * - Compaction keeps the latest record of a key, which may be one that does not count. The process therefore writes
+ *   its own value again behind each such record, also behind those that it finds when it claims. It has the value in
+ *   memory. Until it is written again, compaction must keep the older record: it does so in the active segment, and for
+ *   `min.compaction.lag.ms`. Behind the repeated value, earlier records of the key do not matter any more, so the next
+ *   claim may replace this one.
  * Command results and dead-letter records are not fenced: results are identified by their commandId, and the first counts.
  */
 export const EPOCH_KEY = '#epoch';
 export const EPOCH_HEADER = 'hookline.epoch';
-/** Names the process that claims: it knows its own claim by it. */
+/** Identifies the process that claims, so that it recognises its own claim. */
 export const CLAIM_HEADER = 'hookline.claim';
 
-/** Fifteen digits, which a number holds exactly. Nothing can be claimed behind it. */
+/** Fifteen digits, which a number represents exactly. No epoch can be claimed beyond it. */
 export const MAX_EPOCH = 999_999_999_999_999;
 
-/** What a record of the topic is to a reader: of a ref, not to be counted, or the topic's own bookkeeping. */
+/** What a record of the topic is for a reader: a ref's state, one that does not count, or a claim. */
 export type StateVerdict = 'counts' | 'fenced' | 'own';
 
 type Epoch = { readonly epoch: number; readonly claim: string | null };
 
 const NONE: Epoch = { epoch: 0, claim: null };
 
-/** Judges a topic's records, which are handed over in each partition's order. The same record twice is judged the same. */
+/** Decides which records of the topic count. Records come in the order of their partition; a repeated one gives the same answer. */
 export class StateFence {
   readonly #partitions = new Map<number, Epoch>();
   readonly #overwritten = new Set<string>();
 
-  judge({ partition, key, headers }: Pick<IncomingRecord, 'partition' | 'key' | 'headers'>): StateVerdict {
+  check({ partition, key, headers }: Pick<IncomingRecord, 'partition' | 'key' | 'headers'>): StateVerdict {
     const ref = key?.toString() ?? '';
     const epoch = epochOf(headers[EPOCH_HEADER]);
     const highest = this.epochOf(partition);
@@ -55,7 +55,7 @@ export class StateFence {
     return 'counts';
   }
 
-  /** The epoch that a partition's next record must have at least. */
+  /** The lowest epoch that counts for the partition's next record. */
   epochOf(partition: number): number {
     return (this.#partitions.get(partition) ?? NONE).epoch;
   }
@@ -64,7 +64,7 @@ export class StateFence {
     return Math.max(0, ...[...this.#partitions.values()].map(({ epoch }) => epoch));
   }
 
-  /** Whether this claim was the first record of its epoch in all these partitions, and nothing higher has come since. */
+  /** Whether this claim is the first record of its epoch in all these partitions, and no higher one has come since. */
   isHeld(partitions: readonly number[], { epoch, claim }: { epoch: number; claim: string }): boolean {
     return partitions.every((partition) => {
       const seen = this.#partitions.get(partition) ?? NONE;
@@ -72,7 +72,7 @@ export class StateFence {
     });
   }
 
-  /** Refs whose latest record does not count: compaction would keep that one. */
+  /** Refs whose latest record, the one that compaction keeps, does not count. */
   overwritten(): readonly string[] {
     return [...this.#overwritten];
   }
@@ -82,7 +82,7 @@ export class StateFence {
   }
 }
 
-/** Anything but a number of up to {@link MAX_EPOCH} is as good as none. */
+/** The epoch in a header; 0 for anything else than a number up to {@link MAX_EPOCH}. */
 function epochOf(text: string | undefined): number {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }

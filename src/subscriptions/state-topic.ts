@@ -11,13 +11,13 @@ import type { SubscriptionRecord } from './subscription-record.ts';
 export type SubscriptionTable = {
   get(ref: string): SubscriptionRecord | undefined;
   all(): readonly SubscriptionRecord[];
-  /** Resolves when everything that was written before the call is in the table. */
+  /** Resolves when the table has everything that was written before the call. */
   caughtUp(signal: AbortSignal): Promise<void>;
   /** The topic's partitions, by number. */
   partitions(signal: AbortSignal): Promise<readonly number[]>;
-  /** What counts and what does not, as far as the topic has been read. */
+  /** Which records count, as far as the topic has been read. */
   readonly fence: Pick<StateFence, 'highest' | 'isHeld' | 'overwritten' | 'isOverwritten'>;
-  /** Sets what is called with the ref of each record that does not count. */
+  /** Sets the callback that gets the ref of each record that does not count. */
   onFenced(listener: (ref: string) => void): void;
   stop(): Promise<void>;
 };
@@ -28,14 +28,14 @@ export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAw
   readonly newGroupId: () => string;
   readonly clock: Clock;
   readonly read: RecordReader;
-  /** The reading broke off, and is begun anew. */
+  /** Reading was interrupted; it starts again. */
   readonly onBrokenOff: (error: Error) => void;
-  /** Told of each record, and with null of one that was forgotten. */
+  /** Called with each record, and with null for a ref that was forgotten. */
   readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
 };
 
-export async function readSubscriptionTable(parts: SubscriptionTableDeps): Promise<SubscriptionTable> {
-  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = parts;
+export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promise<SubscriptionTable> {
+  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = deps;
   const table = new Map<string, SubscriptionRecord>();
   const stopping = new AbortController();
   const fence = new StateFence();
@@ -43,15 +43,15 @@ export async function readSubscriptionTable(parts: SubscriptionTableDeps): Promi
   const take = takeRecords({
     ...{ read, onUnreadable, onAwaited, clock, signal: stopping.signal },
     onRecord(ref, fields) {
-      // A record that was copied to another key is that key's, so that its sealed keys do not open.
+      // The key decides: the sealed keys of a record that was copied to another key do not open.
       const record = fields && ({ ...fields, ref } as SubscriptionRecord);
       if (record) table.set(ref, record);
       else table.delete(ref);
-      parts.onChange(ref, record);
+      deps.onChange(ref, record);
     },
   });
   const onRecord = async (record: IncomingRecord) => {
-    const verdict = fence.judge(record);
+    const verdict = fence.check(record);
     if (verdict === 'counts') await take(record);
     if (verdict === 'fenced') tellFenced(record.key?.toString() ?? '');
   };

@@ -1,6 +1,6 @@
 import { type SealingKeys, seal, unseal } from '../crypto/sealing.ts';
 
-/** What is known of a ref: a record of the compacted topic `subscriptions` (schemas/commands/subscription.avsc). */
+/** The state of a ref: a record of the compacted topic `subscriptions` (schemas/commands/subscription.avsc). */
 export type SubscriptionRecord = {
   readonly ref: string;
   readonly state: SubscriptionState;
@@ -11,7 +11,7 @@ export type SubscriptionRecord = {
   readonly owner: string;
   readonly sealedKeys: Buffer | null;
   readonly commandId: string | null;
-  /** JSON of the `extra` that was last sent for it; a repair sends it again. Absent where it was not kept yet. */
+  /** JSON of the `extra` that was last sent for it; a repair sends it again. Absent in records of older versions. */
   readonly extra?: string | null;
   /** Milliseconds since 1970. */
   readonly updatedAt: number;
@@ -20,7 +20,7 @@ export type SubscriptionRecord = {
 export const SUBSCRIPTION_STATES = ['REQUESTED', 'ACTIVE', 'RETIRED'] as const;
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
-/** The `extra` that was accepted for a ref; none where the record holds no JSON object: others may write to the topic too. */
+/** The `extra` that was accepted for a ref; empty if the record has no JSON object, as others may write to the topic. */
 export function acceptedExtra(
   record: Pick<SubscriptionRecord, 'extra'> | undefined,
 ): Readonly<Record<string, unknown>> {
@@ -33,12 +33,12 @@ export function acceptedExtra(
   }
 }
 
-/** The secrets of one subscription, as they are sealed into its record. */
+/** The secrets of one subscription that its record has sealed. */
 export type SubscriptionSecrets = {
   readonly encryptionKey?: string;
-  /** Not there yet while the subscription is only requested. */
+  /** Absent while the subscription is only requested. */
   readonly signingSecret?: string;
-  /** Of subscriptions that this ref had before: deliveries of theirs may still be under way. */
+  /** Of earlier subscriptions of this ref, whose deliveries may still arrive. */
   readonly previous?: readonly RetiredSecrets[];
 };
 
@@ -50,7 +50,7 @@ export type RetiredSecrets = {
   readonly retiredAt: number;
 };
 
-/** What sealed secrets belong to, and are authenticated with. */
+/** The owner of sealed secrets, which is their additional authenticated data. */
 type SealedFor = Pick<SubscriptionRecord, 'ref' | 'subscriptionId' | 'state'>;
 
 /** Seals in format 2: under another ref, subscription id or state the value does not open. */
@@ -58,17 +58,17 @@ export function sealSecrets(keys: SealingKeys, owner: SealedFor, secrets: Subscr
   return seal(keys, formatTwo(owner), Buffer.from(JSON.stringify(secrets)));
 }
 
-/** The secrets, or null where no sealing key opens them as this owner's. */
+/** The secrets, or null if no sealing key opens them for this owner. */
 export function openSecrets(keys: SealingKeys, owner: SealedFor, sealed: Buffer): SubscriptionSecrets | null {
   const plain = unseal(keys, formatTwo(owner), sealed) ?? unseal(keys, formatOne(owner), sealed);
   return plain === null ? null : JSON.parse(plain.toString('utf8'));
 }
 
-/** JSON sets the three apart, whatever they hold; the first word keeps them from other uses of the sealing key. */
+/** JSON separates the three unambiguously; the first word separates them from other uses of the sealing key. */
 const formatTwo = ({ ref, subscriptionId, state }: SealedFor) => ({
   format: 2,
   aad: Buffer.from(JSON.stringify(['subscription-keys', ref, subscriptionId, state])),
 });
 
-/** As 0.1.0 sealed: tied to the ref alone. Only opened; the next change of the record seals in format 2. */
+/** Format 1, of version 0.1.0: bound to the ref only. It is only opened; the next change of the record seals in format 2. */
 const formatOne = ({ ref }: SealedFor) => ({ format: 1, aad: Buffer.from(ref) });

@@ -67,7 +67,7 @@ function openProcess(log: Log, name: string) {
       for (const { offset, key, value, headers } of log.partitions[partition] ?? []) {
         if (offset < (positions[partition] ?? 0)) continue;
         positions[partition] = offset + 1;
-        const verdict = fence.judge({ partition, key: Buffer.from(key), headers });
+        const verdict = fence.check({ partition, key: Buffer.from(key), headers });
         if (verdict === 'counts') {
           if (value === null) table.delete(key);
           else table.set(key, recordOf(key, value));

@@ -149,7 +149,7 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
     },
     async state(record, wanted) {
       // Before any await: the fence must see the records in their order.
-      const verdict = fence.judge(record);
+      const verdict = fence.check(record);
       if (verdict === 'own') return null;
       const { key, value } = record;
       const late = verdict === 'fenced' && 'ignored: written by a process that had been replaced';
