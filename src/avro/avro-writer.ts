@@ -36,7 +36,7 @@ export class AvroWriter {
     return this.#buffer.subarray(this.#headroom, this.length);
   }
 
-  /** Begins anew, with as much memory as at first. */
+  /** Starts again, with as much memory as at first. */
   clear(): void {
     this.length = this.#headroom;
     if (this.#buffer.length <= this.#firstBytes) return;

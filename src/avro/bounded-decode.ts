@@ -59,7 +59,7 @@ function leadingFields(
   try {
     for (const { name, type } of (writer as AvroTypes.RecordType).fields) {
       const from = cursor.at;
-      // Known already: compiled anew, each field would cost as much as the schema is large, in every such record.
+      // Known already: compiled each time, each field would cost as much as the schema is large, in every such record.
       compileWalk(type, known)(cursor);
       found[name] = type.decode(binary, from).value;
     }

@@ -15,7 +15,7 @@ type RegistrySettings = ValuesOf<typeof registrySettings>;
 const TIMEOUT_MS = 10_000;
 
 /**
- * The registry that the settings name. Its client is made anew when the password's or the authority's file changes.
+ * The registry that the settings name. Its client is made again when the password's or the authority's file changes.
  * @throws HooklineError CREDENTIALS_INVALID where one of them can't be used
  */
 export function openRegistry(settings: RegistrySettings, observer: RenewalObserver): Registry {

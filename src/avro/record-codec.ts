@@ -67,7 +67,7 @@ export type FoundSchema = {
 
 type SchemaReference = { readonly name: string; readonly subject: string; readonly version: number };
 
-/** Characters of a schema and of all that it refers to: whoever may register schemas has written them. */
+/** Characters of a schema and of all that it refers to: anyone who may register schemas can write them. */
 const MAX_TEXT = 1024 * 1024;
 const MAX_REFERENCES = 100;
 /** avsc calls itself for each level, and generates code for each field. */

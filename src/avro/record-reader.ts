@@ -8,7 +8,7 @@ import { type AvroRecord, HEADER_LENGTH, type RecordCodec, schemaIdOf } from './
 import type { Registry } from './registry.ts';
 
 /**
- * Reads record values in the wire format, whoever wrote them. Throws RECORD_UNREADABLE where the bytes are no such
+ * Reads record values in the wire format, whatever wrote them. Throws RECORD_UNREADABLE where the bytes are no such
  * record; where the writer's schema cannot be asked for now, an error for which {@link isRegistryUnavailable} holds.
  */
 export type RecordReader = (value: Buffer) => Promise<AvroRecord>;
@@ -113,7 +113,7 @@ export type RecordTakerDeps = {
   readonly read: RecordReader;
   /** Aborted when nobody waits for the records any more. */
   readonly signal: AbortSignal;
-  /** Told of each record by its key, and with null of a deletion. */
+  /** Called with each record by its key, and with null for a deletion. */
   readonly onRecord: (key: string, record: AvroRecord | null) => void;
   /** The record at `at` cannot be read by anyone: it is skipped. */
   readonly onUnreadable: (error: unknown, at: string) => void;

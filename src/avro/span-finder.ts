@@ -14,7 +14,7 @@ export type ArrayReader = {
   readonly end: number;
   /** Takes the array that begins at `from`, in place of the one before. @throws NotJson */
   read(scanner: JsonScanner, from: number): void;
-  /** Gives up what was taken. */
+  /** Releases what was taken. */
   drop(): void;
 };
 
@@ -81,7 +81,7 @@ export class SpanFinder {
     return this.#visit(scanner, this.#root, at);
   }
 
-  /** Gives up what was kept of arrays. */
+  /** Releases what was kept of arrays. */
   drop(): void {
     for (const elements of this.#arrays) elements.drop();
   }

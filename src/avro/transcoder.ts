@@ -23,7 +23,7 @@ export type FoundMessage = {
     drift: DriftSink,
     memory?: WriterMemory,
   ): Buffer;
-  /** Gives up what `write` would need; for one that isn't written. */
+  /** Releases what `write` would need; for an event that isn't written. */
   drop(): void;
 };
 

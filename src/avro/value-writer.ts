@@ -131,7 +131,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
   };
 }
 
-/** Told of each value that is there and doesn't fit, by the dotted path of its field. */
+/** Called for each value that is there and doesn't fit, by the dotted path of its field. */
 export type DriftSink = (field: string) => void;
 
 /** How a shape is written from where its value stands. */

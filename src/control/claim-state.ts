@@ -5,13 +5,13 @@ import type { SubscriptionTable } from '../subscriptions/state-topic.ts';
 import type { ControlRecords, StateLease } from './operations/operation.ts';
 
 /**
- * This process's right to write the state: an epoch that it claims when it starts to work, and anew when another process
+ * This process's right to write the state: an epoch that it claims when it starts to work, and again when another process
  * has claimed a higher one since. Why it fences earlier processes: subscriptions/state-fence.ts.
  */
 export type StateClaim = {
   /**
    * The lease to write the state under, once an epoch is held. Its `check` fails with STATE_FENCED as soon as another epoch
-   * has been claimed, by whichever process: what was read before may be out of date, and the command begins anew.
+   * has been claimed, by any process: what was read before may be out of date, and the command starts again.
    */
   acquire(lease: Lease): Promise<StateLease>;
   /** The process works until the lease ends; or, null, it stands by. */

@@ -77,7 +77,7 @@ async function followFinishedCommands(
     readonly newGroupId: () => string;
     readonly clock: Clock;
     readonly onBrokenOff: (error: Error) => void;
-    /** Gets each record that reports drift: it belongs to no command. */
+    /** Gets each record that reports drift: no command caused it. */
     readonly onDrift: (fields: Readonly<Record<string, unknown>>) => void;
   },
 ): Promise<FinishedCommands> {

@@ -33,7 +33,7 @@ export type OpenControlDeps = {
   readonly clock: Clock;
 };
 
-/** What this process does with commands, for whoever reads them; and the reconciler, which runs while it works. */
+/** Runs the commands that are read; and the reconciler, which runs while this process works. */
 export type Control = Pick<GroupReaderDeps, 'keysOf' | 'handle' | 'onWorking'> & { stop(): Promise<void> };
 
 const NO_SECRETS = { subscriptionIds: [], signingSecrets: [], encryptionKeys: [] };

@@ -18,7 +18,7 @@ export type OutgoingRecord = {
   /** null deletes the key in a compacted topic. */
   readonly value: Buffer | null;
   readonly headers: ReadonlyMap<Buffer, Buffer>;
-  /** Where it belongs, whatever its key; unset, the key decides. */
+  /** Its partition, whatever its key; unset, the key decides. */
   readonly partition?: number;
   /** Milliseconds since 1970; unset means the time of its publishing. */
   readonly timestamp?: bigint;

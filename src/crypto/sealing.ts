@@ -21,7 +21,7 @@ export type SealingKeys = { readonly current: KeyObject; readonly all: readonly 
 export type SealedFormat = {
   /** The first byte of the sealed value. */
   readonly format: number;
-  /** Additional authenticated data: what the value belongs to. Two uses of one key must never have the same. */
+  /** Additional authenticated data: what the value is part of. Two uses of one key must never have the same. */
   readonly aad: Buffer;
 };
 
@@ -127,7 +127,7 @@ export function openRow({ key }: RowKey, aad: Buffer, proof: Uint8Array, sealed:
   }
 }
 
-/** Detects damage, not an attack: whoever can write a row can write its checksum. */
+/** Detects damage, not an attack: who can write a row can write its checksum. */
 export const checksumOf = (aad: Buffer, body: Uint8Array): Buffer =>
   createHash('sha256').update(aad).update(body).digest();
 

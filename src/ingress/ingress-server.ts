@@ -17,7 +17,7 @@ import { createSourceFilter, type ingressSettings } from './settings.ts';
 const TURNS_TO_READ = 3;
 
 /**
- * Connections that the system keeps until they are taken in. Node asks for 511: a burst of more delays the connection of
+ * Connections that the system queues until they are accepted. Node's default is 511: a burst of more delays the connection of
  * an honest sender by a second, until its system tries again. Linux grants at most `net.core.somaxconn`, 4096 by default.
  */
 const BACKLOG = 4_096;

@@ -20,7 +20,7 @@ export type IngressObserver = {
   stop(): Promise<void>;
 };
 
-/** How many characters are logged of a ref that a stranger may have made up. */
+/** How many characters are logged of a ref, which an unauthenticated sender may have made up. */
 const REF_CHARACTERS = 64;
 
 export function createIngressObserver(parts: { logger: Logger; metrics: Metrics }): IngressObserver {
@@ -67,7 +67,7 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
   };
 }
 
-/** Names a fault of ours by its kind and line, as its message may hold what a stranger sent. */
+/** Names a fault of ours by its kind and line, as its message may hold what an unauthenticated sender sent. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const [, line = ''] = /\n\s+at ([^\n]*)/.exec(error.stack ?? '') ?? [];

@@ -118,7 +118,7 @@ function build(raw: Raw, faults: string[]): Dialect {
     const known = PLACEHOLDERS[operation] ?? [];
     for (const name of placeholdersIn(body)) {
       if (!known.includes(name))
-        faults.push(`${operation}.body asks for {${name}}: known are ${known.join(', ')}`);
+        faults.push(`${operation}.body uses {${name}}: known are ${known.join(', ')}`);
     }
     return isObject(body) ? body : {};
   };

@@ -123,7 +123,7 @@ function createLock(): Lock {
     try {
       await Promise.race([before, aborted.promise]);
     } catch (error) {
-      // Who gives up its place leaves it to the next one only when it would have had it.
+      // A call that stops waiting passes its turn on only if the turn had reached it.
       void before.then(own.resolve);
       throw error;
     } finally {

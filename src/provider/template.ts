@@ -29,7 +29,7 @@ function fillText(text: string, values: TemplateValues): unknown {
   return missing ? undefined : text.replace(INSIDE, (_, name: string) => String(values[name]));
 }
 
-/** Every placeholder's name that a template asks for. */
+/** The name of every placeholder in a template. */
 export function placeholdersIn(template: unknown): string[] {
   if (typeof template === 'string') return [...template.matchAll(INSIDE)].map((match) => match[1] ?? '');
   if (typeof template !== 'object' || template === null) return [];

@@ -152,7 +152,7 @@ function parseObject(text: string): Record<string, unknown> | null {
 }
 
 /**
- * Makes the JWT Bearer token that identifies Hookline (interface, section 5.1). Read or signed anew for each token.
+ * Makes the JWT Bearer token that identifies Hookline (interface, section 5.1). Read or signed again for each token.
  * Throws JWT_UNAVAILABLE: a file that is being replaced may be missing or empty for a moment.
  */
 export type Assertion = () => Promise<string>;

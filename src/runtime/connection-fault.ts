@@ -107,7 +107,7 @@ export function explainFault(fault: ConnectionFault, side: OtherSide, ownExpiry?
     case 'no-answer':
       return explanation(
         'no answer in time',
-        `see that it runs, and look at ${address} and the network between`,
+        `check that it runs, and check ${address} and the network between`,
       );
   }
 }

@@ -13,7 +13,7 @@ export type Component = { stop(): Promise<void> };
 export type Components = {
   /** Registers a started component. They are stopped in reverse order; one that comes too late is stopped at once. */
   add<C extends Component>(name: string, component: C): C;
-  /** Aborted at the first signal, so that a start which still waits gives up. */
+  /** Aborted at the first signal, so that a start that still waits ends. */
   readonly stopping: AbortSignal;
   /** Ends the process, exit code 1: for what only a new process can recover from. Components are stopped all the same. */
   readonly fail: (error: unknown) => void;

@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts';
 /** One step that a trace shows. */
 export type SpanOptions = {
   readonly kind: 'server' | 'producer';
-  /** W3C traceparent that it belongs under; without one it begins a trace. */
+  /** W3C traceparent of its parent span; without one it starts a trace. */
   readonly parent: string | undefined;
   /** Under OpenTelemetry's names. Never a body, a key or a token. */
   readonly attributes: Readonly<Record<string, string | number>>;

@@ -28,7 +28,7 @@ const VACUUM_PAGES = 512;
 /**
  * The file of the durable queue. Every call blocks its thread until the disk has finished. Calls throw the HooklineErrors
  * SPOOL_FULL and SPOOL_FAILING, the constructor SPOOL_IN_USE and SPOOL_INVALID too. After SPOOL_FAILING, close it and open
- * it anew: after a failed sync the content of memory cannot be trusted, the content of the file can.
+ * it again: after a failed sync the content of memory cannot be trusted, the content of the file can.
  */
 export class SpoolFile {
   readonly #dir: string;

@@ -31,7 +31,7 @@ const faultOf = (error: unknown): ThreadFault => {
   return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: error.detail ?? '' };
 };
 
-/** The open file. After a failure it is opened anew, with the content of the disk. */
+/** The open file. After a failure it is opened again, with the content of the disk. */
 function opened(): SpoolFile {
   file ??= new SpoolFile({ ...options, nextId });
   isOpened = true;
@@ -54,7 +54,7 @@ function forget(): void {
   try {
     file?.close();
   } catch {
-    // A failing disk may fail here too; the file is opened anew in any case.
+    // A failing disk may fail here too; the file is opened again in any case.
   }
   file = null;
 }

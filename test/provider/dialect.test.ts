@@ -48,7 +48,7 @@ describe('the dialect', () => {
     ['{"extra":{"allow":["encryption_key"]}}', ['which sets the key: take it out']],
     ['{"extra":{"allow":["executionID"]}}', ['which a body of the dialect sets itself: take it out']],
     ['{"update":{"body":"{url}"}}', ['update.body must be an object']],
-    ['{"update":{"body":{"a":["{secret}"]}}}', ['update.body asks for {secret}: known are url, events']],
+    ['{"update":{"body":{"a":["{secret}"]}}}', ['update.body uses {secret}: known are url, events']],
     ['{"eventNames":{"payment-status":""}}', ['eventNames.payment-status must be a non-empty string']],
     ['{"eventNames":{"payment-status":null}}', ['eventNames.payment-status must be a non-empty string']],
     ['{"create":5,"list":{"id":"x"}}', ['create must be an object', 'list.id must be a JSON pointer']],

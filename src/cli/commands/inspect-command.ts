@@ -143,7 +143,7 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
         commandPartition,
         commandOffset,
       } = fields;
-      // Drift that control reports on its own belongs to no command.
+      // Drift that control reports on its own is caused by no command.
       const of = commandTopic && `of ${commandTopic}[${commandPartition}]@${commandOffset}`;
       return joinTexts([status, errorCode, `${message}`, `${attempts} request(s)`, of, id(commandId)]);
     },

@@ -72,8 +72,8 @@ async function acquireLease(shell: Shell, kafka: KafkaAccess, prefix: string): P
 }
 
 /**
- * Which of the matching ones are redriven. Commands only if the filter asks for them: the team may no longer want what a
- * command of then asks for.
+ * Which of the matching ones are redriven. Commands only if the filter asks for them: the team may no longer want what an
+ * old command does.
  */
 function select(
   shell: Shell,

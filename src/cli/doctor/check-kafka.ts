@@ -38,7 +38,7 @@ const assessPatterns = (topics: readonly CommandTopic[]): Finding[] =>
   overlapsOf(topics).map((overlap) =>
     warning(
       'COMMAND_TOPICS',
-      `${overlap} share refs: whoever creates a ref first owns it`,
+      `${overlap} share refs: the topic that creates a ref first owns it`,
       'make the patterns distinct',
     ),
   );

@@ -3,7 +3,7 @@ import { isRef } from '../../core/names.ts';
 import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import { type Field, readYaml, type YamlSource } from './yaml-source.ts';
 
-/** A subscription as a file wants it. */
+/** A subscription as a file describes it. */
 export type WantedSubscription = {
   readonly ref: string;
   /** Hookline's names of the events, sorted; null: adopt it with the events that it has. */

@@ -25,7 +25,7 @@ import {
 /**
  * Creates the subscription of a ref, effective once: the intent is stored before the call, and the receiver's address,
  * which is the ref's alone, tells afterwards whether a call whose answer was lost had its effect. A subscription whose
- * signing secret went with a lost answer is removed and created anew: what is ACTIVE can be verified.
+ * signing secret went with a lost answer is removed and created again: what is ACTIVE can be verified.
  */
 export async function createSubscription(context: OperationContext): Promise<Settled> {
   const { command, subscriptions } = context;

@@ -66,7 +66,7 @@ export function secretsOf(
 
 /**
  * The sealed keys of a record for what it becomes: they are tied to the state and the id, so a change of these seals
- * them anew. What no sealing key opens stays as it is: under the same state and id a key that comes back opens it.
+ * them again. What no sealing key opens stays as it is: under the same state and id a key that comes back opens it.
  */
 export function resealed(
   { sealingKeys }: Pick<OperationDeps, 'sealingKeys'>,

@@ -36,7 +36,7 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   if (outcome.judgement === 'gone')
     throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: delete and create it`);
   const updated = { state: 'ACTIVE', subscriptionId, events: events ?? [] } as const;
-  // Anew, so that an old sealing key is needed no longer.
+  // Sealed again, so that an old sealing key is needed no longer.
   await storeState(context, { ...updated, sealedKeys: resealed(context, before, updated) });
   return { message: 'updated', subscriptionId };
 }

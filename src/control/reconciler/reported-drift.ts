@@ -56,7 +56,7 @@ export function driftResolved(
   return result({ ref, subscriptionId, errorCode: null, message: 'the drift has ended' }, report);
 }
 
-/** It belongs to no command, so it has no position in a command topic. */
+/** No command caused it, so it has no position in a command topic. */
 function result(
   about: Pick<CommandResult, 'ref' | 'subscriptionId' | 'errorCode' | 'message'>,
   { id, httpStatus, at }: Report,

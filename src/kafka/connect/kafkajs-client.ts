@@ -75,8 +75,8 @@ function toSasl({
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * How kafkajs makes its connections: with certificates as their files are at that moment. Without TLS it is told
- * what a TLS alert is: it would read it as the length of an answer, and only report that the connection is closed.
+ * How kafkajs makes its connections: with certificates as their files are at that moment. Without TLS, a TLS
+ * alert is recognised here: kafkajs would read it as the length of an answer, and only report that the connection is closed.
  */
 export function createSockets(connection: KafkaConnection): kafkajs.ISocketFactory {
   const { tls } = connection;

@@ -11,7 +11,7 @@ export type ConsumerDeps = {
   readonly sessionTimeoutMs?: number;
   /** How long a fetch may wait for records; what a seek interrupts waits as long. */
   readonly maxWaitMs?: number;
-  /** kafkajs itself begins anew after an error that may pass. */
+  /** kafkajs itself starts again after an error that may pass. */
   readonly restarts?: boolean;
   /** What else of kafkajs' options the reading needs. */
   readonly options?: Partial<kafkajs.ConsumerConfig>;

@@ -12,7 +12,7 @@ export type HeldLease = {
 
 export type LeaderLeaseDeps = {
   readonly kafka: KafkaClient;
-  /** Names the lease: the same in every process that wants it. */
+  /** Names the lease: the same in every process that competes for it. */
   readonly groupId: string;
   /** Any topic that may be read, as a group has to have one. Nothing is taken from it. */
   readonly topic: string;

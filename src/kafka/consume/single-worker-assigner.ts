@@ -8,7 +8,7 @@ const VERSION = 1;
 /**
  * Assigns all partitions to one process of the group; the others stand by. Records that must not run concurrently (of one
  * ref, of one id) may stand in several partitions and topics, under whatever key their sender chose: one process can
- * order them, two cannot. The process that works keeps the partitions, whoever joins, until it leaves or is not heard of:
+ * order them, two cannot. The process that works keeps the partitions, whichever processes join, until it leaves or is not heard of:
  * each member says in its request to join how many partitions it has.
  */
 export function singleWorkerAssigner(count: () => number): kafkajs.PartitionAssigner {

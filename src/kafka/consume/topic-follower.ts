@@ -18,7 +18,7 @@ export type FollowerDeps = TopicDeps & {
   readonly onRecord: (record: IncomingRecord) => void | Promise<void>;
   /** Where it begins, unless at the oldest record: with what comes after the start, or with what was written since then (ms). */
   readonly from?: 'now' | number;
-  /** The reading was interrupted, and begins anew: again and again where the topic may not be read. */
+  /** The reading was interrupted, and starts again: repeatedly where the topic may not be read. */
   readonly onBrokenOff?: (error: Error) => void;
 };
 
@@ -26,7 +26,7 @@ export type FollowerDeps = TopicDeps & {
 export type OffsetRange = { readonly partition: number; readonly from: bigint; readonly to: bigint };
 
 const CAUGHT_UP_POLL_MS = 20;
-/** 0.4 to 0.5 s: before a reading that was interrupted begins anew, and before the brokers are asked again. */
+/** 0.4 to 0.5 s: before a reading that was interrupted starts again, and before the brokers are asked again. */
 const AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
 
 /** Starts to read a whole topic, and goes on with what is written to it. Rejects where the brokers don't answer. */
@@ -108,7 +108,7 @@ export class TopicFollower {
       consumer.client.seek({ topic, partition, offset: String(offset) });
   }
 
-  /** A group without commits begins anew after each rebalance: what was handed over is not handed over again. */
+  /** A group without commits starts again after each rebalance: what was handed over is not handed over again. */
   async #handOver(record: IncomingRecord): Promise<boolean> {
     if (record.offset >= this.#positionOf(record.partition)) await this.#deps.onRecord(record);
     this.#advance(record.partition, record.offset + 1n);
@@ -127,7 +127,7 @@ export class TopicFollower {
     this.#isReplacing = false;
   }
 
-  /** Leaders move and brokers restart: whoever waits to catch up waits for that too. */
+  /** Leaders move and brokers restart: a reader that catches up waits for that too. */
   #fetchEnds(signal: AbortSignal) {
     const options = { signal, backoff: AGAIN, clock: this.#clock, again: () => true, onFailure: () => {} };
     return retry(() => this.#admin.fetchTopicOffsets(this.#deps.topic), options);

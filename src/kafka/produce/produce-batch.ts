@@ -32,7 +32,7 @@ export type Batch = {
 };
 
 export type ProduceBatch = {
-  /** Learns how the broker wants its requests, as the first batch over this connection would. */
+  /** Learns which versions of requests the broker takes, as the first batch over this connection would. */
   prepare(connection: Connection): Promise<void>;
   /**
    * Has the connection's broker write a batch.

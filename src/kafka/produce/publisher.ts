@@ -130,7 +130,7 @@ export class Publisher {
     await this.#connect(topics).catch(() => {});
   }
 
-  /** Gives up all that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
+  /** Rejects everything that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
   dropWaiting(): void {
     this.#expire(Number.POSITIVE_INFINITY);
   }

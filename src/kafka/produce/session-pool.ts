@@ -4,7 +4,7 @@ import { AttemptError, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 
 const ATTEMPT_MS = 5_000;
-/** Shortest time between two openings: while all brokers are unavailable every partition queue asks for a new session. */
+/** Shortest time between two openings: while all brokers are unavailable every partition queue requests a new session. */
 const OPEN_EVERY_MS = 200;
 
 export type SessionPoolDeps = {

@@ -217,7 +217,7 @@ type ReplayDeps = {
 /**
  * Delivers the message of a former execution again, as a new execution. Interface, section 4.2: "The service retrieves
  * the payload it sent in that run and reuses it for the current callback. A new access token is negotiated if required."
- * It goes to the subscription's current URL, is encrypted anew where it was encrypted, and is never tampered with.
+ * It goes to the subscription's current URL, is encrypted again where it was encrypted, and is never tampered with.
  */
 export function replayExecution(id: string, deps: ReplayDeps): Execution {
   const former = deps.executions.get(id);

@@ -112,7 +112,7 @@ export function readHeaders(headers: ExtraHeaders): ExtraHeaders {
     Object.entries(headers).map(([name, value]) => {
       const lower = name.toLowerCase();
       if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower)) throw refusal(name, 'is not a header name');
-      if (TRANSPORT.includes(lower)) throw refusal(name, 'belongs to the transport and cannot be set');
+      if (TRANSPORT.includes(lower)) throw refusal(name, 'is set by the transport and cannot be given');
       if (![value ?? []].flat().every((one) => /^[\t\x20-\x7e]*$/.test(one))) {
         throw refusal(name, 'must have a value of printable ASCII characters');
       }

@@ -8,7 +8,7 @@ describe('a trigger', () => {
     ['a count of another type', { count: '5' }, '/count must be integer.'],
     ['a rate of nought', { rate: 0 }, '/rate must be > 0.'],
     ['an unknown layout', { sealed: true, layout: 'rot13' }, '"rot13" is not a layout: use'],
-    ['a header of the transport', { headers: { 'content-length': '1' } }, 'belongs to the transport'],
+    ['a header of the transport', { headers: { 'content-length': '1' } }, 'is set by the transport'],
     ['a header of no kind', { headers: { 'x y': '1' } }, 'is not a header name'],
     ['a header of two lines', { headers: { x: 'a\r\nb: c' } }, 'printable ASCII'],
     ['a pointer that is none', { set: { entityId: 'x' } }, '/set'],
