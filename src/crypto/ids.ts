@@ -10,12 +10,10 @@ export const newId = (): string => randomUUID();
 export function eventIdOf(subscriptionId: string, message: Buffer): string {
   const digest =
     message.length < 64 * 1024
-      ? hash('sha256', joined(subscriptionId, message), 'buffer')
-      : createHash('sha256').update(subscriptionId, 'latin1').update(message).digest();
-  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x80;
-  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
-  const hex = digest.toString('hex', 0, 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+      ? hash('sha256', joined(subscriptionId, message), 'hex')
+      : createHash('sha256').update(subscriptionId, 'latin1').update(message).digest('hex');
+  const variant = 0x8 | (Number.parseInt(digest.charAt(16), 16) & 0x3);
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-${variant.toString(16)}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
 /** One buffer with both: a one-shot hash is cheaper than a hash object with two updates. */

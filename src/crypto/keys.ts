@@ -1,10 +1,18 @@
-import { createSecretKey, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
+import {
+  createHmac,
+  createSecretKey,
+  type Hmac,
+  hash,
+  type KeyObject,
+  randomBytes,
+  X509Certificate,
+} from 'node:crypto';
 
 /** Key for X-Signature-SHA256. `index` is its position among the live keys of the ref; 0 is the current one. */
 export type SigningKey = {
   readonly index: number;
   readonly subscriptionId: string;
-  readonly key: KeyObject;
+  readonly key: HmacKey;
 };
 
 /** Key for AES-256-GCM, with its position among the live keys of the ref. */
@@ -17,7 +25,7 @@ export const ENCRYPTION_KEY_LENGTH = 32;
 
 /** The HMAC key is the subscription id followed by the secret, as characters. */
 export function signingKey(subscriptionId: string, secret: string, index: number): SigningKey {
-  return { index, subscriptionId, key: createSecretKey(subscriptionId + secret, 'latin1') };
+  return { index, subscriptionId, key: new HmacKey(Buffer.from(subscriptionId + secret, 'latin1')) };
 }
 
 export function encryptionKey(characters: string, index: number): EncryptionKey {
@@ -26,7 +34,47 @@ export function encryptionKey(characters: string, index: number): EncryptionKey 
 
 /** A key that signs no delivery: checking a signature with it takes as long for an unknown ref as for a known one. */
 export function decoyKey(): SigningKey {
-  return { index: -1, subscriptionId: '', key: createSecretKey(randomBytes(2 * SIGNING_PART_LENGTH)) };
+  return { index: -1, subscriptionId: '', key: new HmacKey(randomBytes(2 * SIGNING_PART_LENGTH)) };
+}
+
+/** Bytes of a block of SHA-256. */
+const BLOCK = 64;
+/** A longer body is not copied: to hash it costs more than an HMAC object does. */
+const MAX_COPIED = 16 * 1024;
+const innerInput = Buffer.alloc(BLOCK + MAX_COPIED);
+const outerInput = Buffer.alloc(BLOCK + 32);
+
+/**
+ * A key for HMAC-SHA256 (RFC 2104). A body that is there whole costs two one-shot digests behind the key's prepared pads:
+ * less than half of what an HMAC object costs. The key stays out of logs: its fields are private.
+ */
+export class HmacKey {
+  readonly object: KeyObject;
+  readonly #inner: Buffer;
+  readonly #outer: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.object = createSecretKey(bytes);
+    const block = Buffer.alloc(BLOCK);
+    (bytes.length > BLOCK ? hash('sha256', bytes, 'buffer') : bytes).copy(block);
+    this.#inner = Buffer.from(block.map((byte) => byte ^ 0x36));
+    this.#outer = Buffer.from(block.map((byte) => byte ^ 0x5c));
+  }
+
+  /** For a body that arrives in chunks. */
+  begin(): Hmac {
+    return createHmac('sha256', this.object);
+  }
+
+  /** The HMAC of a whole body, as 64 lowercase hexadecimal digits. */
+  digest(body: Buffer): string {
+    if (body.length > MAX_COPIED) return this.begin().update(body).digest('hex');
+    innerInput.set(this.#inner);
+    innerInput.set(body, BLOCK);
+    outerInput.set(this.#outer);
+    outerInput.write(hash('sha256', innerInput.subarray(0, BLOCK + body.length), 'binary'), BLOCK, 'latin1');
+    return hash('sha256', outerInput, 'hex');
+  }
 }
 
 /** Why a text cannot be such a key, or null. The answer never quotes the text. */

@@ -1,29 +1,33 @@
-import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
+import { type Hmac, timingSafeEqual } from 'node:crypto';
 import type { SigningKey } from './keys.ts';
 
 /** X-Signature-SHA256: 64 lowercase hexadecimal digits. A header that is sent twice arrives joined by a comma and does not match. */
 const SIGNATURE = /^[0-9a-f]{64}$/;
+const NO_SIGNATURE = '0'.repeat(64);
 
 /**
- * The HMAC of one body, computed as the body arrives with the first (current) key. The other keys are tried over the
- * whole body only if the current one does not match, as during the rotation of a secret.
+ * Checks the signature of one body. The HMACs of `hashed` keys are computed as the body arrives, those of the others over
+ * the whole body at the end, and only as far as needed: the first (current) key matches, except while a secret is rotated.
  */
 export class SignatureCheck {
   readonly #keys: readonly SigningKey[];
   /** HMACs of the first keys, computed while the body arrives. */
   readonly #hmacs: readonly Hmac[];
 
-  /** `keys` has at least one key; for an unknown ref it has decoys. */
-  constructor(keys: readonly SigningKey[], hashed: readonly SigningKey[] = keys.slice(0, 1)) {
+  /**
+   * @param keys at least one; for an unknown ref decoys
+   * @param hashed the first of them, hashed by `update`; none for a body that is there whole
+   */
+  constructor(keys: readonly SigningKey[], hashed: readonly SigningKey[] = []) {
     if (keys.length === 0) throw new TypeError('a signature is checked with at least one key');
     this.#keys = keys;
-    this.#hmacs = hashed.map(({ key }) => createHmac('sha256', key));
+    this.#hmacs = hashed.map(({ key }) => key.begin());
   }
 
   /** For a large body: computes the HMAC of every live key as it arrives, as afterwards each would take too long. */
   static withEach(keys: readonly SigningKey[]): SignatureCheck {
     const live = keys.filter(isLive);
-    return live.length > 0 ? new SignatureCheck(live, live) : new SignatureCheck(keys);
+    return live.length > 0 ? new SignatureCheck(live, live) : new SignatureCheck(keys, keys.slice(0, 1));
   }
 
   /** Whether `signature` could be right for any body: it is well-formed, and a key is live. */
@@ -40,11 +44,11 @@ export class SignatureCheck {
    * computed, whatever the header is, so that a refusal takes the same time for each cause.
    */
   finish(signature: string | undefined, body: Buffer): SigningKey | null {
-    const wellFormed = signature !== undefined && SIGNATURE.test(signature);
-    const given = Buffer.from(wellFormed ? signature : '00'.repeat(32), 'hex');
+    const isWellFormed = signature !== undefined && SIGNATURE.test(signature);
+    const given = Buffer.from(isWellFormed ? signature : NO_SIGNATURE, 'latin1');
     for (const [n, key] of this.#keys.entries()) {
-      const hmac = this.#hmacs[n] ?? createHmac('sha256', key.key).update(body);
-      if (timingSafeEqual(hmac.digest(), given) && wellFormed && isLive(key)) return key;
+      const digest = this.#hmacs[n]?.digest('hex') ?? key.key.digest(body);
+      if (timingSafeEqual(Buffer.from(digest, 'latin1'), given) && isWellFormed && isLive(key)) return key;
     }
     return null;
   }

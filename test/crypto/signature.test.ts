@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decoyKey, signingKey } from '../../src/crypto/keys.ts';
@@ -8,14 +9,17 @@ const vectors = readVectors<SignatureVectors>('signatures.json');
 const key = signingKey(vectors.subscriptionId, vectors.signingSecret, 0);
 const [first] = vectors.bodies;
 
+/** As a body is checked that is there whole, and as one is that arrives in chunks: both must agree. */
 function check(
   keys: ConstructorParameters<typeof SignatureCheck>[0],
   body: Buffer,
   header: string | undefined,
 ) {
-  const signature = new SignatureCheck(keys);
-  signature.update(body);
-  return signature.finish(header, body);
+  const arrived = new SignatureCheck(keys, keys);
+  arrived.update(body);
+  const key = arrived.finish(header, body);
+  expect(new SignatureCheck(keys).finish(header, body)).toBe(key);
+  return key;
 }
 
 describe('a signature', () => {
@@ -30,13 +34,22 @@ describe('a signature', () => {
     const body = fromBase64(vectors.bodies[3]?.base64 ?? '');
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: body.length })), (cuts) => {
-        const signature = new SignatureCheck([key]);
+        const signature = new SignatureCheck([key], [key]);
         const edges = [0, ...cuts.sort((a, b) => a - b), body.length];
         for (const [n, edge] of edges.entries()) signature.update(body.subarray(edge, edges[n + 1] ?? edge));
         return signature.finish(vectors.bodies[3]?.signature, body) === key;
       }),
     );
   });
+
+  it.each([0, 1, 63, 64, 65, 16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1])(
+    'over %i bytes is the same whether they arrive whole or in chunks',
+    (length) => {
+      const body = Buffer.alloc(length, 'a');
+      const expected = createHmac('sha256', vectors.subscriptionId + vectors.signingSecret).update(body);
+      expect(check([key], body, expected.digest('hex'))).toBe(key);
+    },
+  );
 
   it('matches by an older key that is still live, and says which', () => {
     const newer = signingKey(vectors.subscriptionId, 'another-secret-of-thirty-six-letters', 0);

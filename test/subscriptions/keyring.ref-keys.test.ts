@@ -24,7 +24,7 @@ function keysOf(sources: KeySources, now = NOW) {
   const text = (object: { export(): Buffer }) => object.export().toString('latin1');
   return (
     keys && {
-      signing: keys.signing.map((one) => `${one.index}: ${text(one.key)}`),
+      signing: keys.signing.map((one) => `${one.index}: ${text(one.key.object)}`),
       encryption: keys.encryption.map((one) => `${one.index}: ${text(one.key)}`),
       expiresAt: keys.expiresAt,
     }
