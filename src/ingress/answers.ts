@@ -24,6 +24,23 @@ export function errorAnswer(error: unknown): Answer {
   return { status, body, ...(status === 503 ? { retryAfter: RETRY_AFTER } : {}) };
 }
 
+/** Answers a request. `mustClose`: nothing more is taken on its connection. */
+export function sendAnswer(
+  response: ServerResponse,
+  { status, body, retryAfter }: Answer,
+  mustClose: boolean,
+): void {
+  const headers = [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+  ];
+  if (retryAfter !== undefined) headers.push('Retry-After', retryAfter);
+  if (mustClose) headers.push('Connection', 'close');
+  response.writeHead(status, headers).end(body);
+}
+
 export type DiscardOptions = {
   readonly maxBodyBytes: number;
   readonly throttle: Throttle;

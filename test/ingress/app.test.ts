@@ -47,6 +47,20 @@ describe('the webhooks server', () => {
     expect(ingress.seen.records[0]?.value?.includes(odd)).toBe(true);
   });
 
+  it('answers a path with an escape, which takes the way of the router, like a plain one, to the byte', async () => {
+    await using ingress = await startIngressApp();
+    const answers: string[] = [];
+    for (const path of ['/webhooks/ledger-eu', '/webhooks/ledger%2Deu', '/webhooks/ledger-eu?a=b']) {
+      for (const lines of [signed(body), ['Content-Type: text/plain'], ['Content-Type: application/json']]) {
+        const request = head(path, [...lines, `Content-Length: ${body.length}`, 'Connection: close']);
+        answers.push((await exchange(ingress.port, [request + body])).replace(/^Date: .*$/m, ''));
+      }
+    }
+    expect(answers.slice(0, 3).map((answer) => answer.slice(9, 12))).toEqual(['200', '415', '401']);
+    expect(answers.slice(3, 6)).toEqual(answers.slice(0, 3));
+    expect(answers.slice(6)).toEqual(answers.slice(0, 3));
+  });
+
   it('answers every unauthentic request alike, to the byte', async () => {
     await using ingress = await startIngressApp();
     const wrong = sign(`${body} `);
