@@ -8,10 +8,13 @@
  * before and behind it are laid.
  */
 
+// Before the client.
+import './lazy-validators.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writer } from '@platformatic/kafka';
+import { compileAtOnce } from './lazy-validators.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -35,6 +38,7 @@ function folderOf(client: string): string {
 
 checkVersion('@platformatic/kafka', '2.12.1');
 checkVersion('kafkajs', '2.2.4');
+compileAtOnce();
 
 type Pieces = { buffers: Buffer[]; readonly length: number };
 

@@ -1,3 +1,4 @@
+import '../connect/client-patches.ts';
 import {
   apiVersionsV1,
   type Connection,
