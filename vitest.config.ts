@@ -16,7 +16,7 @@ const NEEDS_WRK = 'test/bench/**/*.wrk.test.ts';
 /** Tests of deploy/ by Helm and Prometheus' promtool: `make test-deploy` runs them. */
 const NEEDS_TOOLS = 'test/deploy/**/*.tools.test.ts';
 
-/** Control killed, its payment service away: `make control-faults` runs them, on a Kafka of their own. */
+/** Control killed, the provider unavailable: `make control-faults` runs them, on a Kafka of their own. */
 const TAKES_LONG = 'test/faults/control-*.test.ts';
 
 /** Tests of the image and the chart on the cluster of KUBECONFIG: `make test-kubernetes` runs them. */
@@ -25,7 +25,7 @@ const NEEDS_CLUSTER = 'test/kubernetes/**/*.cluster.test.ts';
 /** Tests of the image in a Docker engine: `make test-image` builds it and runs them. */
 const NEEDS_ENGINE = 'test/deploy/**/*.image.test.ts';
 
-/** Each alert provoked, seen at a Prometheus that runs, and mended by the runbook: `make night-drill`. */
+/** Each alert provoked, seen at a Prometheus that runs, and fixed by the runbook: `make night-drill`. */
 const NIGHT = 'test/deploy/night/*.night.test.ts';
 
 /** All of deploy/compose.yaml in a Docker engine: `make test-compose` builds the image and runs it. */

@@ -48,7 +48,7 @@ describe("a record of one of Hookline's own topics", () => {
   });
 
   it.each([
-    ['is away', 503, 'REGISTRY_UNAVAILABLE'],
+    ['is unavailable', 503, 'REGISTRY_UNAVAILABLE'],
     ['does not take the credentials', 401, 'REGISTRY_REFUSED'],
   ])('waits while the registry %s, and is not lost', async (_, status, code) => {
     await using the = await stage(status, status, 200);

@@ -70,11 +70,13 @@ describe('a record reader', () => {
   });
 
   it('lets the absence of the registry be told apart, and asks again', async () => {
-    let away = true;
-    const { registry } = registryWith(() => (away ? new HooklineError('REGISTRY_UNAVAILABLE') : undefined));
+    let isUnavailable = true;
+    const { registry } = registryWith(() =>
+      isUnavailable ? new HooklineError('REGISTRY_UNAVAILABLE') : undefined,
+    );
     const read = createWriterReader(registry);
     await expect(read(value(2, { a: 'x', c: 'y' }))).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
-    away = false;
+    isUnavailable = false;
     expect(await read(value(2, { a: 'x', c: 'y' }))).toEqual({ a: 'x', c: 'y' });
   });
 

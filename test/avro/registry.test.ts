@@ -116,7 +116,7 @@ describe('the registry', () => {
     ['a kind that nobody knows', { schemaType: 'THRIFT', schema: '{}' }],
     ['a schema that is no JSON', { schema: 'record R' }],
     ['a schema that can not be compiled', { schema: '{"type":"record","name":"R","fields":[{"name":"a"}]}' }],
-  ])('that has %s for a record is there: waiting for it would mend nothing', async (_, body) => {
+  ])('that has %s for a record is there: waiting for it would fix nothing', async (_, body) => {
     await using server = await serve(answering(200, body));
     const type = registryAt(server.url).writerType(7);
     await expect(

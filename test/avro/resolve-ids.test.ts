@@ -47,11 +47,11 @@ async function resolve(kept: ReturnType<typeof memory>, failure?: ErrorCode, wan
 }
 
 describe('schema ids that are kept', () => {
-  it('serve a later start while the registry is away', async () => {
+  it('serve a later start while the registry is unavailable', async () => {
     const kept = memory();
     const { id } = await resolve(kept);
-    for (const away of ['REGISTRY_UNAVAILABLE', 'REGISTRY_REFUSED'] as const) {
-      expect(await resolve(kept, away)).toEqual({ id, said: [expect.objectContaining({ code: away })] });
+    for (const code of ['REGISTRY_UNAVAILABLE', 'REGISTRY_REFUSED'] as const) {
+      expect(await resolve(kept, code)).toEqual({ id, said: [expect.objectContaining({ code })] });
     }
   });
 

@@ -26,7 +26,7 @@ const orExit = <T>(read: () => T, usage = ''): T => {
 };
 const options: Options = orExit(() => parseOptions(process.argv.slice(2)), `${USAGE}\n`);
 const wrk = orExit(() => findWrk(process.env));
-/** Each system once under load before anything counts: code is compiled, connections and lanes are open. */
+/** Each system once under load before anything counts: code is compiled, connections and sessions are open. */
 const WARM_UP = { seconds: 3, connections: 64 };
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-bench-'));

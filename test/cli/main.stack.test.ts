@@ -2,35 +2,35 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson, cliUntil } from '../support/cli.ts';
 import { shellLine } from '../support/shell-line.ts';
 import { testKafka } from '../support/topic-reader.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import { World } from '../support/world.ts';
 
 const RECORDS = 4;
 const BYTES = 200_000;
 
-let world: World;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  world = await World.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
-  const kafka = testKafka(world.env);
+  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  const kafka = testKafka(fixture.env);
   const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
   await Promise.all([admin.connect(), producer.connect()]);
-  const foreign = `${world.prefix}-ledger.commands`;
+  const foreign = `${fixture.prefix}-ledger.commands`;
   const topics = [{ topic: foreign, numPartitions: 1, replicationFactor: 1 }];
   await admin.createTopics({ topics, waitForLeaders: false });
   const value = JSON.stringify({ type: 'Buffer', text: 'x'.repeat(BYTES) });
   const headers = { said: '\u001b[2J\nforged: line' };
   const messages = Array.from({ length: RECORDS }, () => ({ key: 'e-1', value, headers }));
-  await producer.send({ topic: world.topic('commands'), messages });
+  await producer.send({ topic: fixture.topic('commands'), messages });
   const send = { topic: foreign, messages: [{ key: 'theirs', value: '{"a":1}' }] };
   // The first reader takes the first record: one that was sent twice does no harm.
   await until('the new topic has a leader', () => producer.send(send).catch(() => null), 30_000);
   await Promise.all([admin.disconnect(), producer.disconnect()]);
 });
 
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
-const shell = (line: string) => shellLine(line, world.env);
+const shell = (line: string) => shellLine(line, fixture.env);
 
 describe('hookline in a pipe', () => {
   it('writes all records completely, also those larger than the pipe', async () => {
@@ -47,7 +47,7 @@ describe('hookline in a pipe', () => {
   it('ends quietly when its reader ends, exit code 0', async () => {
     const { stdout, stderr } = await shell('hookline tail commands --from-beginning --json | head -n 1');
     expect(stdout.trim().split('\n')).toHaveLength(1);
-    expect(stderr).toBe(`following ${world.topic('commands')}; Ctrl-C ends\n`);
+    expect(stderr).toBe(`following ${fixture.topic('commands')}; Ctrl-C ends\n`);
   });
 
   it('prints nothing that controls the terminal or looks like another line', async () => {
@@ -60,15 +60,15 @@ describe('hookline in a pipe', () => {
 describe('hookline tail', () => {
   it('takes a full name with another prefix, as well as the part after ours', async () => {
     const args = ['--from-beginning', '--limit', '1', '--json'];
-    const theirs = await cli(world.env, 'tail', `${world.prefix}-ledger.commands`, ...args);
+    const theirs = await cli(fixture.env, 'tail', `${fixture.prefix}-ledger.commands`, ...args);
     expect(JSON.parse(theirs.out)).toMatchObject({ key: 'theirs', value: { a: 1 } });
-    const ours = await cliJson<{ topic: string }>(world.env, 'tail', 'commands', ...args.slice(0, 3));
-    expect(ours.topic).toBe(world.topic('commands'));
+    const ours = await cliJson<{ topic: string }>(fixture.env, 'tail', 'commands', ...args.slice(0, 3));
+    expect(ours.topic).toBe(fixture.topic('commands'));
   });
 
   it('starts with records written since a time', async () => {
-    const topic = world.topic('subscriptions');
-    const producer = testKafka(world.env).producer({ allowAutoTopicCreation: false });
+    const topic = fixture.topic('subscriptions');
+    const producer = testKafka(fixture.env).producer({ allowAutoTopicCreation: false });
     await producer.connect();
     const hourAgo = Date.now() - 3_600_000;
     // In two requests: Kafka finds the record by its time, however many came along with it.
@@ -79,36 +79,36 @@ describe('hookline tail', () => {
       await producer.send({ topic, messages: [{ key, value: '{}', partition: 0, timestamp: String(at) }] });
     await producer.disconnect();
     const first = async (since: string) =>
-      (await cliJson<{ key: string }>(world.env, 'tail', 'subscriptions', '--since', since, '--limit', '1'))
+      (await cliJson<{ key: string }>(fixture.env, 'tail', 'subscriptions', '--since', since, '--limit', '1'))
         .key;
     expect(await first('10m')).toBe('later');
     expect(await first(new Date(hourAgo).toISOString())).toBe('earlier');
   });
 
   it('prints JSON that is too deep as text, and continues', async () => {
-    const topic = world.topic('dead-letter');
+    const topic = fixture.topic('dead-letter');
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-    const producer = testKafka(world.env).producer({ allowAutoTopicCreation: false });
+    const producer = testKafka(fixture.env).producer({ allowAutoTopicCreation: false });
     await producer.connect();
     const messages = [deep, '{"a":1}'].map((value) => ({ key: 'k', value, partition: 0 }));
     await producer.send({ topic, messages });
     await producer.disconnect();
     const args = ['tail', 'dead-letter', '--from-beginning', '--limit', '2', '--json'];
-    const { out } = await cliUntil(AbortSignal.timeout(15_000), world.env, ...args);
+    const { out } = await cliUntil(AbortSignal.timeout(15_000), fixture.env, ...args);
     const values = out.split('\n').map((line) => JSON.parse(line).value);
     expect(values).toEqual([deep, { a: 1 }]);
   });
 
   it('says that a topic does not exist, exit code 2', async () => {
-    const { exitCode, notes } = await cli(world.env, 'tail', 'nothing');
+    const { exitCode, notes } = await cli(fixture.env, 'tail', 'nothing');
     expect([exitCode, notes]).toEqual([
       2,
-      `hookline: no topic is named ${world.topic('nothing')} or nothing.`,
+      `hookline: no topic is named ${fixture.topic('nothing')} or nothing.`,
     ]);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends at %s, exit code 0', async (signal) => {
-    const tail = world.start('src/cli/main.ts', {}, ['tail', 'command-results']);
+    const tail = fixture.start('src/cli/main.ts', {}, ['tail', 'command-results']);
     await until('it follows', () => tail.errors.some((line) => line.startsWith('following')), 30_000);
     tail.kill(signal);
     expect([await tail.end(), tail.lines]).toEqual([0, []]);

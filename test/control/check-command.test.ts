@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DEFAULT_DIALECT } from '../../src/provider/dialect.ts';
-import { create, openControlDesk } from '../support/control-desk.ts';
+import { create, openControlHarness } from '../support/control-harness.ts';
 
 const OTHER = 'payments.commands-analytics';
 const update = { type: 'subscription.update', ref: 'a' };
@@ -14,11 +14,11 @@ afterEach(() => {
 
 describe('before a command is carried out', () => {
   it('its time is looked at', async () => {
-    await using desk = await openControlDesk();
+    await using harness = await openControlHarness();
     const soon = { expiresAt: Date.now() + 1_000 };
-    expect(await desk.run(create('a', soon))).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.run(create('a', soon))).toMatchObject({ status: 'SUCCEEDED' });
     vi.setSystemTime(Date.now() + 1_001);
-    expect(await desk.run(create('b', soon))).toMatchObject({
+    expect(await harness.run(create('b', soon))).toMatchObject({
       status: 'EXPIRED',
       errorCode: 'COMMAND_EXPIRED',
       attempts: 0,
@@ -26,41 +26,41 @@ describe('before a command is carried out', () => {
   });
 
   it('its owner is looked at: a ref belongs to the topic that created it, until the keys of the deleted are dead', async () => {
-    await using desk = await openControlDesk({ retiredKeysTtlMs: 10_000 });
-    await desk.run(create('a'));
+    await using harness = await openControlHarness({ retiredKeysTtlMs: 10_000 });
+    await harness.run(create('a'));
     const foreign = { status: 'REJECTED', errorCode: 'NOT_OWNER', attempts: 0 };
-    expect(await desk.run(update, OTHER)).toMatchObject(foreign);
-    expect(await desk.run({ type: 'subscription.delete', ref: 'a' }, OTHER)).toMatchObject(foreign);
-    await desk.run({ type: 'subscription.delete', ref: 'a' });
-    expect(await desk.run(create('a'), OTHER)).toMatchObject(foreign);
+    expect(await harness.run(update, OTHER)).toMatchObject(foreign);
+    expect(await harness.run({ type: 'subscription.delete', ref: 'a' }, OTHER)).toMatchObject(foreign);
+    await harness.run({ type: 'subscription.delete', ref: 'a' });
+    expect(await harness.run(create('a'), OTHER)).toMatchObject(foreign);
     vi.setSystemTime(Date.now() + 10_001);
-    expect(await desk.run(create('a'), OTHER)).toMatchObject({ status: 'SUCCEEDED' });
-    expect(desk.state.get('a')?.owner).toBe(OTHER);
-    expect(desk.secretsOf('a')).not.toHaveProperty('previous');
+    expect(await harness.run(create('a'), OTHER)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(harness.state.get('a')?.owner).toBe(OTHER);
+    expect(harness.secretsOf('a')).not.toHaveProperty('previous');
   });
 
   it.each([
     ...['subscription.create', 'subscription.update', 'subscription.delete', 'subscription.adopt'],
     ...['subscription.list', 'webhook.replay'],
   ])('its ref has to match a pattern of its topic, of %s too', async (type) => {
-    await using desk = await openControlDesk({ refPatterns: { [OTHER]: ['ledger-*', 'gl'] } });
-    const result = await desk.run({ type, ref: 'ledger', executionIds: ['x'], dryRun: true }, OTHER);
+    await using harness = await openControlHarness({ refPatterns: { [OTHER]: ['ledger-*', 'gl'] } });
+    const result = await harness.run({ type, ref: 'ledger', executionIds: ['x'], dryRun: true }, OTHER);
     expect(result).toMatchObject({ status: 'REJECTED', errorCode: 'NOT_OWNER', attempts: 0 });
     expect(result.message).toContain(`(${OTHER} takes refs that match ledger-* or gl)`);
   });
 
   it('its pattern gives no ref that another topic has created: the first creator owns', async () => {
-    await using desk = await openControlDesk({ refPatterns: { [OTHER]: ['a*'] } });
-    expect(await desk.run(create('aa'), OTHER)).toMatchObject({ status: 'SUCCEEDED' });
-    expect(await desk.run(create('ab'))).toMatchObject({ status: 'SUCCEEDED' });
-    expect(await desk.run({ ...update, ref: 'ab' }, OTHER)).toMatchObject({ errorCode: 'NOT_OWNER' });
-    expect(await desk.run({ ...update, ref: 'aa' })).toMatchObject({ errorCode: 'NOT_OWNER' });
+    await using harness = await openControlHarness({ refPatterns: { [OTHER]: ['a*'] } });
+    expect(await harness.run(create('aa'), OTHER)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.run(create('ab'))).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.run({ ...update, ref: 'ab' }, OTHER)).toMatchObject({ errorCode: 'NOT_OWNER' });
+    expect(await harness.run({ ...update, ref: 'aa' })).toMatchObject({ errorCode: 'NOT_OWNER' });
   });
 
   it('a ref that is not its topic’s is not spoken of, whatever ifMatch says', async () => {
-    await using desk = await openControlDesk();
-    const { commandId } = await desk.run(create('a'));
-    const result = await desk.run({ ...update, ifMatch: 'x' }, OTHER);
+    await using harness = await openControlHarness();
+    const { commandId } = await harness.run(create('a'));
+    const result = await harness.run({ ...update, ifMatch: 'x' }, OTHER);
     expect(result).toMatchObject({ errorCode: 'NOT_OWNER' });
     expect(result.message).not.toContain(commandId);
   });
@@ -68,8 +68,8 @@ describe('before a command is carried out', () => {
   it.each(['subscription.create', 'subscription.update', 'subscription.adopt'])(
     'an unknown event of %s is named, with those that are known',
     async (type) => {
-      await using desk = await openControlDesk();
-      const result = await desk.run({ type, ref: 'a', events: ['payment_status', 'constructor'] });
+      await using harness = await openControlHarness();
+      const result = await harness.run({ type, ref: 'a', events: ['payment_status', 'constructor'] });
       expect(result).toMatchObject({ status: 'REJECTED', errorCode: 'UNKNOWN_EVENT' });
       expect(result.message).toContain('"constructor"; known are payment-status, accounts-entries');
     },
@@ -88,21 +88,22 @@ describe('before a command is carried out', () => {
     ['subscription.list', { other: 1 }, "extra.other is not in the dialect's extra.allow, which names note"],
     ['webhook.replay', { executionId: 'x' }, 'extra.executionId is set by the dialect itself'],
   ])('extra of %s adds what the dialect allows, and nothing else: %j', async (type, extra, told) => {
-    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
-    const result = await desk.run({ type, ref: 'a', executionIds: ['x'], extra });
+    await using harness = await openControlHarness({ dialect: '{"extra":{"allow":["note"]}}' });
+    const result = await harness.run({ type, ref: 'a', executionIds: ['x'], extra });
     expect(result).toMatchObject({ status: 'REJECTED', errorCode: 'EXTRA_CONFLICT', attempts: 0 });
     expect(result.message).toContain(`(${told}`);
     expect(result.message).toMatch(/: leave it out, or have the operator name the field in .*extra\.allow$/);
   });
 
   it('extra is sent as it was checked, whichever member of a name that stands twice another reader takes', async () => {
-    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
+    await using harness = await openControlHarness({ dialect: '{"extra":{"allow":["note"]}}' });
     const bodies: unknown[] = [];
-    desk.hooks.onCall = ({ method, body }) => void (method === 'POST' && bodies.push(JSON.stringify(body)));
+    harness.hooks.onCall = ({ method, body }) =>
+      void (method === 'POST' && bodies.push(JSON.stringify(body)));
     const twice = '{"note":{"url":"https://evil.example"},"note":"second"}';
     const command = `{"commandId":"c","type":"subscription.create","ref":"a","events":["payment_status"],"extra":${twice}}`;
-    await desk.take(desk.recordOf(Buffer.from(command)));
-    expect(desk.results).toMatchObject([{ status: 'SUCCEEDED' }]);
+    await harness.take(harness.recordOf(Buffer.from(command)));
+    expect(harness.results).toMatchObject([{ status: 'SUCCEEDED' }]);
     expect(bodies).toEqual([expect.stringMatching(/"note":"second"\}$/)]);
     expect(bodies[0]).not.toContain('evil');
   });
@@ -110,18 +111,20 @@ describe('before a command is carried out', () => {
   it.each(['no JSON', 'null', '[1]', '7'])(
     'a record of the state whose extra is %s, as others may write it, fails no command',
     async (extra) => {
-      await using desk = await openControlDesk();
-      await desk.run(create('a'));
-      desk.state.set('a', { ...(desk.state.get('a') ?? expect.fail('no record')), extra });
-      expect(await desk.run(update)).toMatchObject({ status: 'SUCCEEDED' });
+      await using harness = await openControlHarness();
+      await harness.run(create('a'));
+      harness.state.set('a', { ...(harness.state.get('a') ?? expect.fail('no record')), extra });
+      expect(await harness.run(update)).toMatchObject({ status: 'SUCCEEDED' });
     },
   );
 
   it('extra that was accepted is sent again where the dialect allows it no longer: a repair rests on it', async () => {
-    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
-    await desk.run(create('a', { extra: { note: 1 } }));
-    Object.assign(desk.parts, { dialect: DEFAULT_DIALECT });
-    expect(await desk.run({ ...update, extra: { note: 1 } })).toMatchObject({ status: 'SUCCEEDED' });
-    expect(await desk.run({ ...update, extra: { note: 2 } })).toMatchObject({ errorCode: 'EXTRA_CONFLICT' });
+    await using harness = await openControlHarness({ dialect: '{"extra":{"allow":["note"]}}' });
+    await harness.run(create('a', { extra: { note: 1 } }));
+    Object.assign(harness.parts, { dialect: DEFAULT_DIALECT });
+    expect(await harness.run({ ...update, extra: { note: 1 } })).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.run({ ...update, extra: { note: 2 } })).toMatchObject({
+      errorCode: 'EXTRA_CONFLICT',
+    });
   });
 });

@@ -64,7 +64,7 @@ it('what is another’s by now is not stored, nor tried again', async () => {
   expect([looks, published, delays]).toEqual([2, ['payments.subscriptions'], ['payments.subscriptions']]);
 });
 
-it('a command that does not fit among the dead letters leaves one without its bytes, which says where they are', async () => {
+it('a command that does not fit in the dead-letter topic leaves one without its bytes, which says where they are', async () => {
   const { records, stored } = open(new HooklineError('RECORD_TOO_LARGE'));
   const command = {
     ...{ topic: 'payments.commands', partition: 2, offset: 7n, headers: {}, timestamp: 0 },

@@ -4,7 +4,7 @@ import { HooklineError } from '../../src/core/errors.ts';
 import { KeyedQueue } from '../../src/kafka/consume/keyed-queue.ts';
 import { PartitionWork } from '../../src/kafka/consume/partition-work.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { create, openControlDesk } from '../support/control-desk.ts';
+import { create, openControlHarness } from '../support/control-harness.ts';
 import { until } from '../support/until.ts';
 
 const reader = createCommandReader(() => Promise.reject(new HooklineError('REGISTRY_UNAVAILABLE')));
@@ -60,14 +60,14 @@ describe('two commands in two partitions that come at once are carried out one a
     ['another one of the same ref', { ...CREATE, commandId: 'd' }, 'SUCCEEDED', 'REJECTED REF_IN_USE', 1],
     ['another one of another ref', { ...CREATE, commandId: 'd', ref: 'b' }, 'SUCCEEDED', 'SUCCEEDED', 2],
   ])('%s', async (_, second, ...expected) => {
-    await using desk = await openControlDesk();
+    await using harness = await openControlHarness();
     const queue = new KeyedQueue(32, []);
     for (const [partition, command] of [CREATE, second].entries()) {
       const work = new PartitionWork({
         ...{
           queue,
           clock: systemClock,
-          handle: desk.take,
+          handle: harness.take,
           checkLease: () => {},
           onError: expect.fail,
           onCapacity: () => {},
@@ -75,11 +75,13 @@ describe('two commands in two partitions that come at once are carried out one a
         keysOf: (one) => keysOf(one, reader),
         commit: async () => {},
       });
-      const record = { ...desk.recordOf(command), partition, key: Buffer.from(`key ${partition}`) };
+      const record = { ...harness.recordOf(command), partition, key: Buffer.from(`key ${partition}`) };
       work.take(record);
     }
-    await until('both have their result', () => desk.results.length === 2);
-    const ended = desk.results.map(({ status, errorCode }) => [status, errorCode].filter(Boolean).join(' '));
-    expect([...ended, (await desk.subscriptions()).length]).toEqual(expected);
+    await until('both have their result', () => harness.results.length === 2);
+    const ended = harness.results.map(({ status, errorCode }) =>
+      [status, errorCode].filter(Boolean).join(' '),
+    );
+    expect([...ended, (await harness.subscriptions()).length]).toEqual(expected);
   });
 });

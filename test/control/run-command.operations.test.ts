@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { COMMAND_TYPES } from '../../src/core/command.ts';
-import { create, openControlDesk } from '../support/control-desk.ts';
+import { create, openControlHarness } from '../support/control-harness.ts';
 
 const EVENTS = ['accounts-entries'];
 
-/** A desk with a subscription `a`, one that can be adopted as `b`, and a run that can be replayed. */
-async function deskWithAll() {
-  const desk = await openControlDesk();
-  await desk.run(create('a'));
-  const { id, signingSecret } = await desk.seed();
-  desk.world.secrets('b', { 'subscription-id': id, 'signing-secret': signingSecret });
-  return desk;
+/** A harness with a subscription `a`, one that can be adopted as `b`, and a run that can be replayed. */
+async function harnessWithAll() {
+  const harness = await openControlHarness();
+  await harness.run(create('a'));
+  const { id, signingSecret } = await harness.seed();
+  harness.fixture.secrets('b', { 'subscription-id': id, 'signing-secret': signingSecret });
+  return harness;
 }
 
 const refs: Readonly<Record<string, string>> = {
@@ -19,22 +19,22 @@ const refs: Readonly<Record<string, string>> = {
 
 describe('a dry run', () => {
   it.each(COMMAND_TYPES)('of %s asks at most, and changes nothing', async (type) => {
-    await using desk = await deskWithAll();
-    const before = [await desk.subscriptions(), [...desk.state], desk.written.length];
+    await using harness = await harnessWithAll();
+    const before = [await harness.subscriptions(), [...harness.state], harness.written.length];
     const asked: string[] = [];
-    desk.hooks.onCall = ({ method }) => asked.push(method);
+    harness.hooks.onCall = ({ method }) => asked.push(method);
     const ref = refs[type] ?? 'a';
     const command = { type, ...(ref && { ref }), events: EVENTS, executionIds: ['x'], dryRun: true };
-    const result = await desk.run(command);
+    const result = await harness.run(command);
     expect(result).toMatchObject({ status: 'SUCCEEDED', dryRun: true });
     expect(asked.filter((method) => method !== 'GET')).toEqual([]);
-    expect([await desk.subscriptions(), [...desk.state], desk.written.length]).toEqual(before);
+    expect([await harness.subscriptions(), [...harness.state], harness.written.length]).toEqual(before);
   });
 
   it('is REJECTED for the same reasons as the command itself', async () => {
-    await using desk = await deskWithAll();
-    await desk.seed({ url: 'https://hooks.example/webhooks/taken' });
-    desk.world.secrets('faulty', { 'encryption-key': 'short' });
+    await using harness = await harnessWithAll();
+    await harness.seed({ url: 'https://hooks.example/webhooks/taken' });
+    harness.fixture.secrets('faulty', { 'encryption-key': 'short' });
     const commands = [
       create('a'),
       create('taken'),
@@ -47,7 +47,7 @@ describe('a dry run', () => {
     ];
     const codes = async (more: object) => {
       const found: (string | null)[] = [];
-      for (const command of commands) found.push((await desk.run({ ...command, ...more })).errorCode);
+      for (const command of commands) found.push((await harness.run({ ...command, ...more })).errorCode);
       return found;
     };
     const rehearsed = await codes({ dryRun: true });

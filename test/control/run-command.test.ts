@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
-import { type ControlDesk, create, killed, openControlDesk, PUBLIC_URL } from '../support/control-desk.ts';
+import {
+  type ControlHarness,
+  create,
+  killed,
+  openControlHarness,
+  PUBLIC_URL,
+} from '../support/control-harness.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
@@ -13,9 +19,11 @@ afterEach(() => {
 const HOUR = 3_600_000;
 
 /** What the state takes for active, and what the provider has for our addresses. */
-async function bothEnds(desk: ControlDesk) {
-  const known = [...desk.state.values()].filter(({ state }) => state === 'ACTIVE');
-  const there = (await desk.subscriptions()).filter(({ url }) => url.startsWith(`${PUBLIC_URL}/webhooks/`));
+async function bothEnds(harness: ControlHarness) {
+  const known = [...harness.state.values()].filter(({ state }) => state === 'ACTIVE');
+  const there = (await harness.subscriptions()).filter(({ url }) =>
+    url.startsWith(`${PUBLIC_URL}/webhooks/`),
+  );
   return {
     known: known.map(({ subscriptionId, receiverUrl, events }) => [
       subscriptionId,
@@ -26,13 +34,13 @@ async function bothEnds(desk: ControlDesk) {
   };
 }
 
-const BEFORE: Record<string, (desk: ControlDesk) => Promise<unknown>> = {
+const BEFORE: Record<string, (harness: ControlHarness) => Promise<unknown>> = {
   create: async () => {},
-  update: (desk) => desk.run(create('a')),
-  delete: (desk) => desk.run(create('a')),
-  adopt: async (desk) => {
-    const { id, signingSecret } = await desk.seed();
-    desk.world.secrets('a', { 'subscription-id': id, 'signing-secret': signingSecret });
+  update: (harness) => harness.run(create('a')),
+  delete: (harness) => harness.run(create('a')),
+  adopt: async (harness) => {
+    const { id, signingSecret } = await harness.seed();
+    harness.fixture.secrets('a', { 'subscription-id': id, 'signing-secret': signingSecret });
   },
 };
 const EVENTS = { create: ['payment_status'], update: ['payment_status', 'accounts-entries'] };
@@ -43,23 +51,23 @@ describe('a command whose process is killed, taken up an hour after its time', (
   );
 
   it.each(cases)('%s, before write %i: has one result, which is what is so at both ends', async (verb, n) => {
-    await using desk = await openControlDesk({ retiredKeysTtlMs: 10 * HOUR });
-    await BEFORE[verb]?.(desk);
-    const before = await bothEnds(desk);
+    await using harness = await openControlHarness({ retiredKeysTtlMs: 10 * HOUR });
+    await BEFORE[verb]?.(harness);
+    const before = await bothEnds(harness);
     const events = (EVENTS as Record<string, string[]>)[verb];
     const command = { commandId: 'c-1', type: `subscription.${verb}`, ref: 'a', ...(events && { events }) };
-    const record = desk.recordOf({ ...command, expiresAt: Date.now() + 1_000 });
+    const record = harness.recordOf({ ...command, expiresAt: Date.now() + 1_000 });
     let writes = 0;
-    desk.hooks.onWrite = () => {
+    harness.hooks.onWrite = () => {
       if (++writes === n) throw killed();
     };
-    await expect(desk.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
     vi.setSystemTime(Date.now() + HOUR);
-    await desk.take(record);
-    const results = desk.results.filter(({ commandId }) => commandId === 'c-1');
+    await harness.take(record);
+    const results = harness.results.filter(({ commandId }) => commandId === 'c-1');
     // Before its first write it has not begun: nobody has heard of it.
     expect(results.map(({ status }) => status)).toEqual([n === 1 ? 'EXPIRED' : 'SUCCEEDED']);
-    const after = await bothEnds(desk);
+    const after = await bothEnds(harness);
     expect(after.known).toEqual(after.there);
     if (n === 1) expect(after).toEqual(before);
     else if (verb === 'delete') expect(after.there).toEqual([]);
@@ -70,20 +78,20 @@ describe('a command whose process is killed, taken up an hour after its time', (
   });
 
   it('a replay that had begun is brought to its end', async () => {
-    await using desk = await openControlDesk({ publicUrl: 'http://127.0.0.1:9' });
-    await desk.run(create('a'));
-    const { json } = await desk.sandbox.trigger({ ref: 'a', count: 1, wait: 'first' });
+    await using harness = await openControlHarness({ publicUrl: 'http://127.0.0.1:9' });
+    await harness.run(create('a'));
+    const { json } = await harness.sandbox.trigger({ ref: 'a', count: 1, wait: 'first' });
     const [{ id }] = json.executions;
     const replay = { commandId: 'c-1', type: 'webhook.replay', ref: 'a', executionIds: [id] };
-    const record = desk.recordOf({ ...replay, expiresAt: Date.now() + 1_000 });
-    desk.hooks.onWrite = (what) => {
+    const record = harness.recordOf({ ...replay, expiresAt: Date.now() + 1_000 });
+    harness.hooks.onWrite = (what) => {
       if (what === 'result') throw killed();
     };
-    await expect(desk.take(record)).rejects.toThrow();
-    delete desk.hooks.onWrite;
+    await expect(harness.take(record)).rejects.toThrow();
+    delete harness.hooks.onWrite;
     vi.setSystemTime(Date.now() + HOUR);
-    await desk.take(record);
-    expect(desk.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
   });
 });
 
@@ -95,28 +103,32 @@ describe('a process that finds, right before a request or a write, that the comm
   it.each(cases)(
     '%s, before the %i. of them: does no more; the other brings it to its end',
     async (verb, n) => {
-      await using desk = await openControlDesk();
-      await BEFORE[verb]?.(desk);
+      await using harness = await openControlHarness();
+      await BEFORE[verb]?.(harness);
       const events = (EVENTS as Record<string, string[]>)[verb];
       const command = { commandId: 'c-1', type: `subscription.${verb}`, ref: 'a', ...(events && { events }) };
-      const record = desk.recordOf(command);
-      const seen = { requests: desk.provider.requests.length, writes: desk.written.length };
+      const record = harness.recordOf(command);
+      const seen = { requests: harness.provider.requests.length, writes: harness.written.length };
       let checks = 0;
-      desk.hooks.onCheck = () => {
-        if (++checks === n) desk.stopping.abort();
+      harness.hooks.onCheck = () => {
+        if (++checks === n) harness.stopping.abort();
       };
-      const frozen = await desk.take(record).then(
+      const frozen = await harness.take(record).then(
         () => 'ended',
         (error: Error) => error.name,
       );
-      const made = desk.provider.requests.length - seen.requests;
+      const made = harness.provider.requests.length - seen.requests;
       const written =
-        desk.written.length - seen.writes + desk.results.filter((one) => one.commandId === 'c-1').length;
+        harness.written.length -
+        seen.writes +
+        harness.results.filter((one) => one.commandId === 'c-1').length;
       expect([frozen, made + written]).toEqual(n > checks ? ['ended', checks] : ['AbortError', n - 1]);
-      delete desk.hooks.onCheck;
-      await desk.take(record, leaseOf(new AbortController().signal));
-      expect(desk.results.filter((one) => one.commandId === 'c-1')).toMatchObject([{ status: 'SUCCEEDED' }]);
-      const after = await bothEnds(desk);
+      delete harness.hooks.onCheck;
+      await harness.take(record, leaseOf(new AbortController().signal));
+      expect(harness.results.filter((one) => one.commandId === 'c-1')).toMatchObject([
+        { status: 'SUCCEEDED' },
+      ]);
+      const after = await bothEnds(harness);
       expect(after.known).toEqual(after.there);
       expect(after.there).toHaveLength(verb === 'delete' ? 0 : 1);
     },
@@ -125,76 +137,76 @@ describe('a process that finds, right before a request or a write, that the comm
 
 describe('a command', () => {
   it('that has its result is not carried out again when its commit was lost', async () => {
-    await using desk = await openControlDesk();
-    const record = desk.recordOf({ commandId: 'c-1', ...create('a') });
-    await desk.take(record);
-    await desk.take(record);
-    expect(desk.results).toHaveLength(1);
-    expect(await desk.provider.logged('create')).toHaveLength(1);
+    await using harness = await openControlHarness();
+    const record = harness.recordOf({ commandId: 'c-1', ...create('a') });
+    await harness.take(record);
+    await harness.take(record);
+    expect(harness.results).toHaveLength(1);
+    expect(await harness.provider.logged('create')).toHaveLength(1);
   });
 
   it('with the id of another one is a DUPLICATE, whatever it asks for', async () => {
-    await using desk = await openControlDesk();
-    await desk.run({ commandId: 'c-1', ...create('a') });
-    expect(await desk.run({ commandId: 'c-1', type: 'subscription.delete', ref: 'a' })).toMatchObject({
+    await using harness = await openControlHarness();
+    await harness.run({ commandId: 'c-1', ...create('a') });
+    expect(await harness.run({ commandId: 'c-1', type: 'subscription.delete', ref: 'a' })).toMatchObject({
       status: 'DUPLICATE',
       errorCode: 'COMMAND_DUPLICATE',
     });
-    expect(await desk.subscriptions()).toHaveLength(1);
+    expect(await harness.subscriptions()).toHaveLength(1);
   });
 
   it.each([
     ['bytes of nobody', Buffer.from('0a0b', 'hex'), null],
     ['a deletion marker', null, null],
     ['a command that is incomplete', { commandId: 'c-1', ref: 'a' }, 'c-1'],
-  ])('that is %s is a dead letter, and answered where it has an id', async (_, value, id) => {
-    await using desk = await openControlDesk();
-    const record = desk.recordOf(value);
-    await desk.take(record);
-    expect(desk.deadLetters).toEqual([{ record, code: 'COMMAND_INVALID' }]);
-    const answered = desk.results.map(({ commandId, status }) => [commandId, status]);
+  ])('that is %s is a dead-letter record, and answered where it has an id', async (_, value, id) => {
+    await using harness = await openControlHarness();
+    const record = harness.recordOf(value);
+    await harness.take(record);
+    expect(harness.deadLetters).toEqual([{ record, code: 'COMMAND_INVALID' }]);
+    const answered = harness.results.map(({ commandId, status }) => [commandId, status]);
     expect(answered).toEqual(id === null ? [] : [[id, 'REJECTED']]);
   });
 
   it('that ends in an error without a name has FAILED, and the error is told: those behind it go on', async () => {
-    await using desk = await openControlDesk();
+    await using harness = await openControlHarness();
     const fault = new RangeError('Maximum call stack size exceeded');
-    desk.hooks.onCall = () => {
+    harness.hooks.onCall = () => {
       throw fault;
     };
-    expect(await desk.run({ type: 'subscription.list' })).toMatchObject({
+    expect(await harness.run({ type: 'subscription.list' })).toMatchObject({
       status: 'FAILED',
       errorCode: 'INTERNAL',
     });
-    expect(desk.unnamed).toEqual([fault]);
+    expect(harness.unnamed).toEqual([fault]);
   });
 
   it('whose state no topic takes has FAILED by that name', async () => {
-    await using desk = await openControlDesk();
-    desk.hooks.onWrite = (what) => {
+    await using harness = await openControlHarness();
+    harness.hooks.onWrite = (what) => {
       if (what === 'state') throw new HooklineError('RECORD_TOO_LARGE');
     };
-    expect(await desk.run(create('a'))).toMatchObject({ status: 'FAILED', errorCode: 'RECORD_TOO_LARGE' });
+    expect(await harness.run(create('a'))).toMatchObject({ status: 'FAILED', errorCode: 'RECORD_TOO_LARGE' });
   });
 
   it('whose result no topic takes is answered with as much of it as fits, and that is what is observed', async () => {
-    await using desk = await openControlDesk();
-    await desk.seed();
-    await desk.seed();
-    desk.hooks.onWrite = (_, n) => {
+    await using harness = await openControlHarness();
+    await harness.seed();
+    await harness.seed();
+    harness.hooks.onWrite = (_, n) => {
       if (n === 1) throw new HooklineError('RECORD_TOO_LARGE');
     };
-    const result = await desk.run({ type: 'subscription.list' });
+    const result = await harness.run({ type: 'subscription.list' });
     expect(result).toMatchObject({ status: 'SUCCEEDED', message: expect.stringContaining('cut to 1') });
     expect(result.subscriptions).toHaveLength(1);
-    expect(desk.observed).toEqual([result]);
+    expect(harness.observed).toEqual([result]);
   });
 
   it('that the stop of the process interrupts has no result: it comes again', async () => {
-    await using desk = await openControlDesk();
-    await desk.sandbox.fail({ operation: 'list', kind: 'status', code: 503, times: null });
-    desk.hooks.onCall = () => desk.stopping.abort();
-    await expect(desk.run({ type: 'subscription.list' })).rejects.toMatchObject({ name: 'AbortError' });
-    expect([desk.results, desk.unnamed]).toEqual([[], []]);
+    await using harness = await openControlHarness();
+    await harness.sandbox.fail({ operation: 'list', kind: 'status', code: 503, times: null });
+    harness.hooks.onCall = () => harness.stopping.abort();
+    await expect(harness.run({ type: 'subscription.list' })).rejects.toMatchObject({ name: 'AbortError' });
+    expect([harness.results, harness.unnamed]).toEqual([[], []]);
   });
 });

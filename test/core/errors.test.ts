@@ -12,7 +12,7 @@ describe('the error table', () => {
     expect(texts.filter((text) => /[.:]$|^[A-Z][a-z]/.test(text))).toEqual([]);
   });
 
-  it('answers 200 to a webhook if and only if it becomes a dead letter', () => {
+  it('answers 200 to a webhook if and only if it becomes a dead-letter record', () => {
     for (const { code, status, deadLetter } of errors) {
       if (status !== null) expect([code, deadLetter !== undefined]).toEqual([code, status === 200]);
     }

@@ -61,7 +61,7 @@ describe('a delivery', () => {
     });
     expect(parts.seen).toMatchObject({
       drift: [],
-      parked: [],
+      deadLettered: [],
       unclassified: 0,
       matched: ['ledger-eu signing 0'],
     });
@@ -132,7 +132,7 @@ describe('a delivery', () => {
     ['DECRYPT', 'UNDECRYPTABLE', Buffer.from([0x22, 0xff, 0x22]), 'json'],
     ['DECRYPT', 'UNDECRYPTABLE', Buffer.alloc(0), 'json'],
   ] as const)(
-    'that fails at %s is a dead letter with its original bytes (%s)',
+    'that fails at %s is a dead-letter record with its original bytes (%s)',
     async (stage, code, body, mediaType) => {
       const parts = deliveryParts();
       const receipt = await publishDelivery(verified(body, mediaType), parts);
@@ -149,11 +149,11 @@ describe('a delivery', () => {
         'hookline.received-at': '1795245881505',
         'hookline.parts': '1',
       });
-      expect(parts.seen.parked).toEqual([stage]);
+      expect(parts.seen.deadLettered).toEqual([stage]);
     },
   );
 
-  it('that is too large for its topic goes to the dead letters, in parts where these are too small too', async () => {
+  it('that is too large for its topic goes to the dead-letter topic, in parts where these are too small too', async () => {
     const body = Buffer.from(
       JSON.stringify({ type: 'payment-status', entityId: 'e', pad: 'x'.repeat(2_000_000) }),
     );
@@ -164,16 +164,22 @@ describe('a delivery', () => {
       },
     });
     const receipt = await publishDelivery(verified(body), parts);
-    const letters = parts.seen.records.filter((record) => headersOf(record)['hookline.parts'] === '5');
-    expect(Buffer.concat(letters.map((record) => record.value ?? Buffer.alloc(0)))).toEqual(body);
-    expect(letters.map((record) => headersOf(record)['hookline.part'])).toEqual(['1', '2', '3', '4', '5']);
-    expect(new Set(letters.map((record) => record.key.toString()))).toEqual(new Set([receipt.eventId]));
+    const deadLetters = parts.seen.records.filter((record) => headersOf(record)['hookline.parts'] === '5');
+    expect(Buffer.concat(deadLetters.map((record) => record.value ?? Buffer.alloc(0)))).toEqual(body);
+    expect(deadLetters.map((record) => headersOf(record)['hookline.part'])).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+    ]);
+    expect(new Set(deadLetters.map((record) => record.key.toString()))).toEqual(new Set([receipt.eventId]));
     expect(receipt.eventId).toBe(eventIdOf(subscriptionId, body));
-    expect(headersOf(letters[0] ?? expect.fail())).toMatchObject({
+    expect(headersOf(deadLetters[0] ?? expect.fail())).toMatchObject({
       '__connect.errors.stage': 'PRODUCE',
       '__connect.errors.topic': 'payments.payment-status',
     });
-    expect(parts.seen.parked).toEqual(['PRODUCE']);
+    expect(parts.seen.deadLettered).toEqual(['PRODUCE']);
   });
 
   it('is cut at once into the parts that its topic is known to take, headers and all', async () => {
@@ -210,7 +216,7 @@ describe('a delivery', () => {
     expect(new Set(counts)).toEqual(new Set([String(counts.length)]));
   });
 
-  it('that not even the dead letters take is refused as not stored: its answer is no 200', async () => {
+  it('that not even the dead-letter records take is refused as not stored: its answer is no 200', async () => {
     const parts = deliveryParts({
       publish: ({ topic }) => {
         throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
@@ -221,10 +227,10 @@ describe('a delivery', () => {
       status: 503,
       message: expect.stringContaining('payments.dead-letter'),
     });
-    expect(parts.seen.parked).toEqual([]);
+    expect(parts.seen.deadLettered).toEqual([]);
   });
 
-  it('whose record nobody confirms is not parked: nothing is promised, and the sender hears so', async () => {
+  it('whose record nobody confirms is not dead-lettered: nothing is promised, and the sender hears so', async () => {
     const parts = deliveryParts({
       publish: () => {
         throw new HooklineError('PUBLISH_DEADLINE');
@@ -233,7 +239,7 @@ describe('a delivery', () => {
     await expect(publishDelivery(verified(source), parts)).rejects.toMatchObject({
       code: 'PUBLISH_DEADLINE',
     });
-    expect(parts.seen.parked).toEqual([]);
+    expect(parts.seen.deadLettered).toEqual([]);
   });
 
   it('of any bytes is stored somewhere, and its source is what was signed', async () => {

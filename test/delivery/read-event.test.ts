@@ -103,11 +103,11 @@ describe('a large message', () => {
   it.each([
     ['no JSON', Buffer.from('{"type":"payment-status"')],
     ['no UTF-8', Buffer.from('{"type":"\xff"}', 'latin1')],
-  ])('that is %s is parked among the dead letters', async (_, bytes) => {
+  ])('that is %s is dead-lettered', async (_, bytes) => {
     const parts = deliveryParts();
     const delivery = verified(Buffer.concat([bytes, Buffer.alloc(LARGE_BODY_BYTES, ' ')]));
     const { eventId } = await publishDelivery(delivery, parts);
-    expect(parts.seen.parked).toEqual(['PARSE']);
+    expect(parts.seen.deadLettered).toEqual(['PARSE']);
     expect(deliveryIdOf(delivery, parts)).toBe(eventId);
   });
 });

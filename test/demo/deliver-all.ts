@@ -1,4 +1,4 @@
-import type { ControlWorld } from '../support/control-world.ts';
+import type { ControlFixture } from '../support/control-fixture.ts';
 
 /** What was delivered, how it was answered, and what the contract says of it. */
 export type Sent = {
@@ -77,7 +77,7 @@ const DELIVERIES: readonly Delivery[] = [
   },
 ];
 
-export async function deliverAll(the: ControlWorld, say: (line: string) => void): Promise<Sent[]> {
+export async function deliverAll(the: ControlFixture, say: (line: string) => void): Promise<Sent[]> {
   const sent: Sent[] = [];
   let first = '';
   for (const { what, request, before, expected } of DELIVERIES) {
@@ -95,7 +95,7 @@ export async function deliverAll(the: ControlWorld, say: (line: string) => void)
 
 /** The first webhook once more, by a command: the same event, which its id tells. */
 async function replay(
-  the: ControlWorld,
+  the: ControlFixture,
   executionId: string,
   first: Sent,
   say: (line: string) => void,

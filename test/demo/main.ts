@@ -1,5 +1,5 @@
 import { useStack } from '../stack/use-stack.ts';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { deliverAll } from './deliver-all.ts';
 import { readBack } from './read-back.ts';
 import { showRows } from './show-rows.ts';
@@ -25,10 +25,10 @@ await using stack = await useStack({
 step('Topics and schemas (hookline topics apply, schemas push), provider, ingress, control');
 // A Kafka that is used for more than this keeps its own topics.
 const prefix = stack.traces ? 'payments' : undefined;
-await using the = await ControlWorld.make(stack, {}, prefix);
+await using the = await ControlFixture.make(stack, {}, prefix);
 say(`  provider  ${the.sandbox.url}   (emulated by Hookline's sandbox)`);
 say(`  ingress          ${the.ingress.url}   (process ${the.ingress.process.pid})`);
-say(`  control          steered by ${the.world.topic('commands')}   (process ${the.control.pid})`);
+say(`  control          steered by ${the.fixture.topic('commands')}   (process ${the.control.pid})`);
 
 step('A team sends one message, and waits for its result');
 const command = {
@@ -37,10 +37,10 @@ const command = {
   events: ['payment_status', 'accounts-entries', 'collection-status'],
   issuedBy: 'ledger',
 };
-say(`  ${the.world.topic('commands')} <- ${JSON.stringify(command)}`);
+say(`  ${the.fixture.topic('commands')} <- ${JSON.stringify(command)}`);
 const result = await the.run(command);
 say(
-  `  ${the.world.topic('command-results')} -> ${result.status}, ${result.message}; the service calls it ${result.subscriptionId}`,
+  `  ${the.fixture.topic('command-results')} -> ${result.status}, ${result.message}; the service calls it ${result.subscriptionId}`,
 );
 
 step('The provider delivers; Hookline answers 200 only when Kafka has confirmed');

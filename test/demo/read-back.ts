@@ -1,4 +1,4 @@
-import type { ControlWorld } from '../support/control-world.ts';
+import type { ControlFixture } from '../support/control-fixture.ts';
 import { leavesOf } from '../support/leaves.ts';
 import type { SeenRecord } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
@@ -15,12 +15,12 @@ export type Row = {
 const TOPICS = ['payment-status', 'accounts-entries', 'collection-status', 'unclassified', 'dead-letter'];
 
 /** Finds every delivery in Kafka, and holds it against the contract. */
-export async function readBack(the: ControlWorld, sent: readonly Sent[]): Promise<Row[]> {
+export async function readBack(the: ControlFixture, sent: readonly Sent[]): Promise<Row[]> {
   const expected = new Map(sent.map(({ eventId, expected }) => [eventId, expected.records]));
   const total = [...expected.values()].reduce((sum, count) => sum + count, 0);
   const all = await until('all events are there', async () => {
     const read = await Promise.all(
-      TOPICS.map(async (topic) => (await the.world.read(topic, 0)).map((record) => ({ topic, record }))),
+      TOPICS.map(async (topic) => (await the.fixture.read(topic, 0)).map((record) => ({ topic, record }))),
     );
     return read.flat().length >= total && read.flat();
   });

@@ -5,38 +5,38 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { freePorts } from '../stack/plan-ports.ts';
 import { postSigned } from '../support/sign.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import { World } from '../support/world.ts';
 
 const IMAGE = process.env.HOOKLINE_IMAGE ?? 'hookline:test';
 const SANDBOX_IMAGE = process.env.HOOKLINE_SANDBOX_IMAGE ?? 'hookline-sandbox:test';
 const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
 const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 
-let world: World;
+let fixture: Fixture;
 let container: string;
 let url: string;
 
 beforeAll(async () => {
-  world = await World.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
-  world.secrets('ledger-eu', {
+  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture.secrets('ledger-eu', {
     'subscription-id': keys.subscriptionId,
     'signing-secret': keys.signingSecret,
   });
   // The image's user is not the one that runs the tests.
-  for (const path of ['', 'secrets', 'sealing-key']) chmodSync(join(world.dir, path), 0o755);
+  for (const path of ['', 'secrets', 'sealing-key']) chmodSync(join(fixture.dir, path), 0o755);
   const [port = 0, adminPort = 0] = await freePorts(2);
   url = `http://127.0.0.1:${port}/webhooks/ledger-eu`;
-  const env = { ...world.env, INGRESS_PORT: String(port), ADMIN_PORT: String(adminPort) };
+  const env = { ...fixture.env, INGRESS_PORT: String(port), ADMIN_PORT: String(adminPort) };
   const given = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
   const locked = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
-  const reach = ['--network', 'host', '-v', `${world.dir}:${world.dir}:ro`];
+  const reach = ['--network', 'host', '-v', `${fixture.dir}:${fixture.dir}:ro`];
   container = docker('run', '-d', ...locked, ...reach, ...given, IMAGE);
 });
 
 afterAll(async () => {
   if (container) docker('rm', '-f', container);
-  await world?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
 });
 
 describe('the image, with a read-only root and no capabilities', () => {
@@ -52,7 +52,7 @@ describe('the image, with a read-only root and no capabilities', () => {
       60_000,
     );
     expect(JSON.parse(answer.text).stored).toBe('kafka');
-    const records = await world.read('payment-status');
+    const records = await fixture.read('payment-status');
     expect(records.map(({ record }) => record?.source)).toContain(body);
     expect(docker('exec', container, 'id', '-u')).toBe('1000');
     expect(() => docker('exec', container, 'touch', '/app/x')).toThrow(/Read-only file system/);

@@ -34,8 +34,8 @@ describe('large bodies', LONG, () => {
     const sent = await sending.finally(() => cluster.heal());
     expect(hitsOf('hookline-ingress-large') - before).toBeGreaterThan(0);
     const digests = new Map(sent.flatMap((some) => [...some]));
-    const env = { ...system.world.env, KAFKA_BROKERS: cluster.direct.join(',') };
-    const records = await readTopic(env, system.world.topic('payment-status'), digests.size);
+    const env = { ...system.fixture.env, KAFKA_BROKERS: cluster.direct.join(',') };
+    const records = await readTopic(env, system.fixture.topic('payment-status'), digests.size);
     const wrong = records.filter(
       ({ key, record }) => digestOf(String(record?.source)) !== digests.get(String(key)),
     );

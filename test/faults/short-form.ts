@@ -11,7 +11,7 @@ export const SEED = 20260301;
 export const startShortCluster = (): Promise<FaultCluster> =>
   FaultCluster.start({
     seed: SEED,
-    // A broker that is away is given up after two seconds, not after nine.
+    // A broker that is unavailable is given up after two seconds, not after nine.
     sessionTimeoutMs: 2_000,
     shortLived: true,
     registryUrl: inject('registryUrl'),

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { field, schemaText } from '../support/event-schemas.ts';
-import { World } from '../support/world.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 
-const worldOf = () => new World({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+const fixtureOf = () => new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 
 /** Starts a process that should not start, and gives what it said. */
-async function refusal(world: World, entry: string, env: Record<string, string | undefined>) {
-  const running = world.start(entry, env);
+async function refusal(fixture: Fixture, entry: string, env: Record<string, string | undefined>) {
+  const running = fixture.start(entry, env);
   const exitCode = await running.end();
   return { exitCode, text: running.written() };
 }
@@ -63,8 +63,8 @@ describe('a faulty configuration', () => {
   ])(
     'of %s is refused whole: every variable named, exit code 78, no stack trace, no secret',
     async (entry, env, names) => {
-      await using world = worldOf();
-      const { exitCode, text } = await refusal(world, entry, env);
+      await using fixture = fixtureOf();
+      const { exitCode, text } = await refusal(fixture, entry, env);
       expect(exitCode).toBe(78);
       for (const name of names) expect(text).toContain(name);
       expect(text).not.toMatch(/\n\s+at |hunter2/);
@@ -72,16 +72,16 @@ describe('a faulty configuration', () => {
   );
 
   it('of the dialect names each key', async () => {
-    await using world = worldOf();
-    const file = world.file(
+    await using fixture = fixtureOf();
+    const file = fixture.file(
       'dialect.json',
       '{"create":{"body":{"u":"{nobody}"}},"lists":{},"list":{"id":"id"}}',
     );
     const env = {
-      ...world.controlEnv({ provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' }),
+      ...fixture.controlEnv({ provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' }),
       PROVIDER_DIALECT_FILE: file,
     };
-    const { exitCode, text } = await refusal(world, 'src/control/main.ts', env);
+    const { exitCode, text } = await refusal(fixture, 'src/control/main.ts', env);
     expect(exitCode).toBe(78);
     for (const fault of ['{nobody}', 'lists is unknown', 'list.id must be a JSON pointer'])
       expect(text).toContain(fault);
@@ -96,29 +96,31 @@ describe('a faulty configuration', () => {
     ],
     ['a type that two claim', schema({ eventTypes: ['payment-status'] }), /payment-status.*claimed by/],
   ])('of the schemas is refused with file and field: %s', async (_, text, message) => {
-    await using world = worldOf();
+    await using fixture = fixtureOf();
     for (const kind of ['events', 'commands'])
-      mkdirSync(join(world.dir, 'schemas', kind), { recursive: true });
+      mkdirSync(join(fixture.dir, 'schemas', kind), { recursive: true });
     for (const kind of ['events', 'commands'] as const) {
       for (const { name, text: own } of readSchemaFiles(undefined, kind))
-        writeFileSync(join(world.dir, 'schemas', name), own);
+        writeFileSync(join(fixture.dir, 'schemas', name), own);
     }
-    writeFileSync(join(world.dir, 'schemas/events/odd.avsc'), text);
-    const refused = await refusal(world, 'src/ingress/main.ts', { SCHEMAS_DIR: join(world.dir, 'schemas') });
+    writeFileSync(join(fixture.dir, 'schemas/events/odd.avsc'), text);
+    const refused = await refusal(fixture, 'src/ingress/main.ts', {
+      SCHEMAS_DIR: join(fixture.dir, 'schemas'),
+    });
     expect([refused.exitCode, refused.text]).toEqual([78, expect.stringMatching(message)]);
     expect(refused.text).not.toMatch(/\n\s+at /);
   });
 
   it('of the way to the brokers and the registry is refused whole, each fault with its remedy', async () => {
-    await using world = worldOf();
+    await using fixture = fixtureOf();
     const env = {
       KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
-      KAFKA_CERT_FILE: world.file('cert', 'hunter2'),
+      KAFKA_CERT_FILE: fixture.file('cert', 'hunter2'),
       SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9',
       SCHEMA_REGISTRY_USERNAME: 'ann',
-      SCHEMA_REGISTRY_CA_FILE: world.file('ca', 'hunter2'),
+      SCHEMA_REGISTRY_CA_FILE: fixture.file('ca', 'hunter2'),
     };
-    const { exitCode, text } = await refusal(world, 'src/ingress/main.ts', env);
+    const { exitCode, text } = await refusal(fixture, 'src/ingress/main.ts', env);
     expect(exitCode).toBe(78);
     for (const fault of [
       'KAFKA_SASL_MECHANISM, KAFKA_USERNAME and KAFKA_PASSWORD_FILE go together: set all three or none.',
@@ -134,23 +136,23 @@ describe('a faulty configuration', () => {
     ['src/ingress/main.ts', 'KAFKA_CA_FILE'],
     ['src/control/main.ts', 'SCHEMA_REGISTRY_CA_FILE'],
   ])('of %s is refused where a file holds no certificate: %s', async (entry, variable) => {
-    await using world = worldOf();
+    await using fixture = fixtureOf();
     const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
     const env = {
-      ...world.controlEnv(urls),
+      ...fixture.controlEnv(urls),
       KAFKA_SSL: 'true',
       SCHEMA_REGISTRY_URL: 'https://127.0.0.1:9',
-      [variable]: world.file('ca', 'hunter2'),
+      [variable]: fixture.file('ca', 'hunter2'),
     };
-    const { exitCode, text } = await refusal(world, entry, env);
+    const { exitCode, text } = await refusal(fixture, entry, env);
     expect([exitCode, text]).toEqual([78, expect.stringMatching(`${variable}.*holds no certificate.*PEM`)]);
     expect(text).not.toMatch(/\n\s+at |hunter2/);
   });
 
   it('of the sealing key is refused, without what stands in it', async () => {
-    await using world = worldOf();
-    const env = { SEALING_KEY_FILE: world.file('bad-key', 'hunter2') };
-    const { text, exitCode } = await refusal(world, 'src/ingress/main.ts', env);
+    await using fixture = fixtureOf();
+    const env = { SEALING_KEY_FILE: fixture.file('bad-key', 'hunter2') };
+    const { text, exitCode } = await refusal(fixture, 'src/ingress/main.ts', env);
     expect([exitCode, text]).toEqual([78, expect.stringContaining('SEALING_KEY_FILE')]);
     expect(text).not.toContain('hunter2');
   });

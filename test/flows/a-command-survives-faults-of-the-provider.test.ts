@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 });
 
 afterAll(() => the[Symbol.asyncDispose]());
@@ -52,7 +52,7 @@ describe('a create', () => {
     the.control.kill('SIGKILL');
     await the.control.end();
     expect(await the.state('killed')).toMatchObject({ state: 'REQUESTED' });
-    the.control = await the.world.control(the.urls);
+    the.control = await the.fixture.control(the.urls);
     expect(await the.result('killed-in-flight')).toMatchObject({ status: 'SUCCEEDED' });
     await expectOneThatWorks('killed');
   });
@@ -112,7 +112,7 @@ describe('the access token', () => {
       errorCode: 'TOKEN_REFUSED',
     });
     expect(await the.run({ type: 'subscription.list' })).toMatchObject({ status: 'SUCCEEDED' });
-    expect(the.world.logs()).not.toContain('sandbox-lite-jwt');
+    expect(the.fixture.logs()).not.toContain('sandbox-lite-jwt');
   });
 
   it('that does not come for a while is waited for', async () => {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli } from '../support/cli.ts';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 const stack = () => ({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 
 beforeAll(async () => {
-  the = await ControlWorld.make(stack());
+  the = await ControlFixture.make(stack());
 });
 
 afterAll(() => the[Symbol.asyncDispose]());
@@ -29,24 +29,24 @@ describe('a command', () => {
       'odd-time',
     ],
   ])(
-    'of %s goes to the dead letters, is REJECTED where it has an id, and holds nobody up',
+    'of %s goes to the dead-letter topic, is REJECTED where it has an id, and holds nobody up',
     async (_, value, id) => {
       const key = randomUUID();
       await the.send(key, value);
       const next = await the.run({ type: 'subscription.list' });
       expect(next.status).toBe('SUCCEEDED');
-      const letter = await until('it is a dead letter', async () =>
-        (await the.world.read('dead-letter')).find((one) => one.key === key),
+      const deadLetter = await until('it is a dead-letter record', async () =>
+        (await the.fixture.read('dead-letter')).find((one) => one.key === key),
       );
       const sent =
         Buffer.isBuffer(value) || typeof value === 'string'
           ? Buffer.from(value)
           : Buffer.from(JSON.stringify(value));
-      expect(letter.value).toEqual(sent);
-      expect(letter.headers).toMatchObject({
+      expect(deadLetter.value).toEqual(sent);
+      expect(deadLetter.headers).toMatchObject({
         '__connect.errors.stage': 'COMMAND',
         '__connect.errors.exception.class.name': 'COMMAND_INVALID',
-        '__connect.errors.topic': the.world.topic('commands'),
+        '__connect.errors.topic': the.fixture.topic('commands'),
         '__connect.errors.offset': expect.stringMatching(/^\d+$/),
       });
       if (id)
@@ -114,12 +114,12 @@ describe('a command', () => {
   });
 
   it('for a ref of another command topic is NOT_OWNER', async () => {
-    await using two = await ControlWorld.make(stack());
-    const topics = ['ledger', 'analytics'].map((team) => two.world.topic(`commands-${team}`));
+    await using two = await ControlFixture.make(stack());
+    const topics = ['ledger', 'analytics'].map((team) => two.fixture.topic(`commands-${team}`));
     const env = { COMMAND_TOPICS: topics.join(',') };
-    await cli({ ...two.world.env, ...env }, 'topics', 'apply');
+    await cli({ ...two.fixture.env, ...env }, 'topics', 'apply');
     await two.control.stop();
-    await two.world.control(two.urls, env);
+    await two.fixture.control(two.urls, env);
     const create = { type: 'subscription.create', ref: 'mine', events: ['payment-status'] };
     expect(await two.run(create, topics[0])).toMatchObject({ status: 'SUCCEEDED' });
     for (const type of ['subscription.update', 'subscription.delete', 'subscription.create']) {
@@ -130,12 +130,12 @@ describe('a command', () => {
   });
 
   it('for a ref that its topic’s pattern does not match is NOT_OWNER', async () => {
-    await using one = await ControlWorld.make(stack());
-    const topic = one.world.topic('commands.ledger');
+    await using one = await ControlFixture.make(stack());
+    const topic = one.fixture.topic('commands.ledger');
     const env = { COMMAND_TOPICS: `${topic}=ledger-*,${topic}=gl` };
-    await cli({ ...one.world.env, ...env }, 'topics', 'apply');
+    await cli({ ...one.fixture.env, ...env }, 'topics', 'apply');
     await one.control.stop();
-    await one.world.control(one.urls, env);
+    await one.fixture.control(one.urls, env);
     const create = (ref: string) => ({ type: 'subscription.create', ref, events: ['payment-status'] });
     expect(await one.run(create('ledger'), topic)).toMatchObject({
       status: 'REJECTED',

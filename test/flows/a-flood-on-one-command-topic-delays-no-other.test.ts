@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { cli } from '../support/cli.ts';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 let flood: string;
 let quiet: string;
 
 beforeAll(async () => {
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
-  flood = the.world.topic('commands-flood');
-  quiet = the.world.topic('commands-quiet');
+  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  flood = the.fixture.topic('commands-flood');
+  quiet = the.fixture.topic('commands-quiet');
   const env = { COMMAND_TOPICS: `${flood},${quiet}` };
-  await cli({ ...the.world.env, ...env }, 'topics', 'apply');
+  await cli({ ...the.fixture.env, ...env }, 'topics', 'apply');
   await the.control.stop();
-  await the.world.control(the.urls, env);
+  await the.fixture.control(the.urls, env);
 });
 
 afterAll(() => the[Symbol.asyncDispose]());
@@ -28,7 +28,7 @@ const create = (commandId: string, ref: string, more: object = {}) => ({
 });
 
 async function sendAll(topic: string, commands: ReturnType<typeof create>[]): Promise<void> {
-  const producer = testKafka(the.world.env).producer();
+  const producer = testKafka(the.fixture.env).producer();
   await producer.connect();
   for (let at = 0; at < commands.length; at += 20) {
     const messages = commands
@@ -54,7 +54,7 @@ it('a topic that floods control with commands that hang, are large, or are of an
   await until(
     'the flood has every place that it can have',
     async () => {
-      const records = await the.world.read('subscriptions', 0);
+      const records = await the.fixture.read('subscriptions', 0);
       return new Set(records.map(({ key }) => key).filter((key) => key?.startsWith('hang-'))).size >= PLACES;
     },
     30_000,
@@ -63,6 +63,6 @@ it('a topic that floods control with commands that hang, are large, or are of an
   expect(await the.run(update, quiet)).toMatchObject({ status: 'SUCCEEDED' });
   expect(await the.run({ type: 'subscription.list' }, quiet)).toMatchObject({ status: 'SUCCEEDED' });
   // The flood was still running when they had their results.
-  const ended = (await the.world.read('command-results', 0)).map(({ key }) => key);
+  const ended = (await the.fixture.read('command-results', 0)).map(({ key }) => key);
   expect(ended.filter((key) => key?.startsWith('hang-'))).toEqual([]);
 });

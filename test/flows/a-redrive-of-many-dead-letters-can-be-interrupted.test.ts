@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliUntil } from '../support/cli.ts';
-import { ENCRYPTION_KEY, ReceiverWorld } from '../support/receiver-world.ts';
+import { ENCRYPTION_KEY, ReceiverFixture } from '../support/receiver-fixture.ts';
 import { RunningProcess } from '../support/running-process.ts';
 import { sealBody } from '../support/seal.ts';
 import { postSigned } from '../support/sign.ts';
@@ -10,13 +10,13 @@ import { until } from '../support/until.ts';
 /** Letters that a missing key made, and a redrive of them that is interrupted, killed and tried by two at once. */
 const COUNT = 60;
 const LATER_KEY = 'k'.repeat(32);
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let env: Record<string, string | undefined>;
 const messages: string[] = [];
 
 beforeAll(async () => {
-  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
-  env = receiver.world.env;
+  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  env = receiver.fixture.env;
   for (let n = 0; n < COUNT; n++) {
     const message = JSON.stringify({ type: 'collection-status', entityId: `e-${n % 3}`, n });
     const answer = await postSigned(
@@ -28,7 +28,7 @@ beforeAll(async () => {
     expect(answer.status).toBe(200);
     messages.push(message);
   }
-  receiver.world.secrets('ledger-eu', { 'encryption-key': `${ENCRYPTION_KEY}\n${LATER_KEY}` });
+  receiver.fixture.secrets('ledger-eu', { 'encryption-key': `${ENCRYPTION_KEY}\n${LATER_KEY}` });
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());
@@ -38,7 +38,7 @@ type Row = { at: string; outcome: string };
 async function countEvents(): Promise<number> {
   const admin = testKafka(env).admin();
   await admin.connect();
-  const ends = await admin.fetchTopicOffsets(receiver.world.topic('collection-status'));
+  const ends = await admin.fetchTopicOffsets(receiver.fixture.topic('collection-status'));
   await admin.disconnect();
   return ends.reduce((sum, { high }) => sum + Number(high), 0);
 }
@@ -47,9 +47,9 @@ const storedBeyond = (count: number) =>
   until(`more than ${count} events are stored`, async () => (await countEvents()) > count, 30_000);
 
 const sources = async () =>
-  (await receiver.world.read('collection-status', 0)).map(({ record }) => String(record?.source));
+  (await receiver.fixture.read('collection-status', 0)).map(({ record }) => String(record?.source));
 
-describe('a redrive of many dead letters', () => {
+describe('a redrive of many dead-letter records', () => {
   it('takes the oldest first, and no more than it is told to', async () => {
     const { exitCode, out } = await cli(env, 'dlq', 'redrive', '--dry-run', '--limit', '3', '--json');
     const rows = JSON.parse(out) as Row[];

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { setTopicBytes } from '../support/topic-config.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 });
 
 afterAll(() => the[Symbol.asyncDispose]());
@@ -16,7 +16,7 @@ describe('a list that is larger than the results topic takes', () => {
       const json = { url: `https://receiver.example/webhooks/${n}`, events: ['payment_status'] };
       await the.sandbox.call('POST', '/_sandbox/subscriptions', { json });
     }
-    await setTopicBytes(the.world.env, the.world.topic('command-results'), 4_000);
+    await setTopicBytes(the.fixture.env, the.fixture.topic('command-results'), 4_000);
     const result = await the.run({ commandId: 'long-list', type: 'subscription.list' });
     expect(result).toMatchObject({
       status: 'SUCCEEDED',

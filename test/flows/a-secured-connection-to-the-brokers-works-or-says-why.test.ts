@@ -8,19 +8,19 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { cli } from '../support/cli.ts';
 import type { Identity } from '../support/secure/certificates.ts';
 import { changePassword } from '../support/secure/change-password.ts';
+import { findings, readiness, SecureFixture } from '../support/secure/secure-fixture.ts';
 import { CHANGING_USER, FAR_HOST, PASSWORD } from '../support/secure/secure-kafka.ts';
-import { findings, readiness, SecureWorld } from '../support/secure/secure-world.ts';
+import { PARTITIONS } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import { PARTITIONS } from '../support/world.ts';
 
 type Env = Record<string, string | undefined>;
 
 const WRONG = 'wrong-horse-battery';
 const SECRETS = new RegExp(`${PASSWORD}|${WRONG}|PRIVATE KEY`);
-let secure: SecureWorld;
+let secure: SecureFixture;
 
 beforeAll(async () => {
-  secure = await SecureWorld.make(inject('registryUrl'));
+  secure = await SecureFixture.make(inject('registryUrl'));
 });
 
 afterAll(() => secure?.[Symbol.asyncDispose]());
@@ -121,9 +121,9 @@ const FURTHER_FAULTS: Fault[] = [
 describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
   describe('files that are renewed', () => {
     it('while ingress waits for the brokers, are taken up: authority, client certificate and key', async () => {
-      const { kafka, world } = secure;
+      const { kafka, fixture } = secure;
       const file = (name: string, from: string) => {
-        const path = join(world.dir, `renewed-${name}`);
+        const path = join(fixture.dir, `renewed-${name}`);
         copyFileSync(from, path);
         return path;
       };
@@ -134,7 +134,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
         file('key', expiredClient.keyFile),
       ];
       const files = { KAFKA_CA_FILE: ca, KAFKA_CERT_FILE: cert, KAFKA_KEY_FILE: key };
-      const ingress = world.start('src/ingress/main.ts', secure.env('MTLS', files));
+      const ingress = fixture.start('src/ingress/main.ts', secure.env('MTLS', files));
       const admin = await ingress.adminUrl();
       const says = (why: RegExp) =>
         until(`it says ${why}`, async () => why.test((await readiness(admin)).reasons), 20_000);
@@ -156,8 +156,8 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
     });
 
     it('are used by the next connection of either client, without a new client', async () => {
-      const { kafka, world } = secure;
-      const [certFile, keyFile] = [join(world.dir, 'next-cert'), join(world.dir, 'next-key')];
+      const { kafka, fixture } = secure;
+      const [certFile, keyFile] = [join(fixture.dir, 'next-cert'), join(fixture.dir, 'next-key')];
       const use = (identity: Identity) => {
         copyFileSync(identity.certFile, certFile);
         copyFileSync(identity.keyFile, keyFile);
@@ -171,7 +171,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
         ...{ clientId: 'test', log: () => {} },
       });
       const session = openSession(0);
-      const partitions = () => session.partitionsOf(world.topic('payment-status'));
+      const partitions = () => session.partitionsOf(fixture.topic('payment-status'));
       const admin = client.admin({ retry: { retries: 0 } });
       const topics = async () => {
         await admin.connect();
@@ -187,7 +187,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       await refusal('the consumer', topics);
       use(kafka.client);
       expect(await partitions()).toBe(PARTITIONS);
-      expect(await topics()).toContain(world.topic('payment-status'));
+      expect(await topics()).toContain(fixture.topic('payment-status'));
       session.destroy();
       await admin.disconnect();
     });
@@ -202,7 +202,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       });
       const refusal = `advertise ${FAR_HOST}, and the password would go there without TLS`;
       const session = openSession(0);
-      await expect(session.connect([secure.world.topic('payment-status')])).rejects.toThrow(refusal);
+      await expect(session.connect([secure.fixture.topic('payment-status')])).rejects.toThrow(refusal);
       session.destroy();
       const admin = client.admin({ retry: { retries: 0 } });
       const topics = admin.connect().then(() => admin.listTopics());
@@ -214,7 +214,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
     });
 
     it('while all goes well: a password that changes at the brokers and then here stops nothing for good', async () => {
-      const { kafka, world } = secure;
+      const { kafka, fixture } = secure;
       const passwordFile = secure.password(PASSWORD);
       const env = secure.env('SESSIONS', secure.sasl('SCRAM-SHA-512', CHANGING_USER, passwordFile));
       // Shorter than the default, for the event that must be refused; a cold broker's first batch takes a second.
@@ -222,7 +222,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
       const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
       const [{ process: ingress, url }, control] = await Promise.all([
         secure.ingress(env),
-        world.control(urls, env),
+        fixture.control(urls, env),
       ]);
       expect((await secure.post(url)).status).toBe(200);
       const [broker = ''] = kafka.stack.brokers;
@@ -267,7 +267,7 @@ describe.concurrent('the way to the brokers', { timeout: 120_000 }, () => {
 
   describe('ingress waits and says why, in the log too, with', () => {
     it.each(FAULTS)('%s', async (_, way, finding, remedies) => {
-      const ingress = secure.world.start('src/ingress/main.ts', way());
+      const ingress = secure.fixture.start('src/ingress/main.ts', way());
       const admin = await ingress.adminUrl();
       await until('readiness says why', async () => finding.test((await readiness(admin)).reasons), 20_000);
       const { reasons } = await readiness(admin);

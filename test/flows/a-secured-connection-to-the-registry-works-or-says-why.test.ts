@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openRegistry } from '../../src/avro/open-registry.ts';
 import { type Authority, type Identity, makeAuthority } from '../support/secure/certificates.ts';
+import { findings } from '../support/secure/secure-fixture.ts';
 import { type SecureRegistry, startSecureRegistry } from '../support/secure/secure-registry.ts';
-import { findings } from '../support/secure/secure-world.ts';
-import { World } from '../support/world.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 
 type Env = Record<string, string | undefined>;
 
@@ -17,7 +17,7 @@ let authority: Authority;
 let stranger: Authority;
 let server: Identity;
 let registry: SecureRegistry;
-let world: World;
+let fixture: Fixture;
 
 beforeAll(async () => {
   authority = makeAuthority(dir, 'authority');
@@ -25,19 +25,19 @@ beforeAll(async () => {
   server = authority.issue('server', HERE);
   registry = await startSecureRegistry(inject('registryUrl'), server);
   registry.allow('ann', PASSWORD);
-  world = new World({ brokers: inject('brokers'), registryUrl: registry.url });
+  fixture = new Fixture({ brokers: inject('brokers'), registryUrl: registry.url });
 });
 
 afterAll(async () => {
-  await world?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await registry?.[Symbol.asyncDispose]();
   rmSync(dir, { recursive: true });
 });
 
 const env = (changes: Env = {}): Env => ({
-  ...world.env,
+  ...fixture.env,
   SCHEMA_REGISTRY_USERNAME: 'ann',
-  SCHEMA_REGISTRY_PASSWORD_FILE: world.file('password', `${PASSWORD}\n`),
+  SCHEMA_REGISTRY_PASSWORD_FILE: fixture.file('password', `${PASSWORD}\n`),
   SCHEMA_REGISTRY_CA_FILE: authority.caFile,
   ...changes,
 });
@@ -53,7 +53,7 @@ describe('the registry behind TLS and a password', () => {
   it.each<[string, () => Env, RegExp, string]>([
     [
       'a wrong password',
-      () => ({ SCHEMA_REGISTRY_PASSWORD_FILE: world.file('wrong', 'wrong-horse-battery') }),
+      () => ({ SCHEMA_REGISTRY_PASSWORD_FILE: fixture.file('wrong', 'wrong-horse-battery') }),
       /refuses the credentials.*answered 401/,
       'SCHEMA_REGISTRY_PASSWORD_FILE',
     ],
@@ -107,7 +107,10 @@ describe('the registry behind TLS and a password', () => {
   });
 
   it('is asked with the password and the authority as their files are then', async () => {
-    const [passwordFile, caFile] = [world.file('renewed-password', PASSWORD), join(world.dir, 'renewed-ca')];
+    const [passwordFile, caFile] = [
+      fixture.file('renewed-password', PASSWORD),
+      join(fixture.dir, 'renewed-ca'),
+    ];
     copyFileSync(authority.caFile, caFile);
     const told: string[] = [];
     const { subjects } = openRegistry(

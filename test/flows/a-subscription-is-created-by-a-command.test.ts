@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { compileCodec } from '../../src/avro/record-codec.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { cli, cliJson } from '../support/cli.ts';
-import { ControlWorld, type Result } from '../support/control-world.ts';
+import { ControlFixture, type Result } from '../support/control-fixture.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlWorld.make(
+  the = await ControlFixture.make(
     { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
     { PROVIDER_DIALECT_FILE: 'test/support/dialect-with-description.json' },
   );
@@ -39,7 +39,7 @@ describe('a subscription', () => {
       ...(await the.trigger({ ref: 'ledger-eu', sealed: true })),
     ];
     expect(executions.map(({ status }) => status)).toEqual([200, 200]);
-    const records = await the.world.read('payment-status', 2);
+    const records = await the.fixture.read('payment-status', 2);
     expect(records.map(({ record }) => record?.subscription)).toEqual(['ledger-eu', 'ledger-eu']);
   });
 
@@ -53,18 +53,22 @@ describe('a subscription', () => {
       subscriptionId: subscription.id,
       receiverUrl: subscription.url,
       events: ['payment-status', 'accounts-entries'],
-      owner: the.world.topic('commands'),
+      owner: the.fixture.topic('commands'),
     });
-    const raw = (await the.world.read('subscriptions')).map(({ value }) => value?.toString('latin1')).join();
-    const said = [raw, the.world.logs()].join('\n');
+    const raw = (await the.fixture.read('subscriptions'))
+      .map(({ value }) => value?.toString('latin1'))
+      .join();
+    const said = [raw, the.fixture.logs()].join('\n');
     for (const secret of [subscription.signingSecret, subscription.encryptionKey])
       expect(said).not.toContain(secret);
   });
 
   it('can be asked for in Avro as well as in JSON, and by the CLI', async () => {
     const [file] = readSchemaFiles(undefined, 'commands').filter(({ name }) => name.endsWith('command.avsc'));
-    const subject = `${the.world.topic('commands')}-value`;
-    const versions = await fetch(`${the.world.env.SCHEMA_REGISTRY_URL}/subjects/${subject}/versions/latest`);
+    const subject = `${the.fixture.topic('commands')}-value`;
+    const versions = await fetch(
+      `${the.fixture.env.SCHEMA_REGISTRY_URL}/subjects/${subject}/versions/latest`,
+    );
     const { id } = (await versions.json()) as { id: number };
     const commandId = randomUUID();
     const command = {
@@ -94,13 +98,13 @@ describe('a subscription', () => {
       'collection-status',
       '--wait',
     ];
-    const [result] = await cliJson<Result[]>(the.world.env, ...args);
+    const [result] = await cliJson<Result[]>(the.fixture.env, ...args);
     expect(result).toMatchObject({ status: 'SUCCEEDED', ref: 'by-cli' });
-    const again = await cli(the.world.env, ...args);
+    const again = await cli(the.fixture.env, ...args);
     expect([again.exitCode, again.out]).toEqual([1, expect.stringMatching(/^errorCode +REF_IN_USE$/m)]);
     expect(again.out).toMatch(/^finishedAt +\d{4}-\d\d-\d\dT[\d:.]+Z$/m);
     expect(again.out).not.toMatch(/^subscriptionId|null/m);
-    const listed = await cli(the.world.env, 'command', 'subscription.list', '--wait');
+    const listed = await cli(the.fixture.env, 'command', 'subscription.list', '--wait');
     expect(listed.out).toMatch(/^status +SUCCEEDED$/m);
     expect(listed.out).toMatch(/^\S+ .*\/webhooks\/by-cli .*collection-status/m);
   });
@@ -149,7 +153,7 @@ describe('a subscription', () => {
     const replay = await the.run({ type: 'webhook.replay', ref: 'replayed', executionIds: [first?.id] });
     expect(replay).toMatchObject({ status: 'SUCCEEDED', message: '1 run(s) replayed' });
     const seen = async () =>
-      (await the.world.read('accounts-entries')).filter(({ record }) => record?.eventId === eventId);
+      (await the.fixture.read('accounts-entries')).filter(({ record }) => record?.eventId === eventId);
     await expect.poll(async () => (await seen()).length, { timeout: 10_000 }).toBe(2);
   });
 
@@ -172,7 +176,10 @@ describe('a subscription', () => {
     });
     const adopt = { type: 'subscription.adopt', ref: 'adopted' };
     expect(await the.run(adopt)).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_MISSING' });
-    the.world.secrets('adopted', { 'subscription-id': secrets.id, 'signing-secret': secrets.signingSecret });
+    the.fixture.secrets('adopted', {
+      'subscription-id': secrets.id,
+      'signing-secret': secrets.signingSecret,
+    });
     expect(await the.run(adopt)).toMatchObject({ status: 'SUCCEEDED', subscriptionId: secrets.id });
     const adopted = (await the.subscriptions()).find(({ id }) => id === secrets.id);
     expect(adopted?.url).toBe(`${the.ingress.url}/webhooks/adopted`);

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli } from '../support/cli.ts';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlWorld.make(
+  the = await ControlFixture.make(
     { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
     {
       RECONCILE_INTERVAL_MS: '1000',
@@ -29,7 +29,7 @@ const THREE = `subscriptions:
 `;
 
 const subscriptions = (verb: string, text: string, ...args: string[]) =>
-  cli(the.world.env, 'subscriptions', verb, '-f', the.world.file('subscriptions.yaml', text), ...args);
+  cli(the.fixture.env, 'subscriptions', verb, '-f', the.fixture.file('subscriptions.yaml', text), ...args);
 
 const at = async (ref: string) =>
   (await the.subscriptions()).find(({ url }) => url.endsWith(`/${ref}`)) ?? expect.fail(`no ${ref}`);
@@ -50,16 +50,16 @@ describe('a new team, with a file of its subscriptions,', () => {
       ...[['accounts-entries', 'payment-status'], ['collection-status'], ['payment-status']],
     ]);
     expect(await at('ledger-us')).toMatchObject({ extra: { description: 'the ledger of the US' } });
-    const before = (await the.world.read('command-results')).length;
+    const before = (await the.fixture.read('command-results')).length;
     const again = await subscriptions('apply', THREE);
     expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining('Nothing to do: 3 already as')]);
     // The look at the provider alone.
-    expect((await the.world.read('command-results')).length).toBe(before + 1);
+    expect((await the.fixture.read('command-results')).length).toBe(before + 1);
     const [delivered] = await the.trigger({ ref: 'ledger-us', sealed: true });
     expect(delivered?.status).toBe(200);
   });
 
-  it('sees what somebody has changed at the provider, in the plan and among the results, and mends it', async () => {
+  it('sees what somebody has changed at the provider, in the plan and among the results, and fixes it', async () => {
     const { id, url, signingSecret, encryptionKey } = await at('analytics');
     const json = { id, url, signingSecret, encryptionKey, events: ['payment_status'] };
     await the.sandbox.call('POST', '/_sandbox/subscriptions', { json });
@@ -70,7 +70,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     const blind = await subscriptions('plan', THREE, '--no-refresh');
     expect([blind.exitCode, blind.out]).toEqual([0, expect.stringContaining('Nothing to do')]);
     await until('it is told', async () =>
-      (await the.world.read('command-results')).some(
+      (await the.fixture.read('command-results')).some(
         ({ record }) => record?.status === 'DRIFT' && record.ref === 'analytics',
       ),
     );
@@ -99,7 +99,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     const four = `${THREE}  legacy: { adopt: true }\n`;
     const early = await subscriptions('apply', four);
     expect([early.exitCode, early.out]).toEqual([1, expect.stringContaining('KEYS_MISSING')]);
-    the.world.secrets('legacy', { 'subscription-id': old.id, 'signing-secret': old.signingSecret });
+    the.fixture.secrets('legacy', { 'subscription-id': old.id, 'signing-secret': old.signingSecret });
     expect((await subscriptions('apply', four)).out).toContain('Applied: 1 succeeded, 0 failed.');
     expect(await at('legacy')).toMatchObject({ id: old.id, events: ['payment-status'] });
     expect((await subscriptions('plan', four)).out).toContain('Nothing to do: 4 already as');
@@ -136,7 +136,7 @@ describe('a new team, with a file of its subscriptions,', () => {
       2,
       expect.stringMatching(/subscriptions\.yaml:3:5: unknown field "evnts": use events, adopt, extra$/m),
     ]);
-    const others = `topic: ${the.world.topic('commands-b')}\n${THREE}`;
+    const others = `topic: ${the.fixture.topic('commands-b')}\n${THREE}`;
     const foreign = await subscriptions('apply', others, '--no-refresh');
     expect([foreign.exitCode, foreign.notes]).toEqual([
       1,
@@ -149,7 +149,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     await the.sandbox.call('PUT', '/_sandbox/faults', { json: [fault] });
     const text = 'subscriptions:\n  refused: { events: [payment_status] }\n';
     const only = async (...args: string[]) => {
-      const topic = the.world.topic('commands');
+      const topic = the.fixture.topic('commands');
       return subscriptions('apply', `topic: ${topic}\n${text}`, '--delete', ...args);
     };
     const failed = await only();
@@ -160,9 +160,9 @@ describe('a new team, with a file of its subscriptions,', () => {
     const unheard = await only('--no-refresh', '--timeout', '1');
     expect([unheard.exitCode, unheard.out]).toEqual([1, expect.stringContaining('no result within 1 s')]);
     // What was not taken up in time is not carried out later.
-    the.control = await the.world.control(the.urls);
+    the.control = await the.fixture.control(the.urls);
     await until('it has expired', async () =>
-      (await the.world.read('command-results')).some(({ record }) => record?.status === 'EXPIRED'),
+      (await the.fixture.read('command-results')).some(({ record }) => record?.status === 'EXPIRED'),
     );
     expect((await the.subscriptions()).some(({ url }) => url.endsWith('/refused'))).toBe(false);
   });

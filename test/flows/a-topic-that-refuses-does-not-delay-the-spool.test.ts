@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ReceiverWorld } from '../support/receiver-world.ts';
+import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
-let receiver: ReceiverWorld;
-let ingress: ReceiverWorld['ingress'];
+let receiver: ReceiverFixture;
+let ingress: ReceiverFixture['ingress'];
 
 beforeAll(async () => {
-  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
-  ingress = await receiver.world.ingress({ SPOOL_DIR: join(receiver.world.dir, 'spool') });
+  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  ingress = await receiver.fixture.ingress({ SPOOL_DIR: join(receiver.fixture.dir, 'spool') });
 });
 afterAll(() => receiver?.[Symbol.asyncDispose]());
 
@@ -24,7 +24,7 @@ async function post(type: string, n: number): Promise<string> {
 async function withAdmin<T>(
   work: (admin: ReturnType<ReturnType<typeof testKafka>['admin']>) => Promise<T>,
 ): Promise<T> {
-  const admin = testKafka(receiver.world.env).admin();
+  const admin = testKafka(receiver.fixture.env).admin();
   await admin.connect();
   try {
     return await work(admin);
@@ -38,13 +38,13 @@ const waiting = async () => {
   return Number(/^hookline_spool_deliveries (.*)$/m.exec(text)?.[1]);
 };
 const numbersOf = async (topic: string) =>
-  (await receiver.world.read(topic, 0)).map(
+  (await receiver.fixture.read(topic, 0)).map(
     ({ key, record }) => `${key} ${JSON.parse(String(record?.source)).n}`,
   );
 
 describe('a topic that was deleted, and a spool', () => {
   it('does not hold up the other topics; its events get there when it exists again', async () => {
-    const topic = receiver.world.topic('collection-status');
+    const topic = receiver.fixture.topic('collection-status');
     for (const type of ['collection-status', 'payment-status']) expect(await post(type, 0)).toBe('kafka');
     await withAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
     await until('the first waits in the spool', async () => (await post('collection-status', 2)) === 'spool');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openCollector } from '../support/collector.ts';
-import { ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
+import { ReceiverFixture, receiptOf } from '../support/receiver-fixture.ts';
 import { until } from '../support/until.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -9,12 +9,12 @@ const SERVER = 2;
 const PRODUCER = 4;
 
 let collector: Awaited<ReturnType<typeof openCollector>>;
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 
 beforeAll(async () => {
   collector = await openCollector();
   const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
-  receiver = await ReceiverWorld.make(stack, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  receiver = await ReceiverFixture.make(stack, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
 });
 
 afterAll(async () => {
@@ -39,14 +39,14 @@ describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
       parentSpanId: PARENT_ID,
       attributes: { 'hookline.event_id': receiptOf(execution).eventId, 'hookline.stored': 'kafka' },
     });
-    const topic = receiver.world.topic('payment-status');
+    const topic = receiver.fixture.topic('payment-status');
     expect(record).toMatchObject({
       name: `send ${topic}`,
       traceId: TRACE_ID,
       parentSpanId: webhook.spanId,
       attributes: { 'messaging.system': 'kafka', 'messaging.destination.name': topic },
     });
-    const [seen] = await receiver.world.read('payment-status');
+    const [seen] = await receiver.fixture.read('payment-status');
     expect(seen?.headers.traceparent).toBe(`00-${TRACE_ID}-${record.spanId}-01`);
   });
 

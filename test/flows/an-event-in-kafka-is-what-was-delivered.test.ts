@@ -5,15 +5,15 @@ import { LOCAL_DIR } from '../stack/start-stack.ts';
 import { cliJson } from '../support/cli.ts';
 import { callJudges, type Judges, unwrapUnions } from '../support/judges/judges.ts';
 import { leavesOf } from '../support/leaves.ts';
-import { ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
+import { ReceiverFixture, receiptOf } from '../support/receiver-fixture.ts';
 import { ROOT } from '../support/source-tree.ts';
 
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let judges: Judges;
 
 beforeAll(async () => {
   const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
-  [receiver, judges] = await Promise.all([ReceiverWorld.make(stack), callJudges(process.env, LOCAL_DIR)]);
+  [receiver, judges] = await Promise.all([ReceiverFixture.make(stack), callJudges(process.env, LOCAL_DIR)]);
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());
@@ -25,11 +25,11 @@ describe('an event in Kafka', () => {
   it('holds every leaf of the delivered JSON, and its exact bytes, read by tools that know nothing of Hookline', async () => {
     const overrides = { '/payload/note': 'Zürich – ✓', '/payload/amount': 1.1 };
     const execution = await receiver.trigger1({ event: 'payment-status', transactions: 3, set: overrides });
-    const [seen] = (await receiver.world.read('payment-status')).filter(
+    const [seen] = (await receiver.fixture.read('payment-status')).filter(
       ({ key }) => key === execution.entityId,
     );
     const { partition, offset } = seen ?? expect.fail('not in its topic');
-    const topic = receiver.world.topic('payment-status');
+    const topic = receiver.fixture.topic('payment-status');
     const judged = await judges.consume({ brokers: inject('brokers').join(','), topic, partition, offset });
     const schema = readFileSync(join(ROOT, 'schemas/events/payment-status.avsc'), 'utf8');
     const record = unwrapUnions(await judges.decode(schema, judged.value.subarray(5))) as Record<
@@ -63,7 +63,7 @@ describe('an event in Kafka', () => {
     const execution = await receiver.trigger1({ event: 'payment-status' });
     const tail = ['tail', 'payment-status', '--from-beginning', '--key', execution.entityId, '--limit', '1'];
     const shown = await cliJson<{ value: Record<string, unknown>; headers: Record<string, string> }>(
-      receiver.world.env,
+      receiver.fixture.env,
       ...tail,
     );
     expect(shown.value.source).toBe(execution.sentBody);
@@ -84,7 +84,7 @@ describe('an event in Kafka', () => {
     async (event, spelling, sealed) => {
       const execution = await receiver.trigger1({ event, spelling, sealed });
       expect(execution.status).toBe(200);
-      const records = await receiver.world.read(event);
+      const records = await receiver.fixture.read(event);
       const [seen] = records.filter(({ record }) => record?.eventId === receiptOf(execution).eventId);
       expect(seen?.record).toMatchObject({ source: execution.sentBody, entityId: execution.entityId });
       expect(seen?.record?.type).toBe(JSON.parse(execution.sentBody).type);
@@ -95,7 +95,7 @@ describe('an event in Kafka', () => {
     const execution = await receiver.trigger1({ event: 'payment-status', sealed: true });
     const { eventId } = receiptOf(execution);
     await receiver.call('POST', '/_sandbox/trigger', { rawBody: execution.sentBody, wait: 'final' });
-    const records = await receiver.world.read('payment-status');
+    const records = await receiver.fixture.read('payment-status');
     const same = records.filter(({ record }) => record?.eventId === eventId);
     expect(same).toHaveLength(2);
     expect(same[1]?.record).toEqual({ ...same[0]?.record, receivedAt: expect.any(Number) });
@@ -109,7 +109,7 @@ describe('an event in Kafka', () => {
       entities: 5,
       ordered: true,
     });
-    const records = await receiver.world.read('payment-status', 200);
+    const records = await receiver.fixture.read('payment-status', 200);
     for (const entity of new Set(executions.map(({ entityId }) => entityId))) {
       const sent = executions
         .filter(({ entityId }) => entityId === entity)

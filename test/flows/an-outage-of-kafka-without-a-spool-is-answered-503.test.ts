@@ -5,7 +5,7 @@ import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { cli } from '../support/cli.ts';
-import { ReceiverWorld } from '../support/receiver-world.ts';
+import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 /** A Kafka of their own, that these tests may stop: the way is the JVM, whatever the others run on. */
 let stack: Stack;
 let kafka: KafkaCluster;
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let url: string;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const env = { ...process.env, HOOKLINE_STACK: 'jvm' };
   stack = await startStack({ env, withRegistry: false, shortLived: true, kafka: { properties } });
   kafka = stack.kafka ?? expect.fail('no cluster');
-  receiver = await ReceiverWorld.make(
+  receiver = await ReceiverFixture.make(
     { brokers: stack.brokers, registryUrl: inject('registryUrl') },
     { PUBLISH_DEADLINE_MS: '1500' },
   );
@@ -53,16 +53,16 @@ const readiness = async (admin: string) => {
   };
 };
 
-describe('while Kafka is away, and nothing else to store in', () => {
+describe('while Kafka is unavailable, and nothing else to store in', () => {
   it.each([
     ['hangs', async () => kafka.nodes[0]?.kill('SIGSTOP'), async () => kafka.nodes[0]?.kill('SIGCONT')],
     ['is killed', async () => kafka.nodes[0]?.kill('SIGKILL'), async () => kafka.nodes[0]?.start()],
   ])(
     'because it %s: 503 with Retry-After, not ready, alive; then it goes on by itself',
-    async (_, away, back) => {
+    async (_, stop, restart) => {
       const admin = await receiver.ingress.process.adminUrl();
       for (let n = 0; n < 10; n++) expect((await postNext()).status).toBe(200);
-      await away();
+      await stop();
       const answers = await Promise.all(Array.from({ length: 20 }, postNext));
       for (const answer of answers) {
         expect(answer).toMatchObject({
@@ -76,7 +76,7 @@ describe('while Kafka is away, and nothing else to store in', () => {
         reasons: { kafka: expect.stringContaining('payment-status') },
       });
       expect((await fetch(`${admin}/livez`)).status).toBe(200);
-      await back();
+      await restart();
       await kafka.waitReady();
       await until('webhooks are stored again', async () => (await postNext()).status === 200, 40_000);
       for (let n = 0; n < 10; n++) expect((await postNext()).status).toBe(200);
@@ -85,7 +85,7 @@ describe('while Kafka is away, and nothing else to store in', () => {
   );
 
   it('lost nothing that it acknowledged, and kept the order of each entity', async () => {
-    const records = await receiver.world.read('payment-status', acked.length);
+    const records = await receiver.fixture.read('payment-status', acked.length);
     const sources = records.map(({ record }) => String(record?.source));
     expect(acked.filter((body) => !sources.includes(body))).toEqual([]);
     for (const entity of ['e-0', 'e-1', 'e-2']) {
@@ -98,7 +98,7 @@ describe('while Kafka is away, and nothing else to store in', () => {
 
   it('an ingress that starts waits, says for what, and begins when it is there', async () => {
     await kafka.nodes[0]?.kill('SIGKILL');
-    const late = receiver.world.start('src/ingress/main.ts');
+    const late = receiver.fixture.start('src/ingress/main.ts');
     const admin = await late.adminUrl();
     await until('it says what it waits for', async () => {
       const { status, reasons } = await readiness(admin);
@@ -112,8 +112,8 @@ describe('while Kafka is away, and nothing else to store in', () => {
 });
 
 describe('a follower of a topic', () => {
-  it('goes on after the brokers were away: each record once, in order, none missing', async () => {
-    const { env, topic } = receiver.world;
+  it('goes on after the brokers were unavailable: each record once, in order, none missing', async () => {
+    const { env, topic } = receiver.fixture;
     const client = testKafka(env);
     const producer = client.producer();
     const seen: string[] = [];
@@ -143,23 +143,23 @@ describe('a follower of a topic', () => {
 
 describe('an ingress whose registry or topics are missing', () => {
   it('names what is missing and the command that makes it, and goes on when it is there', async () => {
-    const { world } = receiver;
-    const fresh = { TOPIC_PREFIX: `${world.prefix}-fresh` };
-    const late = world.start('src/ingress/main.ts', fresh);
+    const { fixture } = receiver;
+    const fresh = { TOPIC_PREFIX: `${fixture.prefix}-fresh` };
+    const late = fixture.start('src/ingress/main.ts', fresh);
     const admin = await late.adminUrl();
     const reason = async () => (await readiness(admin)).reasons.start ?? '';
     await until('it names the schemas', async () => (await reason()).includes('hookline schemas push'));
     expect(await reason()).toContain('events/payment-status.avsc');
-    await cli({ ...world.env, ...fresh }, 'schemas', 'push');
+    await cli({ ...fixture.env, ...fresh }, 'schemas', 'push');
     await until('it names the topics', async () => (await reason()).includes('hookline topics apply'));
     expect(await reason()).toContain(`${fresh.TOPIC_PREFIX}.payment-status`);
-    await cli({ ...world.env, ...fresh }, 'topics', 'apply');
+    await cli({ ...fixture.env, ...fresh }, 'topics', 'apply');
     await late.logged('listening', 40_000);
     await late.stop();
   });
 
   it('stops at once when it is told to while it waits', async () => {
-    const late = receiver.world.start('src/ingress/main.ts', { SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' });
+    const late = receiver.fixture.start('src/ingress/main.ts', { SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' });
     await until('it waits', () => late.written().includes('waiting for the schema registry'));
     expect(await late.stop()).toBe(0);
   });

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import avro from 'avsc';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson } from '../support/cli.ts';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
 type Listed = { at: string; stage: string; state: string; topic: string };
 type Redriven = { at: string; outcome: string; to: string | null; message: string | null };
 
-let the: ControlWorld;
+let the: ControlFixture;
 let env: Record<string, string | undefined>;
 let registry: Server;
 /** Ids that the registry in front of control does not have. */
@@ -18,8 +18,8 @@ const hidden = new Set<number>();
 
 beforeAll(async () => {
   const registryUrl = inject('registryUrl');
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl });
-  env = the.world.env;
+  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl });
+  env = the.fixture.env;
   registry = await startForgetfulRegistry(registryUrl);
 });
 
@@ -56,29 +56,33 @@ async function teamsCommand(fields: Record<string, string>) {
     namespace: 'hookline.commands',
     fields: names,
   });
-  const answer = await fetch(`${env.SCHEMA_REGISTRY_URL}/subjects/${the.world.prefix}-team-value/versions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
-    body: JSON.stringify({ schema: JSON.stringify(type.schema()) }),
-  });
+  const answer = await fetch(
+    `${env.SCHEMA_REGISTRY_URL}/subjects/${the.fixture.prefix}-team-value/versions`,
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+      body: JSON.stringify({ schema: JSON.stringify(type.schema()) }),
+    },
+  );
   const { id } = (await answer.json()) as { id: number };
   const head = Buffer.alloc(5);
   head.writeInt32BE(id, 1);
   return { id, value: Buffer.concat([head, type.toBuffer(fields)]) };
 }
 
-const letters = async () => (await cliJson<Listed[]>(env, 'dlq', 'list', '--filter', 'stage=COMMAND')) ?? [];
+const deadLetters = async () =>
+  (await cliJson<Listed[]>(env, 'dlq', 'list', '--filter', 'stage=COMMAND')) ?? [];
 
-/** Sends it, and gives the name of the dead letter that it becomes. */
+/** Sends it, and gives the name of the dead-letter record that it becomes. */
 async function sendPoison(value: Buffer | string | object): Promise<string> {
-  const before = new Set((await letters()).map(({ at }) => at));
+  const before = new Set((await deadLetters()).map(({ at }) => at));
   await the.send(randomUUID(), value);
-  const letter = await until(
-    'it is a dead letter',
-    async () => (await letters()).find(({ at }) => !before.has(at)),
+  const deadLetter = await until(
+    'it is a dead-letter record',
+    async () => (await deadLetters()).find(({ at }) => !before.has(at)),
     30_000,
   );
-  return letter.at;
+  return deadLetter.at;
 }
 
 async function redrive(...args: string[]) {
@@ -86,7 +90,7 @@ async function redrive(...args: string[]) {
   return { exitCode, notes, outcomes: JSON.parse(out) as Redriven[] };
 }
 
-describe('a command among the dead letters', () => {
+describe('a command in the dead-letter topic', () => {
   it('is listed and shown, and no redrive takes it along that does not ask for it', async () => {
     const at = await sendPoison('create a subscription');
     const shown = await cli(env, 'dlq', 'show', at);
@@ -113,7 +117,7 @@ describe('a command among the dead letters', () => {
       1,
       [expect.objectContaining({ at, outcome: 'refused', message: expect.stringContaining(why) })],
     ]);
-    expect((await letters()).find((letter) => letter.at === at)?.state).toBe('open');
+    expect((await deadLetters()).find((deadLetter) => deadLetter.at === at)?.state).toBe('open');
     expect((await cli(env, 'dlq', 'show', at)).out).toMatch(/^remedy +\S/m);
   });
 
@@ -123,15 +127,15 @@ describe('a command among the dead letters', () => {
     hidden.add(id);
     await the.control.stop();
     const { port } = registry.address() as AddressInfo;
-    the.control = await the.world.control(the.urls, { SCHEMA_REGISTRY_URL: `http://127.0.0.1:${port}` });
+    the.control = await the.fixture.control(the.urls, { SCHEMA_REGISTRY_URL: `http://127.0.0.1:${port}` });
     const at = await sendPoison(value);
     expect(await the.results(commandId)).toEqual([]);
 
     hidden.clear();
     await the.control.stop();
-    the.control = await the.world.control(the.urls);
+    the.control = await the.fixture.control(the.urls);
     const elsewhere = await cli(
-      { ...env, COMMAND_TOPICS: the.world.topic('command-results') },
+      { ...env, COMMAND_TOPICS: the.fixture.topic('command-results') },
       'dlq',
       'redrive',
       '--filter',
@@ -148,12 +152,12 @@ describe('a command among the dead letters', () => {
         expect.objectContaining({
           at,
           outcome: 'stored',
-          to: expect.stringContaining(the.world.topic('commands')),
+          to: expect.stringContaining(the.fixture.topic('commands')),
         }),
       ],
     ]);
     expect(await the.result(commandId)).toMatchObject({ status: 'SUCCEEDED' });
-    const record = (await the.world.read('commands')).filter(
+    const record = (await the.fixture.read('commands')).filter(
       ({ headers }) => headers['hookline.redriven-from'],
     );
     expect(record.map((one) => one.value)).toEqual([value]);

@@ -5,7 +5,7 @@ import { openDeadLetterTopic } from '../../src/cli/dlq/dead-letter-topic.ts';
 import { connectKafka, loadConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
 import { cli, cliJson } from '../support/cli.ts';
-import { ENCRYPTION_KEY, ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
+import { ENCRYPTION_KEY, ReceiverFixture, receiptOf } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { setTopicBytes } from '../support/topic-config.ts';
 import { testKafka } from '../support/topic-reader.ts';
@@ -25,15 +25,15 @@ type Listed = {
 };
 type Redriven = { at: string; outcome: string; eventId: string; to: string; code: string | null };
 
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let url: string;
 /** Of the operator, who has another layout of secrets than ingress while a key is missing. */
 let env: Record<string, string | undefined>;
 
 beforeAll(async () => {
-  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
-  env = receiver.world.env;
+  env = receiver.fixture.env;
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());
@@ -54,7 +54,7 @@ async function sentBytes(executionId: string): Promise<Buffer> {
 }
 
 const eventsOf = async (topic: string, source: string) =>
-  (await receiver.world.read(topic, 0)).filter(({ record }) => record?.source === source);
+  (await receiver.fixture.read(topic, 0)).filter(({ record }) => record?.source === source);
 
 const only = <T>(items: readonly T[]): T =>
   items.length === 1 ? (items[0] as T) : expect.fail(`${items.length} items: ${JSON.stringify(items)}`);
@@ -65,11 +65,11 @@ describe('a webhook whose key is missing', () => {
   let message: string;
 
   beforeAll(async () => {
-    receiver.world.secrets('ledger-eu', { 'encryption-key': 'n'.repeat(32) });
+    receiver.fixture.secrets('ledger-eu', { 'encryption-key': 'n'.repeat(32) });
     // The key that ingress has now opens nothing, as soon as it has taken that up.
     for (let stage = ''; stage !== 'DECRYPT'; ) {
       const execution = await receiver.trigger1({ event: 'payment-status', sealed: true });
-      const deadLetters = await receiver.world.read('dead-letter', 0);
+      const deadLetters = await receiver.fixture.read('dead-letter', 0);
       const deadLetter = deadLetters.find(({ key }) => key === receiptOf(execution).eventId);
       stage = deadLetter?.headers['__connect.errors.stage'] ?? '';
       at = `${deadLetter?.partition}:${deadLetter?.offset}`;
@@ -103,7 +103,7 @@ describe('a webhook whose key is missing', () => {
     for (const secret of [receiver.signingSecret, ENCRYPTION_KEY, 'FIToFIPmtStsRpt', sent.toString('base64')])
       expect(shown.out).not.toContain(secret);
     expect((await cli(env, 'dlq', 'show', at, '--body')).bytes).toEqual(sent);
-    const file = join(receiver.world.dir, 'body');
+    const file = join(receiver.fixture.dir, 'body');
     expect((await cli(env, 'dlq', 'show', at, '--body', file)).exitCode).toBe(0);
     expect([readFileSync(file), statSync(file).mode & 0o777]).toEqual([sent, 0o600]);
     const again = await cli(env, 'dlq', 'show', at, '--body', file);
@@ -135,7 +135,7 @@ describe('a webhook whose key is missing', () => {
   });
 
   it('once the key is there: in its topic, exact to the byte, under the id of the event, marked as redriven', async () => {
-    receiver.world.secrets('ledger-eu', { 'encryption-key': `${'n'.repeat(32)}\n${ENCRYPTION_KEY}` });
+    receiver.fixture.secrets('ledger-eu', { 'encryption-key': `${'n'.repeat(32)}\n${ENCRYPTION_KEY}` });
     const dryRun = await redrive('--dry-run');
     expect([dryRun.exitCode, only(dryRun.outcomes)]).toMatchObject([0, { at, outcome: 'stored' }]);
     expect(await eventsOf('payment-status', message)).toEqual([]);
@@ -145,10 +145,10 @@ describe('a webhook whose key is missing', () => {
     const event = only(await eventsOf('payment-status', message));
     expect(only(outcomes)).toMatchObject({
       ...{ at, outcome: 'stored', eventId: event.record?.eventId },
-      to: `${receiver.world.topic('payment-status')}[${event.partition}]@${event.offset}`,
+      to: `${receiver.fixture.topic('payment-status')}[${event.partition}]@${event.offset}`,
     });
     expect(event.headers).toMatchObject({
-      'hookline.redriven-from': `${receiver.world.topic('dead-letter')}/${at}`,
+      'hookline.redriven-from': `${receiver.fixture.topic('dead-letter')}/${at}`,
       'hookline.redrive-count': '2',
       ce_id: event.record?.eventId,
     });
@@ -181,8 +181,8 @@ describe('a webhook whose key is missing', () => {
 
 describe('a webhook larger than its topic takes', () => {
   it('lands in parts, is listed as one, and is redriven joined when the limit was raised', async () => {
-    await setTopicBytes(env, receiver.world.topic('payment-status'), 1_000_000);
-    await setTopicBytes(env, receiver.world.topic('dead-letter'), 600_000);
+    await setTopicBytes(env, receiver.fixture.topic('payment-status'), 1_000_000);
+    await setTopicBytes(env, receiver.fixture.topic('dead-letter'), 600_000);
     const execution = await receiver.trigger1({
       event: 'payment-status',
       sealed: true,
@@ -195,12 +195,12 @@ describe('a webhook larger than its topic takes', () => {
     expect(deadLetter.parts).toBeGreaterThan(3);
     expect((await cli(env, 'dlq', 'show', deadLetter.at, '--body')).bytes).toEqual(sent);
     expect((await cli(env, 'dlq', 'show', deadLetter.at)).out).toContain(
-      `raise max.message.bytes of ${receiver.world.topic('payment-status')}`,
+      `raise max.message.bytes of ${receiver.fixture.topic('payment-status')}`,
     );
     const early = await redrive('--dry-run', '--filter', 'stage=PRODUCE');
     expect(only(early.outcomes)).toMatchObject({ outcome: 'dead-lettered', code: 'RECORD_TOO_LARGE' });
 
-    await setTopicBytes(env, receiver.world.topic('payment-status'), 6_000_000);
+    await setTopicBytes(env, receiver.fixture.topic('payment-status'), 6_000_000);
     const { exitCode, outcomes } = await redrive('--filter', 'stage=PRODUCE');
     expect([exitCode, only(outcomes)]).toMatchObject([0, { at: deadLetter.at, outcome: 'stored' }]);
     const event = only(await eventsOf('payment-status', execution.sentBody));
@@ -210,21 +210,21 @@ describe('a webhook larger than its topic takes', () => {
   });
 
   it('with parts that retention deleted is listed as incomplete, and not redriven', async () => {
-    await setTopicBytes(env, receiver.world.topic('payment-status'), 1_000_000);
+    await setTopicBytes(env, receiver.fixture.topic('payment-status'), 1_000_000);
     const execution = await receiver.trigger1({ event: 'payment-status', sizeBytes: 2_400_000 });
     const { eventId } = receiptOf(execution);
     const deadLetter = only(await list(`id=${eventId}`));
     const [partition, offset] = deadLetter.at.split(':').map(Number);
     const looked = await openDeadLetterTopic(
       connectKafka(loadConfig({ source: nodeSource(env) }, 'kafka')),
-      receiver.world.prefix,
+      receiver.fixture.prefix,
     );
     const seen = (await looked.all()).filter(({ at }) => at === deadLetter.at);
     const admin = testKafka(env).admin();
     await admin.connect();
-    await admin.fetchTopicOffsets(receiver.world.topic('dead-letter'));
+    await admin.fetchTopicOffsets(receiver.fixture.topic('dead-letter'));
     await admin.deleteTopicRecords({
-      topic: receiver.world.topic('dead-letter'),
+      topic: receiver.fixture.topic('dead-letter'),
       partitions: [{ partition: partition ?? 0, offset: String((offset ?? 0) + 2) }],
     });
     await admin.disconnect();

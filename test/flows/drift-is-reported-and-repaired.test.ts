@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
 const INTERVAL_MS = 1_000;
 
-let the: ControlWorld;
+let the: ControlFixture;
 
 type Drift = {
   finishedAt: number;
@@ -16,7 +16,7 @@ type Drift = {
 };
 
 beforeAll(async () => {
-  the = await ControlWorld.make(
+  the = await ControlFixture.make(
     { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
     { RECONCILE_INTERVAL_MS: String(INTERVAL_MS) },
   );
@@ -29,7 +29,7 @@ const create = (ref: string) =>
 
 /** What the results topic tells of drift, oldest first. */
 async function told(about: { ref?: string; subscriptionId?: string }): Promise<(string | null)[]> {
-  const records = (await the.world.read('command-results', 0)).map(({ record }) => record);
+  const records = (await the.fixture.read('command-results', 0)).map(({ record }) => record);
   return (records as (Drift & typeof about)[])
     .filter(({ status, ref, subscriptionId }) => {
       return status === 'DRIFT' && (about.ref ? ref === about.ref : subscriptionId === about.subscriptionId);
@@ -100,7 +100,7 @@ describe('drift', () => {
   it('that a restarted control finds again is not told again; one control process of two compares', async () => {
     await the.control.stop();
     const env = { RECONCILE_INTERVAL_MS: String(INTERVAL_MS) };
-    const two = await Promise.all([the.world.control(the.urls, env), the.world.control(the.urls, env)]);
+    const two = await Promise.all([the.fixture.control(the.urls, env), the.fixture.control(the.urls, env)]);
     the.control = two[0];
     const compare = async () => {
       const shown = await Promise.all(two.map((control) => gauge(control)));
@@ -133,7 +133,7 @@ describe('drift', () => {
     const json = { url: 'https://elsewhere.example/other', events: ['payment_status'] };
     const foreign = (await the.sandbox.call('POST', '/_sandbox/subscriptions', { json })).json;
     await the.control.stop();
-    the.control = await the.world.control(the.urls, {
+    the.control = await the.fixture.control(the.urls, {
       ...{ RECONCILE: 'repair', RECONCILE_INTERVAL_MS: String(INTERVAL_MS) },
     });
     await changeAtProvider(changed, { url: 'http://127.0.0.1:9/x', events: ['collection-status'] });

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson } from '../support/cli.ts';
-import { ControlWorld, type Result } from '../support/control-world.ts';
+import { ControlFixture, type Result } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 let created: Result;
 
 beforeAll(async () => {
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
   created = await the.run({
     ...{
       commandId: 'c-eu',
@@ -22,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => the[Symbol.asyncDispose]());
 
 type Found = { topic: string; partition: number; offset: number; what: string };
-const inspect = (what: string) => cliJson<Found[]>(the.world.env, 'inspect', what);
-const topicsOf = (rows: Found[]) => rows.map(({ topic }) => topic.slice(the.world.prefix.length + 1));
+const inspect = (what: string) => cliJson<Found[]>(the.fixture.env, 'inspect', what);
+const topicsOf = (rows: Found[]) => rows.map(({ topic }) => topic.slice(the.fixture.prefix.length + 1));
 
 describe('hookline inspect', () => {
   it('shows of a command where it stands, what it wrote, and its result', async () => {
@@ -59,7 +59,7 @@ describe('hookline inspect', () => {
     }
   });
 
-  it('shows of what went to the dead letters why', async () => {
+  it('shows of what went to the dead-letter topic why', async () => {
     await the.send('broken', { commandId: 'c-broken', type: 'subscription.pause', ref: 'eu' });
     await the.result('c-broken');
     const rows = await inspect('c-broken');
@@ -68,7 +68,7 @@ describe('hookline inspect', () => {
   });
 
   it('says by its exit code that there is nothing', async () => {
-    const { exitCode, out } = await cli(the.world.env, 'inspect', 'nobody-s', '--json');
+    const { exitCode, out } = await cli(the.fixture.env, 'inspect', 'nobody-s', '--json');
     expect([exitCode, out]).toEqual([1, '[]']);
   });
 });
@@ -76,7 +76,7 @@ describe('hookline inspect', () => {
 describe('hookline keys status', () => {
   it('shows which keys are live, and when each last matched', async () => {
     const secret = 's'.repeat(36);
-    the.world.secrets('rotated', {
+    the.fixture.secrets('rotated', {
       'subscription-id': String(created.subscriptionId),
       'signing-secret': `${secret}\n${'t'.repeat(36)}`,
       'encryption-key': 'k'.repeat(32),

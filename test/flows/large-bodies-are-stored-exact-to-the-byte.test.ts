@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ENCRYPTION_KEY, ReceiverWorld } from '../support/receiver-world.ts';
+import { ENCRYPTION_KEY, ReceiverFixture } from '../support/receiver-fixture.ts';
 import { sealBody } from '../support/seal.ts';
 import { postSigned } from '../support/sign.ts';
 
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 
 beforeAll(async () => {
-  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());
@@ -38,7 +38,7 @@ describe('sealed bodies of 50 MB', () => {
     while (waiting) if ((await small('tiny', beside)).status === 200) beside++;
     expect((await all).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(beside).toBeGreaterThan(0);
-    const records = await receiver.world.read('payment-status', entities.length + beside);
+    const records = await receiver.fixture.read('payment-status', entities.length + beside);
     const read = records.filter(({ key }) => digests.has(String(key)));
     expect(new Map(read.map(({ key, record }) => [String(key), digestOf(record?.source)]))).toEqual(digests);
   }, 120_000);
@@ -54,7 +54,7 @@ describe('sealed bodies of 50 MB', () => {
       expect((await large(n)).status).toBe(200);
       expect((await small('e-o', n + 1)).status).toBe(200);
     }
-    const records = await receiver.world.read('payment-status', 6);
+    const records = await receiver.fixture.read('payment-status', 6);
     const numbers = records
       .filter(({ key }) => key === 'e-o')
       .map(({ record }) => JSON.parse(String(record?.source)).n);
@@ -66,7 +66,7 @@ describe('sealed bodies of 50 MB', () => {
     const body = sealBody(ENCRYPTION_KEY, messageOf('forged'));
     const sent = [1, 2, 3, 4].map(() => postSigned(url(), receiver, body, wrong));
     expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([401, 401, 401, 401]);
-    const records = await receiver.world.read('payment-status');
+    const records = await receiver.fixture.read('payment-status');
     expect(records.filter(({ key }) => key === 'forged')).toEqual([]);
   });
 
@@ -74,8 +74,8 @@ describe('sealed bodies of 50 MB', () => {
     const body = Buffer.alloc(BYTES, 7);
     const answer = await postSigned(url(), receiver, body, SEALED);
     expect([answer.status, JSON.parse(answer.text).stored]).toEqual([200, 'kafka']);
-    const letters = await receiver.world.read('dead-letter');
-    expect(Buffer.concat(letters.map(({ value }) => value as Buffer)).equals(body)).toBe(true);
-    expect(letters[0]?.headers['__connect.errors.stage']).toBe('DECRYPT');
+    const deadLetters = await receiver.fixture.read('dead-letter');
+    expect(Buffer.concat(deadLetters.map(({ value }) => value as Buffer)).equals(body)).toBe(true);
+    expect(deadLetters[0]?.headers['__connect.errors.stage']).toBe('DECRYPT');
   });
 });

@@ -1,27 +1,29 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { exchange } from '../support/ingress-app.ts';
-import { ReceiverWorld, receiptOf } from '../support/receiver-world.ts';
+import { ReceiverFixture, receiptOf } from '../support/receiver-fixture.ts';
 import { postSigned, signatureOf } from '../support/sign.ts';
 import { topicOffsets } from '../support/topic-offsets.ts';
 import { testKafka } from '../support/topic-reader.ts';
 
 /** Each row of docs/acknowledgement.md, over a real Kafka; the rows without Kafka have files of their own. */
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let url: string;
 
 beforeAll(async () => {
   const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
-  receiver = await ReceiverWorld.make(stack, { MAX_BODY_BYTES: '3000000', REQUEST_TIMEOUT_MS: '1500' });
+  receiver = await ReceiverFixture.make(stack, { MAX_BODY_BYTES: '3000000', REQUEST_TIMEOUT_MS: '1500' });
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());
 
-/** How many records all topics of the world hold: what is nowhere changes it not. */
+/** How many records all topics of the fixture hold: what is nowhere changes it not. */
 async function countRecords(): Promise<number> {
-  const admin = testKafka(receiver.world.env).admin();
+  const admin = testKafka(receiver.fixture.env).admin();
   await admin.connect();
-  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${receiver.world.prefix}.`));
+  const topics = (await admin.listTopics()).filter((topic) =>
+    topic.startsWith(`${receiver.fixture.prefix}.`),
+  );
   const offsets = await topicOffsets(admin, topics);
   await admin.disconnect();
   return [...offsets.values()].flat().reduce((sum, { high }) => sum + Number(high), 0);
@@ -31,8 +33,8 @@ const post = (body: string | Buffer, headers: Record<string, string | undefined>
   postSigned(url, receiver, body, headers);
 
 async function deadLetterOf(eventId: string) {
-  const letters = (await receiver.world.read('dead-letter')).filter(({ key }) => key === eventId);
-  return letters.length > 0 ? letters : expect.fail(`no dead letter ${eventId}`);
+  const deadLetters = (await receiver.fixture.read('dead-letter')).filter(({ key }) => key === eventId);
+  return deadLetters.length > 0 ? deadLetters : expect.fail(`no dead-letter record ${eventId}`);
 }
 
 describe('the acknowledgement contract', () => {
@@ -42,14 +44,14 @@ describe('the acknowledgement contract', () => {
       200,
       { eventId: expect.any(String), stored: 'kafka' },
     ]);
-    const records = await receiver.world.read('payment-status');
+    const records = await receiver.fixture.read('payment-status');
     expect(records.some(({ record }) => record?.eventId === receiptOf(execution).eventId)).toBe(true);
   });
 
   it('valid signature, unknown type: 200, in unclassified', async () => {
     const execution = await receiver.trigger1({ unknownType: true });
     expect(execution.status).toBe(200);
-    const [seen] = (await receiver.world.read('unclassified')).filter(
+    const [seen] = (await receiver.fixture.read('unclassified')).filter(
       ({ record }) => record?.source === execution.sentBody,
     );
     expect(seen?.record).toMatchObject({
@@ -64,12 +66,12 @@ describe('the acknowledgement contract', () => {
   ])('valid signature, %s: 200, in dead-letter with its original bytes', async (_, stage, code, request) => {
     const execution = await receiver.trigger1(request);
     expect(execution.status).toBe(200);
-    const [letter] = await deadLetterOf(receiptOf(execution).eventId);
+    const [deadLetter] = await deadLetterOf(receiptOf(execution).eventId);
     const sent = (await receiver.call('GET', `/_sandbox/executions/${execution.id}`)) as {
       bodyBase64: string;
     };
-    expect(letter?.value?.toString('base64')).toBe(sent.bodyBase64);
-    expect(letter?.headers).toMatchObject({
+    expect(deadLetter?.value?.toString('base64')).toBe(sent.bodyBase64);
+    expect(deadLetter?.headers).toMatchObject({
       '__connect.errors.stage': stage,
       '__connect.errors.exception.class.name': code,
       'hookline.ref': 'ledger-eu',
@@ -86,16 +88,16 @@ describe('the acknowledgement contract', () => {
       const answer = await post(Buffer.from(bodyBase64, 'base64'), { 'content-type': type });
       expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { eventId, stored: 'kafka' }]);
     }
-    const records = await receiver.world.read('payment-status', 0);
+    const records = await receiver.fixture.read('payment-status', 0);
     expect(records.filter(({ record }) => record?.eventId === eventId)).toHaveLength(3);
   });
 
   it('valid, but larger than its topic takes: 200, in dead-letter in parts that fit', async () => {
-    const admin = testKafka(receiver.world.env).admin();
+    const admin = testKafka(receiver.fixture.env).admin();
     await admin.connect();
     const limit = (topic: string, bytes: number) => ({
       type: 2,
-      name: receiver.world.topic(topic),
+      name: receiver.fixture.topic(topic),
       configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
     });
     const resources = [limit('payment-status', 1_000_000), limit('dead-letter', 600_000)];
@@ -103,15 +105,15 @@ describe('the acknowledgement contract', () => {
     await admin.disconnect();
     const execution = await receiver.trigger1({ event: 'payment-status', sizeBytes: 2_500_000 });
     expect(execution.status).toBe(200);
-    const letters = await deadLetterOf(receiptOf(execution).eventId);
-    const last = letters.slice(-Number(letters.at(-1)?.headers['hookline.parts']));
+    const deadLetters = await deadLetterOf(receiptOf(execution).eventId);
+    const last = deadLetters.slice(-Number(deadLetters.at(-1)?.headers['hookline.parts']));
     expect(last.map(({ headers }) => headers['hookline.part'])).toEqual(last.map((_, n) => String(n + 1)));
     expect(Buffer.concat(last.map(({ value }) => value ?? Buffer.alloc(0))).toString()).toBe(
       execution.sentBody,
     );
     expect(last[0]?.headers).toMatchObject({
       '__connect.errors.stage': 'PRODUCE',
-      '__connect.errors.topic': receiver.world.topic('payment-status'),
+      '__connect.errors.topic': receiver.fixture.topic('payment-status'),
     });
   });
 
@@ -162,10 +164,10 @@ describe('the acknowledgement contract', () => {
 
   it('source address not in ALLOWED_SOURCES: 403 behind a proxy, else the connection is closed; nowhere', async () => {
     const before = await countRecords();
-    const closed = await receiver.world.ingress({ ALLOWED_SOURCES: '203.0.113.0/24' });
+    const closed = await receiver.fixture.ingress({ ALLOWED_SOURCES: '203.0.113.0/24' });
     await expect(postSigned(`${closed.url}/webhooks/ledger-eu`, receiver, '{}')).rejects.toThrow();
     await closed.process.stop();
-    const proxied = await receiver.world.ingress({
+    const proxied = await receiver.fixture.ingress({
       ALLOWED_SOURCES: '203.0.113.0/24',
       TRUSTED_PROXIES: '127.0.0.1',
     });
@@ -177,7 +179,7 @@ describe('the acknowledgement contract', () => {
   });
 
   it('stopping: requests in flight are finished, then 503 with Retry-After; exit code 0', async () => {
-    const { process, url: stopping } = await receiver.world.ingress();
+    const { process, url: stopping } = await receiver.fixture.ingress();
     const sent = Array.from({ length: 50 }, (_, n) =>
       postSigned(`${stopping}/webhooks/ledger-eu`, receiver, `{"n":${n}}`),
     );
@@ -190,13 +192,13 @@ describe('the acknowledgement contract', () => {
     expect(others).toEqual(others.map(() => isStopping));
     expect(stored.length).toBeGreaterThan(0);
     expect(await process.end()).toBe(0);
-    const ids = new Set((await receiver.world.read('unclassified')).map(({ record }) => record?.eventId));
+    const ids = new Set((await receiver.fixture.read('unclassified')).map(({ record }) => record?.eventId));
     for (const answer of stored) expect(ids).toContain(JSON.parse(answer?.text ?? '').eventId);
     await expect(postSigned(`${stopping}/webhooks/ledger-eu`, receiver, '{}')).rejects.toThrow();
   });
 
   it('writes no body, secret or key into its log, whatever came', () => {
-    const logs = receiver.world.logs();
+    const logs = receiver.fixture.logs();
     for (const secret of [receiver.signingSecret, '0123456789abcdef0123456789ABCDEF', 'FIToFIPmtStsRpt']) {
       expect(logs).not.toContain(secret);
     }

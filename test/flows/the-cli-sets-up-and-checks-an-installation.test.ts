@@ -4,23 +4,23 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { testKafka } from '../support/topic-reader.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import { World } from '../support/world.ts';
 
-let world: World;
+let fixture: Fixture;
 let sandbox: RunningSandbox;
 
 beforeAll(async () => {
-  world = new World({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
   sandbox = await startSandbox({ port: 0 });
-  Object.assign(world.env, world.controlEnv({ provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' }), {
+  Object.assign(fixture.env, fixture.controlEnv({ provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' }), {
     SANDBOX_URL: sandbox.url,
   });
 });
 
 afterAll(async () => {
   await sandbox.stop();
-  await world[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
 });
 
 type Row = Record<string, string>;
@@ -28,26 +28,28 @@ type Finding = { check: string; state: string; finding: string; remedy: string }
 
 describe('hookline topics', () => {
   it('plans, applies, and then has nothing to do; exit code 1 tells that there is', async () => {
-    const plan = await cli(world.env, 'topics', 'plan');
+    const plan = await cli(fixture.env, 'topics', 'plan');
     expect([plan.exitCode, plan.out]).toEqual([1, expect.stringContaining('would be created')]);
-    const rows = await cliJson<Row[]>(world.env, 'topics', 'apply', '--partitions', '4');
-    expect(rows.map(({ topic }) => topic)).toContain(world.topic('payment-status'));
-    expect((await cli(world.env, 'topics', 'plan', '--partitions', '4')).exitCode).toBe(0);
-    expect((await cli(world.env, 'topics', 'apply', '--partitions', '4')).exitCode).toBe(0);
+    const rows = await cliJson<Row[]>(fixture.env, 'topics', 'apply', '--partitions', '4');
+    expect(rows.map(({ topic }) => topic)).toContain(fixture.topic('payment-status'));
+    expect((await cli(fixture.env, 'topics', 'plan', '--partitions', '4')).exitCode).toBe(0);
+    expect((await cli(fixture.env, 'topics', 'apply', '--partitions', '4')).exitCode).toBe(0);
   });
 
   it('sets a setting that differs, leaves the others, and says what it does not change', async () => {
-    const admin = testKafka(world.env).admin();
+    const admin = testKafka(fixture.env).admin();
     await admin.connect();
-    const name = world.topic('payment-status');
+    const name = fixture.topic('payment-status');
     const entries = [
       { name: 'max.message.bytes', value: '5' },
       { name: 'retention.ms', value: '1234567' },
     ];
     await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries: entries }] });
-    const plan = () => cli(world.env, 'topics', 'plan', '--partitions', '4');
+    const plan = () => cli(fixture.env, 'topics', 'plan', '--partitions', '4');
     await until('the brokers know of it', async () => (await plan()).exitCode === 1);
-    const [row] = (await cliJson<Row[]>(world.env, 'topics', 'apply')).filter(({ topic }) => topic === name);
+    const [row] = (await cliJson<Row[]>(fixture.env, 'topics', 'apply')).filter(
+      ({ topic }) => topic === name,
+    );
     expect(row).toMatchObject({
       state: 'changed',
       remarks: expect.stringContaining('max.message.bytes: 5 -> '),
@@ -67,28 +69,28 @@ describe('hookline topics', () => {
 
 describe('hookline schemas', () => {
   it('checks, pushes, and then finds every file registered', async () => {
-    const check = await cli(world.env, 'schemas', 'check');
+    const check = await cli(fixture.env, 'schemas', 'check');
     expect([check.exitCode, check.out]).toEqual([
       1,
       expect.stringContaining('not registered, but compatible: run hookline schemas push'),
     ]);
-    const pushed = await cliJson<{ id: number; subject: string }[]>(world.env, 'schemas', 'push');
+    const pushed = await cliJson<{ id: number; subject: string }[]>(fixture.env, 'schemas', 'push');
     expect(pushed.every(({ id }) => id > 0)).toBe(true);
-    expect(pushed.map(({ subject }) => subject)).toContain(`${world.topic('payment-status')}-value`);
-    expect((await cli(world.env, 'schemas', 'check')).exitCode).toBe(0);
+    expect(pushed.map(({ subject }) => subject)).toContain(`${fixture.topic('payment-status')}-value`);
+    expect((await cli(fixture.env, 'schemas', 'check')).exitCode).toBe(0);
     const config = await fetch(
-      `${world.env.SCHEMA_REGISTRY_URL}/config/${world.topic('payment-status')}-value`,
+      `${fixture.env.SCHEMA_REGISTRY_URL}/config/${fixture.topic('payment-status')}-value`,
     );
     expect(await config.json()).toEqual({ compatibilityLevel: 'FULL_TRANSITIVE' });
   });
 });
 
 describe('hookline doctor', () => {
-  const findings = async (env = world.env) =>
+  const findings = async (env = fixture.env) =>
     JSON.parse((await cli(env, 'doctor', '--json')).out) as Finding[];
 
   it('finds nothing wrong where nothing is', async () => {
-    const { exitCode, out } = await cli(world.env, 'doctor');
+    const { exitCode, out } = await cli(fixture.env, 'doctor');
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/brokers\s+ok/)]);
     const checks = (await findings()).filter(({ state }) => state === 'ok').map(({ check }) => check);
     expect(checks).toEqual(
@@ -118,9 +120,9 @@ describe('hookline doctor', () => {
     'names the remedy for %s, and ends with 1',
     async (_, env, check, remedy) => {
       const replaced = env.PROVIDER_JWT_FILE
-        ? { PROVIDER_JWT_FILE: world.file('wrong-jwt', 'not-the-one') }
+        ? { PROVIDER_JWT_FILE: fixture.file('wrong-jwt', 'not-the-one') }
         : env;
-      const { exitCode, out } = await cli({ ...world.env, ...replaced }, 'doctor', '--json');
+      const { exitCode, out } = await cli({ ...fixture.env, ...replaced }, 'doctor', '--json');
       const [finding] = (JSON.parse(out) as Finding[]).filter((one) => one.check === check);
       expect([exitCode, finding?.state, finding?.remedy]).toEqual([
         1,
@@ -132,11 +134,11 @@ describe('hookline doctor', () => {
   );
 
   it('names secret files that can not be used or that others can read', async () => {
-    world.secrets('broken', { 'signing-secret': 'short' });
+    fixture.secrets('broken', { 'signing-secret': 'short' });
     expect(await findings()).toContainEqual(
       expect.objectContaining({ check: 'secrets of broken', state: 'FAULT' }),
     );
-    rmSync(join(world.dir, 'secrets/broken'), { recursive: true });
+    rmSync(join(fixture.dir, 'secrets/broken'), { recursive: true });
   });
 });
 
@@ -149,7 +151,7 @@ describe('hookline', () => {
     [['trigger', 'refunds'], 2, 'event'],
     [['trigger', 'payment-status'], 2, 'subscription'],
   ])('%j ends with %i and a sentence, never a stack trace', async (args, exitCode, sentence) => {
-    const called = await cli(world.env, ...args);
+    const called = await cli(fixture.env, ...args);
     expect([called.exitCode, called.notes]).toEqual([exitCode, expect.stringContaining(sentence)]);
     expect(called.notes).not.toMatch(/\n\s+at /);
   });
@@ -157,8 +159,8 @@ describe('hookline', () => {
   it('without what it needs says what that is, and ends with 2; without a sandbox it says where it looked', async () => {
     const unset = await cli({}, 'topics', 'plan');
     expect([unset.exitCode, unset.notes]).toEqual([2, expect.stringContaining('KAFKA_BROKERS is not set')]);
-    const away = await cli({ SANDBOX_URL: 'http://127.0.0.1:9' }, 'trigger', 'payment-status');
-    expect([away.exitCode, away.notes]).toEqual([
+    const unreachable = await cli({ SANDBOX_URL: 'http://127.0.0.1:9' }, 'trigger', 'payment-status');
+    expect([unreachable.exitCode, unreachable.notes]).toEqual([
       1,
       expect.stringContaining('no sandbox answers at http://127.0.0.1:9'),
     ]);

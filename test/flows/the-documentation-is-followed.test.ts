@@ -3,7 +3,7 @@ import { freePorts } from '../stack/plan-ports.ts';
 import { readDocument, sectionOf } from '../support/documents.ts';
 import { shellLine } from '../support/shell-line.ts';
 import { ROOT } from '../support/source-tree.ts';
-import { type Brokers, World } from '../support/world.ts';
+import { type Brokers, Fixture } from '../support/topics-fixture.ts';
 
 /** Some twenty commands, each a process. */
 const DEADLINE_MS = 150_000;
@@ -23,7 +23,7 @@ trap 'kill $(jobs -p)' EXIT
 
 /** Runs the command blocks of some sections in one shell, and gives what they print. */
 async function follow(path: string, headings: readonly string[], folder: string): Promise<string> {
-  await using world = new World(stack);
+  await using fixture = new Fixture(stack);
   const [ingress = 0, sandbox = 0, admin = 0] = await freePorts(3);
   const document = readDocument(path);
   const blocks = headings.flatMap((heading) =>
@@ -32,14 +32,14 @@ async function follow(path: string, headings: readonly string[], folder: string)
   expect(blocks.length).toBeGreaterThanOrEqual(4);
   const commands = blocks
     .join('')
-    .replaceAll(folder, world.dir)
+    .replaceAll(folder, fixture.dir)
     .replaceAll(':8080', `:${ingress}`)
     .replaceAll(':8090', `:${sandbox}`)
     .replaceAll(':9464', `:${admin}`)
     .replace('ADMIN_PORT=9465', 'ADMIN_PORT=0');
   const env = {
-    ...{ ...world.env, SECRETS_DIR: undefined, SEALING_KEY_FILE: undefined, ADMIN_PORT: String(admin) },
-    ...{ CONTROL_GROUP_ID: `${world.prefix}-control`, SANDBOX_URL: `http://127.0.0.1:${sandbox}` },
+    ...{ ...fixture.env, SECRETS_DIR: undefined, SEALING_KEY_FILE: undefined, ADMIN_PORT: String(admin) },
+    ...{ CONTROL_GROUP_ID: `${fixture.prefix}-control`, SANDBOX_URL: `http://127.0.0.1:${sandbox}` },
     ...{ INGRESS_PORT: String(ingress), SANDBOX_PORT: String(sandbox) },
   };
   const { stdout } = await shellLine(`${AROUND}\n${commands}`, env, DEADLINE_MS);

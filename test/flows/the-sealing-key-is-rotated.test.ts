@@ -1,29 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { ControlWorld } from '../support/control-world.ts';
+import { ControlFixture } from '../support/control-fixture.ts';
 import { until } from '../support/until.ts';
 
-let the: ControlWorld;
+let the: ControlFixture;
 
 beforeAll(async () => {
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  the = await ControlFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
 });
 
 afterAll(() => the[Symbol.asyncDispose]());
 
 it('a rotated sealing key leaves every webhook verified and opened; the old one can go when each ref was updated', async () => {
-  const { world } = the;
+  const { fixture } = the;
   await the.run({ type: 'subscription.create', ref: 'kept', events: ['payment_status'] });
-  const path = String(world.env.SEALING_KEY_FILE);
+  const path = String(fixture.env.SEALING_KEY_FILE);
   const old = readFileSync(path, 'utf8').trim();
   const next = randomBytes(32).toString('hex');
   /** Control, and an ingress beside the one that is there, under other sealing keys. */
   const under = async (keys: string) => {
     writeFileSync(path, keys);
     await the.control.stop();
-    the.control = await world.control(the.urls);
-    return world.ingress();
+    the.control = await fixture.control(the.urls);
+    return fixture.ingress();
   };
   /** What an ingress answers to a webhook as the provider sends it. */
   const answerOf = async ({ url }: { url: string }) => {

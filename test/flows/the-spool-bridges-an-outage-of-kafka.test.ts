@@ -4,25 +4,25 @@ import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { cli } from '../support/cli.ts';
-import { ReceiverWorld } from '../support/receiver-world.ts';
+import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { until } from '../support/until.ts';
 
 /** A Kafka of their own, that these tests may stop: the way is the JVM, whatever the others run on. */
 let stack: Stack;
 let kafka: KafkaCluster;
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let spoolDir: string;
-let ingress: ReceiverWorld['ingress'];
+let ingress: ReceiverFixture['ingress'];
 
 beforeAll(async () => {
   const properties = { 'broker.session.timeout.ms': 2_000, 'broker.heartbeat.interval.ms': 500 };
   const env = { ...process.env, HOOKLINE_STACK: 'jvm' };
   stack = await startStack({ env, withRegistry: false, shortLived: true, kafka: { properties } });
   kafka = stack.kafka ?? expect.fail('no cluster');
-  receiver = await ReceiverWorld.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
-  spoolDir = join(receiver.world.dir, 'spool');
-  ingress = await receiver.world.ingress({ SPOOL_DIR: spoolDir });
+  receiver = await ReceiverFixture.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
+  spoolDir = join(receiver.fixture.dir, 'spool');
+  ingress = await receiver.fixture.ingress({ SPOOL_DIR: spoolDir });
 });
 
 afterAll(async () => {
@@ -54,18 +54,18 @@ const metric = async (name: string) => {
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 };
 
-describe('while Kafka is away, and a spool is configured', () => {
+describe('while Kafka is unavailable, and a spool is configured', () => {
   it.each([
     ['hangs', async () => kafka.nodes[0]?.kill('SIGSTOP'), async () => kafka.nodes[0]?.kill('SIGCONT')],
     ['is killed', async () => kafka.nodes[0]?.kill('SIGKILL'), async () => kafka.nodes[0]?.start()],
-  ])('because it %s: 200 from the spool, ready; drained when it is back', async (_, away, back) => {
+  ])('because it %s: 200 from the spool, ready; drained when it is back', async (_, stop, restart) => {
     for (let n = 0; n < 5; n++) expect(storedOf(await postNext())).toBe('kafka');
-    await away();
+    await stop();
     for (let n = 0; n < 40; n++) expect(storedOf(await postNext())).toBe('spool');
     expect(await readiness()).toMatchObject({ status: 200 });
     expect(await metric('hookline_spool_deliveries')).toBe(40);
     expect(await metric('hookline_spool_in_use')).toBe(1);
-    await back();
+    await restart();
     await kafka.waitReady();
     await until('the spool is drained', async () => (await metric('hookline_spool_in_use')) === 0, 40_000);
     expect(await metric('hookline_spool_deliveries')).toBe(0);
@@ -82,13 +82,13 @@ describe('while Kafka is away, and a spool is configured', () => {
     };
     expect(await post(0, 3_000_000)).toBe('kafka');
     await kafka.nodes[0]?.kill('SIGSTOP');
-    // The first is large, and so the one that finds that Kafka is away.
+    // The first is large, and so the one that finds that Kafka is unavailable.
     for (const [n, bytes] of [5_000_000, 10, 3_000_000, 10].entries())
       expect(await post(n + 1, bytes)).toBe('spool');
     await kafka.nodes[0]?.kill('SIGCONT');
     await until('the spool is drained', async () => (await metric('hookline_spool_in_use')) === 0, 40_000);
     expect(await post(5, 3_000_000)).toBe('kafka');
-    const records = await receiver.world.read('payment-status');
+    const records = await receiver.fixture.read('payment-status');
     const numbers = records
       .filter(({ key }) => key === 'e-large')
       .map(({ record }) => JSON.parse(String(record?.source)).n);
@@ -101,7 +101,7 @@ describe('while Kafka is away, and a spool is configured', () => {
     ingress.process.kill('SIGKILL');
     await ingress.process.end();
     await kafka.nodes[0]?.kill('SIGCONT');
-    ingress = await receiver.world.ingress({ SPOOL_DIR: spoolDir });
+    ingress = await receiver.fixture.ingress({ SPOOL_DIR: spoolDir });
     await until(
       'the spool is drained',
       async () => (await metric('hookline_spool_drained_total')) === 10,
@@ -110,10 +110,10 @@ describe('while Kafka is away, and a spool is configured', () => {
     expect(storedOf(await postNext())).toBe('kafka');
   });
 
-  it('an ingress that starts while Kafka and the registry are away takes webhooks all the same', async () => {
+  it('an ingress that starts while Kafka and the registry are unavailable takes webhooks all the same', async () => {
     expect(await ingress.process.stop()).toBe(0);
     await kafka.nodes[0]?.kill('SIGSTOP');
-    ingress = await receiver.world.ingress({
+    ingress = await receiver.fixture.ingress({
       SPOOL_DIR: spoolDir,
       SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1',
     });
@@ -139,14 +139,14 @@ describe('while Kafka is away, and a spool is configured', () => {
   });
 
   it('a second process for the same folder says so and exits', async () => {
-    const second = receiver.world.start('src/ingress/main.ts', { SPOOL_DIR: spoolDir });
+    const second = receiver.fixture.start('src/ingress/main.ts', { SPOOL_DIR: spoolDir });
     expect(await second.end()).toBe(1);
     expect(second.written()).toContain('SPOOL_IN_USE');
     expect(storedOf(await postNext())).toBe('kafka');
   });
 
   it("a spool whose ingress is gone is drained by the operator's tool, on Ctrl-C what is left stays", async () => {
-    const env = { ...receiver.world.env, SPOOL_DIR: spoolDir };
+    const env = { ...receiver.fixture.env, SPOOL_DIR: spoolDir };
     expect(await cli(env, 'spool', 'status')).toMatchObject({
       exitCode: 1,
       notes: expect.stringContaining('owns the spool'),
@@ -167,11 +167,11 @@ describe('while Kafka is away, and a spool is configured', () => {
     expect(drained).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(drained.out)).toEqual({ drained: 10, left: 0 });
     expect(await status()).toMatchObject({ deliveries: 0, oldestReceivedAt: null });
-    expect(await cli(env, 'spool', 'status', '--dir', receiver.world.dir)).toMatchObject({ exitCode: 2 });
+    expect(await cli(env, 'spool', 'status', '--dir', receiver.fixture.dir)).toMatchObject({ exitCode: 2 });
   });
 
   it('lost nothing that it acknowledged, and kept the order of each entity', async () => {
-    const records = await receiver.world.read('payment-status', acked.length);
+    const records = await receiver.fixture.read('payment-status', acked.length);
     const sources = records.map(({ record }) => String(record?.source));
     expect(acked.filter((body) => !sources.includes(body))).toEqual([]);
     for (const entity of ['e-0', 'e-1', 'e-2']) {

@@ -10,18 +10,18 @@ import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { cli } from '../support/cli.ts';
-import { findings, readiness } from '../support/secure/secure-world.ts';
+import { findings, readiness } from '../support/secure/secure-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { setTopicConfig, topicConfig } from '../support/topic-config.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import { World } from '../support/world.ts';
 
 const DAY = 86_400_000;
 const REQUEST_BYTES = 60 * 1024 * 1024;
 const UNSAFE = { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' };
 
 let stack: Stack;
-let world: World;
+let fixture: Fixture;
 
 beforeAll(async () => {
   stack = await startStack({
@@ -34,16 +34,16 @@ beforeAll(async () => {
       },
     },
   });
-  world = await World.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') }, undefined, 6);
+  fixture = await Fixture.make({ brokers: stack.brokers, registryUrl: inject('registryUrl') }, undefined, 6);
 });
 
 afterAll(async () => {
-  await world?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await stack?.stop();
 });
 
 const apply = async (...options: string[]) => {
-  const { exitCode, out, notes } = await cli(world.env, 'topics', 'apply', '--json', ...options);
+  const { exitCode, out, notes } = await cli(fixture.env, 'topics', 'apply', '--json', ...options);
   expect([exitCode, notes]).toEqual([0, '']);
   return new Map<string, string>(
     JSON.parse(out).map(({ topic, remarks }: { topic: string; remarks: string }) => [topic, remarks]),
@@ -61,17 +61,17 @@ describe('hookline topics apply on three brokers', () => {
       'command-results': { ...safe, 'retention.ms': String(30 * DAY) },
       subscriptions: { ...safe, 'cleanup.policy': 'compact', 'min.compaction.lag.ms': String(DAY) },
     }))
-      expect(await topicConfig(world.env, world.topic(name))).toMatchObject(config);
-    const plan = await cli(world.env, 'topics', 'plan');
+      expect(await topicConfig(fixture.env, fixture.topic(name))).toMatchObject(config);
+    const plan = await cli(fixture.env, 'topics', 'plan');
     expect(plan.exitCode).toBe(0);
     expect(
-      (await findings(world.env)).filter(({ check, state }) => check.startsWith('topic') && state !== 'ok'),
+      (await findings(fixture.env)).filter(({ check, state }) => check.startsWith('topic') && state !== 'ok'),
     ).toEqual([]);
   });
 
   it('never shortens a retention by itself, and does it when it is told to', async () => {
-    const topic = world.topic('dead-letter');
-    await setTopicConfig(world.env, topic, { 'retention.ms': '-1', 'cleanup.policy': 'compact' });
+    const topic = fixture.topic('dead-letter');
+    await setTopicConfig(fixture.env, topic, { 'retention.ms': '-1', 'cleanup.policy': 'compact' });
     const remarks = (await apply()).get(topic);
     expect(remarks).toContain('retention.ms stays unlimited');
     expect(remarks).toContain('cleanup.policy stays compact');
@@ -80,12 +80,12 @@ describe('hookline topics apply on three brokers', () => {
       'cleanup.policy': 'compact',
       'unclean.leader.election.enable': 'false',
     };
-    expect(await topicConfig(world.env, topic)).toMatchObject(kept);
+    expect(await topicConfig(fixture.env, topic)).toMatchObject(kept);
     await apply('--allow-data-loss');
     const changed = { 'retention.ms': String(30 * DAY), 'cleanup.policy': 'delete' };
     await until('it is changed', async () =>
       Object.entries(changed).every(
-        async ([name, value]) => (await topicConfig(world.env, topic))[name] === value,
+        async ([name, value]) => (await topicConfig(fixture.env, topic))[name] === value,
       ),
     );
     expect((await apply()).get(topic)).not.toContain('stays');
@@ -94,13 +94,16 @@ describe('hookline topics apply on three brokers', () => {
 
 describe('a topic that can lose records', () => {
   it('keeps ingress and control from starting until it is repaired; they say why and go on by themselves', async () => {
-    const topic = world.topic('dead-letter');
-    await setTopicConfig(world.env, topic, UNSAFE);
+    const topic = fixture.topic('dead-letter');
+    await setTopicConfig(fixture.env, topic, UNSAFE);
     const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
-    world.secrets('ledger', { 'subscription-id': keys.subscriptionId, 'signing-secret': keys.signingSecret });
+    fixture.secrets('ledger', {
+      'subscription-id': keys.subscriptionId,
+      'signing-secret': keys.signingSecret,
+    });
     const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
-    const ingress = world.start('src/ingress/main.ts');
-    const control = world.start('src/control/main.ts', world.controlEnv(urls));
+    const ingress = fixture.start('src/ingress/main.ts');
+    const control = fixture.start('src/control/main.ts', fixture.controlEnv(urls));
     for (const one of [ingress, control]) {
       const admin = await one.adminUrl();
       await until(
@@ -116,7 +119,7 @@ describe('a topic that can lose records', () => {
       expect(await one.metrics()).toContain(`hookline_topic_unsafe{topic="${topic}"} 1`);
       expect(one.exitCode).toBeNull();
     }
-    const found = (await findings(world.env)).find(({ check }) => check === `topic ${topic}`);
+    const found = (await findings(fixture.env)).find(({ check }) => check === `topic ${topic}`);
     expect(found).toMatchObject({
       state: 'FAULT',
       finding: expect.stringContaining('TOPICS_UNSAFE: min.insync.replicas is 1'),
@@ -133,7 +136,7 @@ describe('a topic that can lose records', () => {
   });
 
   it('because its replication factor is too low is a finding of the doctor, which apply cannot change', async () => {
-    await using two = new World({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
+    await using two = new Fixture({ brokers: stack.brokers, registryUrl: inject('registryUrl') });
     await cli(two.env, 'topics', 'apply', '--replication-factor', '1');
     const named = ({ check }: { check: string }) => check === `topic ${two.topic('payment-status')}`;
     expect((await findings(two.env)).find(named)).toMatchObject({
@@ -148,19 +151,19 @@ describe('a topic that can lose records', () => {
 
 describe('while a process runs', () => {
   it('a topic that is made unsafe is told of, and again when it is repaired', async () => {
-    const topic = world.topic('unclassified');
-    const { kafka } = loadConfig({ source: nodeSource(world.env) }, 'kafka');
+    const topic = fixture.topic('unclassified');
+    const { kafka } = loadConfig({ source: nodeSource(fixture.env) }, 'kafka');
     const files = { renewed() {}, unusable() {} };
     const client = { clock: systemClock, clientId: 'test', log: () => {} };
     const log = capturedLog();
     const metrics = createMetrics();
     const safety = new TopicSafety({
       kafka: openKafka({ settings: kafka, files, ...client }).client,
-      ...{ topics: [topic, world.topic('dead-letter')], minInsyncReplicas: 2, intervalMs: 100 },
+      ...{ topics: [topic, fixture.topic('dead-letter')], minInsyncReplicas: 2, intervalMs: 100 },
       observer: observeTopicSafety({ logger: log.logger, metrics }),
     });
     safety.watch();
-    await setTopicConfig(world.env, topic, UNSAFE);
+    await setTopicConfig(fixture.env, topic, UNSAFE);
     const trouble = await until('it is unsafe', () => safety.trouble());
     expect(trouble).toContain(
       `TOPICS_UNSAFE: topics can lose what was acknowledged (${topic}: min.insync.replicas is 1`,

@@ -1,4 +1,4 @@
-import type { World } from '../support/world.ts';
+import type { Fixture } from '../support/topics-fixture.ts';
 import type { HonestResult } from './honest/honest-stream.ts';
 import type { Target } from './target.ts';
 
@@ -61,7 +61,7 @@ export const SHORT: Scale = {
 
 export type AttackContext = {
   readonly target: Target;
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly scale: Scale;
 };
 

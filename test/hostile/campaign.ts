@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SUBSCRIPTION } from '../bench/load/bodies.ts';
 import { makeAuthority } from '../support/secure/certificates.ts';
 import { testKafka } from '../support/topic-reader.ts';
-import { type Brokers, World } from '../support/world.ts';
+import { type Brokers, Fixture } from '../support/topics-fixture.ts';
 import type { Attack, Row, Scale } from './attack.ts';
 import { CONNECTION_ATTACKS } from './connection-attacks.ts';
 import { JSON_ATTACK } from './json/json-attack.ts';
@@ -24,20 +24,20 @@ export const ONE_OF_EACH: ReadonlySet<string> = new Set([
 export class Campaign implements AsyncDisposable {
   readonly #stack: Brokers;
   readonly #scale: Scale;
-  readonly #world: World;
+  readonly #fixture: Fixture;
   readonly #tls: Tls;
   #taken = 0;
   #shared: Target | undefined;
 
-  private constructor(stack: Brokers, scale: Scale, world: World) {
+  private constructor(stack: Brokers, scale: Scale, fixture: Fixture) {
     this.#stack = stack;
     this.#scale = scale;
-    this.#world = world;
-    this.#tls = makeTls(world);
+    this.#fixture = fixture;
+    this.#tls = makeTls(fixture);
   }
 
   static async start(stack: Brokers, scale: Scale): Promise<Campaign> {
-    return new Campaign(stack, scale, await makeWorld(stack));
+    return new Campaign(stack, scale, await makeFixture(stack));
   }
 
   /** An attack on a new ingress. An attack that could not be made is a row with its error. */
@@ -45,9 +45,9 @@ export class Campaign implements AsyncDisposable {
     const began = performance.now();
     try {
       if (attack.ownTopics) {
-        await using world = await makeWorld(this.#stack);
-        await using _topics = { [Symbol.asyncDispose]: () => deleteTopics(world) };
-        return await runAttack(attack, { world, tls: this.#tls, scale: this.#scale });
+        await using fixture = await makeFixture(this.#stack);
+        await using _topics = { [Symbol.asyncDispose]: () => deleteTopics(fixture) };
+        return await runAttack(attack, { fixture, tls: this.#tls, scale: this.#scale });
       }
       const row = await this.#runOnSharedTopics(attack);
       this.#taken += takenOf(row);
@@ -61,7 +61,7 @@ export class Campaign implements AsyncDisposable {
   }
 
   async #runOnSharedTopics(attack: Attack): Promise<Row> {
-    const parts = { world: this.#world, tls: this.#tls, scale: this.#scale };
+    const parts = { fixture: this.#fixture, tls: this.#tls, scale: this.#scale };
     if (this.#scale.ownIngress || attack.env || attack.isTls) return runAttack(attack, parts);
     // One that ended under an attack is no target for the next.
     if (this.#shared?.process.exitCode !== null) this.#shared = await Target.start(parts);
@@ -70,10 +70,10 @@ export class Campaign implements AsyncDisposable {
 
   /** Honest webhooks that were answered 200, and events that the topic holds: never fewer than those. */
   async stored(): Promise<{ taken: number; held: number }> {
-    const admin = testKafka(this.#world.env).admin();
+    const admin = testKafka(this.#fixture.env).admin();
     await admin.connect();
     try {
-      const ends = await admin.fetchTopicOffsets(this.#world.topic('payment-status'));
+      const ends = await admin.fetchTopicOffsets(this.#fixture.topic('payment-status'));
       const held = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
       return { taken: this.#taken, held };
     } finally {
@@ -82,8 +82,8 @@ export class Campaign implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await deleteTopics(this.#world);
-    await this.#world[Symbol.asyncDispose]();
+    await deleteTopics(this.#fixture);
+    await this.#fixture[Symbol.asyncDispose]();
   }
 }
 
@@ -94,19 +94,19 @@ function takenOf({ honest }: Row): number {
   }, 0);
 }
 
-async function makeWorld(stack: Brokers): Promise<World> {
-  const world = await World.make(stack);
+async function makeFixture(stack: Brokers): Promise<Fixture> {
+  const fixture = await Fixture.make(stack);
   const { ref, subscriptionId, signingSecret, encryptionKey } = SUBSCRIPTION;
-  world.secrets(ref, {
+  fixture.secrets(ref, {
     'subscription-id': subscriptionId,
     'signing-secret': signingSecret,
     'encryption-key': encryptionKey,
   });
-  return world;
+  return fixture;
 }
 
-function makeTls(world: World): Tls {
-  const dir = join(world.dir, 'tls');
+function makeTls(fixture: Fixture): Tls {
+  const dir = join(fixture.dir, 'tls');
   mkdirSync(dir);
   const authority = makeAuthority(dir, 'authority');
   const { certFile, keyFile } = authority.issue('ingress', 'DNS:localhost,IP:127.0.0.1');
@@ -114,7 +114,7 @@ function makeTls(world: World): Tls {
 }
 
 /** A campaign leaves gigabytes otherwise. */
-async function deleteTopics({ env, prefix }: World): Promise<void> {
+async function deleteTopics({ env, prefix }: Fixture): Promise<void> {
   const admin = testKafka(env).admin();
   await admin.connect();
   const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));

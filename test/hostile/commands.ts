@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { readCommandSchemas, readSchemaFiles } from '../../src/avro/schema-files.ts';
-import type { Brokers } from '../support/world.ts';
+import type { Brokers } from '../support/topics-fixture.ts';
 import { type ControlRow, ControlTarget, type Sent } from './control-target.ts';
 import { changed, changes } from './fuzz/fuzzed.ts';
 
@@ -78,13 +78,13 @@ async function attackWith(
   }
 }
 
-async function registeredId({ world: { env, prefix } }: ControlTarget): Promise<number> {
+async function registeredId({ fixture: { env, prefix } }: ControlTarget): Promise<number> {
   const answer = await fetch(`${env.SCHEMA_REGISTRY_URL}/subjects/${prefix}.commands-value/versions/latest`);
   return Number(((await answer.json()) as { id: number }).id);
 }
 
 /** Registers a schema as a team may, which control must read its commands by. */
-async function register({ world: { env, prefix } }: ControlTarget, fields: object[]): Promise<number> {
+async function register({ fixture: { env, prefix } }: ControlTarget, fields: object[]): Promise<number> {
   const schema = { type: 'record', name: 'Command', namespace: 'hookline.commands', fields };
   const subject = `${prefix}-team-${randomUUID()}-value`;
   const answer = await fetch(`${env.SCHEMA_REGISTRY_URL}/subjects/${subject}/versions`, {

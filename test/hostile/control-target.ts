@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { readTopic, testKafka } from '../support/topic-reader.ts';
+import { type Brokers, Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import { type Brokers, World } from '../support/world.ts';
 
 /** What an attack on control came to. */
 export type ControlRow = {
@@ -29,18 +29,18 @@ const READ_MS = 300_000;
 
 /** A control process on topics of its own, and the teams that write its commands. */
 export class ControlTarget implements AsyncDisposable {
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly pid: number;
   readonly #admin: ReturnType<ReturnType<typeof testKafka>['admin']>;
   readonly #producer: ReturnType<ReturnType<typeof testKafka>['producer']>;
 
   readonly #stopSandbox: () => Promise<void>;
 
-  private constructor(parts: Pick<ControlTarget, 'world' | 'pid'>, stopSandbox: () => Promise<void>) {
+  private constructor(parts: Pick<ControlTarget, 'fixture' | 'pid'>, stopSandbox: () => Promise<void>) {
     this.#stopSandbox = stopSandbox;
-    this.world = parts.world;
+    this.fixture = parts.fixture;
     this.pid = parts.pid;
-    const kafka = testKafka(parts.world.env);
+    const kafka = testKafka(parts.fixture.env);
     this.#admin = kafka.admin();
     this.#producer = kafka.producer();
   }
@@ -51,27 +51,27 @@ export class ControlTarget implements AsyncDisposable {
     env: Record<string, string> = {},
     provider?: string,
   ): Promise<ControlTarget> {
-    const world = await World.make(stack);
+    const fixture = await Fixture.make(stack);
     const sandbox = provider === undefined ? await startSandbox({ port: 0 }) : null;
     const url = provider ?? String(sandbox?.url);
     // Warnings suffice: a line for each of a hundred thousand commands would be the test's own load.
-    const control = await world.control(
+    const control = await fixture.control(
       { provider: url, publicUrl: 'https://hooks.example' },
       { LOG_LEVEL: 'info', ...env },
     );
-    const target = new ControlTarget({ world, pid: control.pid }, async () => sandbox?.stop());
+    const target = new ControlTarget({ fixture, pid: control.pid }, async () => sandbox?.stop());
     await Promise.all([target.#admin.connect(), target.#producer.connect()]);
     return target;
   }
 
   async send(messages: readonly Sent[]): Promise<void> {
-    await this.#producer.send({ topic: this.world.topic('commands'), acks: -1, messages: [...messages] });
+    await this.#producer.send({ topic: this.fixture.topic('commands'), acks: -1, messages: [...messages] });
   }
 
   /** Waits until control has committed all that was sent. */
   async done(deadlineMs: number): Promise<void> {
-    const topic = this.world.topic('commands');
-    const groupId = `${this.world.prefix}-control`;
+    const topic = this.fixture.topic('commands');
+    const groupId = `${this.fixture.prefix}-control`;
     const isDone = async () => {
       const ends = await this.#admin.fetchTopicOffsets(topic);
       const [committed] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
@@ -85,21 +85,21 @@ export class ControlTarget implements AsyncDisposable {
 
   /** Every place of the commands topic, as partition:offset. */
   async places(): Promise<string[]> {
-    const ends = await this.#admin.fetchTopicOffsets(this.world.topic('commands'));
+    const ends = await this.#admin.fetchTopicOffsets(this.fixture.topic('commands'));
     return ends.flatMap(({ partition, low, high }) =>
       Array.from({ length: Number(high) - Number(low) }, (_, n) => `${partition}:${Number(low) + n}`),
     );
   }
 
   async results(): Promise<SeenResult[]> {
-    const topic = this.world.topic('command-results');
-    const records = await readTopic(this.world.env, topic, 0, { deadlineMs: READ_MS });
+    const topic = this.fixture.topic('command-results');
+    const records = await readTopic(this.fixture.env, topic, 0, { deadlineMs: READ_MS });
     return records.flatMap(({ record }) => (record === null ? [] : [record as unknown as SeenResult]));
   }
 
-  /** Places of the commands that are among the dead letters. */
+  /** Places of the commands that are in the dead-letter topic. */
   async deadLettered(): Promise<string[]> {
-    const records = await readTopic(this.world.env, this.world.topic('dead-letter'), 0, {
+    const records = await readTopic(this.fixture.env, this.fixture.topic('dead-letter'), 0, {
       values: 'raw',
       deadlineMs: READ_MS,
     });
@@ -127,8 +127,8 @@ export class ControlTarget implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#producer.disconnect();
-    const prefix = `${this.world.prefix}.`;
-    await this.world[Symbol.asyncDispose]();
+    const prefix = `${this.fixture.prefix}.`;
+    await this.fixture[Symbol.asyncDispose]();
     await this.#stopSandbox();
     const topics = (await this.#admin.listTopics()).filter((topic) => topic.startsWith(prefix));
     await this.#admin.deleteTopics({ topics }).catch(() => {});

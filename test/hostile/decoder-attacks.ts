@@ -1,4 +1,4 @@
-import type { Brokers } from '../support/world.ts';
+import type { Brokers } from '../support/topics-fixture.ts';
 import type { Row } from './attack.ts';
 import { attackControl } from './commands.ts';
 import type { ControlRow } from './control-target.ts';

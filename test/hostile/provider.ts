@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import type { Brokers } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import type { Brokers } from '../support/world.ts';
 import { type ControlRow, ControlTarget } from './control-target.ts';
 import {
   answer,

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SUBSCRIPTION } from '../bench/load/bodies.ts';
-import type { World } from '../support/world.ts';
+import type { Fixture } from '../support/topics-fixture.ts';
 import type { Attack, Row, Scale } from './attack.ts';
 import { type HonestResult, startHonestStream } from './honest/honest-stream.ts';
 import { Target } from './target.ts';
 
 export type Tls = { readonly caFile: string; readonly env: Readonly<Record<string, string>> };
 
-export type AttackParts = { readonly world: World; readonly tls: Tls; readonly scale: Scale };
+export type AttackParts = { readonly fixture: Fixture; readonly tls: Tls; readonly scale: Scale };
 
 /** An attack on an ingress of its own. */
 export async function runAttack(attack: Attack, parts: AttackParts): Promise<Row> {
   const env = { ...attack.env?.(parts.scale), ...(attack.isTls && parts.tls.env) };
-  await using target = await Target.start({ world: parts.world, env });
+  await using target = await Target.start({ fixture: parts.fixture, env });
   return await attackTarget(attack, target, parts);
 }
 
 /** An attack, honest senders beside it from the same address. */
 export async function attackTarget(attack: Attack, target: Target, parts: AttackParts): Promise<Row> {
-  const { world, tls, scale } = parts;
+  const { fixture, tls, scale } = parts;
   const began = performance.now();
   const honest = () =>
     startHonestStream({
@@ -32,7 +32,7 @@ export async function attackTarget(attack: Attack, target: Target, parts: Attack
   await endWarmUp();
   const before = await stateOf(target);
   const endHonest = honest();
-  const outcome = await attack.run({ target, world, scale });
+  const outcome = await attack.run({ target, fixture, scale });
   const seen = await endHonest();
   const problems = [
     ...outcome.problems,

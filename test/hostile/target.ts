@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { peakBytes } from '../bench/process-cost.ts';
 import type { RunningProcess } from '../support/running-process.ts';
-import type { World } from '../support/world.ts';
+import type { Fixture } from '../support/topics-fixture.ts';
 
 export type TargetOptions = {
-  readonly world: World;
+  readonly fixture: Fixture;
   /** Beside the built-in defaults. */
   readonly env?: Readonly<Record<string, string>>;
 };
@@ -23,8 +23,8 @@ export class Target implements AsyncDisposable {
     this.port = Number(new URL(origin).port);
   }
 
-  static async start({ world, env = {} }: TargetOptions): Promise<Target> {
-    const { process, url } = await world.ingress({ LOG_LEVEL: 'info', ...env });
+  static async start({ fixture, env = {} }: TargetOptions): Promise<Target> {
+    const { process, url } = await fixture.ingress({ LOG_LEVEL: 'info', ...env });
     return new Target(process, url);
   }
 

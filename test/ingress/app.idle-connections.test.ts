@@ -41,8 +41,8 @@ async function openIdle(
 const start = () =>
   startIngressApp({
     maxBodyBytes: 50 * MIB,
-    smallRoom: 72 * MIB,
-    largeRoom: 592 * MIB,
+    smallMemory: 72 * MIB,
+    largeMemory: 592 * MIB,
     admissionWaitMs: 600,
     requestTimeoutMs: 30_000,
   });

@@ -24,7 +24,7 @@ async function begin(ingress: Ingress, body: string, sent: string): Promise<Sock
 }
 
 const start = (options: Parameters<typeof startIngressApp>[0] = {}) =>
-  startIngressApp({ maxBodyBytes: 16 * MIB, largeRoom: 4 * MIB, ...options });
+  startIngressApp({ maxBodyBytes: 16 * MIB, largeMemory: 4 * MIB, ...options });
 
 describe('a large body', () => {
   it('is stored exact to the byte', async () => {
@@ -78,7 +78,7 @@ describe('a large body', () => {
     await until('its room is given back', () => ingress.memory.large.taken === 0);
   });
 
-  it('whose sender goes away gives its room back, waiting or on its way', async () => {
+  it('whose sender has gone gives its memory back, waiting or on its way', async () => {
     await using ingress = await start({ admissionWaitMs: 60_000 });
     const holding = await begin(ingress, message(3 * MIB), message(MIB));
     await until('the first has its room', () => ingress.memory.large.taken > 0);

@@ -49,7 +49,7 @@ describe('a slow body', () => {
   it('gives way to one that waits for its memory: 503, and the other 200', async () => {
     await using ingress = await startIngressApp({
       maxBodyBytes: 16 * MIB,
-      largeRoom: 4 * MIB,
+      largeMemory: 4 * MIB,
       admissionWaitMs: 10_000,
     });
     const body = message(3 * MIB);
@@ -71,7 +71,7 @@ describe('a slow body', () => {
 
   it('gives way behind other requests in its pipeline too', async () => {
     await using ingress = await startIngressApp({
-      ...{ maxBodyBytes: 16 * MIB, largeRoom: 4 * MIB, admissionWaitMs: 10_000, requestTimeoutMs: 60_000 },
+      ...{ maxBodyBytes: 16 * MIB, largeMemory: 4 * MIB, admissionWaitMs: 10_000, requestTimeoutMs: 60_000 },
     });
     const body = message(3 * MIB);
     const slow = await open(ingress);
@@ -86,7 +86,7 @@ describe('a slow body', () => {
   it('on a connection that has delivered a verified webhook does not give way to one on another', async () => {
     await using ingress = await startIngressApp({
       maxBodyBytes: 16 * MIB,
-      largeRoom: 4 * MIB,
+      largeMemory: 4 * MIB,
       admissionWaitMs: 2_500,
     });
     const body = message(3 * MIB);
@@ -139,7 +139,7 @@ describe('honest webhooks are stored', () => {
     ['bodies just below 1 MiB', MIB - 1_000],
   ])('beside a flood of wrong signatures over %s', async (_, bytes) => {
     await using ingress = await startIngressApp({
-      ...{ maxBodyBytes: 16 * MIB, smallRoom: 8 * MIB, largeRoom: 64 * MIB, admissionWaitMs: 10_000 },
+      ...{ maxBodyBytes: 16 * MIB, smallMemory: 8 * MIB, largeMemory: 64 * MIB, admissionWaitMs: 10_000 },
       bytesPerSecond: 44 * MIB,
     });
     await flood(ingress, 12, message(bytes));
@@ -153,7 +153,7 @@ describe('honest webhooks are stored', () => {
   it('when a hundred bodies of almost 1 MiB come at once, in memory for four', async () => {
     await using ingress = await startIngressApp({
       maxBodyBytes: 16 * MIB,
-      smallRoom: 8 * MIB,
+      smallMemory: 8 * MIB,
       admissionWaitMs: 60_000,
       requestTimeoutMs: 60_000,
     });

@@ -122,7 +122,7 @@ describe('on a cluster, in a namespace that enforces the restricted Pod Security
     expect(Object.keys(verdict.statuses)).toEqual(['200']);
     expect(verdict).toMatchObject(NOTHING_WRONG);
     expect([await statusesOf(next), await statusesOf(old)]).toEqual([[200], [200]]);
-    // It has changed to the new one: the old one is taken away.
+    // It has changed to the new one: the old one is removed.
     await release.install(withKeys('keys-next'));
     expect(await statusesOf(next)).toEqual([200]);
     await until(

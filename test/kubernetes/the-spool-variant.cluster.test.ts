@@ -43,7 +43,7 @@ async function metric(name: string): Promise<number> {
 }
 
 describe('on a cluster, with a spool on a volume', () => {
-  it('what is acknowledged while Kafka is away survives the pod, and its successor drains it in order', async () => {
+  it('what is acknowledged while Kafka is unavailable survives the pod, and its successor drains it in order', async () => {
     await release.install({
       ingress: {
         replicas: 1,

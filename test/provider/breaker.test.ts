@@ -15,7 +15,7 @@ const patience = (leftMs: number, signal = new AbortController().signal) => ({
   patience: { leftMs, lease: leaseOf(signal) },
 });
 
-/** A breaker before a service that is away until told otherwise. */
+/** A breaker before a service that is unavailable until told otherwise. */
 function open() {
   const service: { end: Outcome | Error; asked: string[]; changes: (string | null)[] } = {
     ...{ end: outcome('unknown'), asked: [], changes: [] },

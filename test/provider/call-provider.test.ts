@@ -1,45 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import { openProviderDesk } from '../support/provider-desk.ts';
+import { openProviderHarness } from '../support/provider-harness.ts';
 
 const list = { method: 'GET', path: '/subscriptions' } as const;
 
 describe('a call of the provider', () => {
   it('is told by method and collection, and judged', async () => {
-    await using desk = await openProviderDesk();
-    expect(await desk.call(list)).toMatchObject({ judgement: 'done', status: 200, body: [] });
-    await desk.call({ method: 'DELETE', path: '/subscription/none' });
-    expect(desk.requests).toEqual(['GET subscriptions done', 'DELETE subscription gone']);
+    await using harness = await openProviderHarness();
+    expect(await harness.call(list)).toMatchObject({ judgement: 'done', status: 200, body: [] });
+    await harness.call({ method: 'DELETE', path: '/subscription/none' });
+    expect(harness.requests).toEqual(['GET subscriptions done', 'DELETE subscription gone']);
   });
 
   it('whose caller may no longer have it done is not sent, although there was time until the token came', async () => {
-    await using desk = await openProviderDesk();
+    await using harness = await openProviderHarness();
     const over = new AbortController();
     const lease = { signal: over.signal, check: () => over.signal.throwIfAborted() };
-    await desk.sandbox.fail({ operation: 'token', kind: 'delay', ms: 50 });
-    const call = desk.call({
+    await harness.sandbox.fail({ operation: 'token', kind: 'delay', ms: 50 });
+    const call = harness.call({
       method: 'DELETE',
       path: '/subscription/x',
       patience: { leftMs: 60_000, lease },
     });
     over.abort();
     await expect(call).rejects.toMatchObject({ name: 'AbortError' });
-    expect([desk.requests, desk.tokenRequests]).toEqual([[], ['POST oauth/token done']]);
+    expect([harness.requests, harness.tokenRequests]).toEqual([[], ['POST oauth/token done']]);
   });
 
   it('whose token is no longer taken is made once more with a fresh one', async () => {
-    await using desk = await openProviderDesk();
-    await desk.call(list);
-    await desk.sandbox.call('POST', '/_sandbox/tokens/revoke');
-    expect(await desk.call(list)).toMatchObject({ judgement: 'done' });
-    expect((await desk.logged('list')).map(({ status }) => status)).toEqual([200, 401, 200]);
-    expect(await desk.logged('token')).toHaveLength(2);
+    await using harness = await openProviderHarness();
+    await harness.call(list);
+    await harness.sandbox.call('POST', '/_sandbox/tokens/revoke');
+    expect(await harness.call(list)).toMatchObject({ judgement: 'done' });
+    expect((await harness.logged('list')).map(({ status }) => status)).toEqual([200, 401, 200]);
+    expect(await harness.logged('token')).toHaveLength(2);
   });
 
   it('that is answered 401 with a fresh token too is unauthorised, and asks no third time', async () => {
-    await using desk = await openProviderDesk();
-    await desk.sandbox.fail({ operation: 'list', kind: 'status', code: 401, times: null });
-    expect(await desk.call(list)).toMatchObject({ judgement: 'unauthorised', status: 401 });
-    expect(await desk.logged('list')).toHaveLength(2);
+    await using harness = await openProviderHarness();
+    await harness.sandbox.fail({ operation: 'list', kind: 'status', code: 401, times: null });
+    expect(await harness.call(list)).toMatchObject({ judgement: 'unauthorised', status: 401 });
+    expect(await harness.logged('list')).toHaveLength(2);
   });
 
   it.each([
@@ -52,55 +52,55 @@ describe('a call of the provider', () => {
   ])(
     '%j may have had its effect: it is unknown, counted, and nothing of it is quoted',
     async (fault, status) => {
-      await using desk = await openProviderDesk();
-      await desk.sandbox.fail({ operation: 'list', ...fault });
-      const outcome = await desk.call(list);
+      await using harness = await openProviderHarness();
+      await harness.sandbox.fail({ operation: 'list', ...fault });
+      const outcome = await harness.call(list);
       expect(outcome).toMatchObject({ judgement: 'unknown', status });
       expect(outcome.why).toMatch(
         /^the provider (did not answer \([A-Z_]+\)|answered (502|200 with a page))$/,
       );
-      expect(desk.requests).toEqual(['GET subscriptions unknown']);
+      expect(harness.requests).toEqual(['GET subscriptions unknown']);
     },
   );
 
   it('counts the request for its token too, by how that was answered', async () => {
-    await using desk = await openProviderDesk();
-    await desk.sandbox.fail({ operation: 'token', kind: 'status', code: 403 });
-    await expect(desk.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
-    await desk.call(list);
-    expect(desk.tokenRequests).toEqual(['POST oauth/token refused', 'POST oauth/token done']);
+    await using harness = await openProviderHarness();
+    await harness.sandbox.fail({ operation: 'token', kind: 'status', code: 403 });
+    await expect(harness.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    await harness.call(list);
+    expect(harness.tokenRequests).toEqual(['POST oauth/token refused', 'POST oauth/token done']);
   });
 
   it('of nobody who listens is unknown, by the name of the failure', async () => {
-    await using desk = await openProviderDesk({ PROVIDER_BASE_URL: 'http://127.0.0.1:9' });
-    expect(await desk.call(list)).toMatchObject({
+    await using harness = await openProviderHarness({ PROVIDER_BASE_URL: 'http://127.0.0.1:9' });
+    expect(await harness.call(list)).toMatchObject({
       judgement: 'unknown',
       why: expect.stringContaining('ECONNREFUSED'),
     });
   });
 
   it('is not redirected: the token would go elsewhere', async () => {
-    await using desk = await openProviderDesk();
-    await desk.sandbox.fail({ operation: 'list', kind: 'redirect', location: '/subscriptions' });
-    expect(await desk.call(list)).toMatchObject({ judgement: 'refused', status: 307 });
-    expect(await desk.logged('list')).toHaveLength(1);
+    await using harness = await openProviderHarness();
+    await harness.sandbox.fail({ operation: 'list', kind: 'redirect', location: '/subscriptions' });
+    expect(await harness.call(list)).toMatchObject({ judgement: 'refused', status: 307 });
+    expect(await harness.logged('list')).toHaveLength(1);
   });
 
   it('says how long to wait', async () => {
-    await using desk = await openProviderDesk();
-    await desk.sandbox.fail({
+    await using harness = await openProviderHarness();
+    await harness.sandbox.fail({
       operation: 'list',
       kind: 'status',
       code: 429,
       headers: { 'Retry-After': '3' },
     });
-    expect(await desk.call(list)).toMatchObject({ judgement: 'later', retryAfterMs: 3_000 });
+    expect(await harness.call(list)).toMatchObject({ judgement: 'later', retryAfterMs: 3_000 });
   });
 
   it('without a token is not made', async () => {
-    await using desk = await openProviderDesk();
-    await desk.sandbox.fail({ operation: 'token', kind: 'status', code: 403 });
-    await expect(desk.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
-    expect(await desk.logged('list')).toEqual([]);
+    await using harness = await openProviderHarness();
+    await harness.sandbox.fail({ operation: 'token', kind: 'status', code: 403 });
+    await expect(harness.call(list)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    expect(await harness.logged('list')).toEqual([]);
   });
 });

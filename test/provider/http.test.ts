@@ -18,10 +18,10 @@ const get = (url: string) =>
 describe('the HTTP client', () => {
   it('gives status, Retry-After and body of any answer', async () => {
     await using server = await serve((_, response) =>
-      response.writeHead(503, { 'retry-after': '9' }).end('away'),
+      response.writeHead(503, { 'retry-after': '9' }).end('unavailable'),
     );
     const http = createHttp({ caFile: undefined, files: silent });
-    expect(await http.send(get(server.url))).toEqual({ status: 503, retryAfter: '9', body: 'away' });
+    expect(await http.send(get(server.url))).toEqual({ status: 503, retryAfter: '9', body: 'unavailable' });
     await http.stop();
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT, parseDialect } from '../../src/provider/dialect.ts';
 import { createProviderApi } from '../../src/provider/provider-api.ts';
-import { openProviderDesk } from '../support/provider-desk.ts';
+import { openProviderHarness } from '../support/provider-harness.ts';
 
 /** An API whose every call is answered with this body. */
 function answering(body: unknown, dialect = DEFAULT_DIALECT) {
@@ -23,9 +23,9 @@ const values = {
 
 describe('the operations of the provider', () => {
   it('create, list, update, replay and remove a subscription over real HTTP', async () => {
-    await using desk = await openProviderDesk();
-    const { created } = await desk.api.create(values, { label: 'mine' });
-    const [kept] = (await desk.sandbox.call('GET', '/_sandbox/subscriptions')).json;
+    await using harness = await openProviderHarness();
+    const { created } = await harness.api.create(values, { label: 'mine' });
+    const [kept] = (await harness.sandbox.call('GET', '/_sandbox/subscriptions')).json;
     expect(created).toEqual({ id: kept.id, signingSecret: kept.signingSecret });
     expect(kept).toMatchObject({
       url: values.url,
@@ -34,13 +34,13 @@ describe('the operations of the provider', () => {
     });
     const { id = '' } = created ?? {};
     const update = { ...values, events: ['accounts-entries'] };
-    expect(await desk.api.update(id, update, {})).toMatchObject({ judgement: 'done' });
+    expect(await harness.api.update(id, update, {})).toMatchObject({ judgement: 'done' });
     const listed = { id, url: values.url, events: ['accounts-entries'], isActive: true };
-    expect((await desk.api.list()).items).toEqual([listed]);
-    expect(await desk.api.replay({ executionId: 'none' }, {})).toMatchObject({ judgement: 'gone' });
-    expect(await desk.api.remove(id)).toMatchObject({ judgement: 'done' });
-    expect(await desk.api.remove(id)).toMatchObject({ judgement: 'gone' });
-    expect((await desk.api.list()).items).toEqual([]);
+    expect((await harness.api.list()).items).toEqual([listed]);
+    expect(await harness.api.replay({ executionId: 'none' }, {})).toMatchObject({ judgement: 'gone' });
+    expect(await harness.api.remove(id)).toMatchObject({ judgement: 'done' });
+    expect(await harness.api.remove(id)).toMatchObject({ judgement: 'gone' });
+    expect((await harness.api.list()).items).toEqual([]);
   });
 
   it('put an id into the path as one step of it', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError, envReader, nodeSource } from '../../src/config/env.ts';
 import { DEFAULT_DIALECT } from '../../src/provider/dialect.ts';
 import { checkProviderSettings, providerSettings } from '../../src/provider/settings.ts';
-import { World } from '../support/world.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 
 const BASE = {
   PROVIDER_AUTH_URL: 'https://auth.example/',
@@ -25,8 +25,8 @@ function read(env: Record<string, string>) {
 
 describe("the provider's settings", () => {
   it('have defaults for all that the interface does not show', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
-    expect(read({ ...BASE, PROVIDER_JWT_FILE: world.file('jwt', 'x') }).settings).toMatchObject({
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    expect(read({ ...BASE, PROVIDER_JWT_FILE: fixture.file('jwt', 'x') }).settings).toMatchObject({
       authUrl: 'https://auth.example',
       grantType: 'client_credentials',
       clientAssertionType: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
@@ -36,8 +36,8 @@ describe("the provider's settings", () => {
   });
 
   it('name every fault at once', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
-    const dialect = world.file('dialect', '{"list":{"id":"id"}}');
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    const dialect = fixture.file('dialect', '{"list":{"id":"id"}}');
     const { faults } = read({
       PROVIDER_AUTH_URL: 'auth.example',
       PROVIDER_BASE_URL: 'https://user:pass@api.example',
@@ -54,8 +54,8 @@ describe("the provider's settings", () => {
   });
 
   it('want one way to a JWT, and an issuer where one is signed', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
-    const [PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE] = [world.file('jwt', 'x'), world.file('key', 'x')];
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    const [PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE] = [fixture.file('jwt', 'x'), fixture.file('key', 'x')];
     expect(
       read({ ...BASE, PROVIDER_JWT_FILE, PROVIDER_JWT_KEY_FILE, PROVIDER_JWT_ISSUER: 'h' }).faults,
     ).toEqual([expect.stringContaining('Set one of PROVIDER_JWT_FILE')]);

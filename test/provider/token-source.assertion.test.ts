@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createAssertion } from '../../src/provider/token-source.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { providerSettingsOf } from '../support/provider-desk.ts';
-import { World } from '../support/world.ts';
+import { providerSettingsOf } from '../support/provider-harness.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 
 const BASE = {
   PROVIDER_AUTH_URL: 'https://auth.example/',
@@ -19,18 +19,18 @@ const read = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'b
 
 describe('the JWT Bearer token', () => {
   it('of a file is read anew each time, without the white space around it', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
-    const assertion = assertionOf({ PROVIDER_JWT_FILE: world.file('jwt', ' first \n') });
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    const assertion = assertionOf({ PROVIDER_JWT_FILE: fixture.file('jwt', ' first \n') });
     expect(await assertion()).toBe('first');
-    world.file('jwt', 'second');
+    fixture.file('jwt', 'second');
     expect(await assertion()).toBe('second');
   });
 
   it('of a file that is missing or empty, as while it is replaced, is unavailable and not wrong', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
-    const missing = assertionOf({ PROVIDER_JWT_FILE: join(world.dir, 'none') });
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    const missing = assertionOf({ PROVIDER_JWT_FILE: join(fixture.dir, 'none') });
     await expect(missing()).rejects.toMatchObject({ code: 'JWT_UNAVAILABLE', retryable: true });
-    const empty = assertionOf({ PROVIDER_JWT_FILE: world.file('empty', '\n') });
+    const empty = assertionOf({ PROVIDER_JWT_FILE: fixture.file('empty', '\n') });
     await expect(empty()).rejects.toMatchObject({ code: 'JWT_UNAVAILABLE' });
   });
 
@@ -39,13 +39,13 @@ describe('the JWT Bearer token', () => {
     ['PS256', () => generateKeyPairSync('rsa', { modulusLength: 2048 }), { padding: 6, saltLength: 32 }],
     ['ES256', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }), { dsaEncoding: 'ieee-p1363' }],
   ] as const)('is signed by %s so that another library verifies it', async (algorithm, makeKeys, how) => {
-    await using world = new World({ brokers: [], registryUrl: '' });
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
     const { privateKey, publicKey } = makeKeys();
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
     let n = 0;
     const assertion = assertionOf(
       {
-        PROVIDER_JWT_KEY_FILE: world.file('key', String(pem)),
+        PROVIDER_JWT_KEY_FILE: fixture.file('key', String(pem)),
         PROVIDER_JWT_ISSUER: 'hookline',
         PROVIDER_JWT_KEY_ID: 'key-1',
         PROVIDER_JWT_ALGORITHM: algorithm,
@@ -71,10 +71,10 @@ describe('the JWT Bearer token', () => {
   });
 
   it('says whom and for whom where it is told, and has no key id unless it is told', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
     const { privateKey } = generateKeyPairSync('ed25519');
     const assertion = assertionOf({
-      PROVIDER_JWT_KEY_FILE: world.file('key', String(privateKey.export({ type: 'pkcs8', format: 'pem' }))),
+      PROVIDER_JWT_KEY_FILE: fixture.file('key', String(privateKey.export({ type: 'pkcs8', format: 'pem' }))),
       PROVIDER_JWT_ALGORITHM: 'EdDSA',
       PROVIDER_JWT_ISSUER: 'hookline',
       PROVIDER_JWT_SUBJECT: 'the-api-user',
@@ -86,10 +86,10 @@ describe('the JWT Bearer token', () => {
   });
 
   it('can not be signed with half a key, and the fault tells nothing of it', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    const path = join(world.dir, 'half');
+    const path = join(fixture.dir, 'half');
     writeFileSync(path, pem.slice(0, pem.length / 2));
     const assertion = assertionOf({
       PROVIDER_JWT_KEY_FILE: path,

@@ -24,7 +24,7 @@ describe('a process', () => {
   it('tells whether it is ready', async () => {
     await using observed = observe();
     expect(await observed.scrape('hookline_ready')).toBe(1);
-    observed.probes.readyWhen('kafka', () => 'away');
+    observed.probes.readyWhen('kafka', () => 'unavailable');
     expect(await observed.scrape('hookline_ready')).toBe(0);
   });
 

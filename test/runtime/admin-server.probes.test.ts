@@ -20,13 +20,13 @@ describe('probes', () => {
     expect(probes.readiness()).toEqual({ ok: true, reasons: {} });
   });
 
-  it('keep liveness and readiness apart: what a restart does not mend never ends a process', () => {
+  it('keep liveness and readiness apart: what a restart does not fix never ends a process', () => {
     const probes = createProbes();
-    probes.readyWhen('kafka', () => 'away');
+    probes.readyWhen('kafka', () => 'unavailable');
     expect(probes.liveness().ok).toBe(true);
     probes.aliveWhen('consumer', () => 'silent for 60 s');
     expect(probes.liveness()).toEqual({ ok: false, reasons: { consumer: 'silent for 60 s' } });
-    expect(probes.readiness().reasons).toEqual({ kafka: 'away' });
+    expect(probes.readiness().reasons).toEqual({ kafka: 'unavailable' });
   });
 
   it('forget a condition that is taken back, and not the one that has its name by then', () => {

@@ -44,11 +44,11 @@ describe('the admin server', () => {
   });
 
   it('answers 503 with the reasons, of readiness and of liveness each its own', async () => {
-    probes.readyWhen('kafka', () => 'away since 10:00');
+    probes.readyWhen('kafka', () => 'unavailable since 10:00');
     const ready = await get('/readyz?verbose');
     expect([ready.status, await ready.json()]).toEqual([
       503,
-      { status: 'failing', reasons: { kafka: 'away since 10:00' } },
+      { status: 'failing', reasons: { kafka: 'unavailable since 10:00' } },
     ]);
     expect((await get('/livez')).status).toBe(200);
     probes.aliveWhen('consumer', () => 'ended');

@@ -58,12 +58,12 @@ describe('the start gate', () => {
     expect(log.lines()).toEqual([]);
   });
 
-  it('ends the start with an error that waiting can not mend', async () => {
+  it('ends the start with an error that waiting can not fix', async () => {
     const { gate } = openGate();
     const isFinal = (error: unknown) => (error as Error).message === 'bad credentials';
     const passed = gate.pass(
       'the registry',
-      failing([new Error('away'), new Error('bad credentials')]),
+      failing([new Error('unavailable'), new Error('bad credentials')]),
       isFinal,
     );
     await expect(passed).rejects.toThrow('bad credentials');
@@ -71,7 +71,7 @@ describe('the start gate', () => {
 
   it('gives up at once when the process stops', async () => {
     const { gate, controller } = openGate({ firstMs: 3_600_000, factor: 1, maxMs: 3_600_000 });
-    const attempt = failing([new Error('away')], () => void setImmediate(() => controller.abort()));
+    const attempt = failing([new Error('unavailable')], () => void setImmediate(() => controller.abort()));
     await expect(gate.pass('the brokers', attempt)).rejects.toThrow('aborted');
   });
 

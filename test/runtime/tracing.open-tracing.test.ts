@@ -62,7 +62,7 @@ describe('tracing', () => {
     });
   });
 
-  it('is not in the way while the collector is away: it says so, and stops all the same', async () => {
+  it('is not in the way while the collector is unavailable: it says so, and stops all the same', async () => {
     const { tracer, stop, lines } = await open('http://127.0.0.1:9');
     tracer.start('a step', options()).end();
     await stop();

@@ -142,8 +142,8 @@ describe('a spool with a sealing key', () => {
     ['its trace context', "traceparent = 'x'"],
     ['its place', 'id = 9'],
     ['its proof', "proof = x'00'"],
-    ['its key taken away', 'key_id = NULL'],
-    ['its key and proof taken away', 'key_id = NULL, proof = NULL'],
+    ['its key removed', 'key_id = NULL'],
+    ['its key and proof removed', 'key_id = NULL, proof = NULL'],
   ])('tells a row with %s changed from the others', async (_, change1) => {
     await append([A], 1, 2, 3);
     change(`UPDATE deliveries SET ${change1} WHERE id = 2`);

@@ -9,7 +9,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Order, Program, Report } from './supervise.ts';
 
-/** How long `down` lets Kafka close its files. A run that is thrown away anyway gets no grace. */
+/** How long `down` lets Kafka close its files. A run that is discarded anyway gets no grace. */
 const GRACE_MS = 10_000;
 
 const [runDir = ''] = process.argv.slice(2);

@@ -17,7 +17,7 @@ export function up(options: Omit<StackOptions, 'keep'> & Turn): Promise<RunningS
     if (earlier) {
       const stale = await whyStale(earlier);
       if (stale === null) return sameAs(options, earlier);
-      options.onProgress(`clearing away an earlier one: ${stale}`);
+      options.onProgress(`removing an earlier one: ${stale}`);
       await removeRunning(options.dir, earlier);
     }
     return startAndLeave(options);

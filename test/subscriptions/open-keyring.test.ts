@@ -5,7 +5,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { followKeys } from '../../src/subscriptions/open-keyring.ts';
 import { type SubscriptionRecord, sealSecrets } from '../../src/subscriptions/subscription-record.ts';
-import { World } from '../support/world.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 
 const newKeys = () => parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
 const sealingKeys = newKeys();
@@ -52,9 +52,9 @@ describe('a record of the state topic', () => {
 
 describe('SEALING_KEY_FILE', () => {
   it('is read, or refused by its name without a word of what stands in it', async () => {
-    await using world = new World({ brokers: [], registryUrl: '' });
-    expect(readSealingKeys(world.file('good', randomBytes(32).toString('base64'))).all).toHaveLength(1);
-    const path = world.file('bad', 'not-a-key-at-all');
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    expect(readSealingKeys(fixture.file('good', randomBytes(32).toString('base64'))).all).toHaveLength(1);
+    const path = fixture.file('bad', 'not-a-key-at-all');
     const read = () => readSealingKeys(path);
     expect(read).toThrow(expect.objectContaining({ code: 'SEALING_KEY_INVALID' }));
     expect(read).toThrow(path);

@@ -2,30 +2,30 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fingerprint, listRefs, readDirSecrets } from '../../src/subscriptions/secrets-dir.ts';
-import { World } from '../support/world.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 
 const ID = '7f3c1c1e-52b1-4a54-9c3a-0d6b1f0c9e11';
 const SECRET = 's3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t-3';
 const KEY = '0123456789abcdef0123456789ABCDEF';
 
-const newWorld = () => new World({ brokers: [], registryUrl: '' });
-const dirOf = (world: World) => join(world.dir, 'secrets');
+const newFixture = () => new Fixture({ brokers: [], registryUrl: '' });
+const dirOf = (fixture: Fixture) => join(fixture.dir, 'secrets');
 
 describe('SECRETS_DIR', () => {
   it('has a folder for each ref; what is named otherwise is passed over', async () => {
-    await using world = newWorld();
-    for (const name of ['b', 'a', '..data', 'UPPER', '-x']) mkdirSync(join(dirOf(world), name));
-    expect(await listRefs(dirOf(world))).toEqual(['a', 'b']);
+    await using fixture = newFixture();
+    for (const name of ['b', 'a', '..data', 'UPPER', '-x']) mkdirSync(join(dirOf(fixture), name));
+    expect(await listRefs(dirOf(fixture))).toEqual(['a', 'b']);
   });
 
   it('has one value per line, the current first; space and line ends of any system are no part of it', async () => {
-    await using world = newWorld();
-    world.secrets('a', {
+    await using fixture = newFixture();
+    fixture.secrets('a', {
       'subscription-id': `\ufeff${ID}\r\n\r\n ${SECRET}\t`,
       'signing-secret': SECRET,
       'encryption-key': KEY,
     });
-    expect(await readDirSecrets(dirOf(world), 'a')).toEqual({
+    expect(await readDirSecrets(dirOf(fixture), 'a')).toEqual({
       subscriptionIds: [ID, SECRET],
       signingSecrets: [SECRET],
       encryptionKeys: [KEY],
@@ -33,11 +33,11 @@ describe('SECRETS_DIR', () => {
   });
 
   it('holds nothing where a file, or the folder, is missing or empty', async () => {
-    await using world = newWorld();
-    world.secrets('a', { 'signing-secret': '' });
+    await using fixture = newFixture();
+    fixture.secrets('a', { 'signing-secret': '' });
     const none = { subscriptionIds: [], signingSecrets: [], encryptionKeys: [] };
-    expect(await readDirSecrets(dirOf(world), 'a')).toEqual(none);
-    expect(await readDirSecrets(dirOf(world), 'b')).toEqual(none);
+    expect(await readDirSecrets(dirOf(fixture), 'a')).toEqual(none);
+    expect(await readDirSecrets(dirOf(fixture), 'b')).toEqual(none);
   });
 
   it.each([
@@ -50,10 +50,10 @@ describe('SECRETS_DIR', () => {
   ] as const)(
     'names the file %s with a value that can be no key, and quotes nothing',
     async (name, text, why) => {
-      await using world = newWorld();
-      world.secrets('a', { [name]: text });
-      const path = join(dirOf(world), 'a', name);
-      await expect(readDirSecrets(dirOf(world), 'a')).rejects.toMatchObject({
+      await using fixture = newFixture();
+      fixture.secrets('a', { [name]: text });
+      const path = join(dirOf(fixture), 'a', name);
+      await expect(readDirSecrets(dirOf(fixture), 'a')).rejects.toMatchObject({
         code: 'KEYS_INVALID',
         result: 'REJECTED',
         message: `a file of SECRETS_DIR/{ref} cannot be used (${path}: a line ${why})`,
@@ -62,26 +62,26 @@ describe('SECRETS_DIR', () => {
   );
 
   it('names a file that can not be read', async () => {
-    await using world = newWorld();
-    mkdirSync(join(dirOf(world), 'a', 'signing-secret'), { recursive: true });
-    await expect(readDirSecrets(dirOf(world), 'a')).rejects.toMatchObject({
+    await using fixture = newFixture();
+    mkdirSync(join(dirOf(fixture), 'a', 'signing-secret'), { recursive: true });
+    await expect(readDirSecrets(dirOf(fixture), 'a')).rejects.toMatchObject({
       code: 'KEYS_INVALID',
       message: expect.stringContaining('signing-secret: EISDIR'),
     });
   });
 
   it('has a fingerprint that changes with a file, and when a link of the folder is swapped', async () => {
-    await using world = newWorld();
-    const dir = dirOf(world);
+    await using fixture = newFixture();
+    const dir = dirOf(fixture);
     const seen = [await fingerprint(dir, 'a')];
-    world.secrets('real-1', { 'signing-secret': SECRET });
+    fixture.secrets('real-1', { 'signing-secret': SECRET });
     symlinkSync('real-1', join(dir, 'a'));
     seen.push(await fingerprint(dir, 'a'));
-    world.secrets('real-1', { 'encryption-key': KEY });
+    fixture.secrets('real-1', { 'encryption-key': KEY });
     seen.push(await fingerprint(dir, 'a'));
     writeFileSync(join(dir, 'real-1', 'signing-secret'), `${SECRET}\n${SECRET}\n`);
     seen.push(await fingerprint(dir, 'a'));
-    world.secrets('real-2', { 'signing-secret': SECRET });
+    fixture.secrets('real-2', { 'signing-secret': SECRET });
     symlinkSync('real-2', join(dir, 'b'));
     seen.push(await fingerprint(dir, 'b'));
     expect(new Set(seen).size).toBe(seen.length);

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { hasCode } from '../../src/core/errors.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { type DirSecrets, type SecretsWatch, watchSecrets } from '../../src/subscriptions/secrets-dir.ts';
+import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
-import { World } from '../support/world.ts';
 
 /** A folder that is watched, and all that is told of it, in order. */
 class Watched implements AsyncDisposable {
-  readonly world = new World({ brokers: [], registryUrl: '' });
-  readonly dir = join(this.world.dir, 'secrets');
+  readonly fixture = new Fixture({ brokers: [], registryUrl: '' });
+  readonly dir = join(this.fixture.dir, 'secrets');
   readonly told: { ref: string; secrets: DirSecrets | null }[] = [];
   readonly faults: { ref: string; error: Error }[] = [];
   #watch: SecretsWatch | undefined;
@@ -40,7 +40,7 @@ class Watched implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
-    await this.world[Symbol.asyncDispose]();
+    await this.fixture[Symbol.asyncDispose]();
   }
 }
 
@@ -48,7 +48,7 @@ class Watched implements AsyncDisposable {
 async function watchedOne() {
   const watched = new Watched();
   const secret = randomUUID();
-  watched.world.secrets('a', { 'signing-secret': secret });
+  watched.fixture.secrets('a', { 'signing-secret': secret });
   await watched.start();
   return { watched, secret, [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose]() };
 }
@@ -64,11 +64,11 @@ describe('the watch of SECRETS_DIR', () => {
     await using watched = new Watched();
     await watched.start(5);
     const [first, second] = [randomUUID(), randomUUID()];
-    watched.world.secrets('a', { 'signing-secret': first });
+    watched.fixture.secrets('a', { 'signing-secret': first });
     await until('the new one is told', () => watched.told.length === 1);
-    watched.world.secrets('a', { 'signing-secret': second });
+    watched.fixture.secrets('a', { 'signing-secret': second });
     await until('the change is told', () => watched.secretsTold().at(-1) === second);
-    watched.world.forget('a');
+    watched.fixture.forget('a');
     await until('the end is told', () => watched.told.at(-1)?.secrets === null);
     expect(watched.secretsTold()).toEqual([first, second, undefined]);
     expect(watched.faults).toEqual([]);
@@ -77,8 +77,8 @@ describe('the watch of SECRETS_DIR', () => {
   it('sees the swap of a link, by which Kubernetes renews a Secret', async () => {
     await using watched = new Watched();
     const [first, second] = [randomUUID(), randomUUID()];
-    watched.world.secrets('..one', { 'signing-secret': first });
-    watched.world.secrets('..two', { 'signing-secret': second });
+    watched.fixture.secrets('..one', { 'signing-secret': first });
+    watched.fixture.secrets('..two', { 'signing-secret': second });
     symlinkSync('..one', join(watched.dir, 'a'));
     await watched.start();
     symlinkSync('..two', join(watched.dir, '..next'));
@@ -91,17 +91,17 @@ describe('the watch of SECRETS_DIR', () => {
     await using the = await watchedOne();
     const { watched, secret: old } = the;
     const next = randomUUID();
-    watched.world.secrets('b', { 'signing-secret': next });
-    watched.world.secrets('a', { 'signing-secret': `${next}\n${old}` });
+    watched.fixture.secrets('b', { 'signing-secret': next });
+    watched.fixture.secrets('a', { 'signing-secret': `${next}\n${old}` });
     await watched.look(1);
-    watched.world.secrets('a', { 'encryption-key': 'k'.repeat(32) });
+    watched.fixture.secrets('a', { 'encryption-key': 'k'.repeat(32) });
     await watched.look(1);
     expect(watched.told.slice(1).map(({ ref, secrets }) => [ref, secrets?.signingSecrets])).toEqual([
       ['a', [next, old]],
       ['b', [next]],
       ['a', [next, old]],
     ]);
-    watched.world.secrets('a', { 'signing-secret': next });
+    watched.fixture.secrets('a', { 'signing-secret': next });
     await watched.look(1);
     expect(watched.told).toHaveLength(4);
     await watched.look(1);
@@ -111,7 +111,7 @@ describe('the watch of SECRETS_DIR', () => {
   it('tells nothing of a folder without a file, until one comes', async () => {
     await using watched = new Watched();
     await watched.start();
-    watched.world.secrets('a', {});
+    watched.fixture.secrets('a', {});
     await watched.look(3);
     expect([watched.told, watched.faults]).toEqual([[], []]);
   });
@@ -122,9 +122,9 @@ describe('the watch of SECRETS_DIR', () => {
     const second = randomUUID();
     truncateSync(join(watched.dir, 'a', 'signing-secret'));
     await watched.look(1);
-    watched.world.secrets('a', { 'signing-secret': second });
+    watched.fixture.secrets('a', { 'signing-secret': second });
     await watched.look(1);
-    watched.world.secrets('a', { 'encryption-key': 'k'.repeat(32) });
+    watched.fixture.secrets('a', { 'encryption-key': 'k'.repeat(32) });
     await watched.look(1);
     expect(watched.secretsTold()).toEqual([first]);
     await watched.look(1);
@@ -139,25 +139,25 @@ describe('the watch of SECRETS_DIR', () => {
   it('does not take a folder that is being replaced for one that is gone', async () => {
     await using the = await watchedOne();
     const second = randomUUID();
-    the.watched.world.forget('a');
+    the.watched.fixture.forget('a');
     await the.watched.look(1);
-    the.watched.world.secrets('a', { 'signing-secret': second });
+    the.watched.fixture.secrets('a', { 'signing-secret': second });
     await the.watched.look(2);
     expect(the.watched.secretsTold()).toEqual([the.secret, second]);
   });
 
-  it('keeps what it read while a file holds no key, names it once, and reads it when it is mended', async () => {
+  it('keeps what it read while a file holds no key, names it once, and reads it when it is fixed', async () => {
     await using the = await watchedOne();
     const second = randomUUID();
-    the.watched.world.secrets('a', { 'signing-secret': 'half-written' });
+    the.watched.fixture.secrets('a', { 'signing-secret': 'half-written' });
     await the.watched.look(5);
     expect(the.watched.faults.map(({ ref }) => ref)).toEqual(['a']);
     expect(hasCode(the.watched.faults[0]?.error, 'KEYS_INVALID')).toBe(true);
     expect(the.watched.secretsTold()).toEqual([the.secret]);
-    the.watched.world.secrets('a', { 'signing-secret': second });
+    the.watched.fixture.secrets('a', { 'signing-secret': second });
     await the.watched.look(2);
     expect(the.watched.secretsTold()).toEqual([the.secret, second]);
-    the.watched.world.secrets('a', { 'signing-secret': 'half-written' });
+    the.watched.fixture.secrets('a', { 'signing-secret': 'half-written' });
     await the.watched.look(2);
     expect(the.watched.faults).toHaveLength(2);
   });
@@ -165,7 +165,7 @@ describe('the watch of SECRETS_DIR', () => {
   it('reads again at the next look what could not be read once, though nothing about it seems to change', async () => {
     await using watched = new Watched();
     const secret = randomUUID();
-    watched.world.secrets('a', { 'signing-secret': secret });
+    watched.fixture.secrets('a', { 'signing-secret': secret });
     // A link to itself can be neither looked at nor read: while it stands the folder looks as it does without it.
     const link = join(watched.dir, 'a', 'encryption-key');
     symlinkSync('encryption-key', link);
@@ -177,7 +177,7 @@ describe('the watch of SECRETS_DIR', () => {
     expect(watched.secretsTold()).toEqual([secret]);
   });
 
-  it('keeps every key while the folder itself is away, says so once, and goes on when it is back', async () => {
+  it('keeps every key while the folder itself is unavailable, says so once, and goes on when it is back', async () => {
     await using the = await watchedOne();
     const { watched, secret: first } = the;
     renameSync(watched.dir, `${watched.dir}-away`);
@@ -185,7 +185,7 @@ describe('the watch of SECRETS_DIR', () => {
     expect(watched.faults.map(({ ref }) => ref)).toEqual(['*']);
     renameSync(`${watched.dir}-away`, watched.dir);
     const second = randomUUID();
-    watched.world.secrets('a', { 'signing-secret': second });
+    watched.fixture.secrets('a', { 'signing-secret': second });
     await watched.look(2);
     expect(watched.secretsTold()).toEqual([first, second]);
   });
@@ -196,7 +196,7 @@ describe('the watch of SECRETS_DIR', () => {
     await watched.start();
     expect(watched.faults).toHaveLength(1);
     const secret = randomUUID();
-    watched.world.secrets('a', { 'signing-secret': secret });
+    watched.fixture.secrets('a', { 'signing-secret': secret });
     await watched.look(2);
     expect(watched.secretsTold()).toEqual([secret]);
   });

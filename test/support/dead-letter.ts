@@ -13,7 +13,7 @@ type Wanted = {
   redriven?: boolean;
 };
 
-/** A dead letter as the index makes it. */
+/** A dead-letter record as the index makes it. */
 export function deadLetter(wanted: Wanted = {}): DeadLetter {
   const { at = '0:0', time = 1_000, missing = [] } = wanted;
   const [partition, offset] = at.split(':');

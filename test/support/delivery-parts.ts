@@ -14,7 +14,7 @@ const sealed = readVectors<SealedVectors>('sealed.json');
 export type Seen = {
   records: OutgoingRecord[];
   drift: string[];
-  parked: DeadLetterStage[];
+  deadLettered: DeadLetterStage[];
   matched: string[];
   unclassified: number;
 };
@@ -27,7 +27,7 @@ export function deliveryParts(
     limitOf?: (topic: string) => number;
   } = {},
 ): DeliveryPorts & { seen: Seen } {
-  const seen: Seen = { records: [], drift: [], parked: [], matched: [], unclassified: 0 };
+  const seen: Seen = { records: [], drift: [], deadLettered: [], matched: [], unclassified: 0 };
   const layout = parseLayout(options.layout ?? 'iv12.ciphertext.tag16');
   if (!layout) throw new Error('no layout');
   let n = 0;
@@ -49,7 +49,7 @@ export function deliveryParts(
       unclassified: () => {
         seen.unclassified++;
       },
-      deadLettered: (stage) => seen.parked.push(stage),
+      deadLettered: (stage) => seen.deadLettered.push(stage),
     },
   };
 }

@@ -29,9 +29,9 @@ type Options = {
   leaving?: AbortSignal;
   layout?: string;
   /** Bytes for small bodies. */
-  smallRoom?: number;
+  smallMemory?: number;
   /** Bytes for large bodies. */
-  largeRoom?: number;
+  largeMemory?: number;
   admissionWaitMs?: number;
   /** At which large bodies are read. */
   bytesPerSecond?: number;
@@ -60,8 +60,8 @@ export async function startIngressApp(options: Options = {}) {
   /** From the head of each webhook to its answer. */
   const seconds: (number | undefined)[] = [];
   const memory = new BodyMemory({
-    small: options.smallRoom ?? 16 * 1024 ** 2,
-    large: options.largeRoom ?? 64 * 1024 ** 2,
+    small: options.smallMemory ?? 16 * 1024 ** 2,
+    large: options.largeMemory ?? 64 * 1024 ** 2,
     admissionWaitMs: options.admissionWaitMs ?? 2_000,
     bytesPerSecond: options.bytesPerSecond ?? 1e9,
     clock: options.now ? { ...systemClock, now: options.now } : systemClock,

@@ -2,7 +2,7 @@ import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 import { layInPlace } from '../../../src/kafka/connect/client-patches.ts';
 import type { WireRecord } from '../../../src/kafka/produce/produce-batch.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
-import type { World } from '../../support/world.ts';
+import type { Fixture } from '../../support/topics-fixture.ts';
 import { type Spread, spreadOf } from '../report.ts';
 import { BODY_BYTES } from './bodies.ts';
 import { PARTITIONS } from './cases.ts';
@@ -23,7 +23,7 @@ const PATIENCE_MS = 30_000;
  * What the brokers do by themselves: one large record after the other from a bare client, small ones from two others one
  * by one, and nothing else. No connector that writes such a record can spare others of its partition that wait.
  */
-export async function measureBareWaits({ env, topic }: World): Promise<BareWaits> {
+export async function measureBareWaits({ env, topic }: Fixture): Promise<BareWaits> {
   const connection = {
     brokers: String(env.KAFKA_BROKERS).split(','),
     tls: undefined,

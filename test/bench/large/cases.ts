@@ -43,7 +43,7 @@ export async function runLarge(
   bodies: readonly LargeBody[],
   signatureFor: (body: LargeBody) => string,
 ): Promise<LargeSeen> {
-  const { process, url, world } = system;
+  const { process, url, fixture } = system;
   await probe(process);
   forgetPeak(process.pid);
   const cpu = cpuMicros(process.pid);
@@ -57,7 +57,7 @@ export async function runLarge(
   const { stall } = await probe(process);
   const stored = new Set(sent.filter(({ status }) => status === 200).map(({ entityId }) => entityId));
   const missing = await findMissing(
-    world,
+    fixture,
     bodies.filter(({ entityId }) => stored.has(entityId)),
   );
   return {

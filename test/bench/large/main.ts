@@ -123,7 +123,7 @@ if (cases.includes('beside')) {
   for (const one of seen) say(describeBeside(one));
   say('records of 50 MB from a bare client, and nothing else: how long small ones wait, at the most, in ms');
   prepare();
-  const bare = await measureBareWaits(ingress.world);
+  const bare = await measureBareWaits(ingress.fixture);
   say(`  in the same partition: ${inWords(bare.samePartition)}`);
   say(`  in another one: ${inWords(bare.otherPartition)}`);
   Object.assign(report, { beside: seen, bare });

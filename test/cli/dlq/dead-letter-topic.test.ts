@@ -35,7 +35,7 @@ describe('the passes that fetch positions', () => {
   });
 });
 
-describe('batches of dead letters', () => {
+describe('batches of dead-letter records', () => {
   it('contain each one once, in the order of receipt, within the limits', () => {
     const wanted = fc.record({
       receivedAt: fc.integer({ min: 1, max: 1_000 }),

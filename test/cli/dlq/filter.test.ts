@@ -24,7 +24,7 @@ const matching = (...conditions: string[]) => {
   return Object.entries(deadLetters).flatMap(([name, one]) => (filter.matches(one) ? [name] : []));
 };
 
-describe('a filter of dead letters', () => {
+describe('a filter of dead-letter records', () => {
   it.each([
     [[], ['sealed', 'broken', 'large', 'done']],
     [['stage=DECRYPT'], ['sealed', 'done']],
@@ -57,7 +57,7 @@ describe('a filter of dead letters', () => {
     expect(() => parseFilter([condition])).toThrow(remedy);
   });
 
-  it('matches by the position of any record of a dead letter', () => {
+  it('matches by the position of any record of a dead-letter record', () => {
     const copies = [
       { partition: 0, offset: 1n },
       { partition: 0, offset: 9n },

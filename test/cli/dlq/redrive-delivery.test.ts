@@ -80,7 +80,7 @@ describe('a redriven delivery', () => {
     },
   );
 
-  it('that the brokers do not confirm is an error, and the dead letter is unchanged', async () => {
+  it('that the brokers do not confirm is an error, and the dead-letter record is unchanged', async () => {
     const { deadLetter } = await deadLetterOne();
     const parts = deliveryParts({
       publish: () => {

@@ -45,8 +45,8 @@ describe("a command's dealings with the provider", () => {
   });
 
   it('go on through what passes, and keep the last status that came', async () => {
-    const away = new HooklineError('TOKEN_UNAVAILABLE');
-    const { session } = open([outcome('unknown', { status: 502 }), away, outcome('done')]);
+    const unavailable = new HooklineError('TOKEN_UNAVAILABLE');
+    const { session } = open([outcome('unknown', { status: 502 }), unavailable, outcome('done')]);
     await session.untilDone(() => session.api.remove('x'));
     expect(session.made()).toEqual({ attempts: 3, httpStatus: 502 });
   });

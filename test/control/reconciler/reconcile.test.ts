@@ -4,12 +4,17 @@ import { type ReconcileDeps, reconcile, type Tries } from '../../../src/control/
 import { ReportedDrift } from '../../../src/control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../../src/core/command.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { type ControlDesk, create, openControlDesk, PUBLIC_URL } from '../../support/control-desk.ts';
+import {
+  type ControlHarness,
+  create,
+  openControlHarness,
+  PUBLIC_URL,
+} from '../../support/control-harness.ts';
 
 const HOUR = 3_600_000;
 
-/** The reconciler beside a desk: what it sends is carried out at once, as by the control that reads the topic. */
-function reconcilerOf(desk: ControlDesk, mode: ReconcileDeps['mode'] = 'report') {
+/** The reconciler beside a harness: what it sends is carried out at once, as by the control that reads the topic. */
+function reconcilerOf(harness: ControlHarness, mode: ReconcileDeps['mode'] = 'report') {
   const reported = new ReportedDrift();
   const tries: Tries = new Map();
   const drifts: CommandResult[] = [];
@@ -18,18 +23,18 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileDeps['mode'] = 'report')
   const unsent: string[] = [];
   const sent: { topic: string; type: string; status: string | undefined }[] = [];
   const parts: ReconcileDeps = {
-    ...desk.parts,
+    ...harness.parts,
     ...{
       mode,
       reported,
-      api: desk.provider.api,
+      api: harness.provider.api,
       newId: randomUUID,
       confirmAfterMs: 1,
       repairMax: 5,
     },
     async send(topic, command) {
-      await desk.take(desk.recordOf(command, topic));
-      sent.push({ topic, type: command.type, status: desk.results.at(-1)?.status });
+      await harness.take(harness.recordOf(command, topic));
+      sent.push({ topic, type: command.type, status: harness.results.at(-1)?.status });
     },
     onDrift(result) {
       reported.take({ ...result });
@@ -41,32 +46,32 @@ function reconcilerOf(desk: ControlDesk, mode: ReconcileDeps['mode'] = 'report')
   };
   return {
     ...{ reported, drifts, gauges, sent, unsent, withheld, parts },
-    look: () => reconcile(parts, tries, desk.lease),
+    look: () => reconcile(parts, tries, harness.lease),
     codes: () => drifts.map(({ errorCode, ref }) => [errorCode, ref]),
   };
 }
 
-const seedAgain = (desk: ControlDesk, id: string, more: object) =>
-  desk.sandbox.call('POST', '/_sandbox/subscriptions', {
+const seedAgain = (harness: ControlHarness, id: string, more: object) =>
+  harness.sandbox.call('POST', '/_sandbox/subscriptions', {
     json: { id, url: `${PUBLIC_URL}/webhooks/a`, events: ['payment_status'], ...more },
   });
 
-async function deskWithOne(options = {}) {
-  const desk = await openControlDesk(options);
-  const { subscriptionId } = await desk.run(create('a'));
+async function harnessWithOne(options = {}) {
+  const harness = await openControlHarness(options);
+  const { subscriptionId } = await harness.run(create('a'));
   // The provider's list is never empty: that would be taken for its fault.
-  await desk.run(create('beside'));
-  return { desk, id: String(subscriptionId), [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() };
+  await harness.run(create('beside'));
+  return { harness, id: String(subscriptionId), [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose]() };
 }
 
 /** What the provider has but the one that keeps its list from being empty. */
-const there = async (desk: ControlDesk) =>
-  (await desk.subscriptions()).filter(({ url }) => url !== `${PUBLIC_URL}/webhooks/beside`);
+const there = async (harness: ControlHarness) =>
+  (await harness.subscriptions()).filter(({ url }) => url !== `${PUBLIC_URL}/webhooks/beside`);
 
 describe('drift', () => {
   it('is none where the provider has what the state says, in whichever spelling', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk);
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
     await the.look();
     expect([the.drifts, the.gauges]).toEqual([[], [[]]]);
   });
@@ -75,32 +80,33 @@ describe('drift', () => {
     [
       'missing',
       'SUBSCRIPTION_MISSING',
-      async (desk: ControlDesk, id: string) => desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`),
+      async (harness: ControlHarness, id: string) =>
+        harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`),
       'no longer lists',
     ],
     [
       'changed',
       'SUBSCRIPTION_CHANGED',
-      (desk: ControlDesk, id: string) => seedAgain(desk, id, { events: ['collection-status'] }),
+      (harness: ControlHarness, id: string) => seedAgain(harness, id, { events: ['collection-status'] }),
       'its events are collection-status instead of payment-status',
     ],
     [
       'changed',
       'SUBSCRIPTION_CHANGED',
-      (desk: ControlDesk, id: string) => seedAgain(desk, id, { url: 'http://127.0.0.1:9/x' }),
+      (harness: ControlHarness, id: string) => seedAgain(harness, id, { url: 'http://127.0.0.1:9/x' }),
       'its address is http://127.0.0.1:9/x instead of',
     ],
   ] as const)('is %s: %s, told once, and told when it has ended', async (kind, code, change, words) => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk);
-    await change(one.desk, one.id);
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
+    await change(one.harness, one.id);
     for (let n = 0; n < 3; n++) await the.look();
     expect(the.drifts).toMatchObject([
       { status: 'DRIFT', type: 'reconcile', errorCode: code, ref: 'a', subscriptionId: one.id },
     ]);
     expect(the.drifts[0]?.message).toContain(words);
     expect(the.gauges.at(-1)).toEqual([kind]);
-    await seedAgain(one.desk, one.id, {});
+    await seedAgain(one.harness, one.id, {});
     await the.look();
     await the.look();
     expect(the.codes()).toEqual([
@@ -111,10 +117,10 @@ describe('drift', () => {
   });
 
   it('that changes again is told again', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk);
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
     for (const events of [['collection-status'], ['accounts-entries']]) {
-      await seedAgain(one.desk, one.id, { events });
+      await seedAgain(one.harness, one.id, { events });
       await the.look();
     }
     expect(the.drifts.map(({ message }) => message)).toEqual([
@@ -124,29 +130,29 @@ describe('drift', () => {
   });
 
   it('is told once by however many processes: what the topic holds of it is known', async () => {
-    await using one = await deskWithOne();
-    const [first, second] = [reconcilerOf(one.desk), reconcilerOf(one.desk)];
-    await seedAgain(one.desk, one.id, { events: ['collection-status'] });
+    await using one = await harnessWithOne();
+    const [first, second] = [reconcilerOf(one.harness), reconcilerOf(one.harness)];
+    await seedAgain(one.harness, one.id, { events: ['collection-status'] });
     await first.look();
-    for (const result of one.desk.results.filter(({ status }) => status === 'DRIFT'))
+    for (const result of one.harness.results.filter(({ status }) => status === 'DRIFT'))
       second.reported.take({ ...result });
     await second.look();
     expect([first.drifts.length, second.drifts.length]).toEqual([1, 0]);
   });
 
   it('is told in a record that fits, however long what the list says', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk);
-    await one.desk.seed({ url: `https://x.example/${'y'.repeat(100_000)}` });
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
+    await one.harness.seed({ url: `https://x.example/${'y'.repeat(100_000)}` });
     await the.look();
     await the.look();
     expect(the.drifts.map(({ message }) => message?.length)).toEqual([expect.closeTo(600, -2)]);
   });
 
   it('is disabled where the list says so', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk);
-    await one.desk.sandbox.fail({
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
+    await one.harness.sandbox.fail({
       operation: 'list',
       kind: 'alter',
       set: { '/0/active': false },
@@ -157,9 +163,9 @@ describe('drift', () => {
   });
 
   it('is not what one look alone has seen: a command may have been under way', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk);
-    await one.desk.sandbox.fail({
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
+    await one.harness.sandbox.fail({
       operation: 'list',
       kind: 'alter',
       set: { '/0/id': randomUUID() },
@@ -170,22 +176,22 @@ describe('drift', () => {
   });
 
   it('is not known where the list can not be had: nothing is told and nothing ends', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk, 'repair');
-    await one.desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness, 'repair');
+    await one.harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
     await the.look();
     const told = the.drifts.length;
     for (const fault of [{ kind: 'status', code: 503 }, { kind: 'html-200' }, { kind: 'malformed-json' }]) {
-      await one.desk.sandbox.fail({ operation: 'list', times: 1, ...fault });
+      await one.harness.sandbox.fail({ operation: 'list', times: 1, ...fault });
       await expect(the.look()).rejects.toMatchObject({ code: expect.stringContaining('PROVIDER_') });
     }
     expect(the.drifts).toHaveLength(told);
   });
 
   it('is none where the list is empty: that is a fault of the provider', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk, 'repair');
-    await one.desk.sandbox.fail({ operation: 'list', kind: 'status', code: 200, body: [], times: 1 });
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness, 'repair');
+    await one.harness.sandbox.fail({ operation: 'list', kind: 'status', code: 200, body: [], times: 1 });
     await expect(the.look()).rejects.toMatchObject({
       code: 'PROVIDER_ANSWER_INVALID',
       message: expect.stringContaining('empty, and the state has 2 active'),
@@ -196,8 +202,8 @@ describe('drift', () => {
   });
 
   it('is none of an empty list where nothing is active', async () => {
-    await using desk = await openControlDesk();
-    const the = reconcilerOf(desk, 'repair');
+    await using harness = await openControlHarness();
+    const the = reconcilerOf(harness, 'repair');
     await the.look();
     expect(the.gauges).toEqual([[]]);
   });
@@ -205,38 +211,38 @@ describe('drift', () => {
 
 describe('under RECONCILE=repair', () => {
   it('as many as RECONCILE_REPAIR_MAX are repaired at one look, and of more none', async () => {
-    await using one = await deskWithOne();
-    const { desk } = one;
-    for (const ref of ['b', 'c']) await desk.run(create(ref));
-    const the = reconcilerOf(desk, 'repair');
-    const lost = ['a', 'b', 'c'].map((ref) => desk.state.get(ref)?.subscriptionId);
-    for (const id of lost) await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
-    await desk.seed();
-    const look = (repairMax: number) => reconcile({ ...the.parts, repairMax }, new Map(), desk.lease);
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    for (const ref of ['b', 'c']) await harness.run(create(ref));
+    const the = reconcilerOf(harness, 'repair');
+    const lost = ['a', 'b', 'c'].map((ref) => harness.state.get(ref)?.subscriptionId);
+    for (const id of lost) await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+    await harness.seed();
+    const look = (repairMax: number) => reconcile({ ...the.parts, repairMax }, new Map(), harness.lease);
     await look(2);
     expect([the.sent, the.withheld, the.drifts.length]).toEqual([[], [3], 4]);
     await look(3);
     expect([the.sent.length, the.withheld]).toEqual([6, [3, 0]]);
     await look(3);
-    expect((await there(desk)).length).toBe(4);
+    expect((await there(harness)).length).toBe(4);
   });
 
   it('what is missing is created anew, and its old keys stay for deliveries under way', async () => {
-    await using one = await deskWithOne();
-    const { desk } = one;
-    const the = reconcilerOf(desk, 'repair');
-    const before = desk.secretsOf('a');
-    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const the = reconcilerOf(harness, 'repair');
+    const before = harness.secretsOf('a');
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
     await the.look();
     await the.look();
     expect(the.sent).toMatchObject([
       { type: 'subscription.delete', status: 'SUCCEEDED' },
       { type: 'subscription.create', status: 'SUCCEEDED' },
     ]);
-    const [made, ...more] = await there(desk);
+    const [made, ...more] = await there(harness);
     expect([more, made?.events, made?.url]).toEqual([[], ['payment-status'], `${PUBLIC_URL}/webhooks/a`]);
-    expect(desk.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: made?.id });
-    expect(desk.secretsOf('a')?.previous).toMatchObject([{ signingSecret: before?.signingSecret }]);
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: made?.id });
+    expect(harness.secretsOf('a')?.previous).toMatchObject([{ signingSecret: before?.signingSecret }]);
     expect(the.codes()).toEqual([
       ['SUBSCRIPTION_MISSING', 'a'],
       [null, 'a'],
@@ -244,59 +250,59 @@ describe('under RECONCILE=repair', () => {
   });
 
   it('what a team has sent beside the events is sent again', async () => {
-    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
+    await using harness = await openControlHarness({ dialect: '{"extra":{"allow":["note"]}}' });
     const note = { note: { team: 'ledger' } };
-    await desk.run(create('beside'));
-    await desk.run(create('a', { extra: note }));
-    await desk.run({ type: 'subscription.update', ref: 'a', events: ['accounts-entries'] });
-    const id = String(desk.state.get('a')?.subscriptionId);
-    const the = reconcilerOf(desk, 'repair');
-    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+    await harness.run(create('beside'));
+    await harness.run(create('a', { extra: note }));
+    await harness.run({ type: 'subscription.update', ref: 'a', events: ['accounts-entries'] });
+    const id = String(harness.state.get('a')?.subscriptionId);
+    const the = reconcilerOf(harness, 'repair');
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
     await the.look();
-    expect(await there(desk)).toMatchObject([{ events: ['accounts-entries'], extra: note }]);
+    expect(await there(harness)).toMatchObject([{ events: ['accounts-entries'], extra: note }]);
     const bodies: unknown[] = [];
-    desk.hooks.onCall = ({ method, body }) => void (method === 'PUT' && bodies.push(body));
-    await seedAgain(desk, String(desk.state.get('a')?.subscriptionId), { events: ['payment_status'] });
+    harness.hooks.onCall = ({ method, body }) => void (method === 'PUT' && bodies.push(body));
+    await seedAgain(harness, String(harness.state.get('a')?.subscriptionId), { events: ['payment_status'] });
     await the.look();
     await the.look();
     expect(bodies).toMatchObject([{ events: ['accounts-entries'], ...note }]);
   });
 
   it('of what was accepted by an older rule, what sets the address is left out, and the rest is sent again', async () => {
-    await using desk = await openControlDesk({ dialect: '{"extra":{"allow":["note"]}}' });
-    await desk.run(create('beside'));
-    await desk.run(create('a', { extra: { note: 1 } }));
-    const before = desk.state.get('a') ?? expect.fail('no record');
-    desk.state.set('a', { ...before, extra: '{"URL":"https://evil.example","note":1}' });
-    const the = reconcilerOf(desk, 'repair');
-    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
+    await using harness = await openControlHarness({ dialect: '{"extra":{"allow":["note"]}}' });
+    await harness.run(create('beside'));
+    await harness.run(create('a', { extra: { note: 1 } }));
+    const before = harness.state.get('a') ?? expect.fail('no record');
+    harness.state.set('a', { ...before, extra: '{"URL":"https://evil.example","note":1}' });
+    const the = reconcilerOf(harness, 'repair');
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
     await the.look();
     expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    expect(await there(desk)).toMatchObject([{ url: before.receiverUrl, extra: { note: 1 } }]);
+    expect(await there(harness)).toMatchObject([{ url: before.receiverUrl, extra: { note: 1 } }]);
   });
 
   it('a record whose extra is no JSON, as others may write it, is repaired without it', async () => {
-    await using desk = await openControlDesk({});
-    await desk.run(create('beside'));
-    await desk.run(create('a'));
-    const before = desk.state.get('a') ?? expect.fail('no record');
-    desk.state.set('a', { ...before, extra: 'no JSON' });
-    const the = reconcilerOf(desk, 'repair');
-    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
+    await using harness = await openControlHarness({});
+    await harness.run(create('beside'));
+    await harness.run(create('a'));
+    const before = harness.state.get('a') ?? expect.fail('no record');
+    harness.state.set('a', { ...before, extra: 'no JSON' });
+    const the = reconcilerOf(harness, 'repair');
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
     await the.look();
     expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   });
 
   it('what was changed is told again what it should be; what is foreign is not touched', async () => {
-    await using one = await deskWithOne();
-    const { desk } = one;
-    const foreign = await desk.seed();
-    const the = reconcilerOf(desk, 'repair');
-    await seedAgain(desk, one.id, { url: 'http://127.0.0.1:9/x', events: ['collection-status'] });
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const foreign = await harness.seed();
+    const the = reconcilerOf(harness, 'repair');
+    await seedAgain(harness, one.id, { url: 'http://127.0.0.1:9/x', events: ['collection-status'] });
     await the.look();
     await the.look();
     expect(the.sent.map(({ type }) => type)).toEqual(['subscription.update']);
-    expect(await there(desk)).toMatchObject([
+    expect(await there(harness)).toMatchObject([
       { id: one.id, url: `${PUBLIC_URL}/webhooks/a`, events: ['payment-status'] },
       { id: foreign.id, url: foreign.url },
     ]);
@@ -308,38 +314,38 @@ describe('under RECONCILE=repair', () => {
   });
 
   it('is not what a team has asked for in the meantime undone', async () => {
-    await using one = await deskWithOne();
-    const { desk } = one;
-    const the = reconcilerOf(desk, 'repair');
-    await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const the = reconcilerOf(harness, 'repair');
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
     const send = the.parts.send;
     const commands: [string, Parameters<typeof send>[1]][] = [];
     await reconcile(
       { ...the.parts, send: async (...sent) => void commands.push(sent) },
       new Map(),
-      desk.lease,
+      harness.lease,
     );
-    await desk.run({ type: 'subscription.delete', ref: 'a' });
+    await harness.run({ type: 'subscription.delete', ref: 'a' });
     for (const [topic, command] of commands) await send(topic, command);
     expect(the.sent.map(({ status }) => status)).toEqual(['REJECTED', 'REJECTED']);
-    expect(desk.results.at(-1)).toMatchObject({ errorCode: 'PRECONDITION_FAILED' });
-    expect(await there(desk)).toEqual([]);
+    expect(harness.results.at(-1)).toMatchObject({ errorCode: 'PRECONDITION_FAILED' });
+    expect(await there(harness)).toEqual([]);
   });
 
   it('what can not be sent for one ref holds up no other', async () => {
-    await using one = await deskWithOne();
-    const { desk } = one;
-    const { subscriptionId } = await desk.run(create('b'));
-    const the = reconcilerOf(desk, 'repair');
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const { subscriptionId } = await harness.run(create('b'));
+    const the = reconcilerOf(harness, 'repair');
     const { send } = the.parts;
     for (const id of [one.id, subscriptionId]) {
-      await desk.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+      await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
     }
     const only: typeof send = async (topic, command) => {
       if (command.ref === 'a') throw new HooklineError('NOT_OWNER');
       await send(topic, command);
     };
-    await reconcile({ ...the.parts, send: only }, new Map(), desk.lease);
+    await reconcile({ ...the.parts, send: only }, new Map(), harness.lease);
     expect([the.unsent, the.sent.map(({ type }) => type)]).toEqual([
       ['a'],
       ['subscription.delete', 'subscription.create'],
@@ -347,9 +353,14 @@ describe('under RECONCILE=repair', () => {
   });
 
   it('what the provider undoes each time is repaired at the 1st, 2nd, 4th, 8th look', async () => {
-    await using one = await deskWithOne();
-    const the = reconcilerOf(one.desk, 'repair');
-    await one.desk.sandbox.fail({ operation: 'list', kind: 'alter', set: { '/0/events': [] }, times: null });
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness, 'repair');
+    await one.harness.sandbox.fail({
+      operation: 'list',
+      kind: 'alter',
+      set: { '/0/events': [] },
+      times: null,
+    });
     for (let n = 0; n < 9; n++) await the.look();
     expect(the.sent).toHaveLength(4);
     expect(the.drifts).toHaveLength(1);
@@ -367,37 +378,37 @@ describe('a deleted subscription', () => {
   it.each(['off', 'report', 'repair'] as const)(
     'is forgotten when its keys are no longer live (%s)',
     async (mode) => {
-      await using one = await deskWithOne({ retiredKeysTtlMs: HOUR });
-      const { desk } = one;
-      const the = reconcilerOf(desk, mode);
-      await desk.run({ type: 'subscription.delete', ref: 'a' });
+      await using one = await harnessWithOne({ retiredKeysTtlMs: HOUR });
+      const { harness } = one;
+      const the = reconcilerOf(harness, mode);
+      await harness.run({ type: 'subscription.delete', ref: 'a' });
       await the.look();
-      expect(desk.state.get('a')).toMatchObject({ state: 'RETIRED' });
+      expect(harness.state.get('a')).toMatchObject({ state: 'RETIRED' });
       vi.setSystemTime(Date.now() + HOUR + 1);
       await the.look();
       expect(the.sent).toMatchObject([{ type: 'subscription.delete', status: 'SUCCEEDED' }]);
-      expect(desk.state.has('a')).toBe(false);
-      expect(desk.written.at(-1)).toBeNull();
+      expect(harness.state.has('a')).toBe(false);
+      expect(harness.written.at(-1)).toBeNull();
       await the.look();
       expect(the.sent).toHaveLength(1);
     },
   );
 
   it('is not forgotten where the ref was taken into use again meanwhile', async () => {
-    await using one = await deskWithOne({ retiredKeysTtlMs: HOUR });
-    const { desk } = one;
-    const the = reconcilerOf(desk, 'off');
-    await desk.run({ type: 'subscription.delete', ref: 'a' });
+    await using one = await harnessWithOne({ retiredKeysTtlMs: HOUR });
+    const { harness } = one;
+    const the = reconcilerOf(harness, 'off');
+    await harness.run({ type: 'subscription.delete', ref: 'a' });
     vi.setSystemTime(Date.now() + HOUR + 1);
     const commands: Parameters<typeof the.parts.send>[] = [];
     await reconcile(
       { ...the.parts, send: async (...sent) => void commands.push(sent) },
       new Map(),
-      desk.lease,
+      harness.lease,
     );
-    await desk.run(create('a'));
+    await harness.run(create('a'));
     for (const sent of commands) await the.parts.send(...sent);
     expect(the.sent).toMatchObject([{ status: 'REJECTED' }]);
-    expect(desk.state.get('a')).toMatchObject({ state: 'ACTIVE' });
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE' });
   });
 });

@@ -24,13 +24,13 @@ let spool: Spool;
 let publisher: Publisher;
 let store: SpoolingStore;
 let log: string[];
-let away: boolean;
+let isUnavailable: boolean;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'hookline-spool-'));
   cluster = new ScriptedCluster();
-  away = false;
-  cluster.fateOf = () => (away ? new AttemptError('unknown', 'cut') : undefined);
+  isUnavailable = false;
+  cluster.fateOf = () => (isUnavailable ? new AttemptError('unknown', 'cut') : undefined);
   log = [];
   await start();
 });
@@ -84,13 +84,13 @@ describe('a store with a spool', () => {
 
   it('spools what Kafka does not confirm in time, and all that comes after; Kafka gets it in order later', async () => {
     await send('a', 0);
-    away = true;
+    isUnavailable = true;
     const first = await Promise.all([1, 2, 3].map((n) => send('a', n)));
     expect(where(first)).toEqual(['spool']);
     expect(log).toEqual(['spooling']);
     expect((await send('a', 4)).stored).toBe('spool');
     expect(store.isSpooling).toBe(true);
-    away = false;
+    isUnavailable = false;
     await until('the spool is drained', () => !store.isSpooling);
     expect((await send('a', 5)).stored).toBe('kafka');
     expect(order('a')).toEqual(numbers(6));
@@ -123,23 +123,23 @@ describe('a store with a spool', () => {
 
   it('gives the event id that the event will have', async () => {
     const { eventId } = await send('a', 1);
-    away = true;
+    isUnavailable = true;
     expect((await send('a', 1)).eventId).toBe(eventId);
     expect(await store.store(verified('no json'))).toEqual({ eventId: expect.any(String), stored: 'spool' });
-    away = false;
+    isUnavailable = false;
     await until('the spool is drained', () => !store.isSpooling);
     expect((await store.store(verified('no json'))).stored).toBe('kafka');
     expect([...cluster.log.keys()].filter((key) => key.includes('dead-letter'))).toHaveLength(1);
   });
 
   it('drains on while a partition is slow to confirm: a round trip carries more than one batch', async () => {
-    away = true;
+    isUnavailable = true;
     await Promise.all(numbers(1_600).map((n) => send(`e-${n % 40}`, n)));
     let confirm = () => {};
     const held = new Promise<undefined>((resolve) => {
       confirm = () => resolve(undefined);
     });
-    away = false;
+    isUnavailable = false;
     cluster.fateOf = ({ partition }) => (partition === 0 ? held : undefined);
     const sent = () => [...cluster.log.values()].flat().length;
     // Three partitions of four are free: of one batch of 500 they would get some 375 at most.
@@ -154,7 +154,7 @@ describe('a store with a spool', () => {
   });
 
   it('goes over to Kafka under steady traffic, every key in order', async () => {
-    away = true;
+    isUnavailable = true;
     const answers: Promise<Receipt>[] = [];
     let n = 0;
     const timer = setInterval(() => {
@@ -177,7 +177,7 @@ describe('a store with a spool', () => {
   });
 
   it('spools what is held during a handover that does not come to its end', async () => {
-    away = true;
+    isUnavailable = true;
     await send('a', 0);
     const back = Promise.withResolvers<undefined>();
     cluster.fateOf = () => back.promise;
@@ -189,11 +189,11 @@ describe('a store with a spool', () => {
   });
 
   it('drains after a restart what was left', async () => {
-    away = true;
+    isUnavailable = true;
     await Promise.all(numbers(20).map((n) => send('a', n)));
     await stop();
     expect(order('a')).toEqual([]);
-    away = false;
+    isUnavailable = false;
     await start();
     expect(store.isSpooling).toBe(true);
     const later = send('a', 20);
@@ -205,14 +205,14 @@ describe('a store with a spool', () => {
   it('refuses with SPOOL_FULL when both are of no use, and stores again when there is room', async () => {
     await stop();
     await start(1024 ** 2);
-    away = true;
+    isUnavailable = true;
     const large = (n: number) => verified(bodyOf('a'.repeat(200_000), n));
     const answers = await Promise.allSettled(numbers(12).map((n) => store.store(large(n))));
     const refused = answers.filter(({ status }) => status === 'rejected');
     expect(refused.length).toBeGreaterThan(5);
     expect(refused.length).toBeLessThan(answers.length);
     for (const one of refused) expect(one).toMatchObject({ reason: { code: 'SPOOL_FULL' } });
-    away = false;
+    isUnavailable = false;
     await until('the spool is drained', () => !store.isSpooling);
     expect((await store.store(large(99))).stored).toBe('kafka');
     // A refused one may be there as well: its first attempt can have been on its way when it was refused.
@@ -224,7 +224,7 @@ describe('a store with a spool', () => {
   });
 
   it('drains the topics that take records while one refuses them, with what comes meanwhile; each key in order', async () => {
-    away = true;
+    isUnavailable = true;
     const other = (n: number) =>
       store.store(verified(`{"type":"collection-status","entityId":"c-${n % 3}","n":${n}}`));
     // More of the refusing topic than may be under way at once.
@@ -247,25 +247,25 @@ describe('a store with a spool', () => {
   }, 120_000);
 
   it('makes a dead-letter record of stage SPOOL of a row that was changed on the disk, in its bytes as found', async () => {
-    away = true;
+    isUnavailable = true;
     await Promise.all([1, 2, 3].map((n) => send('a', n)));
     await stop();
     const db = new DatabaseSync(join(dir, 'spool.sqlite'));
     db.exec(`UPDATE deliveries SET body = CAST('${bodyOf('a', 9)}' AS BLOB) WHERE id = 2`);
     db.close();
-    away = false;
+    isUnavailable = false;
     await start();
     await until('the spool is drained', () => !store.isSpooling);
     expect(order('a').filter((n) => n !== 9)).toEqual([1, 3]);
-    const letters = cluster.batches.flat().filter(({ headers }) => [...headers.keys()].some(isStage));
-    expect(letters.map(({ headers }) => String([...headers].find(([name]) => isStage(name))?.[1]))).toEqual([
-      'SPOOL',
-    ]);
-    expect(String(letters[0]?.value)).toBe(bodyOf('a', 9));
+    const deadLetters = cluster.batches.flat().filter(({ headers }) => [...headers.keys()].some(isStage));
+    expect(
+      deadLetters.map(({ headers }) => String([...headers].find(([name]) => isStage(name))?.[1])),
+    ).toEqual(['SPOOL']);
+    expect(String(deadLetters[0]?.value)).toBe(bodyOf('a', 9));
   });
 
   it('waits out a refusal of the brokers with what it has acknowledged', async () => {
-    away = true;
+    isUnavailable = true;
     await send('a', 0);
     cluster.fateOf = () => new AttemptError('refused', 'TOPIC_AUTHORIZATION_FAILED');
     await until('the brokers have refused', () => cluster.sends.length > 3);
@@ -280,13 +280,13 @@ const isStage = (name: Buffer) => String(name) === '__connect.errors.stage';
 const partitionWith = (entity: string) =>
   numbers(4).find((p) => cluster.values(TOPIC, p).some((value) => value.includes(`"${entity}"`))) ?? -1;
 
-describe('a store with a spool and a lane for large ones', () => {
-  const large = { away: false, stored: [] as string[], deadlines: [] as number[] };
+describe('a store with a spool and a worker for large bodies', () => {
+  const large = { isUnavailable: false, stored: [] as string[], deadlines: [] as number[] };
   const carrier: LargeBodyPublisher = {
     async store(delivery, deadlineMs) {
       large.deadlines.push(deadlineMs());
       const text = delivery.body.toString('latin1', 0, 60);
-      if (large.away) throw new HooklineError('PUBLISH_DEADLINE');
+      if (large.isUnavailable) throw new HooklineError('PUBLISH_DEADLINE');
       // What was stored before it is in the topic by now: so the large one's place is behind it.
       large.stored.push(`${/"n":(\d+)/.exec(text)?.[1]} behind ${order('a')}`);
       return { eventId: 'id', stored: 'kafka' };
@@ -297,7 +297,7 @@ describe('a store with a spool and a lane for large ones', () => {
     store.store(verified(bodyOf(entity, n) + ' '.repeat(2 * 1024 * 1024)));
 
   beforeEach(async () => {
-    Object.assign(large, { away: false, stored: [], deadlines: [] });
+    Object.assign(large, { isUnavailable: false, stored: [], deadlines: [] });
     await store.stop();
     store = new SpoolingStore({
       delivery: deliveryParts(),
@@ -316,8 +316,8 @@ describe('a store with a spool and a lane for large ones', () => {
   });
 
   it('spools what is not confirmed in time; it is drained between those before and those after it', async () => {
-    large.away = true;
-    away = true;
+    large.isUnavailable = true;
+    isUnavailable = true;
     const receipt = await sendLarge('a', 1);
     expect(receipt.stored).toBe('spool');
     expect(receipt.eventId).toMatch(/^[0-9a-f-]{36}$/);
@@ -327,23 +327,25 @@ describe('a store with a spool and a lane for large ones', () => {
     expect((await sendLarge('a', 3)).stored).toBe('spool');
     expect((await send('a', 4)).stored).toBe('spool');
     expect([order('a'), large.deadlines.filter(Number.isFinite)]).toEqual([[], [200]]);
-    away = false;
-    large.away = false;
+    isUnavailable = false;
+    large.isUnavailable = false;
     await until('the spool is drained', () => !store.isSpooling, 20_000);
     expect(large.stored).toEqual(['1 behind ', '3 behind 2']);
     expect(order('a')).toEqual([2, 4]);
     expect(spool.state.rows).toBe(0);
   });
 
-  it('that kills its thread whenever it is drained is parked as it came, and holds up nobody', async () => {
-    large.away = true;
+  it('that kills its thread whenever it is drained is dead-lettered as it came, and holds up nobody', async () => {
+    large.isUnavailable = true;
     await sendLarge('a', 1);
     const dying = async () => {
       throw new HooklineError('LARGE_BODY_FAILED');
     };
     carrier.store = dying;
     await until('the spool is drained', () => !store.isSpooling, 20_000);
-    expect([...cluster.log.keys()].some((lane) => lane.startsWith('payments.dead-letter'))).toBe(true);
+    expect([...cluster.log.keys()].some((partition) => partition.startsWith('payments.dead-letter'))).toBe(
+      true,
+    );
     expect(spool.state.rows).toBe(0);
   });
 });

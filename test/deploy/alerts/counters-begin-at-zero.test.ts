@@ -45,7 +45,7 @@ describe('a counter that an alert watches for its first increase', () => {
     }
   });
 
-  it('has all stages of dead letters, that of commands among them', async () => {
+  it('has all stages of dead-letter records, that of commands among them', async () => {
     const metrics = createMetrics();
     observeDelivery({ metrics, clock: systemClock });
     observeControl({ logger: capturedLog().logger, metrics });

@@ -33,7 +33,7 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     /'\/subscriptions\/0\/ref'/,
   ],
   ['replicas in words', ['ingress.replicas=two'], /'\/ingress\/replicas': got string, want integer/],
-  ['control without a payment service', ['provider.authUrl='], /provider\.authUrl is needed/],
+  ['control without a provider', ['provider.authUrl='], /provider\.authUrl is needed/],
   ['no sealing key', ['sealingKey.secret='], /'\/sealingKey\/secret'/],
   [
     'a spool that is scaled by itself',

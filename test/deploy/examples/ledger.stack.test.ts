@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Book } from '../../../deploy/examples/ledger/book.ts';
-import { ReceiverWorld } from '../../support/receiver-world.ts';
+import { ReceiverFixture } from '../../support/receiver-fixture.ts';
 import type { RunningProcess } from '../../support/running-process.ts';
 import { postSigned } from '../../support/sign.ts';
 import { until } from '../../support/until.ts';
@@ -9,20 +9,20 @@ import { until } from '../../support/until.ts';
 const PAYMENTS = 5;
 const STATUSES = ['RCVD', 'ACTC', 'ACCP', 'ACSC'];
 
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let file: string;
 
 beforeAll(async () => {
-  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
-  file = join(receiver.world.dir, 'ledger.sqlite');
+  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  file = join(receiver.fixture.dir, 'ledger.sqlite');
 });
 
 afterAll(() => receiver[Symbol.asyncDispose]());
 
 const startLedger = () =>
-  receiver.world.start('deploy/examples/ledger/main.ts', {
-    TOPIC: receiver.world.topic('payment-status'),
-    GROUP_ID: `${receiver.world.prefix}-ledger`,
+  receiver.fixture.start('deploy/examples/ledger/main.ts', {
+    TOPIC: receiver.fixture.topic('payment-status'),
+    GROUP_ID: `${receiver.fixture.prefix}-ledger`,
     LEDGER_FILE: file,
   });
 

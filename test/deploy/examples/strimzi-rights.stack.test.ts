@@ -13,8 +13,8 @@ import { startStack } from '../../stack/start-stack.ts';
 import { cli } from '../../support/cli.ts';
 import { postSigned } from '../../support/sign.ts';
 import { setTopicConfig } from '../../support/topic-config.ts';
+import { Fixture } from '../../support/topics-fixture.ts';
 import { until } from '../../support/until.ts';
-import { World } from '../../support/world.ts';
 import { denied, rights, USERS } from './strimzi-rights.ts';
 
 const PASSWORD = 'correct-horse-battery';
@@ -22,7 +22,7 @@ const COMMAND_TOPICS = 'payments.commands,payments.commands-ledger';
 
 let stack: Stack;
 let sandbox: Awaited<ReturnType<typeof startSandbox>>;
-let world: World;
+let fixture: Fixture;
 let secured: string;
 
 /** A broker where nobody may do anything but what the example's users may, and the tests, who come in by another door. */
@@ -46,13 +46,13 @@ beforeAll(async () => {
     },
   });
   const registryUrl = inject('registryUrl');
-  world = new World({ brokers: stack.brokers, registryUrl }, 'payments');
-  world.env.COMMAND_TOPICS = COMMAND_TOPICS;
+  fixture = new Fixture({ brokers: stack.brokers, registryUrl }, 'payments');
+  fixture.env.COMMAND_TOPICS = COMMAND_TOPICS;
   for (const args of [
     ['topics', 'apply'],
     ['schemas', 'push'],
   ]) {
-    const { exitCode, notes } = await cli(world.env, ...args);
+    const { exitCode, notes } = await cli(fixture.env, ...args);
     expect(notes.includes('can not') || exitCode !== 0, notes).toBe(false);
   }
   const admin = new kafkajs.Kafka({ brokers: stack.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await world?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await sandbox?.stop();
   await stack?.stop();
 });
@@ -73,21 +73,21 @@ const as = (user: string) => ({
   KAFKA_BROKERS: secured,
   KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
   KAFKA_USERNAME: user,
-  KAFKA_PASSWORD_FILE: world.file(`password-${user}`, PASSWORD),
+  KAFKA_PASSWORD_FILE: fixture.file(`password-${user}`, PASSWORD),
 });
-const cliAs = (user: string, ...args: string[]) => cli({ ...world.env, ...as(user) }, ...args);
+const cliAs = (user: string, ...args: string[]) => cli({ ...fixture.env, ...as(user) }, ...args);
 
 const clientAs = (user: string) =>
   openKafka({
-    settings: loadConfig({ source: nodeSource({ ...world.env, ...as(user) }) }, 'kafka').kafka,
+    settings: loadConfig({ source: nodeSource({ ...fixture.env, ...as(user) }) }, 'kafka').kafka,
     files: { renewed() {}, unusable() {} },
     ...{ clock: systemClock, clientId: 'test', log: () => {} },
   }).client;
 
 describe('with the rights of the Strimzi example and no others', () => {
   it('a command creates a subscription, its webhooks come in, and an operator sees and redrives', async () => {
-    const ingress = await world.ingress(as('hookline-ingress'));
-    const control = await world.control(
+    const ingress = await fixture.ingress(as('hookline-ingress'));
+    const control = await fixture.control(
       { provider: sandbox.url, publicUrl: ingress.url },
       { ...as('hookline-control'), CONTROL_GROUP_ID: undefined },
     );
@@ -111,11 +111,14 @@ describe('with the rights of the Strimzi example and no others', () => {
     });
     const { executions } = (await answer.json()) as { executions: { status: number }[] };
     expect(executions.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(await world.read('payment-status', 3)).toHaveLength(3);
+    expect(await fixture.read('payment-status', 3)).toHaveLength(3);
 
     const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
-    world.secrets('broken', { 'subscription-id': keys.subscriptionId, 'signing-secret': keys.signingSecret });
-    const { url } = await world.ingress(as('hookline-ingress'));
+    fixture.secrets('broken', {
+      'subscription-id': keys.subscriptionId,
+      'signing-secret': keys.signingSecret,
+    });
+    const { url } = await fixture.ingress(as('hookline-ingress'));
     expect((await postSigned(`${url}/webhooks/broken`, keys, '{"no json')).status).toBe(200);
     expect((await cliAs('hookline-operator', 'dlq', 'list')).out).toContain('PARSE');
     expect((await cliAs('hookline-operator', 'dlq', 'redrive')).notes).not.toContain('refuse');
@@ -123,11 +126,11 @@ describe('with the rights of the Strimzi example and no others', () => {
     expect((await cliAs('hookline-control', 'doctor')).out).not.toMatch(/refuse|authori[sz]/i);
     // Groups are deleted at the end, which takes a right as well.
     expect([await ingress.process.stop(), await control.stop()]).toEqual([0, 0]);
-    expect(world.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
+    expect(fixture.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
   }, 120_000);
 
-  it('a team has its subscriptions in a file, and control mends what drifts of them', async () => {
-    const control = await world.control(
+  it('a team has its subscriptions in a file, and control fixes what drifts of them', async () => {
+    const control = await fixture.control(
       { provider: sandbox.url, publicUrl: 'http://127.0.0.1:9' },
       {
         ...{ ...as('hookline-control'), CONTROL_GROUP_ID: undefined },
@@ -135,7 +138,7 @@ describe('with the rights of the Strimzi example and no others', () => {
       },
     );
     const text = 'topic: payments.commands-ledger\nsubscriptions:\n  by-file: { events: [payment_status] }\n';
-    const file = world.file('subscriptions.yaml', text);
+    const file = fixture.file('subscriptions.yaml', text);
     const applied = await cliAs('ledger', 'subscriptions', 'apply', '-f', file);
     expect(applied.out + applied.notes).toContain('Applied: 1 succeeded, 0 failed.');
     const ids = async () => {
@@ -148,7 +151,7 @@ describe('with the rights of the Strimzi example and no others', () => {
     await fetch(`${sandbox.url}/_sandbox/subscriptions/${lost}`, { method: 'DELETE' });
     await until('it is there again', async () => (await ids()).some((id) => id !== lost), 60_000);
     expect(await control.stop()).toBe(0);
-    expect(world.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
+    expect(fixture.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
   }, 120_000);
 
   it.each([
@@ -199,12 +202,12 @@ describe('with the rights of the Strimzi example and no others', () => {
     });
     const warnings: string[] = [];
     safety.watch();
-    await setTopicConfig(world.env, topic, { 'unclean.leader.election.enable': 'true' });
+    await setTopicConfig(fixture.env, topic, { 'unclean.leader.election.enable': 'true' });
     const trouble = await until('it is unsafe', () => safety.trouble());
     await admin.createAcls({ acl: [denied('hookline-ingress', topic)] });
     await until('the right is missing', () => warnings.some((one) => one.includes('is not known')));
-    await setTopicConfig(world.env, topic, { 'unclean.leader.election.enable': 'false' });
-    const ingress = await world.ingress(as('hookline-ingress'));
+    await setTopicConfig(fixture.env, topic, { 'unclean.leader.election.enable': 'false' });
+    const ingress = await fixture.ingress(as('hookline-ingress'));
     const { about } = await ingress.process.logged("check the topic's settings");
     expect(about).toMatch(
       /^payments.payment-status: whether it can lose records is not known: .*authorized/i,

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { verified } from '../../support/delivery-parts.ts';
 import { postSigned } from '../../support/sign.ts';
-import { World } from '../../support/world.ts';
+import { Fixture } from '../../support/topics-fixture.ts';
 import { Night } from './night.ts';
 import { bySection } from './runbook.ts';
 import { type SlowKafka, startSlowKafka } from './slow-kafka.ts';
@@ -16,23 +16,23 @@ const MIB = 1024 ** 2;
 const keys = newKeys();
 
 let kafka: SlowKafka;
-let world: World;
+let fixture: Fixture;
 let night: Night;
 /** One ingress with a spool, one without: each in a namespace of its own, on the same brokers. */
-let spooled: Awaited<ReturnType<World['ingress']>>;
-let plain: Awaited<ReturnType<World['ingress']>>;
+let spooled: Awaited<ReturnType<Fixture['ingress']>>;
+let plain: Awaited<ReturnType<Fixture['ingress']>>;
 const traffic: Traffic[] = [];
 
 beforeAll(async () => {
   kafka = await startSlowKafka();
-  world = await World.make(kafka.stack);
+  fixture = await Fixture.make(kafka.stack);
   night = await Night.begin();
-  world.secrets('ledger-eu', {
+  fixture.secrets('ledger-eu', {
     'subscription-id': keys.subscriptionId,
     'signing-secret': keys.signingSecret,
   });
-  const spool = { SPOOL_DIR: join(world.dir, 'spool'), SPOOL_MAX_BYTES: String(8 * MIB) };
-  [spooled, plain] = await Promise.all([world.ingress(spool), world.ingress()]);
+  const spool = { SPOOL_DIR: join(fixture.dir, 'spool'), SPOOL_MAX_BYTES: String(8 * MIB) };
+  [spooled, plain] = await Promise.all([fixture.ingress(spool), fixture.ingress()]);
   await night.watch('spooled', 'ingress', spooled.process);
   await night.watch('plain', 'ingress', plain.process);
   for (const { url } of [spooled, plain])
@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const one of traffic) one[Symbol.dispose]();
-  await world?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await night?.[Symbol.asyncDispose]();
   await kafka?.[Symbol.asyncDispose]();
 });
@@ -63,7 +63,7 @@ describe('at night, Kafka', () => {
     await night.resolves('HooklineSpoolInUse', { namespace: 'spooled' });
   });
 
-  it('is away: webhooks are refused, or spooled; when it is back all goes on by itself', async () => {
+  it('is unavailable: webhooks are refused, or spooled; when it is back all goes on by itself', async () => {
     await kafka.node.kill('SIGKILL');
     const waves = setInterval(sendMany, 4_000);
     await night.fires('HooklineBrokersDoNotConfirm', inPlain);
@@ -74,7 +74,7 @@ describe('at night, Kafka', () => {
     await night.fires('HooklineSpoolNotDrained', { namespace: 'spooled' });
     await night.fires('HooklineSpoolFilling', { namespace: 'spooled' });
     expect(spooled.process.written()).toContain('the brokers do not confirm');
-    const doctor = await night.run('HooklineBrokersDoNotConfirm', 'hookline doctor', world.env);
+    const doctor = await night.run('HooklineBrokersDoNotConfirm', 'hookline doctor', fixture.env);
     expect(doctor).toContain(kafka.stack.brokers[0]);
 
     bySection('HooklineBrokersDoNotConfirm', '**Do**: bring the brokers back.');
@@ -91,8 +91,8 @@ describe('at night, Kafka', () => {
 
   it('is well, but a key of the spool is gone: its events are published when the key is back', async () => {
     const [old, current] = ['o'.repeat(32), 'c'.repeat(32)];
-    const dir = join(world.dir, 'locked');
-    const keyFile = join(world.dir, 'sealing-key');
+    const dir = join(fixture.dir, 'locked');
+    const keyFile = join(fixture.dir, 'sealing-key');
     const sealingKeys = parseSealingKeys(Buffer.from(old)) ?? expect.fail('no key');
     const spool = await Spool.open({
       clock: systemClock,
@@ -105,7 +105,7 @@ describe('at night, Kafka', () => {
     await spool.close();
     const env = { SPOOL_DIR: dir, SEALING_KEY_FILE: keyFile };
     writeFileSync(keyFile, current);
-    const without = await world.ingress(env);
+    const without = await fixture.ingress(env);
     await night.watch('locked', 'ingress', without.process);
     await night.fires('HooklineSpoolKeyMissing', { namespace: 'locked' });
 
@@ -115,14 +115,14 @@ describe('at night, Kafka', () => {
     );
     await without.process.stop();
     writeFileSync(keyFile, `${current}\n${old}`);
-    const again = await world.ingress(env);
+    const again = await fixture.ingress(env);
     await night.watch('locked', 'ingress', again.process);
     await night.resolves('HooklineSpoolKeyMissing', { namespace: 'locked' });
   });
 
   it('has everything that was acknowledged that night', async () => {
     for (const one of traffic) one[Symbol.dispose]();
-    const stored = new Set((await world.read('payment-status')).map(({ record }) => record?.source));
+    const stored = new Set((await fixture.read('payment-status')).map(({ record }) => record?.source));
     for (const { acked } of traffic) {
       expect(acked.length).toBeGreaterThan(100);
       expect(acked.filter((body) => !stored.has(body))).toEqual([]);

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ENCRYPTION_KEY, ReceiverWorld } from '../../support/receiver-world.ts';
+import { ENCRYPTION_KEY, ReceiverFixture } from '../../support/receiver-fixture.ts';
 import { ROOT } from '../../support/source-tree.ts';
 import { until } from '../../support/until.ts';
 import { Night } from './night.ts';
@@ -9,11 +9,11 @@ import { untilSeen } from './prometheus.ts';
 import { bySection } from './runbook.ts';
 
 const namespace = 'payments';
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let night: Night;
 
 beforeAll(async () => {
-  receiver = await ReceiverWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
   night = await Night.begin();
   await night.watch(namespace, 'ingress', receiver.ingress.process);
   // The counters have been seen before they count.
@@ -30,71 +30,71 @@ afterAll(async () => {
 });
 
 describe('at night, events', () => {
-  it('that no key opens are dead letters: the key is added, and they are redriven', async () => {
-    const { env } = receiver.world;
-    receiver.world.secrets('ledger-eu', { 'encryption-key': 'n'.repeat(32) });
-    const letters = () => night.run('HooklineDeadLetters', 'hookline dlq list', env);
-    await until('a dead letter is there', async () => {
+  it('that no key opens are dead-letter records: the key is added, and they are redriven', async () => {
+    const { env } = receiver.fixture;
+    receiver.fixture.secrets('ledger-eu', { 'encryption-key': 'n'.repeat(32) });
+    const deadLetters = () => night.run('HooklineDeadLetters', 'hookline dlq list', env);
+    await until('a dead-letter record is there', async () => {
       await receiver.trigger({ event: 'payment-status', sealed: true });
-      return (await letters()).includes('DECRYPT');
+      return (await deadLetters()).includes('DECRYPT');
     });
     await night.fires('HooklineDeadLetters', { namespace, stage: 'DECRYPT' });
-    const [, place = ''] = /(\d+:\d+)/.exec(await letters()) ?? [];
+    const [, place = ''] = /(\d+:\d+)/.exec(await deadLetters()) ?? [];
     expect(await night.run('HooklineDeadLetters', 'hookline dlq show AT', env, { AT: place })).toContain(
       'SECRETS_DIR/ledger-eu/encryption-key',
     );
 
     bySection('HooklineDeadLetters', "`DECRYPT`: add the key to the ref's Secret (`encryption-key`)");
-    receiver.world.secrets('ledger-eu', { 'encryption-key': `${'n'.repeat(32)}\n${ENCRYPTION_KEY}` });
+    receiver.fixture.secrets('ledger-eu', { 'encryption-key': `${'n'.repeat(32)}\n${ENCRYPTION_KEY}` });
     await night.run('HooklineDeadLetters', 'hookline dlq redrive --dry-run', env);
     await night.run('HooklineDeadLetters', 'hookline dlq redrive', env);
-    const events = await receiver.world.read('payment-status');
+    const events = await receiver.fixture.read('payment-status');
     expect(events.some(({ record }) => String(record?.source).includes('FIToFIPmtStsRpt'))).toBe(true);
     await night.resolves('HooklineDeadLetters', { namespace });
   });
 
   it('of a new shape and of a new type are whole, and get their schemas', async () => {
-    const { world } = receiver;
+    const { fixture } = receiver;
     const trigger = () =>
       Promise.all([
         receiver.trigger({ event: 'payment-status', set: { '/payload/status': 7 } }),
         receiver.trigger({ event: 'payment-status', unknownType: 'card-status' }),
       ]);
     await trigger();
-    const topic = world.topic('payment-status');
+    const topic = fixture.topic('payment-status');
     await night.fires('HooklineSchemaDrift', { namespace, topic, field: 'status' });
     await night.fires('HooklineUnclassified', { namespace });
     const drifted = await night.run(
       'HooklineSchemaDrift',
       'hookline tail TOPIC --since 1h --json',
-      world.env,
+      fixture.env,
       { TOPIC: topic, more: await limit('payment-status') },
     );
     expect(drifted).toMatch(/"status":null,.*\\"status\\":7|\\"status\\":7.*"status":null/);
     const tail = 'hookline tail unclassified --since 1h --json';
-    const strange = await night.run('HooklineUnclassified', tail, world.env, { more: '--limit 1' });
+    const strange = await night.run('HooklineUnclassified', tail, fixture.env, { more: '--limit 1' });
     expect(strange).toContain('card-status');
 
     bySection('HooklineSchemaDrift', 'in a copy of the schema files add a field of the new type');
-    const env = { ...world.env, SCHEMAS_DIR: newSchemas(world.dir) };
+    const env = { ...fixture.env, SCHEMAS_DIR: newSchemas(fixture.dir) };
     await night.run('HooklineSchemaDrift', 'hookline schemas push', env);
     bySection('HooklineUnclassified', 'write a schema file for it');
     await night.run('HooklineUnclassified', 'hookline topics apply', env);
-    const next = await world.ingress({ SCHEMAS_DIR: env.SCHEMAS_DIR });
+    const next = await fixture.ingress({ SCHEMAS_DIR: env.SCHEMAS_DIR });
     await night.watch(namespace, 'ingress', next.process);
     await receiver.ingress.process.stop();
     await receiver.seed(`${next.url}/webhooks/ledger-eu`);
     await trigger();
-    const codes = (await world.read('payment-status')).map(({ record }) => record?.statusCode);
+    const codes = (await fixture.read('payment-status')).map(({ record }) => record?.statusCode);
     expect(codes).toContain(7);
-    expect((await world.read('card-status')).map(({ record }) => record?.type)).toEqual(['card-status']);
+    expect((await fixture.read('card-status')).map(({ record }) => record?.type)).toEqual(['card-status']);
     await night.resolves('HooklineUnclassified', { namespace });
     await night.resolves('HooklineSchemaDrift', { namespace });
   });
 });
 
 /** So that the look ends: an operator ends it by Ctrl-C. */
-const limit = async (topic: string) => `--limit ${(await receiver.world.read(topic)).length}`;
+const limit = async (topic: string) => `--limit ${(await receiver.fixture.read(topic)).length}`;
 
 /** A copy of the schemas in which the status is a number beside, and a file for the type that was not known. */
 function newSchemas(dir: string): string {

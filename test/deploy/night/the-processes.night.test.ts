@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { setTopicConfig } from '../../support/topic-config.ts';
+import { Fixture } from '../../support/topics-fixture.ts';
 import { until } from '../../support/until.ts';
-import { World } from '../../support/world.ts';
 import { Night } from './night.ts';
 import { bySection } from './runbook.ts';
 
 /** A namespace in which nobody has made topics or schemas yet. */
-let world: World;
+let fixture: Fixture;
 let night: Night;
 const namespace = 'fresh';
 
 beforeAll(async () => {
-  world = new World({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
   night = await Night.begin();
 });
 
 afterAll(async () => {
-  await world?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await night?.[Symbol.asyncDispose]();
 });
 
 describe('at night, processes', () => {
-  it('that wait for topics and schemas are not ready, say what for, and are mended by making them', async () => {
-    const ingress = world.start('src/ingress/main.ts');
+  it('that wait for topics and schemas are not ready, say what for, and are fixed by making them', async () => {
+    const ingress = fixture.start('src/ingress/main.ts');
     const urls = { provider: 'http://127.0.0.1:9', publicUrl: 'http://127.0.0.1:9' };
-    const control = world.start('src/control/main.ts', world.controlEnv(urls));
+    const control = fixture.start('src/control/main.ts', fixture.controlEnv(urls));
     await night.watch(namespace, 'ingress', ingress);
     await night.watch(namespace, 'control', control);
     await night.fires('HooklineWebhooksNotReady', { namespace });
@@ -33,9 +33,9 @@ describe('at night, processes', () => {
 
     bySection('HooklineWebhooksNotReady', "each pod's `/readyz`, which names what it waits for");
     const readiness = await (await fetch(`${await ingress.adminUrl()}/readyz`)).text();
-    expect(readiness).toContain(world.topic('payment-status'));
-    await night.run('HooklineWebhooksNotReady', 'hookline topics apply', world.env);
-    await night.run('HooklineWebhooksNotReady', 'hookline schemas push', world.env);
+    expect(readiness).toContain(fixture.topic('payment-status'));
+    await night.run('HooklineWebhooksNotReady', 'hookline topics apply', fixture.env);
+    await night.run('HooklineWebhooksNotReady', 'hookline schemas push', fixture.env);
 
     await night.resolves('HooklineWebhooksNotReady', { namespace });
     bySection('HooklineControlNotReady', '**Do** what it says, as under [HooklineWebhooksNotReady]');
@@ -43,21 +43,21 @@ describe('at night, processes', () => {
   });
 
   it('are not ready while a topic can lose records, and are when it is repaired', async () => {
-    const { process: ingress } = await world.ingress();
+    const { process: ingress } = await fixture.ingress();
     await night.watch(namespace, 'ingress', ingress);
-    const topic = world.topic('payment-status');
-    await setTopicConfig(world.env, topic, { 'unclean.leader.election.enable': 'true' });
+    const topic = fixture.topic('payment-status');
+    await setTopicConfig(fixture.env, topic, { 'unclean.leader.election.enable': 'true' });
     await night.fires('HooklineTopicsUnsafe', { namespace, process: 'ingress', topic });
     bySection('HooklineTopicsUnsafe', 'both say `TOPICS_UNSAFE` with the topic');
     const readiness = await (await fetch(`${await ingress.adminUrl()}/readyz`)).text();
     expect(readiness).toMatch(/TOPICS_UNSAFE.*payment-status: unclean.leader.election.enable is true/);
-    await night.run('HooklineTopicsUnsafe', 'hookline topics apply', world.env);
+    await night.run('HooklineTopicsUnsafe', 'hookline topics apply', fixture.env);
     await night.resolves('HooklineTopicsUnsafe', { namespace, process: 'ingress', topic });
     await ingress.stop();
   });
 
   it('that get too little processor are held up, and go on when they get it', async () => {
-    const { process: ingress } = await world.ingress();
+    const { process: ingress } = await fixture.ingress();
     await night.watch(namespace, 'ingress', ingress);
     let isThrottled = true;
     // As the kernel does it to a container above its limit: stopped for most of each second.
@@ -78,7 +78,7 @@ describe('at night, processes', () => {
 
   it('that do not start for a faulty setting end with 78, and their log lists every fault with its remedy', async () => {
     bySection('HooklineWebhooksNotReady', 'exit code 78 is a faulty configuration');
-    const faulty = world.start('src/ingress/main.ts', { SPOOL_MAX_BYTES: '1', ALLOWED_SOURCES: 'here' });
+    const faulty = fixture.start('src/ingress/main.ts', { SPOOL_MAX_BYTES: '1', ALLOWED_SOURCES: 'here' });
     expect(await faulty.end()).toBe(78);
     await until('it is told', () => faulty.written().includes('SPOOL_MAX_BYTES'));
     expect(faulty.written()).toContain('ALLOWED_SOURCES');

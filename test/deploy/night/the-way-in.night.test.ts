@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { postSigned } from '../../support/sign.ts';
-import { World } from '../../support/world.ts';
+import { Fixture } from '../../support/topics-fixture.ts';
 import { earlierWebhooks } from './history.ts';
 import { Night } from './night.ts';
 import { bySection } from './runbook.ts';
@@ -15,14 +15,14 @@ const settings = {
   ADMISSION_WAIT_MS: '1',
 };
 
-let world: World;
+let fixture: Fixture;
 let night: Night;
-let ingress: Awaited<ReturnType<World['ingress']>>;
+let ingress: Awaited<ReturnType<Fixture['ingress']>>;
 let traffic: Traffic;
 const keys = { eu: newKeys(), us: newKeys() };
 
 beforeAll(async () => {
-  world = await World.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  fixture = await Fixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
   night = await Night.begin(earlierWebhooks(namespace));
   secrets('ledger-eu', keys.eu);
   await roll({});
@@ -31,18 +31,18 @@ beforeAll(async () => {
 
 afterAll(async () => {
   traffic?.[Symbol.dispose]();
-  await world?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await night?.[Symbol.asyncDispose]();
 });
 
 const secrets = (ref: string, { subscriptionId, signingSecret }: Keys) =>
-  world.secrets(ref, { 'subscription-id': subscriptionId, 'signing-secret': signingSecret });
+  fixture.secrets(ref, { 'subscription-id': subscriptionId, 'signing-secret': signingSecret });
 
 /** Settings are rolled out: another process takes the place of the one before. */
 async function roll(more: Partial<typeof settings>): Promise<void> {
   Object.assign(settings, more);
   const before = ingress;
-  ingress = await world.ingress(settings);
+  ingress = await fixture.ingress(settings);
   await night.watch(namespace, 'ingress', ingress.process);
   if (traffic) traffic.url = `${ingress.url}/webhooks/ledger-eu`;
   await before?.process.stop();
@@ -84,7 +84,7 @@ describe('at night, webhooks', () => {
     await night.resolves('HooklineSignaturesRefused', { namespace });
   });
 
-  it('are signed with the old secret long after the rotation: the payment service is given the new one', async () => {
+  it('are signed with the old secret long after the rotation: the provider is given the new one', async () => {
     const { signingSecret: old, subscriptionId } = keys.us;
     const { signingSecret } = newKeys();
     secrets('ledger-us', { subscriptionId, signingSecret: `${signingSecret}\n${old}` });

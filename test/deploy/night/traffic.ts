@@ -9,7 +9,7 @@ export const newKeys = (): Keys => ({ subscriptionId: randomUUID(), signingSecre
 export const webhook = (n: number, bytes = 0): string =>
   JSON.stringify({ type: 'payment-status', entityId: `e-${n % 50}`, n, x: 'x'.repeat(bytes) });
 
-/** A payment service that sends steadily, whatever it is answered, until it is disposed of. */
+/** A provider that sends steadily, whatever it is answered, until it is disposed of. */
 export class Traffic implements Disposable {
   /** Who signs, and where to: changed in the middle of it. */
   keys: Keys;

@@ -57,9 +57,9 @@ export const CASES: readonly Case[] = [
   {
     name: 'adopt',
     onSubscription: false,
-    async prepare({ sandbox, world }, ref) {
+    async prepare({ sandbox, fixture }, ref) {
       const { id, signingSecret } = await sandbox.seed(`${PUBLIC_URL}/elsewhere/${ref}`);
-      world.secrets(ref, { 'subscription-id': id, 'signing-secret': signingSecret });
+      fixture.secrets(ref, { 'subscription-id': id, 'signing-secret': signingSecret });
       return {};
     },
     command: { type: 'subscription.adopt', events: OTHER_EVENTS },

@@ -4,8 +4,8 @@ import { openSandbox } from '../../sandbox/support/open-sandbox.ts';
 import { freePorts } from '../../stack/plan-ports.ts';
 import { startStack } from '../../stack/start-stack.ts';
 import type { RunningProcess } from '../../support/running-process.ts';
+import { Fixture } from '../../support/topics-fixture.ts';
 import { until } from '../../support/until.ts';
-import { World } from '../../support/world.ts';
 import { Gate } from './gate.ts';
 import { openKafkaGate } from './kafka-gate.ts';
 import { openProviderGate } from './provider-gate.ts';
@@ -54,27 +54,27 @@ export async function openControlKit(
   listening = stack.kafka?.nodes[0]?.port ?? 0;
   const brokers = stack.kafka?.directBrokers ?? [];
   const registryUrl = options.registryUrl ?? stack.registryUrl;
-  const world = closing.use(await World.make({ brokers, registryUrl }, undefined, 6));
+  const fixture = closing.use(await Fixture.make({ brokers, registryUrl }, undefined, 6));
   const kafka = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING });
   const admin = kafka.admin();
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await Promise.all([admin.connect(), producer.connect()]);
   closing.defer(() => Promise.all([admin.disconnect(), producer.disconnect()]).then(() => {}));
-  const [commands, results, state] = ['commands', 'command-results', 'subscriptions'].map(world.topic) as [
+  const [commands, results, state] = ['commands', 'command-results', 'subscriptions'].map(fixture.topic) as [
     string,
     string,
     string,
   ];
-  topics = [results, state, world.topic('dead-letter'), commands];
+  topics = [results, state, fixture.topic('dead-letter'), commands];
   const tail = closing.use(await openTail({ kafka, registryUrl, topics: [results, state] }));
 
   const env = {
-    ...world.controlEnv({ provider: provider.url, publicUrl: PUBLIC_URL }),
+    ...fixture.controlEnv({ provider: provider.url, publicUrl: PUBLIC_URL }),
     ...{ KAFKA_BROKERS: stack.brokers.join(','), LOG_LEVEL: 'info' },
     ...{ CONTROL_SESSION_TIMEOUT_MS: String(SESSION_MS), RECONCILE: 'off' },
     ...options.env,
   };
-  const group = `${world.prefix}-control`;
+  const group = `${fixture.prefix}-control`;
   const lag = async () => {
     const [of] = await admin.fetchOffsets({ groupId: group, topics: [commands] });
     const ends = await admin.fetchTopicOffsets(commands);
@@ -84,7 +84,7 @@ export async function openControlKit(
     }, 0);
   };
   return {
-    ...{ gate, sandbox, provider, world, registryUrl },
+    ...{ gate, sandbox, provider, fixture, registryUrl },
     land: () => kafkaGate.land(),
     /** Stops the broker, or lets it go on. */
     signalBroker: (signal: 'SIGSTOP' | 'SIGCONT') => stack.kafka?.nodes[0]?.kill(signal),
@@ -93,7 +93,7 @@ export async function openControlKit(
     stateTopic: state,
     /** Starts a control process, and doesn't wait for it. */
     start: (more: Record<string, string> = {}): RunningProcess =>
-      world.start('src/control/main.ts', { ...env, ...more }, []),
+      fixture.start('src/control/main.ts', { ...env, ...more }, []),
     async send(
       command: Record<string, unknown>,
       key: string | null = String(command.ref ?? command.commandId),

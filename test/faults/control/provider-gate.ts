@@ -5,11 +5,11 @@ import type { Gate } from './gate.ts';
 
 /** The only way of the process under test to the provider: each request and each answer goes through the gate. */
 export async function openProviderGate({ target, gate }: { readonly target: string; readonly gate: Gate }) {
-  let isAway = false;
+  let isUnavailable = false;
   let hangs = (_: string) => false;
   const held: ServerResponse[] = [];
   const server = createServer(async (request, response) => {
-    if (isAway) return void request.socket.destroy();
+    if (isUnavailable) return void request.socket.destroy();
     if (hangs(request.url ?? '')) return void held.push(response);
     const name = nameOf(request);
     const chunks: Buffer[] = [];
@@ -39,8 +39,8 @@ export async function openProviderGate({ target, gate }: { readonly target: stri
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** As when nobody is there: connections break. */
-    goAway(away: boolean) {
-      isAway = away;
+    setUnavailable(to: boolean) {
+      isUnavailable = to;
     },
     /** Requests with such a path get no answer, and never arrive. */
     hang(which: (path: string) => boolean) {

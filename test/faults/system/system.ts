@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { RunningProcess } from '../../support/running-process.ts';
-import { World } from '../../support/world.ts';
+import { Fixture } from '../../support/topics-fixture.ts';
 import { type FaultCluster, PARTITIONS } from '../cluster/fault-cluster.ts';
 import { EVENT_TYPES, subscriptionsOf } from '../traffic/webhooks.ts';
 
@@ -56,15 +56,15 @@ const STOP_DELAY_MS = '3000';
 export class System implements AsyncDisposable {
   readonly kind: SystemKind;
   readonly traits: SystemTraits;
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly #env: Record<string, string>;
   readonly #withSpool: boolean;
   readonly #cluster: FaultCluster;
 
-  private constructor(kind: SystemKind, world: World, cluster: FaultCluster, withSpool: boolean) {
+  private constructor(kind: SystemKind, fixture: Fixture, cluster: FaultCluster, withSpool: boolean) {
     this.kind = kind;
     this.traits = SYSTEMS[kind];
-    this.world = world;
+    this.fixture = fixture;
     this.#cluster = cluster;
     this.#withSpool = withSpool && kind === 'hookline';
     const clients = { KAFKA_BROKERS: cluster.proxied.join(','), LOG_LEVEL: 'info', STOP_DELAY_MS };
@@ -79,25 +79,25 @@ export class System implements AsyncDisposable {
   }): Promise<System> {
     const { kind, cluster, seed, withSpool } = options;
     const stack = { brokers: cluster.direct, registryUrl: cluster.registryUrl };
-    const world = await World.make(stack, undefined, PARTITIONS);
+    const fixture = await Fixture.make(stack, undefined, PARTITIONS);
     for (const { ref, subscriptionId, signingSecret, encryptionKey } of subscriptionsOf(seed)) {
-      world.secrets(ref, {
+      fixture.secrets(ref, {
         'subscription-id': subscriptionId,
         'signing-secret': signingSecret,
         'encryption-key': encryptionKey,
       });
     }
-    return new System(kind, world, cluster, withSpool);
+    return new System(kind, fixture, cluster, withSpool);
   }
 
   /** Where its events go. */
   get eventTopics(): string[] {
-    return EVENT_TYPES.map((type) => this.world.topic(type));
+    return EVENT_TYPES.map((type) => this.fixture.topic(type));
   }
 
   /** Where none of the events that are sent here should go. */
   get otherTopics(): string[] {
-    return ['unclassified', 'dead-letter', 'collection-status'].map((name) => this.world.topic(name));
+    return ['unclassified', 'dead-letter', 'collection-status'].map((name) => this.fixture.topic(name));
   }
 
   /** Within it every answer has to be there. */
@@ -107,8 +107,8 @@ export class System implements AsyncDisposable {
 
   /** Starts a process of it; `slot` tells those apart that run at once, and a restart takes its predecessor's slot. */
   async start(slot = 0): Promise<{ process: RunningProcess; url: string }> {
-    const spool = this.#withSpool ? { SPOOL_DIR: join(this.world.dir, `spool-${slot}`) } : {};
-    const running = this.world.start(this.traits.entry, { ...this.#env, ...spool });
+    const spool = this.#withSpool ? { SPOOL_DIR: join(this.fixture.dir, `spool-${slot}`) } : {};
+    const running = this.fixture.start(this.traits.entry, { ...this.#env, ...spool });
     return { process: running, url: String((await running.logged('listening')).url) };
   }
 
@@ -125,8 +125,8 @@ export class System implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.world[Symbol.asyncDispose]();
-    const { prefix } = this.world;
+    await this.fixture[Symbol.asyncDispose]();
+    const { prefix } = this.fixture;
     await this.#cluster
       .withAdmin(async (admin) => {
         const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));

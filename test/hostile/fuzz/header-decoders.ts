@@ -151,7 +151,7 @@ export const headerDecoders = [
         index.take(record);
       }
       const deadLetters = index.deadLetters();
-      must(deadLetters.length <= records.length, 'more dead letters than records');
+      must(deadLetters.length <= records.length, 'more dead-letter records than records');
       for (const one of deadLetters) {
         must(['open', 'redriven', 'incomplete'].includes(stateOf(one)), 'an unknown state');
         must(

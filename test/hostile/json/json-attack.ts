@@ -3,7 +3,7 @@ import { probe } from '../../bench/large/cases.ts';
 import { makeRequest, SUBSCRIPTION } from '../../bench/load/bodies.ts';
 import { postSigned } from '../../support/sign.ts';
 import type { SeenRecord } from '../../support/topic-reader.ts';
-import type { World } from '../../support/world.ts';
+import type { Fixture } from '../../support/topics-fixture.ts';
 import type { Attack } from '../attack.ts';
 import type { Target } from '../target.ts';
 import { JSON_CASES, type JsonCase } from './json-cases.ts';
@@ -12,7 +12,7 @@ import { JSON_CASES, type JsonCase } from './json-cases.ts';
 const LONGEST_WORK_MS = 250;
 
 /** Sends each body, signed, and an honest webhook behind each. @returns what was not as it should be, in words */
-async function attackWithJson(world: World, target: Target): Promise<string[]> {
+async function attackWithJson(fixture: Fixture, target: Target): Promise<string[]> {
   const url = `${target.origin}/webhooks/${SUBSCRIPTION.ref}`;
   const problems: string[] = [];
   const expected: { one: JsonCase; eventId: string }[] = [];
@@ -28,17 +28,17 @@ async function attackWithJson(world: World, target: Target): Promise<string[]> {
     const next = await postSigned(url, SUBSCRIPTION, makeRequest(n, 'plain').body);
     if (next.status !== 200) problems.push(`${one.name}: the next webhook was answered ${next.status}`);
   }
-  return [...problems, ...(await notWhereExpected(world, expected))];
+  return [...problems, ...(await notWhereExpected(fixture, expected))];
 }
 
 async function notWhereExpected(
-  world: World,
+  fixture: Fixture,
   expected: readonly { one: JsonCase; eventId: string }[],
 ): Promise<string[]> {
   const topics = ['payment-status', 'unclassified', 'dead-letter'] as const;
   const found = new Map<string, string>();
   for (const topic of topics) {
-    for (const record of await world.read(topic, 0)) found.set(eventIdOf(record), topic);
+    for (const record of await fixture.read(topic, 0)) found.set(eventIdOf(record), topic);
   }
   return expected
     .filter(({ one, eventId }) => found.get(eventId) !== one.topic)
@@ -55,8 +55,8 @@ export const JSON_ATTACK: Attack = {
   ownTopics: true,
   smallOnly: true,
   env: () => ({ NODE_OPTIONS: `--import ${join(import.meta.dirname, 'stall-probe.ts')}` }),
-  async run({ world, target }) {
-    const problems = await attackWithJson(world, target);
+  async run({ fixture, target }) {
+    const problems = await attackWithJson(fixture, target);
     return { note: `${JSON_CASES.length} bodies`, problems };
   },
 };

@@ -8,12 +8,12 @@ const PACE = 128 * 1024 ** 2;
 const MANY = 100_000;
 
 let read: Map<string, number>;
-let pacer: Throttle;
+let throttle: Throttle;
 
 beforeEach(() => {
   vi.useFakeTimers();
   read = new Map();
-  pacer = new Throttle(PACE, systemClock);
+  throttle = new Throttle(PACE, systemClock);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 /** A sender that has all its pieces ready, or none until `pieces` are given. */
-function createReader(name: string, place: Ticket = pacer.nextTicket(MANY * PIECE)) {
+function createReader(name: string, place: Ticket = throttle.nextTicket(MANY * PIECE)) {
   let ready = 0;
   let paused = false;
   const flow = () => {
@@ -29,7 +29,7 @@ function createReader(name: string, place: Ticket = pacer.nextTicket(MANY * PIEC
     while (ready > 0 && !paused) {
       ready--;
       read.set(name, (read.get(name) ?? 0) + PIECE);
-      paused = !pacer.consume(PIECE, place, flow);
+      paused = !throttle.consume(PIECE, place, flow);
     }
   };
   return {
@@ -61,8 +61,8 @@ it('earns no more than a moment, however long nobody reads', async () => {
 });
 
 it('owes no more than a turn for what comes unasked: the first pieces of thousands', async () => {
-  for (let n = 0; n < 2_000; n++) pacer.consume(PIECE, pacer.nextTicket(1024 ** 2), () => {});
-  createReader('proven', pacer.nextTicket(16 * PIECE, 'proven')).send(16);
+  for (let n = 0; n < 2_000; n++) throttle.consume(PIECE, throttle.nextTicket(1024 ** 2), () => {});
+  createReader('proven', throttle.nextTicket(16 * PIECE, 'proven')).send(16);
   await vi.advanceTimersByTimeAsync(20);
   expect(readOf('proven')).toBe(16 * PIECE);
 });
@@ -70,7 +70,7 @@ it('owes no more than a turn for what comes unasked: the first pieces of thousan
 it('makes up for turns that come late, and takes no more in any of them', async () => {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
-  pacer = new Throttle(PACE, systemClock);
+  throttle = new Throttle(PACE, systemClock);
   createReader('one').send(MANY);
   for (let n = 0; n < 500; n++) {
     // Every fifth turn waits for a loop that is busy.
@@ -107,24 +107,24 @@ it('leaves to others what the first one has nothing to read for', async () => {
 });
 
 it('reads a small body in its fair turn, before many large ones that came first', async () => {
-  for (let n = 0; n < 20; n++) createReader(`large ${n}`, pacer.nextTicket(800 * PIECE)).send(800);
+  for (let n = 0; n < 20; n++) createReader(`large ${n}`, throttle.nextTicket(800 * PIECE)).send(800);
   await vi.advanceTimersByTimeAsync(1_000);
-  createReader('small', pacer.nextTicket(32 * PIECE)).send(32);
+  createReader('small', throttle.nextTicket(32 * PIECE)).send(32);
   await vi.advanceTimersByTimeAsync(100);
   expect(readOf('small')).toBe(32 * PIECE);
 });
 
 it('reads what comes over proven connections first, but not for ever', async () => {
-  createReader('unproved', pacer.nextTicket(80 * PIECE)).send(80);
+  createReader('unproved', throttle.nextTicket(80 * PIECE)).send(80);
   let n = 0;
-  const more = () => createReader(`proven ${n++}`, pacer.nextTicket(80 * PIECE, 'proven')).send(80);
+  const more = () => createReader(`proven ${n++}`, throttle.nextTicket(80 * PIECE, 'proven')).send(80);
   for (; n < 3; ) more();
   await vi.advanceTimersByTimeAsync(120);
   expect([readOf('proven 0'), readOf('proven 2')]).toEqual([80 * PIECE, 80 * PIECE]);
   expect(readOf('unproved')).toBeLessThan(80 * PIECE);
   // Another comes whenever one has ended: each of them is owed its part of what was read since.
   for (let round = 0; round < 100; round++) {
-    pacer.endTicket();
+    throttle.endTicket();
     more();
     await vi.advanceTimersByTimeAsync(40);
   }
@@ -133,15 +133,15 @@ it('reads what comes over proven connections first, but not for ever', async () 
 
 it('reads what comes over connections with wrong signatures behind others, but not never', async () => {
   let n = 0;
-  const refuted = () => createReader(`refuted ${n++}`, pacer.nextTicket(16 * PIECE, 'refuted')).send(16);
+  const refuted = () => createReader(`refuted ${n++}`, throttle.nextTicket(16 * PIECE, 'refuted')).send(16);
   for (; n < 48; ) refuted();
-  createReader('unknown', pacer.nextTicket(32 * PIECE)).send(32);
+  createReader('unknown', throttle.nextTicket(32 * PIECE)).send(32);
   await vi.advanceTimersByTimeAsync(60);
   expect(readOf('unknown')).toBe(32 * PIECE);
   // Others come without end.
   for (let round = 0; readOf('refuted 47') < 16 * PIECE && round < 1_000; round++) {
-    createReader(`unknown ${round}`, pacer.nextTicket(16 * PIECE)).send(16);
-    pacer.endTicket();
+    createReader(`unknown ${round}`, throttle.nextTicket(16 * PIECE)).send(16);
+    throttle.endTicket();
     await vi.advanceTimersByTimeAsync(10);
   }
   expect(readOf('refuted 47')).toBe(16 * PIECE);
@@ -150,19 +150,19 @@ it('reads what comes over connections with wrong signatures behind others, but n
 it('ends the last in line where too many wait', () => {
   const dropped: string[] = [];
   const wait = (name: string, place: Ticket, isDropped = true) =>
-    pacer.consume(PIECE, place, () => {}, isDropped ? () => dropped.push(name) : undefined);
+    throttle.consume(PIECE, place, () => {}, isDropped ? () => dropped.push(name) : undefined);
   // What this turn has left.
-  for (let n = 0; n < 3; n++) wait('read', pacer.nextTicket(PIECE));
+  for (let n = 0; n < 3; n++) wait('read', throttle.nextTicket(PIECE));
   wait('a large one with memory of its own', { tag: Number.POSITIVE_INFINITY, n: 1 }, false);
-  for (let n = 0; n < 2_045; n++) wait(`unknown ${n}`, pacer.nextTicket(PIECE));
-  wait('refuted', pacer.nextTicket(PIECE, 'refuted'));
-  wait('thrown away', LAST_TICKET);
+  for (let n = 0; n < 2_045; n++) wait(`unknown ${n}`, throttle.nextTicket(PIECE));
+  wait('refuted', throttle.nextTicket(PIECE, 'refuted'));
+  wait('discarded', LAST_TICKET);
   expect(dropped).toEqual([]);
-  for (let n = 0; n < 3; n++) wait(`first ${n}`, pacer.nextTicket(1));
-  expect(dropped).toEqual(['thrown away', 'refuted', 'unknown 2044']);
+  for (let n = 0; n < 3; n++) wait(`first ${n}`, throttle.nextTicket(1));
+  expect(dropped).toEqual(['discarded', 'refuted', 'unknown 2044']);
 });
 
-it('reads what is thrown away behind all others', async () => {
+it('reads what is discarded behind all others', async () => {
   createReader('refused', LAST_TICKET).send(MANY);
   createReader('wanted').send(800);
   await vi.advanceTimersByTimeAsync(400);
@@ -173,15 +173,15 @@ it('reads what is thrown away behind all others', async () => {
 
 it('reads what is still there as fast as turns come, when the process stops', async () => {
   createReader('one').send(MANY);
-  pacer.disable();
+  throttle.disable();
   await vi.advanceTimersByTimeAsync(500);
   expect(readOf('one') / 1024 ** 2).toBeCloseTo(125, -1);
 });
 
 describe('the first turn of a body', () => {
   const firstTurn = (name: string, gone = new AbortController().signal) => {
-    const place = pacer.nextTicket(800 * PIECE);
-    return pacer.firstTurn(place, gone).then(() => createReader(name, place).send(800));
+    const place = throttle.nextTicket(800 * PIECE);
+    return throttle.firstTurn(place, gone).then(() => createReader(name, place).send(800));
   };
 
   it('comes when those before it leave something: they are begun one after the other', async () => {

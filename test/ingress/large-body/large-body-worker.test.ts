@@ -43,7 +43,7 @@ describe('the worker for large bodies', () => {
   });
 
   it('says why one was not stored, and what the event id of one would be', async () => {
-    await expect(store('away')).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    await expect(store('fail')).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
     expect(await large.identify(delivery('fine'))).toBe('id-2');
   });
 

@@ -1,6 +1,6 @@
 /**
  * In the place of the thread for large bodies: does what a body says. `die` ends the thread, `keep` answers not before
- * `go` comes, `away` fails, `mark` writes into its body; all else is stored.
+ * `go` comes, `fail` fails, `mark` writes into its body; all else is stored.
  */
 import type { Job, JobResult, WorkerEvent } from '../../../src/ingress/large-body/large-body-worker.ts';
 import { type Call, openCallPort } from '../../../src/runtime/worker-calls.ts';
@@ -8,15 +8,15 @@ import { type Call, openCallPort } from '../../../src/runtime/worker-calls.ts';
 const port = openCallPort<Job, JobResult, WorkerEvent>();
 const kept: Call<Job>[] = [];
 
-const end = ({ n, request: job }: Call<Job>, away = false) => {
+const end = ({ n, request: job }: Call<Job>, isFailing = false) => {
   const observations = { matched: [0], drift: new Map(), deadLettered: [], unclassified: 1 };
   const fault = { code: 'PUBLISH_DEADLINE' as const };
   const eventId = `id-${n}`;
   const result: JobResult = {
     observations,
     ...(job.kind === 'identify' ? { eventId } : {}),
-    ...(job.kind === 'store' && away ? { fault } : {}),
-    ...(job.kind === 'store' && !away ? { receipt: { eventId, stored: 'kafka' as const } } : {}),
+    ...(job.kind === 'store' && isFailing ? { fault } : {}),
+    ...(job.kind === 'store' && !isFailing ? { receipt: { eventId, stored: 'kafka' as const } } : {}),
   };
   port.answer([{ n, result }]);
 };
@@ -27,7 +27,7 @@ const take = (call: Call<Job>) => {
   if (word === 'die!') process.exit(1);
   if (word === 'mark') body[0] = 'M'.charCodeAt(0);
   if (word === 'keep') return void kept.push(call);
-  end(call, word === 'away');
+  end(call, word === 'fail');
   if (word === 'go!!') for (const one of kept.splice(0)) end(one);
 };
 port.onCalls((calls) => calls.forEach(take));

@@ -38,7 +38,7 @@ async function recordsOf(memory?: WorkMemory): Promise<Buffer[]> {
       },
     });
   }
-  expect(parts.seen.parked).toEqual([]);
+  expect(parts.seen.deadLettered).toEqual([]);
   return records;
 }
 

@@ -63,7 +63,7 @@ describe('credential files that can not be used at the start', () => {
     ['an empty password', () => sasl(file('empty', '\n')), /KAFKA_PASSWORD_FILE.*is empty/],
     ['nothing', () => sasl(join(dir, 'nowhere')), /KAFKA_PASSWORD_FILE.*can't be read \(ENOENT\)/],
   ])(
-    'because they hold %s are refused, the variable and the mend named, never the content',
+    'because they hold %s are refused, the variable and the remedy named, never the content',
     (_, of, message) => {
       const settings = of();
       const refusal = (() => {

@@ -87,11 +87,11 @@ describe('the work of a partition', () => {
   it('calls again for a record that failed, and tells of it', async () => {
     const { committed, errors, running, take, begin, end } = open();
     take(1);
-    (await begin(1)).fail(new Error('away'));
+    (await begin(1)).fail(new Error('unavailable'));
     running.delete(1);
     await end(1);
     await until('it is committed', () => committed.at(-1) === 2n);
-    expect(errors).toMatchObject([{ message: 'away' }]);
+    expect(errors).toMatchObject([{ message: 'unavailable' }]);
   });
 
   it('asks again for the keys of a record while they can not be told, and begins nothing behind it', async () => {

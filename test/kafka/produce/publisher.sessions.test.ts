@@ -33,8 +33,8 @@ describe('a publisher with eight sessions', () => {
     cluster.fateOf = () => gate.promise;
     const given = publishMany(60_000);
     await vi.advanceTimersByTimeAsync(2_000);
-    const lanes = cluster.sends.map(({ session }) => session);
-    expect(lanes.toSorted()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
+    const sessions = cluster.sends.map(({ session }) => session);
+    expect(sessions.toSorted()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
     gate.resolve(undefined);
     await vi.advanceTimersByTimeAsync(2_000);
     expect((await given).filter(({ status }) => status === 'rejected')).toEqual([]);
@@ -66,7 +66,7 @@ describe('a publisher with eight sessions', () => {
     expect(cluster.opened).toBe(SESSIONS);
   });
 
-  it('opens all the same where one can not connect: its lanes go on trying, and the others work', async () => {
+  it('opens all the same where one can not connect: its sessions go on trying, and the others work', async () => {
     cluster.isCutOff = (session) => session === 3;
     cluster.connecting = new Promise((resolve) => setTimeout(resolve, 500));
     const opened = publisher.open(['t']);
@@ -77,11 +77,11 @@ describe('a publisher with eight sessions', () => {
 
   it('calls a topic well again only when every session can reach its leaders', async () => {
     await vi.advanceTimersByTimeAsync(1_000);
-    cluster.fateOf = () => new AttemptError('unknown', 'the brokers are away');
+    cluster.fateOf = () => new AttemptError('unknown', 'the brokers are unavailable');
     const given = publishMany(1_000);
     await vi.advanceTimersByTimeAsync(1_500);
     await given;
-    expect(publisher.trouble()).toBe('t: the brokers are away');
+    expect(publisher.trouble()).toBe('t: the brokers are unavailable');
     const known = cluster.opened;
     cluster.isCutOff = (session) => session >= known - 1;
     cluster.fateOf = () => undefined;

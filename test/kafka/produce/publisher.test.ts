@@ -219,7 +219,7 @@ describe('a publisher', () => {
     });
   });
 
-  it('plans its lanes anew when the topic has another number of partitions, keeping the order of each key', async () => {
+  it('plans its partition queues again when the topic has another number of partitions, keeping the order of each key', async () => {
     const before = places(60).map((n) => publisher.publish(outgoing(`k${n % 5}`, String(n)), 60_000));
     cluster.partitions = 6;
     const counted = Promise.withResolvers<void>();

@@ -29,7 +29,7 @@ describe('setAt', () => {
   });
 });
 
-it('removeAt takes away what is there and lets be what is not', () => {
+it('removeAt removes what is there and leaves the rest', () => {
   const document = { a: { b: 1, c: 2 }, l: [1, 2, 3] };
   for (const pointer of ['/a/b', '/l/1', '/x/y', '/l/9', '/a/c/d']) removeAt(document, pointer);
   expect(document).toEqual({ a: { c: 2 }, l: [1, 3] });

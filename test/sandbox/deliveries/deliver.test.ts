@@ -100,12 +100,12 @@ describe('the retries of a delivery', () => {
     expect(json.executions[0].attempts).toHaveLength(1);
   });
 
-  it('follow a receiver that is away and one that does not answer in time', async () => {
-    const away = await openReceiver();
-    await away[Symbol.asyncDispose]();
+  it('follow a receiver that is unavailable and one that does not answer in time', async () => {
+    const closed = await openReceiver();
+    await closed[Symbol.asyncDispose]();
     await using silent = await openReceiver({ answer: () => () => {} });
     await using sandbox = await openSandbox({ deliveryTimeoutMs: 50, retryScheduleS: [0.01] });
-    await sandbox.seed(away.url);
+    await sandbox.seed(closed.url);
     await sandbox.seed(silent.url);
     const { json } = await sandbox.trigger({ wait: 'final' });
     const errors = json.executions.flatMap((one: { attempts: { error: string }[] }) =>

@@ -99,7 +99,7 @@ describe('what is asked for on top', () => {
     expect(() => make({ set: { '/entityId/x': 1 } })).toThrow('set: /entityId/x goes through a value');
   });
 
-  it('can take away what makes a message one', () => {
+  it('can remove what makes a message one', () => {
     expect(make({ overrides: { type: null, entityId: 7 } })).toMatchObject({ type: null, entityId: null });
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Stack } from '../../../stack/stack.ts';
 import { startStack } from '../../../stack/start-stack.ts';
-import { ReceiverWorld } from '../../../support/receiver-world.ts';
+import { ReceiverFixture } from '../../../support/receiver-fixture.ts';
 import { postSigned } from '../../../support/sign.ts';
 import { until } from '../../../support/until.ts';
 
@@ -14,12 +14,12 @@ const BODY_BYTES = 20_000;
 const MORE_THAN_FITS = 1_200;
 
 let stack: Stack;
-let receiver: ReceiverWorld;
+let receiver: ReceiverFixture;
 let volume: string;
 beforeAll(async () => {
   stack = await startStack({ env: { ...process.env, HOOKLINE_STACK: 'jvm' } });
-  receiver = await ReceiverWorld.make(stack);
-  volume = join(receiver.world.dir, 'volume');
+  receiver = await ReceiverFixture.make(stack);
+  volume = join(receiver.fixture.dir, 'volume');
   mkdirSync(volume);
   execFileSync('mount', ['-t', 'tmpfs', '-o', VOLUME, 'hookline', volume]);
 });
@@ -29,7 +29,7 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-let ingress: ReceiverWorld['ingress'];
+let ingress: ReceiverFixture['ingress'];
 let sent = 0;
 const acked: string[] = [];
 const answers: Record<string, number> = {};
@@ -61,9 +61,9 @@ function fillUp(path: string): void {
   }
 }
 
-it('a volume of 16 MB that fills up while Kafka is away: 503, then room again, and no 200 is lost', async () => {
+it('a volume of 16 MB that fills up while Kafka is unavailable: 503, then room again, and no 200 is lost', async () => {
   const kafka = stack.kafka?.nodes[0] ?? expect.fail('no cluster');
-  ingress = await receiver.world.ingress({ SPOOL_DIR: join(volume, 'spool') });
+  ingress = await receiver.fixture.ingress({ SPOOL_DIR: join(volume, 'spool') });
   expect(await post()).toBe('200 kafka');
 
   await kafka.kill('SIGSTOP');
@@ -86,7 +86,7 @@ it('a volume of 16 MB that fills up while Kafka is away: 503, then room again, a
   await kafka.kill('SIGCONT');
   await until('the spool is drained', isDrained, 60_000);
 
-  const records = await receiver.world.read('payment-status', acked.length);
+  const records = await receiver.fixture.read('payment-status', acked.length);
   const sources = new Set(records.map(({ record }) => String(record?.source)));
   expect(acked.filter((body) => !sources.has(body))).toEqual([]);
   console.log(`16 MB: ${JSON.stringify(answers)}, ${acked.length} acknowledged, all of them stored`);

@@ -26,7 +26,7 @@ export async function runLoad(
     const rows = await spool.oldest(maxRows);
     if (rows.length === 0) return 0;
     while (!(await spool.remove(rows))) {
-      spool.mend();
+      spool.fix();
       await spool.append(100);
     }
     return rows.length;
@@ -38,7 +38,7 @@ export async function runLoad(
     else await takeOut(1_000);
     // Once more, so that opening anew fails too.
     await spool.append(100);
-    spool.mend();
+    spool.fix();
     while (!(await spool.append(100))) await takeOut(50);
   }
 
@@ -67,7 +67,7 @@ export async function appendAfterAFailedSync(spool: MarkedSpool): Promise<void> 
   await spool.append(1_000);
   spool.fail('sync EIO');
   await spool.append(1_000);
-  spool.mend();
+  spool.fix();
   await spool.append(1_000);
 }
 
@@ -78,7 +78,7 @@ export async function removeAgainAfterAFailedSync(spool: MarkedSpool): Promise<v
   const rows = await spool.oldest(10);
   spool.fail('sync EIO');
   await spool.remove(rows);
-  spool.mend();
+  spool.fix();
   await spool.append(1_000);
   await spool.remove(rows);
 }

@@ -86,7 +86,7 @@ export class MarkedSpool {
     writeFileSync(this.#place.faultFile, fault);
   }
 
-  mend(): void {
+  fix(): void {
     rmSync(this.#place.faultFile, { force: true });
   }
 

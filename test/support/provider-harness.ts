@@ -4,7 +4,7 @@ import { createProviderApi } from '../../src/provider/provider-api.ts';
 import { type ProviderSettings, providerSettings } from '../../src/provider/settings.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { openSandbox } from '../sandbox/support/open-sandbox.ts';
-import { World } from './world.ts';
+import { Fixture } from './topics-fixture.ts';
 
 /** The settings that an environment makes; files in it are there. */
 export function providerSettingsOf(env: Record<string, string>): ProviderSettings {
@@ -16,14 +16,14 @@ export function providerSettingsOf(env: Record<string, string>): ProviderSetting
 }
 
 /** An emulated provider in this process, and the product's own client for it, over real HTTP. */
-export async function openProviderDesk(env: Record<string, string> = {}) {
+export async function openProviderHarness(env: Record<string, string> = {}) {
   const sandbox = await openSandbox();
-  const world = new World({ brokers: [], registryUrl: '' });
+  const fixture = new Fixture({ brokers: [], registryUrl: '' });
   const settings = providerSettingsOf({
     PROVIDER_AUTH_URL: sandbox.url,
     PROVIDER_BASE_URL: sandbox.url,
     PROVIDER_SCOPE: 'accounts.read transactions.read',
-    PROVIDER_JWT_FILE: world.file('jwt', 'sandbox-lite-jwt\n'),
+    PROVIDER_JWT_FILE: fixture.file('jwt', 'sandbox-lite-jwt\n'),
     ...env,
   });
   /** Each request as the metric sees it. */
@@ -45,7 +45,7 @@ export async function openProviderDesk(env: Record<string, string> = {}) {
     (await sandbox.call('GET', `/_sandbox/requests?operation=${operation}`)).json;
   return {
     sandbox,
-    world,
+    fixture,
     settings,
     requests,
     tokenRequests,
@@ -56,7 +56,7 @@ export async function openProviderDesk(env: Record<string, string> = {}) {
     async [Symbol.asyncDispose]() {
       await provider.stop();
       await sandbox.stop();
-      await world[Symbol.asyncDispose]();
+      await fixture[Symbol.asyncDispose]();
     },
   };
 }

@@ -19,7 +19,7 @@ import {
   type SubscriptionRecord,
   type SubscriptionSecrets,
 } from '../../src/subscriptions/subscription-record.ts';
-import { openProviderDesk } from './provider-desk.ts';
+import { openProviderHarness } from './provider-harness.ts';
 
 export const TOPIC = 'payments.commands';
 export const PUBLIC_URL = 'https://hooks.example';
@@ -49,8 +49,8 @@ type Hooks = {
  * The whole flow of a command in this process: the product's own operations, sealing, secrets and HTTP client against a
  * sandbox. Kafka alone is a double, so that the process can be "killed" at any of its writes.
  */
-export async function openControlDesk(options: Options = {}) {
-  const provider = await openProviderDesk();
+export async function openControlHarness(options: Options = {}) {
+  const provider = await openProviderHarness();
   const sealingKeys = parseSealingKeys(randomBytes(32));
   if (!sealingKeys) throw new Error('no sealing key');
   const state = new Map<string, SubscriptionRecord>();
@@ -128,7 +128,7 @@ export async function openControlDesk(options: Options = {}) {
         deadLetters.push({ record, code: reason.code });
       },
     },
-    dirSecrets: (ref) => readDirSecrets(join(provider.world.dir, 'secrets'), ref),
+    dirSecrets: (ref) => readDirSecrets(join(provider.fixture.dir, 'secrets'), ref),
     refPatterns: (topic) => options.refPatterns?.[topic] ?? null,
     observe: (result) => observed.push(result),
     unnamed: (error) => unnamed.push(error),
@@ -157,7 +157,7 @@ export async function openControlDesk(options: Options = {}) {
       take,
     },
     sandbox: provider.sandbox,
-    world: provider.world,
+    fixture: provider.fixture,
     /** Has a command carried out, and gives its result. */
     async run(command: object, topic?: string): Promise<CommandResult> {
       await take(recordOf({ commandId: randomUUID(), ...command }, topic));
@@ -192,7 +192,7 @@ export async function openControlDesk(options: Options = {}) {
   };
 }
 
-export type ControlDesk = Awaited<ReturnType<typeof openControlDesk>>;
+export type ControlHarness = Awaited<ReturnType<typeof openControlHarness>>;
 
 /** What a write fails with when the process ends before it: the command then comes again. */
 export const killed = () => new HooklineError('PUBLISHER_CLOSED');
@@ -205,15 +205,15 @@ export const create = (ref: string, more: object = {}) => ({
 });
 
 /** Lets so much time pass for commands, in the moment of a request to the provider: nobody waits for it. */
-export function passTime(desk: ControlDesk, method: string, ms: number): void {
+export function passTime(harness: ControlHarness, method: string, ms: number): void {
   const now = performance.now.bind(performance);
   let passed = 0;
   const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
   onTestFinished(() => spy.mockRestore());
-  desk.hooks.onCall = (request) => {
+  harness.hooks.onCall = (request) => {
     if (request.method === method) passed += ms;
   };
 }
 
-/** Of a desk's usual deadline it leaves less than a further try would take, and the time for closing. */
+/** Of a harness's usual deadline it leaves less than a further try would take, and the time for closing. */
 export const NEARLY_ALL_MS = DEADLINE_MS * (11 / 12) - 300;

@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ControlWorld } from '../../support/control-world.ts';
+import { ControlFixture } from '../../support/control-fixture.ts';
 import { until } from '../../support/until.ts';
 import { Night } from './night.ts';
 import { bySection } from './runbook.ts';
 
 const namespace = 'payments';
 const SETTINGS = { RECONCILE_INTERVAL_MS: '2000', COMMAND_DEADLINE_MS: '60000' };
-let the: ControlWorld;
+let the: ControlFixture;
 let night: Night;
 /** What an operator's pod has: the settings of control. */
 let env: Record<string, string | undefined>;
 
 beforeAll(async () => {
-  the = await ControlWorld.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') }, SETTINGS);
-  env = { ...the.world.env, ...the.world.controlEnv(the.urls) };
+  the = await ControlFixture.make(
+    { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
+    SETTINGS,
+  );
+  env = { ...the.fixture.env, ...the.fixture.controlEnv(the.urls) };
   night = await Night.begin();
   await night.watch(namespace, 'ingress', the.ingress.process);
   await night.watch(namespace, 'control', the.control);
@@ -46,14 +49,18 @@ const atService = async () => {
   return one ?? expect.fail('not there');
 };
 
-describe('at night, the payment service', () => {
+describe('at night, the provider', () => {
   it('is down: commands wait, one fails; when it is back, what failed is sent again', async () => {
-    const away = ['token', 'list', 'create'].map((operation) => ({ operation, kind: 'status', code: 503 }));
-    await faults(...away.map((rule) => ({ ...rule, times: null })));
+    const failures = ['token', 'list', 'create'].map((operation) => ({
+      operation,
+      kind: 'status',
+      code: 503,
+    }));
+    await faults(...failures.map((rule) => ({ ...rule, times: null })));
     const commandId = randomUUID();
     await the.send('ledger-us', { commandId, ...subscription('ledger-us') });
     await night.fires('HooklineProviderDown', { namespace });
-    await night.fires('HooklineCommandsWait', { namespace, topic: the.world.topic('commands') });
+    await night.fires('HooklineCommandsWait', { namespace, topic: the.fixture.topic('commands') });
     bySection('HooklineCommandsWait', 'wait or see [HooklineProviderDown]');
     expect(await night.run('HooklineProviderDown', 'hookline doctor', env)).toContain('503');
     bySection('HooklineProviderDown', 'commands are tried again until `COMMAND_DEADLINE_MS`');
@@ -74,7 +81,7 @@ describe('at night, the payment service', () => {
     await the.sandbox.call('DELETE', `/_sandbox/subscriptions/${(await atService()).id}`);
     await night.fires('HooklineSubscriptionDrift', { namespace, kind: 'missing' });
     const results = 'hookline tail command-results --since 1h --json';
-    const more = `--limit ${(await the.world.read('command-results')).length}`;
+    const more = `--limit ${(await the.fixture.read('command-results')).length}`;
     const told = await night.run('HooklineSubscriptionDrift', results, env, { more });
     expect(told).toContain('SUBSCRIPTION_MISSING');
     bySection(
@@ -90,14 +97,14 @@ describe('at night, the payment service', () => {
 
   it('signs with a secret that nobody has, for a ref that has a Secret: that goes, and it is created anew', async () => {
     const { id, url, events, encryptionKey, signingSecret } = await atService();
-    the.world.secrets('ledger-eu', { 'subscription-id': id, 'signing-secret': signingSecret });
+    the.fixture.secrets('ledger-eu', { 'subscription-id': id, 'signing-secret': signingSecret });
     const json = { id, url, events, encryptionKey, signingSecret: randomUUID() };
     await the.sandbox.call('POST', '/_sandbox/subscriptions', { json });
     const sending = setInterval(() => void the.trigger({ ref: 'ledger-eu', retry: false }), 500);
     await night.fires('HooklineSignaturesRefused', { namespace });
     await deleteAnd();
     bySection('HooklineSignaturesRefused', "remove the ref's Secret, if it has one");
-    the.world.forget('ledger-eu');
+    the.fixture.forget('ledger-eu');
     await createAnew();
     await night.resolves('HooklineSignaturesRefused', { namespace });
     clearInterval(sending);
@@ -108,7 +115,7 @@ describe('at night, the payment service', () => {
     const begin = async (max: string) => {
       await the.control.stop();
       const more = { RECONCILE: 'repair', RECONCILE_REPAIR_MAX: max };
-      the.control = await the.world.control(the.urls, { ...SETTINGS, ...more });
+      the.control = await the.fixture.control(the.urls, { ...SETTINGS, ...more });
       await night.watch(namespace, 'control', the.control);
     };
     for (const ref of ['ledger-de', 'ledger-fr']) await create(ref);
@@ -125,17 +132,17 @@ describe('at night, the payment service', () => {
     await night.resolves('HooklineRepairsWithheld', { namespace });
     await until('they are there again', async () => (await the.subscriptions()).length === lost.length + 1);
     await the.control.stop();
-    the.control = await the.world.control(the.urls, SETTINGS);
+    the.control = await the.fixture.control(the.urls, SETTINGS);
     await night.watch(namespace, 'control', the.control);
   });
 
   it('takes the JWT no longer: it is renewed, and nothing is restarted', async () => {
-    the.world.file('jwt', 'one-that-has-expired');
+    the.fixture.file('jwt', 'one-that-has-expired');
     await the.sandbox.call('POST', '/_sandbox/tokens/revoke');
     await night.fires('HooklineTokenRefused', { namespace });
     expect(await night.run('HooklineTokenRefused', 'hookline doctor', env)).toMatch(/token.*(400|401)/s);
     bySection('HooklineTokenRefused', 'It is read again with the next request; nothing is restarted.');
-    the.world.file('jwt', 'sandbox-lite-jwt');
+    the.fixture.file('jwt', 'sandbox-lite-jwt');
     await night.resolves('HooklineTokenRefused', { namespace });
   });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import type { RunningProcess } from './running-process.ts';
-import { World } from './world.ts';
+import { Fixture } from './topics-fixture.ts';
 
 /** A delivery as the sandbox tells of it. */
 export type Execution = {
@@ -16,15 +16,15 @@ export type Execution = {
 export const ENCRYPTION_KEY = '0123456789abcdef0123456789ABCDEF';
 
 /** An ingress that runs for real, and a provider that delivers to it with keys from SECRETS_DIR. */
-export class ReceiverWorld implements AsyncDisposable {
-  readonly world: World;
+export class ReceiverFixture implements AsyncDisposable {
+  readonly fixture: Fixture;
   readonly ingress: { process: RunningProcess; url: string };
   readonly sandbox: RunningSandbox;
   readonly subscriptionId = randomUUID();
   readonly signingSecret = randomUUID();
 
-  constructor(world: World, ingress: { process: RunningProcess; url: string }, sandbox: RunningSandbox) {
-    this.world = world;
+  constructor(fixture: Fixture, ingress: { process: RunningProcess; url: string }, sandbox: RunningSandbox) {
+    this.fixture = fixture;
     this.ingress = ingress;
     this.sandbox = sandbox;
   }
@@ -32,16 +32,16 @@ export class ReceiverWorld implements AsyncDisposable {
   static async make(
     stack: { brokers: readonly string[]; registryUrl: string },
     env: Record<string, string> = {},
-  ): Promise<ReceiverWorld> {
-    const world = await World.make(stack);
+  ): Promise<ReceiverFixture> {
+    const fixture = await Fixture.make(stack);
     const sandbox = await startSandbox({ port: 0, retryScheduleS: [] });
-    const receiver = new ReceiverWorld(world, { process: undefined as never, url: '' }, sandbox);
-    world.secrets('ledger-eu', {
+    const receiver = new ReceiverFixture(fixture, { process: undefined as never, url: '' }, sandbox);
+    fixture.secrets('ledger-eu', {
       'subscription-id': receiver.subscriptionId,
       'signing-secret': receiver.signingSecret,
       'encryption-key': ENCRYPTION_KEY,
     });
-    Object.assign(receiver.ingress, await world.ingress(env));
+    Object.assign(receiver.ingress, await fixture.ingress(env));
     await receiver.seed(`${receiver.ingress.url}/webhooks/ledger-eu`);
     return receiver;
   }
@@ -85,7 +85,7 @@ export class ReceiverWorld implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.sandbox.stop();
-    await this.world[Symbol.asyncDispose]();
+    await this.fixture[Symbol.asyncDispose]();
   }
 }
 

@@ -3,7 +3,7 @@ import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { clientOf } from '../sandbox/support/open-sandbox.ts';
 import type { RunningProcess } from './running-process.ts';
 import { type SeenRecord, testKafka } from './topic-reader.ts';
-import { type Brokers, World } from './world.ts';
+import { type Brokers, Fixture } from './topics-fixture.ts';
 
 export type Result = {
   commandId: string;
@@ -27,8 +27,8 @@ export type Delivered = {
 };
 
 /** Ingress and control, each a process of its own, and the emulated provider. */
-export class ControlWorld implements AsyncDisposable {
-  readonly world: World;
+export class ControlFixture implements AsyncDisposable {
+  readonly fixture: Fixture;
   readonly sandbox: { readonly url: string; readonly call: ReturnType<typeof clientOf>['call'] };
   readonly ingress: { process: RunningProcess; url: string };
   control: RunningProcess;
@@ -36,11 +36,11 @@ export class ControlWorld implements AsyncDisposable {
   readonly #stopSandbox: () => Promise<void>;
 
   private constructor(
-    parts: Pick<ControlWorld, 'world' | 'sandbox' | 'ingress' | 'control'>,
+    parts: Pick<ControlFixture, 'fixture' | 'sandbox' | 'ingress' | 'control'>,
     stopSandbox: () => Promise<void>,
   ) {
     this.#stopSandbox = stopSandbox;
-    this.world = parts.world;
+    this.fixture = parts.fixture;
     this.sandbox = parts.sandbox;
     this.ingress = parts.ingress;
     this.control = parts.control;
@@ -50,15 +50,15 @@ export class ControlWorld implements AsyncDisposable {
     stack: Brokers,
     env: Record<string, string> = {},
     prefix?: string,
-  ): Promise<ControlWorld> {
-    const world = await World.make(stack, prefix);
+  ): Promise<ControlFixture> {
+    const fixture = await Fixture.make(stack, prefix);
     const [{ url, stop }, ingress] = await Promise.all([
       startSandbox({ port: 0, retryScheduleS: [0.2, 0.2, 0.5] }),
-      world.ingress(env),
+      fixture.ingress(env),
     ]);
-    const control = await world.control({ provider: url, publicUrl: ingress.url }, env);
+    const control = await fixture.control({ provider: url, publicUrl: ingress.url }, env);
     const sandbox = { url, call: clientOf(url).call };
-    return new ControlWorld({ world, sandbox, ingress, control }, stop);
+    return new ControlFixture({ fixture, sandbox, ingress, control }, stop);
   }
 
   get urls() {
@@ -69,9 +69,9 @@ export class ControlWorld implements AsyncDisposable {
   async send(
     key: string | null,
     value: Buffer | string | object,
-    topic = this.world.topic('commands'),
+    topic = this.fixture.topic('commands'),
   ): Promise<void> {
-    const producer = testKafka(this.world.env).producer();
+    const producer = testKafka(this.fixture.env).producer();
     const bytes = Buffer.isBuffer(value) || typeof value === 'string' ? value : JSON.stringify(value);
     await producer.connect();
     await producer.send({ topic, acks: -1, messages: [{ key, value: bytes }] });
@@ -86,13 +86,13 @@ export class ControlWorld implements AsyncDisposable {
   }
 
   async results(commandId: string): Promise<Result[]> {
-    const records = await this.world.read('command-results', 0);
+    const records = await this.fixture.read('command-results', 0);
     return records.filter(({ key }) => key === commandId).map(({ record }) => record as unknown as Result);
   }
 
   async result(commandId: string): Promise<Result> {
     const has = ({ key }: SeenRecord) => key === commandId;
-    const records = await this.world.read('command-results', 0, { isEnough: (seen) => seen.some(has) });
+    const records = await this.fixture.read('command-results', 0, { isEnough: (seen) => seen.some(has) });
     return records.find(has)?.record as unknown as Result;
   }
 
@@ -112,11 +112,11 @@ export class ControlWorld implements AsyncDisposable {
 
   /** The last record of the compacted state for a ref; null where it was forgotten. */
   async state(ref: string): Promise<Record<string, unknown> | null | undefined> {
-    return (await this.world.read('subscriptions', 0)).filter(({ key }) => key === ref).at(-1)?.record;
+    return (await this.fixture.read('subscriptions', 0)).filter(({ key }) => key === ref).at(-1)?.record;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.world[Symbol.asyncDispose]();
+    await this.fixture[Symbol.asyncDispose]();
     await this.#stopSandbox();
   }
 }

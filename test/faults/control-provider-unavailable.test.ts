@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => kit?.[Symbol.asyncDispose]());
 
-it('while the provider is away for 60 s none of 200 commands fails; all settle, in order per ref', async () => {
+it('while the provider is unavailable for 60 s none of 200 commands fails; all settle, in order per ref', async () => {
   const control = kit.start();
   await control.logged('reading commands');
   const metric = async (name: string) =>
@@ -33,7 +33,7 @@ it('while the provider is away for 60 s none of 200 commands fails; all settle, 
     }
   };
   await send(mix.sent.slice(0, 70));
-  kit.provider.goAway(true);
+  kit.provider.setUnavailable(true);
   await send(mix.sent.slice(70, 140));
   await until(
     'the breaker is open',
@@ -51,7 +51,7 @@ it('while the provider is away for 60 s none of 200 commands fails; all settle, 
   // They wait in Kafka: none is done, none has failed.
   expect(await kit.lag()).toBe(lag + LATE.length);
   expect(kit.allResults()).toHaveLength(told);
-  kit.provider.goAway(false);
+  kit.provider.setUnavailable(false);
   await send(mix.sent.slice(140));
   await kit.settled([...mix.sent.map(({ commandId }) => commandId), ...LATE], 120_000);
   expect(await metric('hookline_provider_breaker_open')).toBe(0);
@@ -65,10 +65,10 @@ it('while the provider is away for 60 s none of 200 commands fails; all settle, 
 });
 
 describe('longer than COMMAND_DEADLINE_MS', () => {
-  it('it is away: the commands have FAILED with the reason; when it is back the next go on', async () => {
+  it('it is unavailable: the commands have FAILED with the reason; when it is back the next go on', async () => {
     const control = kit.start({ COMMAND_DEADLINE_MS: '9000' });
     await control.logged('reading commands');
-    kit.provider.goAway(true);
+    kit.provider.setUnavailable(true);
     const ids = Array.from({ length: 12 }, (_, n) => `late-${n}`);
     for (const id of ids)
       await kit.send({ commandId: id, type: 'subscription.create', ref: id, events: ['payment-status'] });
@@ -81,7 +81,7 @@ describe('longer than COMMAND_DEADLINE_MS', () => {
           message: expect.stringMatching(/not answer/),
         },
       ]);
-    kit.provider.goAway(false);
+    kit.provider.setUnavailable(false);
     await kit.send({
       commandId: 'back',
       type: 'subscription.create',

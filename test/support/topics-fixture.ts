@@ -17,7 +17,7 @@ export const PARTITIONS = 2;
  * A place of its own on the shared Kafka: a topic prefix, topics and subjects, and a folder with secrets. Processes are
  * started in it for real, and end with it.
  */
-export class World implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly prefix: string;
   readonly dir = mkdtempSync(join(tmpdir(), 'hookline-'));
   readonly env: Env;
@@ -44,16 +44,16 @@ export class World implements AsyncDisposable {
   }
 
   /** Creates the topics and registers the schemas, as an operator does. */
-  static async make(stack: Brokers, prefix?: string, partitions = PARTITIONS): Promise<World> {
-    const world = new World(stack, prefix);
+  static async make(stack: Brokers, prefix?: string, partitions = PARTITIONS): Promise<Fixture> {
+    const fixture = new Fixture(stack, prefix);
     for (const args of [
       ['topics', 'apply', '--partitions', String(partitions)],
       ['schemas', 'push'],
     ]) {
-      const { exitCode, notes, out } = await cli(world.env, ...args);
+      const { exitCode, notes, out } = await cli(fixture.env, ...args);
       if (exitCode !== 0) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
     }
-    return world;
+    return fixture;
   }
 
   topic = (name: string) => `${this.prefix}.${name}`;

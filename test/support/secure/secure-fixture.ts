@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cli } from '../cli.ts';
 import { postSigned } from '../sign.ts';
-import { World } from '../world.ts';
+import { Fixture } from '../topics-fixture.ts';
 import {
   type ListenerName,
   type Mechanism,
@@ -18,42 +18,42 @@ const REF = 'ledger-eu';
 const START_MS = 90_000;
 
 /** Brokers and a registry that demand credentials, with topics and schemas there, and a subscription's keys. */
-export class SecureWorld implements AsyncDisposable {
+export class SecureFixture implements AsyncDisposable {
   readonly kafka: SecureKafka;
   readonly registry: SecureRegistry;
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
 
-  private constructor(kafka: SecureKafka, registry: SecureRegistry, world: World) {
+  private constructor(kafka: SecureKafka, registry: SecureRegistry, fixture: Fixture) {
     this.kafka = kafka;
     this.registry = registry;
-    this.world = world;
+    this.fixture = fixture;
   }
 
-  static async make(registryUrl: string): Promise<SecureWorld> {
+  static async make(registryUrl: string): Promise<SecureFixture> {
     const kafka = await startSecureKafka();
     const registry = await startSecureRegistry(registryUrl, kafka.server);
     registry.allow(USER, PASSWORD);
-    const world = await World.make({ brokers: kafka.stack.brokers, registryUrl });
+    const fixture = await Fixture.make({ brokers: kafka.stack.brokers, registryUrl });
     // The first consumer of a new cluster waits until it has a place for groups: here, not in five tests at once.
-    await world.read('subscriptions', 0);
-    const secure = new SecureWorld(kafka, registry, world);
+    await fixture.read('subscriptions', 0);
+    const secure = new SecureFixture(kafka, registry, fixture);
     const { subscriptionId, signingSecret } = secure.keys;
-    world.secrets(REF, { 'subscription-id': subscriptionId, 'signing-secret': signingSecret });
-    Object.assign(world.env, secure.registryEnv());
+    fixture.secrets(REF, { 'subscription-id': subscriptionId, 'signing-secret': signingSecret });
+    Object.assign(fixture.env, secure.registryEnv());
     return secure;
   }
 
   /** A file with a password of its own for each caller. */
   password(text: string): string {
-    return this.world.file(`password-${randomUUID()}`, `${text}\n`);
+    return this.fixture.file(`password-${randomUUID()}`, `${text}\n`);
   }
 
   /** What leads to a listener; `env` adds to it or replaces it. */
   env(listener: ListenerName, env: Env = {}): Env {
     const { caFile } = this.kafka.authority;
     const tls = this.kafka.speaksTls(listener) ? { KAFKA_SSL: 'true', KAFKA_CA_FILE: caFile } : {};
-    return { ...this.world.env, KAFKA_BROKERS: this.kafka.broker(listener), ...tls, ...env };
+    return { ...this.fixture.env, KAFKA_BROKERS: this.kafka.broker(listener), ...tls, ...env };
   }
 
   sasl(mechanism: Mechanism, username = USER, passwordFile = this.password(PASSWORD)): Env {
@@ -75,7 +75,7 @@ export class SecureWorld implements AsyncDisposable {
 
   /** Starts ingress, and gives its address once it listens: late where several are started on a busy machine. */
   async ingress(env: Env) {
-    const process = this.world.start('src/ingress/main.ts', env);
+    const process = this.fixture.start('src/ingress/main.ts', env);
     return { process, url: String((await process.logged('listening', START_MS)).url) };
   }
 
@@ -94,7 +94,7 @@ export class SecureWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.world[Symbol.asyncDispose]();
+    await this.fixture[Symbol.asyncDispose]();
     await this.registry[Symbol.asyncDispose]();
     await this.kafka[Symbol.asyncDispose]();
   }
