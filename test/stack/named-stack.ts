@@ -6,7 +6,7 @@ import { waitUntil } from './wait-until.ts';
 
 /** They may just be starting, as the services of a CI job do. */
 const ANSWER_MS = 20_000;
-const MEND = '(unset both variables to have one started here)';
+const REMEDY = '(unset both variables to have one started here)';
 
 const brokersOf = (env: Env) =>
   (env.KAFKA_BROKERS ?? '')
@@ -34,10 +34,10 @@ export async function useNamedStack(input: StartInput): Promise<Stack> {
   };
   onProgress(`using what the environment names: ${brokers.join(',')} ${registryUrl}`);
   await Promise.all([
-    waitUntil(`The Kafka that KAFKA_BROKERS names doesn't answer ${MEND}`, anyBroker, waiting),
+    waitUntil(`The Kafka that KAFKA_BROKERS names doesn't answer ${REMEDY}`, anyBroker, waiting),
     withRegistry &&
       waitUntil(
-        `The registry that SCHEMA_REGISTRY_URL names doesn't answer ${MEND}`,
+        `The registry that SCHEMA_REGISTRY_URL names doesn't answer ${REMEDY}`,
         () => registryAnswers(registryUrl),
         waiting,
       ),

@@ -97,7 +97,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_DEAD_LETTERS = 500;
 
 /**
- * Splits dead letters into batches that fit into memory, in the order in which their deliveries were received, so that
+ * Splits dead-letter records into batches that fit into memory, in the order in which their deliveries were received, so that
  * events of one entity keep their order.
  */
 export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {

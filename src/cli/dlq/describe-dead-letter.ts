@@ -6,7 +6,7 @@ import type { ExitCode, Shell } from '../shell/shell.ts';
 import type { DeadLetterTopic } from './dead-letter-topic.ts';
 import { type DeadLetter, redrivesOf, stateOf } from './dead-letters.ts';
 
-/** What `list` and `show` print of a dead letter. Of its body only the size. */
+/** What `list` and `show` print of a dead-letter record. Of its body only the size. */
 export function describeDeadLetter(deadLetter: DeadLetter) {
   const { headers, missing, redriven } = deadLetter;
   return {

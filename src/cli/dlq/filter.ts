@@ -3,7 +3,7 @@ import { instant } from '../shell/option-values.ts';
 import { UsageError } from '../shell/shell.ts';
 import { type DeadLetter, parsePosition, positionText, stateOf } from './dead-letters.ts';
 
-/** Selects the dead letters that meet every condition. */
+/** Selects the dead-letter records that meet every condition. */
 export type DeadLetterFilter = {
   matches(deadLetter: DeadLetter): boolean;
   /** Whether there is a condition of this name. */

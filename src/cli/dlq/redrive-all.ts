@@ -7,7 +7,7 @@ import { type RedriveOutcome, redriveOne } from './redrive-one.ts';
 export type RedriveRun = {
   readonly topic: DeadLetterTopic;
   readonly redelivery: Redelivery;
-  /** Dead letters per second; undefined: as fast as the brokers confirm. */
+  /** Dead-letter records per second; undefined: as fast as the brokers confirm. */
   readonly rate: number | undefined;
   /** Ends the run when the records in progress are done. */
   readonly signal: AbortSignal;
@@ -15,7 +15,7 @@ export type RedriveRun = {
 };
 
 /**
- * Redrives dead letters in the order in which they were received, and returns the outcome of each. It ends early when
+ * Redrives dead-letter records in the order in which they were received, and returns the outcome of each. It ends early when
  * `signal` aborts, or when the brokers do not confirm one, as the next would fail too; the rest are then `waiting`.
  */
 export async function redriveAll(

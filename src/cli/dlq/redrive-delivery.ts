@@ -20,7 +20,7 @@ const MAX_MARKER_POSITIONS = 20;
  * Processes a dead-lettered delivery again as a webhook, with the current keys, schemas and limits. Headers of the stored
  * record say when and from where it was redriven.
  * @returns null if the headers do not identify the delivery
- * @throws HooklineError a retryable one: nothing was stored, the dead letter is unchanged
+ * @throws HooklineError a retryable one: nothing was stored, the dead-letter record is unchanged
  */
 export async function redriveDelivery(
   deadLetter: DeadLetter,
@@ -66,7 +66,7 @@ export function redriveMarks(deadLetter: DeadLetter, deadLetterTopic: string): R
 }
 
 /**
- * The record that marks a dead letter as redriven. It has the same key, and so follows the dead letter in its partition:
+ * The record that marks a dead-letter record as redriven. It has the same key, and so follows the dead-letter record in its partition:
  * retention never deletes the marker first.
  */
 export function redriveMarker(deadLetter: DeadLetter, to: string, deadLetterTopic: string): OutgoingRecord {

@@ -24,7 +24,7 @@ export type RedriveOutcome = {
   readonly message?: string;
 };
 
-/** Publishes one dead letter again, then its marker. A crash between the two only means that it can be redriven twice. */
+/** Publishes one dead-letter record again, then its marker. A crash between the two only means that it can be redriven twice. */
 export async function redriveOne(
   deadLetter: DeadLetter,
   body: Buffer | undefined,
