@@ -32,10 +32,12 @@ export type IngressServer = {
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  deps: Pick<AppDeps, 'delivery' | 'keyring'> & { readonly settings: ValuesOf<typeof ingressSettings> },
+  deps: Pick<AppDeps, 'delivery' | 'keyring' | 'onLargeBody'> & {
+    readonly settings: ValuesOf<typeof ingressSettings>;
+  },
   { logger, metrics, clock, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'clock' | 'components'>,
 ): Promise<IngressServer> {
-  const { settings, delivery, keyring } = deps;
+  const { settings, delivery, keyring, onLargeBody } = deps;
   const observer = components.add('observer', createIngressObserver({ logger, metrics }));
   const memory = openBodyMemory(settings, clock);
   observeMemory(memory, metrics);
@@ -56,7 +58,7 @@ export async function startIngressServer(
     onClosed: (reason) => observer.closed(reason),
   });
   const app = createIngressApp({
-    ...{ delivery, keyring, observer, clock, tls },
+    ...{ delivery, keyring, observer, clock, tls, onLargeBody },
     leaving: leaving.signal,
     limits,
     memory,

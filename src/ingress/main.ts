@@ -93,8 +93,8 @@ await runProcess({
     const storeDeps = { delivery: ports, publisher: traced(publisher, tracer), publishDeadlineMs, large };
     const store = openStore(storeDeps, spool, context);
     const delivery = { observer: ports.observer, store: traceStore(store.store, tracer) };
-    await startIngressServer({ settings: config.ingress, keyring, delivery }, context);
+    const onLargeBody = () => large.warm();
+    await startIngressServer({ settings: config.ingress, keyring, delivery, onLargeBody }, context);
     gate.open();
-    large.warm();
   },
 });

@@ -29,6 +29,8 @@ export type WebhookDeps = {
   readonly clock: Clock;
   readonly maxBodyBytes: number;
   readonly isAllowedSource: (address: string) => boolean;
+  /** Called when a large body begins to arrive. */
+  readonly onLargeBody: () => void;
 };
 
 /** From an HTTP request to an accepted delivery: what is HTTP about a webhook, and no more. */

@@ -45,7 +45,7 @@ async function startServer(stopDelayMs: number) {
   };
   const components = createComponents({ stopped() {}, failedAgain() {} });
   return startIngressServer(
-    { settings, delivery: accept, keyring },
+    { settings, delivery: accept, keyring, onLargeBody() {} },
     { logger, metrics: createMetrics(), clock: systemClock, components },
   );
 }

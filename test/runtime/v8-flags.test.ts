@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { disablePretenuring, limitHeapGrowth } from '../../src/runtime/v8-flags.ts';
+import { collectGarbage, disablePretenuring, limitHeapGrowth } from '../../src/runtime/v8-flags.ts';
 import { ROOT } from '../support/source-tree.ts';
 
 /** Objects of one place in the code that outlive their first collections, as those of events do that wait. */
@@ -27,7 +27,7 @@ const decisions = (...args: string[]) => {
 describe('a process that disables pretenuring', () => {
   it('never allocates among the old objects because some once lived long, as V8 does by itself', () => {
     expect(decisions()).toBeGreaterThan(0);
-    const program = `import { disablePretenuring } from '${pathToFileURL(join(ROOT, 'src/runtime/v8-flags.ts'))}'; disablePretenuring();`;
+    const program = `import { collectGarbage, disablePretenuring } from '${pathToFileURL(join(ROOT, 'src/runtime/v8-flags.ts'))}'; disablePretenuring();`;
     expect(decisions('--import', `data:text/javascript,${encodeURIComponent(program)}`)).toBe(0);
   });
 
@@ -37,4 +37,16 @@ describe('a process that disables pretenuring', () => {
       expect(() => set('25.1.0')).toThrow('was measured on Node.js 24, and this is 25.1.0');
     },
   );
+});
+
+it('The collector frees what nothing holds any more', () => {
+  const held = new WeakRef({ of: 'some size' });
+  return new Promise<void>((resolve) => {
+    // A WeakRef holds its object until the end of the turn in which it was made.
+    setImmediate(() => {
+      collectGarbage();
+      expect(held.deref()).toBeUndefined();
+      resolve();
+    });
+  });
 });

@@ -100,6 +100,7 @@ export async function startIngressApp(options: Options = {}) {
     requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
     trustedProxies,
     isAllowedSource: createSourceFilter(allowedSources),
+    onLargeBody: () => {},
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;

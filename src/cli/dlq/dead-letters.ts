@@ -143,7 +143,7 @@ function numberOf(text: string | undefined): number {
 }
 
 /**
- * The same for all records of one dead-letter record, and for no other: event id, time of receipt, number of parts and redrive
+ * The same for all records of one dead-lettered delivery, and for no other: event id, time of receipt, number of parts and redrive
  * of a delivery; the original position of a command. A foreign record is identified by its own position.
  */
 function identityOf(record: DeadLetterRecord): string {

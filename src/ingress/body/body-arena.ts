@@ -1,12 +1,16 @@
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { collectGarbage } from '../../runtime/v8-flags.ts';
 import { AdmissionQueue, type Waiter } from './byte-semaphore.ts';
+
+/** After the last body the memory is kept for this long. */
+const IDLE_MS = 30_000;
 
 /** Bytes from `start` to before `end`. */
 type Range = { start: number; end: number };
 
 /**
- * The memory that large bodies arrive in: one piece, cut into one for each of them, used again and again and never given
- * back. Memory of their own would cost more than the hashing does: the system hands each page out zeroed, and V8
+ * The memory that large bodies arrive in: one piece, cut into one for each of them, used again and again, and given back
+ * when none has come for a while. Memory of their own would cost more than the hashing does: the system hands each page out zeroed, and V8
  * collects a whole heap for every fifty megabytes that come to it from outside. It is shared, so that the thread for
  * large bodies reads what arrived where it is; each body writes only to its own piece.
  */
@@ -17,8 +21,11 @@ export class BodyArena {
   /** In the order of their offsets; none touches the next. */
   #free: Range[];
   readonly #queue: AdmissionQueue<Buffer>;
+  readonly #clock: Clock;
+  #idle: Timer | undefined;
 
   constructor(bytes: number, clock: Clock) {
+    this.#clock = clock;
     this.#queue = new AdmissionQueue((bytes) => this.#take(bytes), clock);
     this.#bytes = bytes;
     this.#free = [{ start: 0, end: bytes }];
@@ -49,6 +56,27 @@ export class BodyArena {
       return joined;
     }, []);
     this.#queue.admitNext();
+    this.#dropWhenIdle();
+  }
+
+  #isUnused(): boolean {
+    const [first] = this.#free;
+    return first?.start === 0 && first.end === this.#bytes;
+  }
+
+  #dropWhenIdle(): void {
+    this.#idle?.cancel();
+    if (!this.#isUnused()) return;
+    this.#idle = this.#clock.after(
+      IDLE_MS,
+      () => {
+        if (!this.#isUnused()) return;
+        this.#memory = undefined;
+        // A process with little to do would collect it hours later.
+        collectGarbage();
+      },
+      { ref: false },
+    );
   }
 
   /** The first place that is large enough: the same pages are used again, as long as there are few bodies. */

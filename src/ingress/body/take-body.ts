@@ -31,6 +31,8 @@ type BodyDeps = {
   readonly keyring: LiveKeyring;
   readonly memory: BodyMemory;
   readonly maxBodyBytes: number;
+  /** Called when a large body begins to arrive. */
+  readonly onLargeBody: () => void;
 };
 
 /** How much of a large body must have arrived before it waits for its memory: a body that is only announced gets none. */
@@ -72,6 +74,7 @@ export async function takeBody(request: BodyRequest, deps: BodyDeps): Promise<Ta
     if ('whole' in read) return { body: read.whole, check: check ?? new SignatureCheck(keys), open, leave };
     if (maxBodyBytes <= LARGE_BODY_BYTES) throw new HooklineError('BODY_TOO_LARGE');
     if (cannotPass()) throw new HooklineError('UNAUTHENTIC');
+    deps.onLargeBody();
     // Its beginning is small, and there are only so many that wait.
     if (isLarge) memory.arriving.release(open);
     // Of unknown length, and large: the memory must suffice for the largest.

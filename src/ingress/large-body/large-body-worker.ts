@@ -8,12 +8,15 @@ import type { KafkaSettings } from '../../kafka/connect/settings.ts';
 import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { type ThreadFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
 import { WORK_FACTOR } from '../body/memory-shares.ts';
+
+/** After the last large body the thread is kept for this long. */
+const IDLE_MS = 30_000;
 
 export type LargeBodyWorkerDeps = {
   readonly options: WorkerOptions;
@@ -36,13 +39,14 @@ export type LargeBodyObserver = {
 };
 
 /**
- * Publishes large deliveries in a thread of its own. One is enough for what is read of them (LARGE_BODY_BYTES_PER_SECOND);
+ * Publishes large deliveries in a thread of its own, which runs while there are some. One is enough for what is read of them (LARGE_BODY_BYTES_PER_SECOND);
  * a second one took CPU from small bodies where there are two cores, and half of the memory that waiting bodies need.
  */
 export class LargeBodyWorker implements LargeBodyPublisher {
   readonly #deps: LargeBodyWorkerDeps;
   readonly #memory: ByteSemaphore;
   #worker: WorkerCalls<Job, JobResult, WorkerEvent> | undefined;
+  #idle: Timer | undefined;
 
   constructor(deps: LargeBodyWorkerDeps) {
     this.#deps = deps;
@@ -66,12 +70,14 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     });
   }
 
-  /** Starts the thread: the first large body need not wait for that. */
+  /** Starts the thread while a large body arrives, which then need not wait for that. */
   warm(): void {
     this.#worker ??= this.#start();
+    this.#endWhenIdle();
   }
 
   async stop(): Promise<void> {
+    this.#idle?.cancel();
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
@@ -85,7 +91,20 @@ export class LargeBodyWorker implements LargeBodyPublisher {
       return await work();
     } finally {
       this.#memory.release(bytes);
+      this.#endWhenIdle();
     }
+  }
+
+  /** An idle thread holds a heap, buffers and connections: some 40 MiB, and hundreds after large bodies. */
+  #endWhenIdle(): void {
+    this.#idle?.cancel();
+    this.#idle = this.#deps.clock.after(
+      IDLE_MS,
+      () => {
+        if (this.#memory.taken === 0) void this.stop();
+      },
+      { ref: false },
+    );
   }
 
   #call(kind: Job['kind'], delivery: VerifiedDelivery, deadlineMs: number): Promise<JobResult> {

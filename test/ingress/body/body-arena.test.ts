@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BodyArena } from '../../../src/ingress/body/body-arena.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 
 const placeOf = ({ byteOffset, length }: Buffer) => [byteOffset, length];
 
@@ -17,6 +18,26 @@ describe('the memory for large bodies', () => {
     arena.release(b as Buffer);
     expect(placeOf(await arena.acquire(60))).toEqual([0, 60]);
     expect(placeOf(await arena.acquire(10))).toEqual([60, 10]);
+  });
+
+  it('is used again by bodies that follow, and given back half a minute after the last one', async () => {
+    const clock = manualClock();
+    const arena = new BodyArena(100, clock);
+    const memoryOfNext = async () => {
+      const piece = await arena.acquire(40);
+      await clock.advance(29_999);
+      arena.release(piece);
+      return piece.buffer;
+    };
+    const first = await memoryOfNext();
+    await clock.advance(29_999);
+    expect(await memoryOfNext()).toBe(first);
+    const held = await arena.acquire(10);
+    await clock.advance(60_000);
+    expect(await memoryOfNext()).toBe(first);
+    arena.release(held);
+    await clock.advance(30_000);
+    expect(await memoryOfNext()).not.toBe(first);
   });
 
   it('is joined again, in whatever order its pieces come back', async () => {

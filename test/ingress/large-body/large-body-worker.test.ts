@@ -2,21 +2,23 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { encryptionKey } from '../../../src/crypto/keys.ts';
 import { LargeBodyWorker } from '../../../src/ingress/large-body/large-body-worker.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
 import { deliveryParts, type Seen, verified } from '../../support/delivery-parts.ts';
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 
 let large: LargeBodyWorker;
 let seen: Seen;
 let deaths: string[];
+let clock: ManualClock;
 
 beforeEach(() => {
   const { observer, seen: told } = deliveryParts();
   seen = told;
   deaths = [];
+  clock = manualClock();
   large = new LargeBodyWorker({
     options: {} as never,
     atWork: 100,
-    clock: systemClock,
+    clock,
     heapMb: 64,
     encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
     observer: {
@@ -67,6 +69,19 @@ describe('the worker for large bodies', () => {
     const failed = { status: 'rejected', reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED' }) };
     expect(await kept).toEqual([failed, failed]);
     expect([await refused, asked]).toEqual(['no longer', 1]);
+  });
+
+  it('ends its thread half a minute after the last one, or after the start that none followed', async () => {
+    // Of each thread the first job is number 1.
+    const id = async () => (await store('fine')).eventId;
+    expect([await id(), await id()]).toEqual(['id-1', 'id-2']);
+    await clock.advance(29_999);
+    large.warm();
+    await clock.advance(29_999);
+    expect(await id()).toBe('id-3');
+    await clock.advance(30_000);
+    expect([await id(), await id()]).toEqual(['id-1', 'id-2']);
+    expect([deaths, clock.waiting()]).toEqual([[], 1]);
   });
 
   it('fails what its thread had when that ended, and starts another for the next', async () => {
