@@ -57,7 +57,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
       createHttpServer((request, response) => {
         const ref = isBehindProxies ? undefined : plainRefOf(request);
         if (ref === undefined) return void route(request, response);
-        void takeWebhook(ref, request.socket.remoteAddress, { request, response });
+        answerWebhook(ref, request.socket.remoteAddress, { request, response });
       }, deps),
     frameworkErrors: (_error, request, reply) =>
       void refuseRequest(taken(request, reply), 'REQUEST_MALFORMED'),
@@ -124,6 +124,12 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
       limits.endPipelined(socket);
     }
   };
+  // A fault in the answering itself: nothing is promised, and no stranger may end the process by it.
+  const answerWebhook = (ref: string, address: string | undefined, exchange: Exchange) =>
+    takeWebhook(ref, address, exchange).catch((error) => {
+      exchange.request.socket.destroy();
+      observer.refused(error, ref, undefined);
+    });
   app.server.on('connect', (_request, socket) => refuseTunnel(socket as Socket, deps));
   app.removeAllContentTypeParsers();
   // Named ones are looked up; what falls to the asterisk is parsed again for each request.
@@ -136,7 +142,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
     return refuse(exchange, error, (request.params as { ref?: string } | undefined)?.ref);
   });
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', (request, reply) =>
-    takeWebhook(request.params.ref, request.ip, taken(request, reply)),
+    answerWebhook(request.params.ref, request.ip, taken(request, reply)),
   );
   return app;
 }

@@ -61,6 +61,26 @@ describe('the webhooks server', () => {
     expect(answers.slice(6)).toEqual(answers.slice(0, 3));
   });
 
+  it('ends the connection and nothing else where the answering itself fails', async () => {
+    const faults: unknown[] = [];
+    const observer = {
+      accepted() {},
+      refused(error: unknown, _ref: string | undefined, seconds: number | undefined) {
+        if (seconds !== undefined) throw new Error('a fault of ours');
+        faults.push((error as Error).message);
+      },
+      closed() {},
+      stop: async () => {},
+    };
+    await using ingress = await startIngressApp({ observer });
+    for (const path of ['/webhooks/ledger-eu', '/webhooks/ledger%2Deu'])
+      expect(await exchange(ingress.port, [`${head(path, [`Content-Length: ${body.length}`])}${body}`])).toBe(
+        '',
+      );
+    expect((await post(`${ingress.url}/webhooks/ledger-eu`, body)).status).toBe(200);
+    expect(faults).toEqual(['a fault of ours', 'a fault of ours']);
+  });
+
   it('answers every unauthentic request alike, to the byte', async () => {
     await using ingress = await startIngressApp();
     const wrong = sign(`${body} `);
