@@ -74,6 +74,35 @@ describe('the image, with a read-only root and no capabilities', () => {
     expect(find('hookline --help')).toContain('dlq');
   });
 
+  it('has what its programs load compiled already', () => {
+    // Ends at once, as nothing is configured.
+    const loads = (program: string) =>
+      docker(
+        'run',
+        '--rm',
+        '-e',
+        'NODE_DEBUG_NATIVE=COMPILE_CACHE',
+        '--entrypoint',
+        'sh',
+        IMAGE,
+        '-c',
+        `node src/${program} 2>&1 || true`,
+      );
+    for (const program of ['ingress/main.ts', 'control/main.ts', 'cli/main.ts']) {
+      const lines = loads(program).split('\n');
+      const accepted = lines.filter((line) => line.includes('was accepted'));
+      expect(
+        accepted.some((line) => line.includes(`file:///app/src/${program} `)),
+        program,
+      ).toBe(true);
+      expect(accepted.length, program).toBeGreaterThan(200);
+      expect(
+        lines.filter((line) => /rejected|not found/.test(line)),
+        program,
+      ).toEqual([]);
+    }
+  });
+
   it('does not have the sandbox, which is an image of its own', async () => {
     const ls = (image: string) =>
       docker('run', '--rm', '--entrypoint', 'sh', image, '-c', 'ls /app/src').split('\n');
