@@ -157,6 +157,14 @@ describe('the house', () => {
     expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|common)\.ts$/.test(file.path))).toEqual([]);
   });
 
+  it('lists the components of each process in less than 100 lines', () => {
+    const mains = files.filter(({ path }) => /^src\/[a-z]+\/main\.ts$/.test(path));
+    expect(mains.map(({ path }) => path)).toContain('src/ingress/main.ts');
+    expect(mains.filter(({ lines }) => lines >= 100).map(({ path, lines }) => `${path}: ${lines}`)).toEqual(
+      [],
+    );
+  });
+
   it('keeps files short: none above 250 lines, the median at most 120', () => {
     expect(files.filter((file) => file.lines > 250).map((file) => `${file.path}: ${file.lines}`)).toEqual([]);
     const sorted = files.map((file) => file.lines).sort((a, b) => a - b);

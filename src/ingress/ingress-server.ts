@@ -32,12 +32,14 @@ export type IngressServer = {
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  deps: Pick<AppDeps, 'delivery' | 'keyring' | 'onLargeBody'> & {
+  deps: Pick<AppDeps, 'delivery' | 'keyring'> & {
     readonly settings: ValuesOf<typeof ingressSettings>;
+    /** Started while the first large body arrives. */
+    readonly large: { warm(): void };
   },
   { logger, metrics, clock, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'clock' | 'components'>,
 ): Promise<IngressServer> {
-  const { settings, delivery, keyring, onLargeBody } = deps;
+  const { settings, delivery, keyring, large } = deps;
   const observer = components.add('observer', createIngressObserver({ logger, metrics }));
   const memory = openBodyMemory(settings, clock);
   observeMemory(memory, metrics);
@@ -58,7 +60,8 @@ export async function startIngressServer(
     onClosed: (reason) => observer.closed(reason),
   });
   const app = createIngressApp({
-    ...{ delivery, keyring, observer, clock, tls, onLargeBody },
+    ...{ delivery, keyring, observer, clock, tls },
+    onLargeBody: () => large.warm(),
     leaving: leaving.signal,
     limits,
     memory,

@@ -93,8 +93,7 @@ await runProcess({
     const storeDeps = { delivery: ports, publisher: traced(publisher, tracer), publishDeadlineMs, large };
     const store = openStore(storeDeps, spool, context);
     const delivery = { observer: ports.observer, store: traceStore(store.store, tracer) };
-    const onLargeBody = () => large.warm();
-    await startIngressServer({ settings: config.ingress, keyring, delivery, onLargeBody }, context);
+    await startIngressServer({ settings: config.ingress, keyring, delivery, large }, context);
     gate.open();
   },
 });

@@ -45,7 +45,7 @@ async function startServer(stopDelayMs: number) {
   };
   const components = createComponents({ stopped() {}, failedAgain() {} });
   return startIngressServer(
-    { settings, delivery: accept, keyring, onLargeBody() {} },
+    { settings, delivery: accept, keyring, large: { warm() {} } },
     { logger, metrics: createMetrics(), clock: systemClock, components },
   );
 }
