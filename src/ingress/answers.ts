@@ -30,14 +30,10 @@ export function sendAnswer(
   { status, body, retryAfter }: Answer,
   mustClose: boolean,
 ): void {
-  const headers = [
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-  ];
-  if (retryAfter !== undefined) headers.push('Retry-After', retryAfter);
-  if (mustClose) headers.push('Connection', 'close');
+  const headers = mustClose ? ['connection', 'close'] : [];
+  if (retryAfter !== undefined) headers.push('retry-after', retryAfter);
+  headers.push('content-type', 'application/json; charset=utf-8');
+  headers.push('content-length', String(Buffer.byteLength(body)));
   response.writeHead(status, headers).end(body);
 }
 

@@ -139,7 +139,11 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     const exchange = taken(request, reply);
     if (request.is404) return refuseRequest(exchange, 'NOT_FOUND');
-    return refuse(exchange, error, (request.params as { ref?: string } | undefined)?.ref);
+    const { ref } = (request.params ?? {}) as { ref?: string };
+    // A media type that Fastify cannot read: refused by the handler, which checks other things first.
+    if (ref !== undefined && (error as { statusCode?: number }).statusCode === 415)
+      return answerWebhook(ref, request.ip, exchange);
+    return refuse(exchange, error, ref);
   });
   app.post<{ Params: { ref: string } }>('/webhooks/:ref', (request, reply) =>
     answerWebhook(request.params.ref, request.ip, taken(request, reply)),

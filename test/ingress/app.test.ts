@@ -51,14 +51,22 @@ describe('the webhooks server', () => {
     await using ingress = await startIngressApp();
     const answers: string[] = [];
     for (const path of ['/webhooks/ledger-eu', '/webhooks/ledger%2Deu', '/webhooks/ledger-eu?a=b']) {
-      for (const lines of [signed(body), ['Content-Type: text/plain'], ['Content-Type: application/json']]) {
+      const heads = [
+        signed(body),
+        ['Content-Type: text/plain'],
+        ['Content-Type: application/json'],
+        ['Content-Type: no type'],
+        ['Content-Type: no type', 'Host: y'],
+      ];
+      for (const lines of heads) {
         const request = head(path, [...lines, `Content-Length: ${body.length}`, 'Connection: close']);
         answers.push((await exchange(ingress.port, [request + body])).replace(/^Date: .*$/m, ''));
       }
     }
-    expect(answers.slice(0, 3).map((answer) => answer.slice(9, 12))).toEqual(['200', '415', '401']);
-    expect(answers.slice(3, 6)).toEqual(answers.slice(0, 3));
-    expect(answers.slice(6)).toEqual(answers.slice(0, 3));
+    const plain = answers.slice(0, 5);
+    expect(plain.map((answer) => answer.slice(9, 12))).toEqual(['200', '415', '401', '415', '400']);
+    expect(answers.slice(5, 10)).toEqual(plain);
+    expect(answers.slice(10)).toEqual(plain);
   });
 
   it('ends the connection and nothing else where the answering itself fails', async () => {
