@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import { HooklineError } from '../core/errors.ts';
 
 /** A file that a variable names. */
@@ -75,8 +76,28 @@ export function passwordIn(content: Buffer, file: NamedFile): string {
   return password;
 }
 
-/** PEM certificates. OpenSSL takes a file without any for an empty list, and every certificate is untrusted then. */
+const BEGIN = '-----BEGIN CERTIFICATE-----';
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/**
+ * PEM certificates, all of them whole. OpenSSL takes a file without any for an empty list, and passes over one that is
+ * cut off, as in a file that is being written: certificates are untrusted then.
+ */
 export function certificatesIn(content: Buffer, file: NamedFile): Buffer {
-  if (content.includes('-----BEGIN CERTIFICATE-----')) return content;
-  throw credentialsFault(file, 'holds no certificate', 'give certificates in PEM form');
+  const text = content.toString('latin1');
+  const whole = text.match(CERTIFICATE) ?? [];
+  const begun = text.split(BEGIN).length - 1;
+  if (begun === 0) throw credentialsFault(file, 'holds no certificate', 'give certificates in PEM form');
+  if (begun > whole.length || !whole.every(isCertificate))
+    throw credentialsFault(file, 'holds a damaged certificate', 'give certificates in PEM form');
+  return content;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    createSecureContext({ cert: pem });
+    return true;
+  } catch {
+    return false;
+  }
 }

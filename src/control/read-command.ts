@@ -28,12 +28,12 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** A thousand records of a partition may wait, and an object takes many times the bytes of its record. */
 const MAX_KEPT_BYTES = 4 * 1024;
 
-/** Reads a small record once: its keys are needed before it is run. */
+/** Reads a small command once: its keys are needed before it is run. What could not be read may be readable by then. */
 export function createCommandReader(readAvro: RecordReader): CommandReader {
   const known = new WeakMap<IncomingRecord, ReadCommand>();
   return async (record) => {
     const read = known.get(record) ?? (await readCommand(record, readAvro));
-    if ((record.value?.length ?? 0) <= MAX_KEPT_BYTES) known.set(record, read);
+    if (read.ok && (record.value?.length ?? 0) <= MAX_KEPT_BYTES) known.set(record, read);
     return read;
   };
 }

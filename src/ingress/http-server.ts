@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext, type TlsOptions, type Server as TlsServer } from 'node:tls';
 import {
+  certificatesIn,
   credentialsFault,
   type NamedFile,
   type RenewalObserver,
@@ -113,7 +114,8 @@ export function createTlsFiles(
     files,
     read: (path) => readFileSync(path),
     observer,
-    make: ([cert, key, ca]): TlsOptions => {
+    make: ([cert, key, clientCa]): TlsOptions => {
+      const ca = clientCa && certificatesIn(clientCa, files[2] as NamedFile);
       const pair = { cert, key, minVersion: 'TLSv1.2' as const };
       try {
         createSecureContext(pair);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -38,7 +39,11 @@ const SMALL_ANSWER_BYTES = 256 * 1024;
  * @param options.caFile PROVIDER_CA_FILE: read again when it changes, for the next connection
  * @throws HooklineError CREDENTIALS_INVALID where it cannot be used
  */
-export function createHttp(options: { caFile: string | undefined; files: RenewalObserver }): Http {
+export function createHttp(options: {
+  caFile: string | undefined;
+  files: RenewalObserver;
+  clock: Clock;
+}): Http {
   const files = options.caFile === undefined ? [] : [{ variable: 'PROVIDER_CA_FILE', path: options.caFile }];
   const current = renewedFrom({
     files,
@@ -57,20 +62,28 @@ export function createHttp(options: { caFile: string | undefined; files: Renewal
   const lock = createLock();
   return {
     async send({ method, url, headers, body, timeoutMs, maxAnswerBytes }) {
-      const signal = AbortSignal.timeout(timeoutMs);
-      const answer = await request(url, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        dispatcher: nextAgent(),
-        signal,
-      });
-      const retryAfter = answer.headers['retry-after'];
-      return {
-        status: answer.statusCode,
-        retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-        body: await readText(answer.body, { maxAnswerBytes, signal, lock }),
-      };
+      const deadline = new AbortController();
+      const { signal } = deadline;
+      const timer = options.clock.after(timeoutMs, () =>
+        deadline.abort(new DOMException(`no whole answer within ${timeoutMs} ms`, 'TimeoutError')),
+      );
+      try {
+        const answer = await request(url, {
+          method,
+          headers,
+          ...(body === undefined ? {} : { body }),
+          dispatcher: nextAgent(),
+          signal,
+        });
+        const retryAfter = answer.headers['retry-after'];
+        return {
+          status: answer.statusCode,
+          retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+          body: await readText(answer.body, { maxAnswerBytes, signal, lock }),
+        };
+      } finally {
+        timer.cancel();
+      }
     },
     stop: () => agent.destroy(),
   };

@@ -20,7 +20,7 @@ export function openProvider(deps: {
   readonly onUnavailable?: (why: string | null) => void;
 }): { readonly call: ProviderCall; stop(): Promise<void> } {
   const { settings, newId, onNarrowerScope, onRequest, onToken, onUnavailable = () => {}, clock } = deps;
-  const http = createHttp({ caFile: settings.caFile, files: deps.files });
+  const http = createHttp({ caFile: settings.caFile, files: deps.files, clock });
   const assertion: Assertion = createAssertion(settings, newId, clock);
   const tokens = createTokenSource({
     ...{ clock, settings, http, assertion, onNarrowerScope, onRequest },

@@ -88,8 +88,15 @@ export class WorkerCalls<Request, Result, Event = never> {
   }
 
   #post(): void {
-    this.#thread.postMessage(this.#outbox);
+    const calls = this.#outbox;
     this.#outbox = [];
+    try {
+      this.#thread.postMessage(calls);
+    } catch (error) {
+      // A request that cannot be copied: without this its caller and those beside it would wait for ever.
+      for (const { n } of calls) this.#waiting.get(n)?.reject(this.#deps.failure(error as Error));
+      for (const { n } of calls) this.#waiting.delete(n);
+    }
   }
 
   #receive({ events, answers }: FromThread<Result, Event>): void {

@@ -134,8 +134,10 @@ describe('a record of a command topic', () => {
 
 it('is read once of each small record, and again where the registry could not be asked', async () => {
   let asked = 0;
+  let isUnreadable = false;
   const reader = createCommandReader(async () => {
     if (++asked === 1) throw new HooklineError('REGISTRY_UNAVAILABLE');
+    if (isUnreadable) throw new HooklineError('RECORD_UNREADABLE');
     return { commandId: 'c', type: 'subscription.list' };
   });
   const record = incoming(Buffer.from('0000000001', 'hex'));
@@ -148,4 +150,10 @@ it('is read once of each small record, and again where the registry could not be
   await reader(large);
   await reader(large);
   expect(asked).toBe(5);
+  // Its schema may be registered before its turn comes.
+  const early = incoming(record.value);
+  isUnreadable = true;
+  expect((await reader(early)).ok).toBe(false);
+  isUnreadable = false;
+  expect((await reader(early)).ok).toBe(true);
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,6 +119,23 @@ describe('the webhooks server over TLS', () => {
     expect((await postBy(ingress.port))[0]).toEqual(expect.any(String));
     expect((await postBy(ingress.port, 'intruder'))[0]).toEqual(expect.any(String));
     expect(ingress.seen.records).toHaveLength(1);
+    await tls.stop();
+  });
+
+  it('keeps the client authority while its file is empty, half written or of something else, and starts with none of these', async () => {
+    const authority = readFileSync(file('authority.pem'));
+    writeFileSync(file('clients.pem'), authority);
+    const { tls, faults } = startWith(file('clients.pem'));
+    await using ingress = await startIngressApp({ tls });
+    for (const wrong of ['', authority.subarray(0, authority.length / 2), 'no certificate']) {
+      const before = faults.length;
+      writeFileSync(file('clients.pem'), wrong);
+      await expect.poll(() => faults.length).toBeGreaterThan(before);
+      expect(await postBy(ingress.port, 'client')).toEqual([200, 'server']);
+      expect(() => startWith(file('clients.pem'))).toThrow(/TLS_CLIENT_CA_FILE, .* certificate/);
+      writeFileSync(file('clients.pem'), authority);
+      expect(await postBy(ingress.port, 'client')).toEqual([200, 'server']);
+    }
     await tls.stop();
   });
 

@@ -10,7 +10,7 @@ let http: Http;
 
 beforeAll(async () => {
   sandbox = await openSandbox({ tokenTtlS: 3_600 });
-  http = createHttp({ caFile: undefined, files: { renewed() {}, unusable() {} } });
+  http = createHttp({ caFile: undefined, files: { renewed() {}, unusable() {} }, clock: systemClock });
 });
 beforeEach(() => sandbox.call('POST', '/_sandbox/reset'));
 afterAll(async () => {

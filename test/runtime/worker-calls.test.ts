@@ -38,6 +38,12 @@ describe('calls to a worker thread', () => {
     ]);
   });
 
+  it('fail where a request cannot be copied to the thread, and hold up no later one', async () => {
+    const work = (() => {}) as unknown as string;
+    await expect(thread.call(work)).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    expect(await thread.call('a')).toBe('done a');
+  });
+
   it('are told of events before the answers that came with them', async () => {
     await thread.call('report').then((answer) => log.push(answer));
     expect(log).toEqual(['reported', 'after it']);

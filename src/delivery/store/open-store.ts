@@ -177,7 +177,7 @@ export const spoolMetrics = (metrics: Metrics) => ({
   }),
   spoolMaxBytes: metrics.gauge({
     name: 'hookline_spool_max_bytes',
-    help: 'SPOOL_MAX_BYTES; absent without a spool',
+    help: 'SPOOL_MAX_BYTES; 0 without a spool',
   }),
   spoolOldest: metrics.gauge({
     name: 'hookline_spool_oldest_seconds',

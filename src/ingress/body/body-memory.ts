@@ -108,7 +108,7 @@ export class BodyMemory {
     body.large = bytes;
   }
 
-  /** Gives back what `enterLarge` gave. */
+  /** Gives back what `acquireLarge` gave. */
   releaseLarge(body: OpenBody): void {
     const bytes = body.large;
     body.large = 0;
