@@ -16,10 +16,10 @@ setup: node_modules/.hookline-installed
 demo: setup ## Shows the whole flow once on a real Kafka, and cleans up
 	@npm run -s demo
 
-test: setup ## All tests, on a real Kafka and a real schema registry
+test: setup ## All tests but those of the verbs below, on a real Kafka and a real schema registry (5 min)
 	@npm run -s test -- $(ARGS)
 
-test-campaigns: setup ## The rest of the short forms of faults and hostile: what each shows once, make test shows already
+test-campaigns: setup ## The short forms of faults, control-faults and hostile (4 min)
 	@npm run -s test-campaigns -- $(ARGS)
 
 test-bench: setup ## Tests that make bench measures what is stored, in a very short run (wrk)

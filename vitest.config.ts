@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Tests that need a real Kafka and registry: the flows, and files named *.stack.test.ts beside the units they test. */
 const NEEDS_STACK = ['test/flows/**/*.test.ts', 'test/**/*.stack.test.ts', 'test/stack/*.test.ts'];
 
-/** The rest of the short forms of `make faults` and `make hostile`: `make test-campaigns` runs them. */
+/** The short forms of `make faults`, `make control-faults` and `make hostile`: `make test-campaigns` runs them. */
 const CAMPAIGNS = 'test/**/*.campaign.test.ts';
 
 /** Tests on disks that fail: they need a C compiler and the right to mount. `make disk-faults` runs them. */
@@ -33,16 +33,13 @@ const NEEDS_COMPOSE = 'test/deploy/compose/*.compose.test.ts';
 
 /** Files that take longest, those that take most first. */
 const LONGEST = [
-  'faults.stack',
   'a-secured-connection-to-the-brokers-works-or-says-why',
   'the-spool-bridges-an-outage-of-kafka',
   'the-documentation-is-followed',
-  'hostile.stack',
   'strimzi-rights.stack',
   'an-outage-of-kafka-without-a-spool-is-answered-503',
   'ledger.stack',
   'up-down',
-  'provider.stack',
 ];
 
 /** They begin first: else one of them would run alone at the end, with a core idle. */
@@ -57,7 +54,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** For two cores: tests with a Kafka wait about as long as they work. */
-const WORKERS = 3;
+const WORKERS = 4;
 
 /** As Node does it: what a CommonJS package exports is not unwrapped. */
 const deps = { interopDefault: false };
@@ -109,6 +106,7 @@ export default defineConfig({
           globalSetup: ['test/support/global-stack.ts'],
           deps,
           isolate: false,
+          testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
         },

@@ -12,7 +12,7 @@ import { capturedLog } from '../support/captured-log.ts';
 import { cli } from '../support/cli.ts';
 import { findings, readiness } from '../support/secure/secure-fixture.ts';
 import { postSigned } from '../support/sign.ts';
-import { setTopicConfig, topicConfig } from '../support/topic-config.ts';
+import { setTopicConfig, topicConfig, untilTopicHas } from '../support/topic-config.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -83,11 +83,7 @@ describe('hookline topics apply on three brokers', () => {
     expect(await topicConfig(fixture.env, topic)).toMatchObject(kept);
     await apply('--allow-data-loss');
     const changed = { 'retention.ms': String(30 * DAY), 'cleanup.policy': 'delete' };
-    await until('it is changed', async () =>
-      Object.entries(changed).every(
-        async ([name, value]) => (await topicConfig(fixture.env, topic))[name] === value,
-      ),
-    );
+    await untilTopicHas(fixture.env, topic, changed);
     expect((await apply()).get(topic)).not.toContain('stays');
   });
 });

@@ -2,7 +2,7 @@ import type { Fixture } from '../support/topics-fixture.ts';
 import type { HonestResult } from './honest/honest-stream.ts';
 import type { Target } from './target.ts';
 
-/** How much of an attack is made: the long form, or the short one that is a part of `make test`. */
+/** How much of an attack is made: the long form, or the short one that `make test-campaigns` makes. */
 export type Scale = {
   /** Of each attack. */
   readonly seconds: number;

@@ -14,12 +14,6 @@ import { Target } from './target.ts';
 /** In the order in which they are made. */
 export const ATTACKS: readonly Attack[] = [...CONNECTION_ATTACKS, RAW_ATTACK, JSON_ATTACK];
 
-/** What `make test` makes of them; the others that are short are in `make test-campaigns`. */
-export const ONE_OF_EACH: ReadonlySet<string> = new Set([
-  ...['idle-50mb-known', 'slow-above-50mb', 'crowd-unknown', 'flood-1mb', 'resets-filtered', 'cut-off'],
-  ...['pipeline-wrong', 'max-connections', 'raw', 'json'],
-]);
-
 /** Topics, keys and a certificate for one campaign over a Kafka and a registry that run for real. */
 export class Campaign implements AsyncDisposable {
   readonly #stack: Brokers;

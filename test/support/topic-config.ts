@@ -17,10 +17,7 @@ export async function setTopicConfig(
     const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
     const resources = [{ type, name: topic, configEntries }];
     await admin.alterConfigs({ validateOnly: false, resources });
-    await until(`${topic} has ${JSON.stringify(config)}`, async () => {
-      const found = await topicConfig(env, topic);
-      return Object.entries(config).every(([name, value]) => found[name] === value);
-    });
+    await untilTopicHas(env, topic, config);
   } finally {
     await admin.disconnect();
   }
@@ -30,16 +27,30 @@ export async function setTopicConfig(
 export const setTopicBytes = (env: Env, topic: string, bytes: number): Promise<void> =>
   setTopicConfig(env, topic, { 'max.message.bytes': String(bytes) });
 
-/** A topic's settings as they are in force. */
+/** Waits until the brokers tell that a topic's settings in force are these. */
+export const untilTopicHas = (
+  env: Env,
+  topic: string,
+  config: Readonly<Record<string, string>>,
+): Promise<true> =>
+  until(`${topic} has ${JSON.stringify(config)}`, async () => {
+    const found = await topicConfig(env, topic);
+    return Object.entries(config).every(([name, value]) => found[name] === value);
+  });
+
+/** A topic's settings as they are in force. Waits for a broker that has not heard of the topic yet. */
 export async function topicConfig(env: Env, topic: string): Promise<Record<string, string>> {
   const admin = testKafka(env).admin();
   const type = kafkajs.ConfigResourceTypes.TOPIC;
   await admin.connect();
   try {
-    const answer = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type, name: topic }],
-    });
+    const resources = [{ type, name: topic }];
+    const answer = await until(`the broker knows ${topic}`, () =>
+      admin.describeConfigs({ includeSynonyms: false, resources }).catch((error) => {
+        if (error.type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+        return undefined;
+      }),
+    );
     const entries = answer.resources[0]?.configEntries ?? [];
     return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
   } finally {
