@@ -6,7 +6,9 @@ import { ROOT } from '../support/source-tree.ts';
 import { type Brokers, Fixture } from '../support/topics-fixture.ts';
 
 /** Some twenty commands, each a process. */
-const DEADLINE_MS = 150_000;
+const DEADLINE_MS = 120_000;
+/** So that a command that does not end is named, with what the others printed. */
+const TEST_MS = DEADLINE_MS + 30_000;
 let stack: Brokers;
 
 beforeAll(() => {
@@ -42,7 +44,10 @@ async function follow(path: string, headings: readonly string[], folder: string)
     ...{ CONTROL_GROUP_ID: `${fixture.prefix}-control`, SANDBOX_URL: `http://127.0.0.1:${sandbox}` },
     ...{ INGRESS_PORT: String(ingress), SANDBOX_PORT: String(sandbox) },
   };
-  const { stdout } = await shellLine(`${AROUND}\n${commands}`, env, DEADLINE_MS);
+  const traced = `${AROUND}\nset -x\n${commands}`;
+  const { stdout } = await shellLine(traced, env, DEADLINE_MS).catch((error: Error & { stdout: string }) => {
+    throw new Error(`${error.message}\nIt printed: ${error.stdout}`);
+  });
   return stdout;
 }
 
@@ -69,7 +74,7 @@ it(
       'ledger-us',
     ]);
   },
-  DEADLINE_MS,
+  TEST_MS,
 );
 
 it(
@@ -90,5 +95,5 @@ it(
       '3 listed',
     ]);
   },
-  DEADLINE_MS,
+  TEST_MS,
 );
