@@ -53,8 +53,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** For two cores: tests with a Kafka wait about as long as they work. */
-const WORKERS = 4;
+/** For two cores: tests with a Kafka wait longer than they work. */
+const WORKERS = 5;
 
 /** As Node does it: what a CommonJS package exports is not unwrapped. */
 const deps = { interopDefault: false };
