@@ -20,7 +20,8 @@ export class Book implements Disposable {
   readonly #db: DatabaseSync;
 
   constructor(file: string) {
-    this.#db = new DatabaseSync(file);
+    // Whoever else has the file open may have locked it for a moment: without a timeout this process would end.
+    this.#db = new DatabaseSync(file, { timeout: 5_000 });
     this.#db.exec(`
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       CREATE TABLE IF NOT EXISTS booked (event_id TEXT PRIMARY KEY, source TEXT NOT NULL) WITHOUT ROWID;

@@ -59,7 +59,9 @@ describe("the consumer's example, a ledger", () => {
 
     const ledger = startLedger();
     const isDone = () => payments().every(({ changes }) => changes === STATUSES.length);
-    await until('all is booked', isDone, 60_000);
+    await until('all is booked', isDone, 60_000).catch((error: Error) => {
+      throw new Error(`${error.message}; the ledger wrote: ${ledger.written()}`);
+    });
     const already = logged(ledger, 'booked already');
     await deliver('ACSC', 1);
     const areRead = () => logged(ledger, 'booked already') >= already + PAYMENTS;
