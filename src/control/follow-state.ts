@@ -4,8 +4,7 @@ import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
 import type { CommandPosition } from '../core/command.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { newId } from '../crypto/ids.ts';
-import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
+import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { readSubscriptionTable, type SubscriptionTable } from '../subscriptions/state-topic.ts';
@@ -20,7 +19,7 @@ export type FollowedState = {
 };
 
 export async function followState(deps: {
-  readonly kafka: KafkaClient;
+  readonly openTopic: OpenTopic;
   readonly prefix: string;
   readonly schemas: CommandSchemas;
   readonly ids: SchemaIds;
@@ -30,14 +29,13 @@ export async function followState(deps: {
   readonly onAwaited: (error: unknown, at: string) => void;
   readonly onBrokenOff: (error: Error, topic: string) => void;
 }): Promise<FollowedState> {
-  const { kafka, prefix, schemas, ids, onUnreadable, onAwaited, clock } = deps;
+  const { openTopic, prefix, schemas, ids, onUnreadable, onAwaited, clock } = deps;
   const reported = new ReportedDrift();
-  const newGroupId = () => `hookline-control-${newId()}`;
   const following = (name: string, schema: CommandSchemas['result']) => {
     const topic = topicName(prefix, name);
     const read = createRecordReader(schema.codec, ids.of(schema), deps.registry, clock);
     const onBrokenOff = (error: Error) => deps.onBrokenOff(error, topic);
-    return { kafka, topic, read, onUnreadable, onAwaited, onBrokenOff, newGroupId, clock };
+    return { openTopic, topic, read, onUnreadable, onAwaited, onBrokenOff, clock };
   };
   const [subscriptions, finished] = await Promise.all([
     readSubscriptionTable({
@@ -72,16 +70,15 @@ const MAX_REMEMBERED = 200_000;
 
 async function followFinishedCommands(
   deps: Pick<RecordTakerDeps, 'read' | 'onUnreadable' | 'onAwaited'> & {
-    readonly kafka: KafkaClient;
+    readonly openTopic: OpenTopic;
     readonly topic: string;
-    readonly newGroupId: () => string;
     readonly clock: Clock;
     readonly onBrokenOff: (error: Error) => void;
     /** Gets each record that reports drift: no command caused it. */
     readonly onDrift: (fields: Readonly<Record<string, unknown>>) => void;
   },
 ): Promise<FinishedCommands> {
-  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = deps;
+  const { openTopic, topic, read, onUnreadable, onAwaited, onBrokenOff, clock } = deps;
   const positions = new Map<string, CommandPosition>();
   const stopping = new AbortController();
   const onRecord = takeRecords({
@@ -94,7 +91,7 @@ async function followFinishedCommands(
       if (positions.size > MAX_REMEMBERED && oldest !== undefined) positions.delete(oldest);
     },
   });
-  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff, clock });
+  const follower = await followTopic({ openTopic, topic, onRecord, onBrokenOff, clock });
   return {
     positionOf: (commandId) => positions.get(commandId),
     caughtUp: (signal) => follower.caughtUp(signal),

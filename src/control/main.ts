@@ -37,7 +37,7 @@ const access = configOrExit(() => openKafka({ settings: config.kafka, files, clo
 
 const { stopDeadlineMs } = config.runtime;
 const { groupId, sessionTimeoutMs } = config.control;
-const { client: kafka, openSession } = access;
+const { client: kafka, openSession, openTopic } = access;
 const topics = config.commandTopics.map(({ name }) => name);
 const ownTopics = [OWN_TOPICS.results, OWN_TOPICS.subscriptions, OWN_TOPICS.deadLetter].map((topic) =>
   topicName(config.topics.prefix, topic),
@@ -61,7 +61,7 @@ async function start(components: Components): Promise<void> {
   await gate.pass('the brokers', () => publisher.open(ownTopics));
   probes.readyWhen('kafka', () => publisher.trouble());
 
-  const stored = { kafka, prefix: config.topics.prefix, schemas, ids, registry, clock };
+  const stored = { openTopic, prefix: config.topics.prefix, schemas, ids, registry, clock };
   const state = add('state', await followState({ ...stored, ...observe.state }));
   metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
 

@@ -69,7 +69,11 @@ export const ERRORS = {
   ...COMMAND_ERRORS,
   // The way to the brokers
   KAFKA_UNAVAILABLE: { status: null, retryable: true, text: 'the brokers cannot be reached' },
-  KAFKA_REFUSED: { status: null, retryable: false, text: "the brokers refuse Hookline's credentials" },
+  KAFKA_REFUSED: {
+    status: null,
+    retryable: false,
+    text: "the brokers refuse Hookline's credentials, or its right to a topic",
+  },
   PLAINTEXT_CREDENTIALS: {
     status: null,
     retryable: false,

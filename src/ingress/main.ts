@@ -67,7 +67,7 @@ await runProcess({
     const read = createRecordReader(subscription.codec, ids.of(subscription), registry, clock);
     const { keyring, topicRead } = await startKeyring(
       {
-        ...{ settings: config.subscriptions, sealingKeys, kafka: kafka.client, topic, read },
+        ...{ settings: config.subscriptions, sealingKeys, openTopic: kafka.openTopic, topic, read },
         gate: isKafkaReached ? gate : backgroundGate(context),
         ...startup.subscriptions,
       },

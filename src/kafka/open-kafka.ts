@@ -4,12 +4,14 @@ import type { Metrics } from '../runtime/metrics.ts';
 import { createTopicLimits, type TopicLimits } from './admin/describe-topics.ts';
 import { type ConnectionDeps, openConnection } from './connect/connection.ts';
 import { type ClientLog, createKafkajs, type KafkaClient } from './connect/kafkajs-client.ts';
+import { type OpenTopic, openFetcher } from './consume/topic-fetcher.ts';
 import { openProducerSession, type ProducerSession } from './produce/producer-session.ts';
 import { Publisher, type PublisherDeps, type PublisherObserver } from './produce/publisher.ts';
 
-/** The two ways to one cluster: kafkajs consumes and administers, sessions produce. */
+/** The ways to one cluster: kafkajs consumes in a group and administers, fetchers read topics, sessions produce. */
 export type KafkaAccess = {
   readonly client: KafkaClient;
+  readonly openTopic: OpenTopic;
   readonly openSession: (rotation: number) => ProducerSession;
   readonly clock: Clock;
 };
@@ -29,6 +31,7 @@ export function openKafka(
   return {
     clock,
     client: createKafkajs(connection, clientId, log),
+    openTopic: (topic) => openFetcher(connection, clientId, topic),
     openSession: (rotation) => openProducerSession(connection, clientId, rotation, requestTimeoutMs),
   };
 }

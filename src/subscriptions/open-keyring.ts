@@ -1,9 +1,8 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import type { ValuesOf } from '../config/env.ts';
 import type { subscriptionSettings } from '../config/shared-settings.ts';
-import { newId } from '../crypto/ids.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
+import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ProcessContext, StartGate } from '../runtime/process-shell.ts';
@@ -18,10 +17,9 @@ type KeyringDeps = {
   readonly retiredKeysTtlMs: number;
   /** undefined if SEALING_KEY_FILE is unset: then keys come from SECRETS_DIR only. */
   readonly sealingKeys: SealingKeys | undefined;
-  readonly kafka: KafkaClient;
+  readonly openTopic: OpenTopic;
   /** Full name of the compacted topic. */
   readonly topic: string;
-  readonly newGroupId: () => string;
   readonly read: RecordReader;
   readonly observer: KeyringObserver;
   /** Opens the topic: a process tries until it exists, a command of the CLI tries once. */
@@ -54,7 +52,7 @@ export type OpenKeyring = {
 
 /** Fills a keyring from SECRETS_DIR and the `subscriptions` topic and keeps it current. Resolves when the files were read. */
 export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
-  const { secretsDir, observer, kafka, topic, newGroupId, read } = deps;
+  const { secretsDir, observer, openTopic, topic, read } = deps;
   const keyring = new LiveKeyring({
     retiredKeysTtlMs: deps.retiredKeysTtlMs,
     isComplete: false,
@@ -89,7 +87,7 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   const readTopic = async () => {
     const opened = await deps.open(() =>
       readSubscriptionTable({
-        ...{ kafka, topic, newGroupId, read, clock: deps.clock },
+        ...{ openTopic, topic, read, clock: deps.clock },
         ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
       }),
     );
@@ -131,7 +129,7 @@ export function followKeys(deps: {
 
 /** The keyring of ingress, with its log lines and the metric of live keys. */
 export async function startKeyring(
-  options: Pick<KeyringDeps, 'sealingKeys' | 'kafka' | 'topic' | 'read' | 'cache'> & {
+  options: Pick<KeyringDeps, 'sealingKeys' | 'openTopic' | 'topic' | 'read' | 'cache'> & {
     readonly settings: ValuesOf<typeof subscriptionSettings>;
     /** Waits for the topic. */
     readonly gate: StartGate;
@@ -145,7 +143,6 @@ export async function startKeyring(
     secretsDir: settings.secretsDir,
     retiredKeysTtlMs: settings.retiredKeysTtlMs,
     stopping: components.stopping,
-    newGroupId: () => `hookline-ingress-${newId()}`,
     open: (attempt) => gate.pass('the subscriptions topic', attempt),
     observer: {
       secretsRead: (ref, present) => logger.info({ ref, present }, 'secrets read'),

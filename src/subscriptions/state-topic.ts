@@ -1,7 +1,7 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import { type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
 import type { IncomingRecord } from '../core/record.ts';
-import type { KafkaClient } from '../kafka/connect/kafkajs-client.ts';
+import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { StateFence } from './state-fence.ts';
@@ -23,9 +23,8 @@ export type SubscriptionTable = {
 };
 
 export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAwaited'> & {
-  readonly kafka: KafkaClient;
+  readonly openTopic: OpenTopic;
   readonly topic: string;
-  readonly newGroupId: () => string;
   readonly clock: Clock;
   readonly read: RecordReader;
   /** Reading was interrupted; it starts again. */
@@ -35,7 +34,7 @@ export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAw
 };
 
 export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promise<SubscriptionTable> {
-  const { kafka, topic, newGroupId, read, onUnreadable, onAwaited, onBrokenOff, clock } = deps;
+  const { openTopic, topic, read, onUnreadable, onAwaited, onBrokenOff, clock } = deps;
   const table = new Map<string, SubscriptionRecord>();
   const stopping = new AbortController();
   const fence = new StateFence();
@@ -55,7 +54,7 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     if (verdict === 'counts') await take(record);
     if (verdict === 'fenced') tellFenced(record.key?.toString() ?? '');
   };
-  const follower = await followTopic({ kafka, topic, newGroupId, onRecord, onBrokenOff, clock });
+  const follower = await followTopic({ openTopic, topic, onRecord, onBrokenOff, clock });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],

@@ -5,6 +5,7 @@ import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { cli } from '../support/cli.ts';
+import { openTopicAt } from '../support/open-topic.ts';
 import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { testKafka } from '../support/topic-reader.ts';
@@ -119,9 +120,8 @@ describe('a follower of a topic', () => {
     const seen: string[] = [];
     const follower = await followTopic({
       clock: systemClock,
-      kafka: client,
+      openTopic: openTopicAt(stack.brokers),
       topic: topic('command-results'),
-      newGroupId: () => `${topic('follower')}-${seen.length}-${Math.random()}`,
       onRecord: ({ value }) => void seen.push(String(value)),
     });
     const send = async (from: number) => {

@@ -4,16 +4,10 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
-import { openRanges } from '../../kafka/consume/topic-follower.ts';
+import { openRanges } from '../../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { StateFence } from '../../subscriptions/state-fence.ts';
-import {
-  CLI_GROUPS,
-  type CliKafka,
-  connectKafka,
-  connectRegistry,
-  loadConfig,
-} from '../shell/connections.ts';
+import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
@@ -75,16 +69,11 @@ async function topicsToSearch(
 }
 
 async function searchTopic(
-  kafka: CliKafka,
+  kafka: KafkaAccess,
   topic: string,
   of: { wanted: string; describe: Describe; limit: number },
 ): Promise<{ latest: Found[]; earlier: number }> {
-  const reader = await openRanges({
-    kafka: kafka.client,
-    topic,
-    newGroupId: kafka.newGroupId,
-    clock: kafka.clock,
-  });
+  const reader = await openRanges({ ...kafka, topic });
   const found: Promise<Found | null>[] = [];
   try {
     await reader.read(await reader.span(), (record) => {

@@ -42,12 +42,9 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   shell.signal.addEventListener('abort', () => end.resolve());
   if (shell.signal.aborted) end.resolve();
   let shown = 0;
-  const reading = watchReadErrors(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic);
   const follower = await followTopic({
-    kafka: kafka.client,
-    topic,
-    newGroupId: kafka.newGroupId,
-    clock: kafka.clock,
+    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
     ...begin,
     onBrokenOff: reading.onError,
     onRecord: async (record) => {

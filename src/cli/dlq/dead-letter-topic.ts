@@ -1,8 +1,8 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
-import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/topic-follower.ts';
-import type { CliKafka } from '../shell/connections.ts';
+import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { type DeadLetter, DeadLetterIndex, type DeadLetterPosition, positionText } from './dead-letters.ts';
 
 /** Reads the dead-letter topic. */
@@ -16,15 +16,10 @@ export type DeadLetterTopic = {
   stop(): Promise<void>;
 };
 
-export async function openDeadLetterTopic(kafka: CliKafka, prefix: string): Promise<DeadLetterTopic> {
+export async function openDeadLetterTopic(kafka: KafkaAccess, prefix: string): Promise<DeadLetterTopic> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
   await checkTopics(kafka.client, [topic]);
-  const reader = await openRanges({
-    kafka: kafka.client,
-    topic,
-    newGroupId: kafka.newGroupId,
-    clock: kafka.clock,
-  });
+  const reader = await openRanges({ ...kafka, topic });
   return {
     topic,
     all: () => readAll(reader),

@@ -8,7 +8,6 @@ import type { Registry } from '../../avro/registry.ts';
 import { commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
-import { newId } from '../../crypto/ids.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
 import {
   checkKafkaSettings,
@@ -63,22 +62,11 @@ export const CLI_GROUPS = ['kafka', 'topics', 'registry', 'schemas'] as const;
 /** A command ends before a renewed file would be worth a line. */
 const SILENT = { renewed() {}, unusable() {} };
 
-/** The brokers, with consumer groups of this user's own: rights to these are no rights to the groups of other users. */
-export type CliKafka = KafkaAccess & {
-  readonly groupPrefix: string;
-  /** A consumer group that nobody else has. */
-  newGroupId(): string;
-};
-
-export function connectKafka(config: Config<'kafka'>): CliKafka {
+export function connectKafka(config: Config<'kafka'>): KafkaAccess {
   // The client's log would appear between the lines of the answer. Failures are thrown as errors anyway.
   const log = () => {};
   const clientId = 'hookline-cli';
-  const access = openKafka({ settings: config.kafka, files: SILENT, clock: systemClock, clientId, log });
-  const { username } = config.kafka;
-  // The colon ends the name: rights of the user "ledger" do not reach the groups of "ledger-eu".
-  const groupPrefix = username === undefined ? `${clientId}-` : `${clientId}-${username}:`;
-  return { ...access, groupPrefix, newGroupId: () => `${groupPrefix}${newId()}` };
+  return openKafka({ settings: config.kafka, files: SILENT, clock: systemClock, clientId, log });
 }
 
 export const connectRegistry = (config: Config<'registry'>): Registry =>

@@ -8,9 +8,9 @@ import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
-import { openPublisher } from '../../kafka/open-kafka.ts';
+import { type KafkaAccess, openPublisher } from '../../kafka/open-kafka.ts';
 import { openKeyring } from '../../subscriptions/open-keyring.ts';
-import { CLI_GROUPS, type CliKafka, type Config, connectRegistry } from './connections.ts';
+import { CLI_GROUPS, type Config, connectRegistry } from './connections.ts';
 import { watchReadErrors } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
@@ -34,7 +34,7 @@ const BACKLOG_BYTES = 1024 * 1024 * 1024;
 export async function openRedelivery(
   shell: Shell,
   config: RedeliveryConfig,
-  kafka: CliKafka,
+  kafka: KafkaAccess,
   publishDeadlineMs: number,
 ): Promise<Redelivery> {
   const { prefix } = config.topics;
@@ -77,18 +77,18 @@ export async function openRedelivery(
 async function openKeys(
   shell: Shell,
   { subscriptions: { secretsDir, sealingKeyFile } }: RedeliveryConfig,
-  kafka: CliKafka,
+  kafka: KafkaAccess,
   topic: string,
   read: RecordReader,
 ) {
   if (secretsDir === undefined && sealingKeyFile === undefined) {
     shell.note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
   }
-  const reading = watchReadErrors(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic);
   const noteOf = (what: string) => (error: unknown, at: string) =>
     shell.note(`The subscription record ${at} ${what}: ${(error as Error).message}`);
   const keys = await openKeyring({
-    ...{ secretsDir, topic, read, kafka: kafka.client, newGroupId: kafka.newGroupId },
+    ...{ secretsDir, topic, read, openTopic: kafka.openTopic },
     retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
     sealingKeys: readSealingKeys(sealingKeyFile),
     open: (attempt) => attempt(),

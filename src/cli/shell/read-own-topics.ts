@@ -1,8 +1,9 @@
 import { createRecordReader, type RecordReader } from '../../avro/record-reader.ts';
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
-import { type CliConfig, type CliKafka, connectRegistry } from './connections.ts';
-import type { Shell } from './shell.ts';
+import { hasCode } from '../../core/errors.ts';
+import { type CliConfig, connectRegistry } from './connections.ts';
+import { describeError, type Shell } from './shell.ts';
 
 export type ReadFailure = {
   /** Rejects if this user may not read the topic: waiting would never end. */
@@ -11,22 +12,14 @@ export type ReadFailure = {
 };
 
 /** Reports errors of reading a topic, which is then retried. A missing right rejects `forbidden` instead. */
-export function watchReadErrors(
-  shell: Shell,
-  topic: string,
-  { groupPrefix }: Pick<CliKafka, 'groupPrefix'>,
-): ReadFailure {
+export function watchReadErrors(shell: Shell, topic: string): ReadFailure {
   const forbidden = Promise.withResolvers<never>();
   forbidden.promise.catch(() => {});
-  const advice = `check that this user may read ${topic} with consumer groups whose names begin with ${groupPrefix}`;
   return {
     forbidden: forbidden.promise,
-    onError({ message }) {
-      if (/not authorized/i.test(message))
-        return forbidden.reject(new Error(`${topic} cannot be read: ${message}: ${advice}`));
-      // The client reports this both for a forbidden group and for unavailable brokers.
-      const hint = /group coordinator/i.test(message) ? `: ${advice}` : '';
-      shell.note(`${topic} cannot be read, trying again: ${message}${hint}`);
+    onError(error) {
+      if (hasCode(error, 'KAFKA_REFUSED')) return forbidden.reject(error);
+      shell.note(`${topic} cannot be read, trying again: ${describeError(error)}`);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
-import type { CliConfig, CliKafka } from './connections.ts';
+import type { CliConfig } from './connections.ts';
 import { ownRecordReader, watchReadErrors } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
@@ -20,17 +20,14 @@ export type AwaitedResults = {
 export async function awaitResults(
   shell: Shell,
   config: CliConfig,
-  kafka: CliKafka,
+  kafka: KafkaAccess,
 ): Promise<AwaitedResults> {
   const read = await ownRecordReader(config, 'result');
   const waiting = new Map<string, PromiseWithResolvers<Answer>>();
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
-  const reading = watchReadErrors(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic);
   const follower = await followTopic({
-    kafka: kafka.client,
-    topic,
-    newGroupId: kafka.newGroupId,
-    clock: kafka.clock,
+    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
     from: 'now',
     onBrokenOff: reading.onError,
     // An unreadable result rejects its command. Thrown to the follower, the record would be read again without end.

@@ -1,4 +1,5 @@
-import { type CliConfig, type CliKafka, connectKafka } from '../shell/connections.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { type CliConfig, connectKafka } from '../shell/connections.ts';
 import { type AwaitedResults, awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
 import { describeError, type Shell } from '../shell/shell.ts';
 import { commandsOf, type Plan, type PlannedCommand } from './plan.ts';
@@ -61,7 +62,7 @@ type Sent = Pick<PlannedCommand, 'commandId' | 'type'> & Partial<PlannedCommand>
 /** Sends commands to control and receives their results. */
 export type CommandChannel = {
   readonly config: CliConfig;
-  readonly kafka: CliKafka;
+  readonly kafka: KafkaAccess;
   readonly results: Pick<AwaitedResults, 'of'>;
   /** Resolves when the brokers have confirmed all. Control does not execute a command after `expiresInMs`. */
   send(topic: string, commands: readonly Sent[], expiresInMs: number): Promise<void>;

@@ -15,12 +15,9 @@ export async function readRecords(
   const note = (error: unknown, at: string) =>
     shell.note(`The subscription record ${at} cannot be read: ${(error as Error).message}`);
   const topic = topicName(config.topics.prefix, OWN_TOPICS.subscriptions);
-  const reading = watchReadErrors(shell, topic, kafka);
+  const reading = watchReadErrors(shell, topic);
   const table = await readSubscriptionTable({
-    kafka: kafka.client,
-    topic,
-    newGroupId: kafka.newGroupId,
-    clock: kafka.clock,
+    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
     read: await ownRecordReader(config, 'subscription'),
     onBrokenOff: reading.onError,
     ...{ onUnreadable: note, onAwaited: note, onChange() {} },

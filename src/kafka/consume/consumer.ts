@@ -9,8 +9,6 @@ export type ConsumerDeps = {
   /** The client has ended for good, by this error: only another consumer reads on. Called once at most. */
   readonly onEnd: (error: Error) => void;
   readonly sessionTimeoutMs?: number;
-  /** How long a fetch may wait for records; what a seek interrupts waits as long. */
-  readonly maxWaitMs?: number;
   /** kafkajs itself starts again after an error that may pass. */
   readonly restarts?: boolean;
   /** What else of kafkajs' options the reading needs. */
@@ -28,26 +26,23 @@ export type Reading = {
    * What it throws ends the consumer.
    */
   readonly onRecord: (record: IncomingRecord) => boolean | Promise<boolean>;
-  /** Everything before this offset has been handed over; offsets that have no record are counted. */
-  readonly onAdvance?: (partition: number, next: bigint) => void;
 };
 
 const LEAVE_MS = 5_000;
+const MAX_WAIT_MS = 500;
 
 /**
- * The one consumer of kafkajs here: every reader of a topic stands on it. It commits nothing by itself, does not hang
- * where a broker hangs, reports its end once, and leaves its group within a deadline.
+ * The one consumer of kafkajs here: whatever needs a group stands on it. It commits nothing by itself, does not hang where a
+ * broker hangs, reports its end once, and leaves its group within a deadline.
  */
 export class GroupConsumer {
   /** For what else can be done with a consumer: seek, pause, resume, commit, events. */
   readonly client: kafkajs.Consumer;
-  readonly #groupId: string;
   readonly #clock: Clock;
   #hasEnded = false;
 
   constructor(deps: ConsumerDeps) {
-    const { sessionTimeoutMs = 10_000, maxWaitMs = 500, restarts = false, clock } = deps;
-    this.#groupId = deps.groupId;
+    const { sessionTimeoutMs = 10_000, restarts = false, clock } = deps;
     this.#clock = clock;
     this.client = deps.kafka.consumer({
       groupId: deps.groupId,
@@ -55,7 +50,7 @@ export class GroupConsumer {
       // A broker that hangs is found out by new metadata alone.
       metadataMaxAge: 3_000,
       sessionTimeout: sessionTimeoutMs,
-      maxWaitTimeInMs: maxWaitMs,
+      maxWaitTimeInMs: MAX_WAIT_MS,
       retry: {
         initialRetryTime: 100,
         maxRetryTime: 1_000,
@@ -71,19 +66,10 @@ export class GroupConsumer {
     });
   }
 
-  /** It reads no more: it has failed, or has left. */
-  get hasEnded(): boolean {
-    return this.#hasEnded;
-  }
-
   /** Joins the group and reads. A consumer that could not join has ended by the time this resolves. */
   async run(reading: Reading): Promise<void> {
     const { client } = this;
-    const { topics, fromBeginning = true, onAdvance } = reading;
-    // A batch that holds nothing but a transaction's own records never reaches the handler.
-    client.on(client.events.END_BATCH_PROCESS, ({ payload: { batchSize, partition, lastOffset } }) => {
-      if (batchSize === 0) onAdvance?.(partition, BigInt(lastOffset) + 1n);
-    });
+    const { topics, fromBeginning = true } = reading;
     try {
       await client.connect();
       await client.subscribe({ topics: [...topics], fromBeginning });
@@ -100,22 +86,19 @@ export class GroupConsumer {
   }
 
   /**
-   * Leaves the group, and deletes it where `admin` is given. It resolves after the deadline too: a consumer whose brokers
-   * are unavailable may never come to the end of its leaving.
+   * Leaves the group. It resolves after the deadline too: a consumer whose brokers are unavailable may never come to the end
+   * of its leaving.
    */
-  async leave(admin?: kafkajs.Admin): Promise<void> {
+  async leave(): Promise<void> {
     this.#hasEnded = true;
-    const left = async () => {
-      await this.client.disconnect();
-      await admin?.deleteGroups([this.#groupId]);
-    };
-    await Promise.race([left().catch(() => {}), this.#clock.sleep(LEAVE_MS, { ref: false })]);
+    const left = this.client.disconnect().catch(() => {});
+    await Promise.race([left, this.#clock.sleep(LEAVE_MS, { ref: false })]);
   }
 }
 
 async function takeBatch(
   { batch, isRunning, isStale, resolveOffset, heartbeat }: kafkajs.EachBatchPayload,
-  { onRecord, onAdvance }: Reading,
+  { onRecord }: Reading,
 ): Promise<void> {
   const { topic, partition } = batch;
   for (const message of batch.messages) {
@@ -127,8 +110,6 @@ async function takeBatch(
     // kafkajs itself sends no heartbeat while a batch is being handled.
     if (taken !== true) await heartbeat();
   }
-  // Behind the last record there may be offsets that no record has any more.
-  onAdvance?.(partition, BigInt(batch.lastOffset()) + 1n);
 }
 
 export function toIncomingRecord(

@@ -12,6 +12,7 @@ import {
   produceV10,
   produceV11,
 } from '@platformatic/kafka';
+import { apiIdOf } from '../connect/platformatic-client.ts';
 
 /** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
 export type WireRecord = {
@@ -166,22 +167,9 @@ const OUTCOMES: Readonly<Record<string, AttemptOutcome>> = {
 /** Reads a client's error, which may be nested in aggregates and causes. */
 export function toAttemptError(error: unknown): AttemptError {
   if (error instanceof AttemptError) return error;
-  const apiId = findApiId(error);
+  const apiId = apiIdOf(error);
   const outcome = (apiId !== undefined && OUTCOMES[apiId]) || 'unknown';
   return new AttemptError(outcome, apiId ?? messageOf(error), { cause: error });
-}
-
-function findApiId(error: unknown, depth = 0): string | undefined {
-  if (!(error instanceof Error) || depth > 8) return undefined;
-  const { apiId } = error as { apiId?: unknown };
-  if (typeof apiId === 'string') return apiId;
-  // The producer's metadata call says this in its message alone.
-  if (/^Unknown topic /.test(error.message)) return 'UNKNOWN_TOPIC_OR_PARTITION';
-  for (const inner of error instanceof AggregateError ? error.errors : []) {
-    const found = findApiId(inner, depth + 1);
-    if (found !== undefined) return found;
-  }
-  return findApiId(error.cause, depth + 1);
 }
 
 function messageOf(error: unknown): string {

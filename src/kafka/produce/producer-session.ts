@@ -1,9 +1,8 @@
 import '../connect/client-patches.ts';
-import { isIP } from 'node:net';
 import { type Broker, Producer } from '@platformatic/kafka';
 import { HooklineError } from '../../core/errors.ts';
-import { type KafkaConnection, refusalOf } from '../connect/connection.ts';
-import { explainRefusal } from '../connect/explain-refusal.ts';
+import type { KafkaConnection } from '../connect/connection.ts';
+import { clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
 import { AttemptError, type Batch, createProduceBatch, toAttemptError } from './produce-batch.ts';
 
 /** One client of the cluster. It believes nothing but the broker's answer for the partition that was asked for. */
@@ -24,13 +23,9 @@ export type ProducerSession = {
 
 const METADATA_MAX_AGE_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 3_000;
-const CONNECT_TIMEOUT_MS = 1_000;
-/** With the rounds of TLS and SASL, and the arithmetic that both cost. */
-const SECURE_CONNECT_TIMEOUT_MS = 2_500;
 
 /**
- * Opens a session; `rotation` turns the seed brokers, so that the next one doesn't begin at a broker that hangs.
- * Not idempotent: that mode loses under concurrency. No retries inside: each failure is judged here.
+ * Opens a session; `rotation` turns the seed brokers. Not idempotent: that mode loses under concurrency.
  */
 export function openProducerSession(
   connection: KafkaConnection,
@@ -38,38 +33,21 @@ export function openProducerSession(
   rotation: number,
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
 ): ProducerSession {
-  const { brokers, tls, sasl } = connection;
-  const turn = rotation % brokers.length;
   const producer = new Producer({
-    clientId,
-    bootstrapBrokers: [...brokers.slice(turn), ...brokers.slice(0, turn)],
-    ...(tls && { tls: liveTls(tls), tlsServerName: canNameServers(brokers) }),
-    ...(sasl && { sasl }),
+    ...clientOptions(connection, { clientId, rotation, requestTimeoutMs }),
     idempotent: false,
-    timeout: requestTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    connectTimeout: tls || sasl ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
-    retries: 0,
-    autocreateTopics: false,
     repeatOnStaleMetadata: false,
     // A queue has one batch in flight. A request that waits for others here could be written after its deadline.
     maxInflights: Number.MAX_SAFE_INTEGER,
   });
   const produce = createProduceBatch(requestTimeoutMs);
-  const lastFault = watchConnections(producer, connection);
-  let neverAnswered = true;
+  const watched = new WatchedClient(producer, connection);
   // Set when a broker's answer shows that the metadata is old: the next look-up asks again.
   let stale = false;
-  const refresh = async (topics: readonly string[]) => {
+  const refresh = (topics: readonly string[]) => {
     const forceUpdate = stale;
     stale = false;
-    const metadata = await producer.metadata({
-      topics: [...topics],
-      forceUpdate,
-      metadataMaxAge: METADATA_MAX_AGE_MS,
-    });
-    neverAnswered = false;
-    return metadata;
+    return watched.metadata({ topics: [...topics], forceUpdate, metadataMaxAge: METADATA_MAX_AGE_MS });
   };
   const lookUp = async (topic: string) => {
     const metadata = await refresh([topic]);
@@ -107,8 +85,7 @@ export function openProducerSession(
   };
   const explained = (failure: AttemptError): AttemptError => {
     if (failure.outcome !== 'unknown') return failure;
-    const cause = new AggregateError([failure, lastFault()]);
-    const explanation = explainRefusal(cause, connection, { neverAnswered });
+    const explanation = watched.explain(failure);
     return explanation instanceof HooklineError
       ? new AttemptError('unknown', explanation.message, { cause: failure })
       : failure;
@@ -124,41 +101,6 @@ export function openProducerSession(
     partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
     connect: (topics) => judged(connect(topics)),
     send: (batch, partitions) => judged(send(batch, partitions)),
-    destroy: () => destroyProducer(producer),
+    destroy: () => watched.destroy(),
   };
-}
-
-/** The client takes these options apart for each connection, and so gets the certificates as they are then. */
-const liveTls = (tls: NonNullable<KafkaConnection['tls']>) => ({
-  get secureContext() {
-    return tls().context;
-  },
-});
-
-/** Clusters behind one address differ by the name that is asked for; an address is not a name (RFC 6066). */
-const canNameServers = (brokers: readonly string[]) =>
-  !brokers.some((broker) => isIP(broker.split(':')[0] ?? '') !== 0);
-
-/**
- * Gives what befell a connection last. A refusal of our certificate comes after the connection is made, and a request
- * then learns only that it was closed. An error without a listener would end the process.
- */
-function watchConnections(producer: Producer, to: KafkaConnection): () => unknown {
-  let last: unknown;
-  producer.connections.on('connecting', ({ broker, connection }) => {
-    connection.on('error', (error) => {
-      last = error;
-    });
-    const refusal = refusalOf(to, broker.host);
-    // The socket is there when this event is over, and connected later than that: nothing is sent on it.
-    if (refusal) process.nextTick(() => connection.socket?.destroy(refusal));
-  });
-  return () => last;
-}
-
-/** `close` waits for requests under way; the sockets are destroyed under it. */
-function destroyProducer(producer: Producer): void {
-  const connections = [...producer.connections].map(([, connection]) => connection);
-  producer.close().catch(() => {});
-  for (const connection of connections) connection.socket?.destroy();
 }

@@ -1,88 +1,187 @@
-import { describe, expect, it } from 'vitest';
-import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
-import { followTopic } from '../../../src/kafka/consume/topic-follower.ts';
+import { afterEach, expect, it } from 'vitest';
+import { HooklineError } from '../../../src/core/errors.ts';
+import {
+  type FollowerDeps,
+  followTopic,
+  type TopicFollower,
+} from '../../../src/kafka/consume/topic-follower.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { answer, ScriptedTopic } from '../../support/scripted-topic.ts';
+import { until } from '../../support/until.ts';
 
-type EachBatch = (payload: unknown) => Promise<void>;
+const open: TopicFollower[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((follower) => follower.stop()));
+});
 
-/** A client whose one consumer hands over the batches that a test gives it. */
-function scriptedClient() {
-  let eachBatch: EachBatch = async () => {};
-  const consumer = {
-    events: { CRASH: 'consumer.crash', END_BATCH_PROCESS: 'consumer.end_batch_process' },
-    ...{ on() {}, connect: async () => {}, disconnect: async () => {}, subscribe: async () => {}, seek() {} },
-    run: async (config: { eachBatch: EachBatch }) => {
-      eachBatch = config.eachBatch;
-    },
-  };
-  const admin = {
-    ...{ connect: async () => {}, disconnect: async () => {}, deleteGroups: async () => [] },
-    fetchTopicOffsets: async () => [{ partition: 0, low: '0', high: '5', offset: '5' }],
-    fetchTopicOffsetsByTimestamp: async (_: string, time: number) => [
-      { partition: 0, offset: time === 1_000 ? '3' : '0' },
-    ],
-  };
-  const client = { consumer: () => consumer, admin: () => admin } as unknown as KafkaClient;
-  /** A batch of these offsets, broken off after so many records. */
-  const give = (offsets: readonly number[], brokenAfter = Number.POSITIVE_INFINITY) => {
-    let handed = 0;
-    return eachBatch({
-      batch: {
-        partition: 0,
-        messages: offsets.map((offset) => ({
-          offset: String(offset),
-          key: null,
-          value: null,
-          headers: {},
-          timestamp: '0',
-        })),
-        lastOffset: () => String(offsets.at(-1)),
-      },
-      isRunning: () => true,
-      isStale: () => handed++ >= brokenAfter,
-      resolveOffset() {},
-      heartbeat: async () => {},
-    });
-  };
-  return { client, give };
+async function follow(topic: ScriptedTopic, deps: Partial<FollowerDeps> = {}) {
+  const seen: string[] = [];
+  const broken: string[] = [];
+  const follower = await followTopic({
+    ...{ openTopic: topic.open, topic: 't', clock: systemClock },
+    onRecord: ({ value }) => void seen.push(String(value)),
+    onBrokenOff: ({ message }) => void broken.push(message),
+    ...deps,
+  });
+  open.push(follower);
+  return { follower, seen, broken };
 }
 
-describe('a follower of a topic', () => {
-  it.each([
-    ['now', []],
-    [1_000, [3, 4]],
-    [undefined, [0, 1, 2, 3, 4]],
-  ] as const)('that begins at %s hands over what was written from there on', async (from, expected) => {
-    const { client, give } = scriptedClient();
-    const seen: number[] = [];
-    const follower = await followTopic({
-      kafka: client,
-      topic: 't',
-      newGroupId: () => 'g',
-      clock: systemClock,
-      onRecord: ({ offset }) => void seen.push(Number(offset)),
-      ...(from !== undefined && { from }),
-    });
-    await give([0, 1, 2, 3, 4]);
-    expect(seen).toEqual(expected);
-    await follower.stop();
-  });
+const soon = () => AbortSignal.timeout(5_000);
 
-  it('hands over what was left of a batch that a seek broke off, and nothing twice', async () => {
-    const { client, give } = scriptedClient();
-    const seen: number[] = [];
-    const follower = await followTopic({
-      kafka: client,
-      topic: 't',
-      newGroupId: () => 'g',
-      clock: systemClock,
-      onRecord: ({ offset }) => void seen.push(Number(offset)),
-    });
-    await give([0, 1, 2, 3, 4], 2);
-    expect(seen).toEqual([0, 1]);
-    await give([0, 1, 2, 3, 4]);
-    expect(seen).toEqual([0, 1, 2, 3, 4]);
-    await follower.caughtUp(new AbortController().signal);
-    await follower.stop();
+it.each([
+  ['now', []],
+  [1_000, ['b', 'c']],
+  [undefined, ['a', 'b', 'c']],
+] as const)(
+  'a follower that begins at %s hands over what was written from there on',
+  async (from, expected) => {
+    const topic = new ScriptedTopic([1]);
+    topic.append(0, 'a', 'b', 'c');
+    const { follower, seen } = await follow(topic, from === undefined ? {} : { from });
+    await follower.caughtUp(soon());
+    expect(seen).toEqual(expected);
+    topic.append(0, 'd');
+    await follower.caughtUp(soon());
+    expect(seen).toEqual([...expected, 'd']);
+  },
+);
+
+it('one record is handed over after the other, also where two brokers have them', async () => {
+  const topic = new ScriptedTopic([1, 2]);
+  topic.append(0, 'a', 'b', 'c', 'd');
+  topic.append(1, 'A', 'B', 'C', 'D');
+  let under = 0;
+  let most = 0;
+  const seen: string[] = [];
+  const { follower } = await follow(topic, {
+    async onRecord({ value }) {
+      most = Math.max(most, ++under);
+      await systemClock.sleep(2);
+      under--;
+      seen.push(String(value));
+    },
   });
+  await follower.caughtUp(soon());
+  expect(most).toBe(1);
+  expect(seen.filter((one) => one === one.toLowerCase())).toEqual(['a', 'b', 'c', 'd']);
+  expect(seen.filter((one) => one === one.toUpperCase())).toEqual(['A', 'B', 'C', 'D']);
+});
+
+it('a record that was rejected comes again, and those before it do not', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.atOnce = 10;
+  topic.append(0, 'a', 'b', 'c');
+  const seen: string[] = [];
+  let rejections = 2;
+  const { follower, broken } = await follow(topic, {
+    onRecord({ value }) {
+      seen.push(String(value));
+      if (String(value) === 'b' && rejections-- > 0) throw new Error('not now');
+    },
+  });
+  await follower.caughtUp(soon());
+  expect(seen).toEqual(['a', 'b', 'b', 'b', 'c']);
+  expect(broken).toEqual(['not now']);
+});
+
+it('a leader that moves costs nothing and is not reported', async () => {
+  const topic = new ScriptedTopic([1, 1]);
+  const { follower, seen, broken } = await follow(topic);
+  topic.append(0, 'a');
+  await follower.caughtUp(soon());
+  topic.leaders = [2, 1];
+  topic.append(0, 'b');
+  topic.append(1, 'c');
+  await follower.caughtUp(soon());
+  expect(seen.toSorted()).toEqual(['a', 'b', 'c']);
+  expect(broken).toEqual([]);
+});
+
+it('a broker that fails is reported once, and the others are read meanwhile', async () => {
+  const topic = new ScriptedTopic([1, 2]);
+  topic.failures.set(
+    2,
+    Array.from({ length: 4 }, () => new Error('connection refused')),
+  );
+  const { follower, seen, broken } = await follow(topic);
+  topic.append(0, 'a');
+  topic.append(1, 'b');
+  await follower.caughtUp(soon());
+  expect(seen).toEqual(['a', 'b']);
+  expect(broken).toEqual(['connection refused']);
+});
+
+it('a partition without a leader is read as soon as it has one', async () => {
+  const topic = new ScriptedTopic([1, 1]);
+  topic.leaders = [1, undefined];
+  topic.append(0, 'a');
+  topic.append(1, 'b');
+  const { follower, seen } = await follow(topic);
+  await until('the other partition is read', () => seen.length === 1);
+  topic.leaders = [1, 1];
+  await follower.caughtUp(soon());
+  expect(seen).toEqual(['a', 'b']);
+});
+
+it('records that retention has taken are passed over', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a', 'b', 'c');
+  topic.oldest[0] = 2n;
+  const { follower, seen, broken } = await follow(topic);
+  await follower.caughtUp(soon());
+  expect(seen).toEqual(['c']);
+  expect(broken).toEqual([]);
+});
+
+it.each([
+  ['shorter', ['x']],
+  ['longer', ['x', 'y', 'z', 'v', 'w']],
+])(
+  'a topic that was deleted and created anew is read from its beginning, also where it is %s',
+  async (_, values) => {
+    const topic = new ScriptedTopic([1]);
+    topic.append(0, 'a', 'b', 'c');
+    const { follower, seen } = await follow(topic);
+    await follower.caughtUp(soon());
+    topic.logs[0] = [];
+    topic.append(0, ...values);
+    topic.topicId = 'second';
+    topic.failures.set(1, [answer('UNKNOWN_TOPIC_ID')]);
+    await until('the new topic is read', () => seen.length === 3 + values.length);
+    expect(seen).toEqual(['a', 'b', 'c', ...values]);
+  },
+);
+
+it('a topic that may not be read is not waited for at the start, brokers that start are', async () => {
+  const refused = new ScriptedTopic([1]);
+  refused.lookUpFailures = [new HooklineError('KAFKA_REFUSED', 't: this user may not read it')];
+  await expect(follow(refused)).rejects.toThrow('may not read it');
+  expect([refused.isClosed, refused.lookUps]).toEqual([true, 1]);
+  const starting = new ScriptedTopic([1]);
+  starting.lookUpFailures = [new Error('connection refused'), answer('LEADER_NOT_AVAILABLE')];
+  starting.append(0, 'a');
+  const { follower, seen } = await follow(starting);
+  await follower.caughtUp(soon());
+  expect(seen).toEqual(['a']);
+});
+
+it('a stop hands nothing over any more, and ends its connections', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.atOnce = 10;
+  topic.append(0, 'a', 'b', 'c');
+  const seen: string[] = [];
+  const stopped = Promise.withResolvers<void>();
+  const { follower } = await follow(topic, {
+    async onRecord({ value }) {
+      seen.push(String(value));
+      await stopped.promise;
+    },
+  });
+  await until('the first record is there', () => seen.length === 1);
+  await follower.stop();
+  stopped.resolve();
+  topic.append(0, 'd');
+  await systemClock.sleep(50);
+  expect([seen, topic.isClosed]).toEqual([['a'], true]);
 });

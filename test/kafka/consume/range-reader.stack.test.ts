@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { IncomingRecord } from '../../../src/core/record.ts';
-import { openRanges, type RangeReader } from '../../../src/kafka/consume/topic-follower.ts';
+import { openRanges, type RangeReader } from '../../../src/kafka/consume/range-reader.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { openTopicAt } from '../../support/open-topic.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 
 const topic = `reader-${randomUUID()}`;
 const RECORDS = 300;
 let env: Record<string, string>;
 let reader: RangeReader;
-let groupId: string;
-
 beforeAll(async () => {
   env = { KAFKA_BROKERS: inject('brokers').join(',') };
   const kafka = testKafka(env);
@@ -30,18 +29,15 @@ beforeAll(async () => {
       messages: messages.slice(n, n + 50),
     });
   await Promise.all([admin.disconnect(), producer.disconnect()]);
-  groupId = randomUUID();
-  reader = await openRanges({ kafka, topic, newGroupId: () => groupId, clock: systemClock });
+  reader = await openRanges({ openTopic: openTopicAt(inject('brokers')), topic, clock: systemClock });
 });
 
 afterAll(async () => {
   await reader.stop();
   const admin = testKafka(env).admin();
   await admin.connect();
-  const { groups } = await admin.listGroups();
   await admin.deleteTopics({ topics: [topic] });
   await admin.disconnect();
-  expect(groups.map((group) => group.groupId)).not.toContain(groupId);
 });
 
 const offsets = (records: readonly IncomingRecord[], partition: number) =>

@@ -1,0 +1,108 @@
+import './client-patches.ts';
+import { isIP } from 'node:net';
+import type { Producer } from '@platformatic/kafka';
+import { type KafkaConnection, refusalOf } from './connection.ts';
+import { explainRefusal } from './explain-refusal.ts';
+
+/** What every client of @platformatic/kafka has. */
+type Client = Pick<Producer, 'connections' | 'metadata'> & { close(): Promise<void> };
+
+const CONNECT_TIMEOUT_MS = 1_000;
+/** With the rounds of TLS and SASL, and the arithmetic that both cost. */
+const SECURE_CONNECT_TIMEOUT_MS = 2_500;
+
+/**
+ * What every client is opened with. `rotation` turns the seed brokers, so that the next client doesn't begin at a broker
+ * that hangs. No retries inside: each failure is judged by who asked.
+ */
+export function clientOptions(
+  { brokers, tls, sasl }: KafkaConnection,
+  { clientId, requestTimeoutMs, rotation = 0 }: ClientSettings,
+) {
+  const turn = rotation % brokers.length;
+  return {
+    clientId,
+    bootstrapBrokers: [...brokers.slice(turn), ...brokers.slice(0, turn)],
+    ...(tls && { tls: liveTls(tls), tlsServerName: canNameServers(brokers) }),
+    ...(sasl && { sasl }),
+    timeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectTimeout: tls || sasl ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
+    retries: 0,
+    autocreateTopics: false,
+  };
+}
+
+type ClientSettings = {
+  readonly clientId: string;
+  readonly requestTimeoutMs: number;
+  readonly rotation?: number;
+};
+
+/** The client takes these options apart for each connection, and so gets the certificates as they are then. */
+const liveTls = (tls: NonNullable<KafkaConnection['tls']>) => ({
+  get secureContext() {
+    return tls().context;
+  },
+});
+
+/** Clusters behind one address differ by the name that is asked for; an address is not a name (RFC 6066). */
+const canNameServers = (brokers: readonly string[]) =>
+  !brokers.some((broker) => isIP(broker.split(':')[0] ?? '') !== 0);
+
+/** A client's connections, and what it learns over them. */
+export class WatchedClient<C extends Client> {
+  readonly client: C;
+  readonly #connection: KafkaConnection;
+  #lastFault: unknown;
+  #neverAnswered = true;
+
+  constructor(client: C, connection: KafkaConnection) {
+    this.client = client;
+    this.#connection = connection;
+    // A refusal of our certificate comes after the connection is made, and a request then learns only that it was closed.
+    // An error without a listener would end the process.
+    client.connections.on('connecting', ({ broker, connection: made }) => {
+      made.on('error', (error) => {
+        this.#lastFault = error;
+      });
+      const refusal = refusalOf(connection, broker.host);
+      // The socket is there when this event is over, and connected later than that: nothing is sent on it.
+      if (refusal) process.nextTick(() => made.socket?.destroy(refusal));
+    });
+  }
+
+  async metadata(options: Parameters<Client['metadata']>[0]) {
+    const metadata = await this.client.metadata(options);
+    this.#neverAnswered = false;
+    return metadata;
+  }
+
+  /** A failure as an error that names the variable and the remedy, where it tells what is the matter; else as it is. */
+  explain(failure: unknown): unknown {
+    const cause = new AggregateError([failure, this.#lastFault]);
+    const explained = explainRefusal(cause, this.#connection, { neverAnswered: this.#neverAnswered });
+    return explained === cause ? failure : explained;
+  }
+
+  /** Cuts the connections at once. `close` waits for requests under way; the sockets are destroyed under it. */
+  destroy(): void {
+    const connections = [...this.client.connections].map(([, connection]) => connection);
+    this.client.close().catch(() => {});
+    for (const connection of connections) connection.socket?.destroy();
+  }
+}
+
+/** Kafka's name of what a broker has answered; undefined if this is no answer of a broker. */
+export function apiIdOf(error: unknown, depth = 0): string | undefined {
+  if (!(error instanceof Error) || depth > 8) return undefined;
+  const { apiId } = error as { apiId?: unknown };
+  if (typeof apiId === 'string') return apiId;
+  // The metadata call says this in its message alone.
+  if (/^Unknown topic /.test(error.message)) return 'UNKNOWN_TOPIC_OR_PARTITION';
+  for (const inner of error instanceof AggregateError ? error.errors : []) {
+    const found = apiIdOf(inner, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return apiIdOf(error.cause, depth + 1);
+}

@@ -1,0 +1,89 @@
+import { hasCode } from '../../core/errors.ts';
+import type { IncomingRecord } from '../../core/record.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { readPartitions } from './read-partitions.ts';
+import { type Fetched, openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
+
+/** Offsets of one partition: from the first to the one before `to`. */
+export type OffsetRange = { readonly partition: number; readonly from: bigint; readonly to: bigint };
+
+const SILENT_MS = 30_000;
+
+/** Opens a topic for readings of chosen ranges. Rejects where the brokers don't answer. */
+export const openRanges = async (deps: TopicDeps): Promise<RangeReader> =>
+  new RangeReader(deps, await openStarted(deps));
+
+/** Reads chosen ranges of a topic, one reading after the other; between them it rests. */
+export class RangeReader {
+  readonly #clock: Clock;
+  readonly #fetcher: TopicFetcher;
+
+  constructor({ clock }: TopicDeps, fetcher: TopicFetcher) {
+    this.#clock = clock;
+    this.#fetcher = fetcher;
+  }
+
+  /** What the topic holds now. */
+  async span(): Promise<OffsetRange[]> {
+    const [oldest, end] = await Promise.all([this.#fetcher.offsets('oldest'), this.#fetcher.offsets('end')]);
+    return [...oldest].map(([partition, from]) => ({ partition, from, to: end.get(partition) ?? from }));
+  }
+
+  /**
+   * Hands over every record of these ranges that is still there, each once, each partition in order. Rejects with what
+   * `onRecord` throws, and where no record comes for 30 s.
+   */
+  async read(ranges: readonly OffsetRange[], onRecord: (record: IncomingRecord) => void): Promise<void> {
+    const clock = this.#clock;
+    const open = new Map(
+      ranges
+        .filter(({ from, to }) => from < to)
+        .map(({ partition, from, to }) => [partition, { next: from, to }]),
+    );
+    if (open.size === 0) return;
+    const over = new AbortController();
+    let failure: unknown;
+    let lastFault: unknown;
+    const end = (reason?: unknown) => {
+      failure ??= reason;
+      over.abort();
+    };
+    const silence = () => end(new Error(`no record came for ${SILENT_MS / 1_000} s`, { cause: lastFault }));
+    let watch = clock.after(SILENT_MS, silence);
+    const advance = (partition: number, next: bigint) => {
+      const range = open.get(partition);
+      if (!range || next <= range.next) return;
+      watch.cancel();
+      watch = clock.after(SILENT_MS, silence);
+      range.next = next;
+      if (next >= range.to) open.delete(partition);
+      if (open.size === 0) end();
+    };
+    const take = async ({ partition, records, next }: Fetched) => {
+      const to = open.get(partition)?.to ?? 0n;
+      try {
+        for (const record of records) if (record.offset < to) onRecord(record);
+      } catch (error) {
+        end(error);
+      }
+      advance(partition, next);
+    };
+    const onFailure = (error: unknown) => {
+      lastFault = error;
+      if (hasCode(error, 'KAFKA_REFUSED')) end(error);
+    };
+    const reader = {
+      next: (partition: number) => open.get(partition)?.next,
+      take,
+      moved: advance,
+      onFailure,
+    };
+    await readPartitions(this.#fetcher, reader, { clock, signal: over.signal });
+    watch.cancel();
+    if (failure) throw failure;
+  }
+
+  async stop(): Promise<void> {
+    this.#fetcher.close();
+  }
+}

@@ -1,0 +1,208 @@
+import '../connect/client-patches.ts';
+import { Consumer, type KafkaRecord, type RecordsBatch } from '@platformatic/kafka';
+import { HooklineError, hasCode } from '../../core/errors.ts';
+import type { IncomingRecord } from '../../core/record.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type Backoff, retry } from '../../runtime/retry.ts';
+import type { KafkaConnection } from '../connect/connection.ts';
+import { apiIdOf, clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
+
+/** The records of one topic, as the leaders of its partitions have them: no consumer group, and so no rights to one. */
+export type TopicFetcher = {
+  /** Asks the brokers who leads each partition. Rejects as its other methods do: with KAFKA_REFUSED where it is not allowed to read. */
+  lookUp(): Promise<TopicLeaders>;
+  /** By partition: the oldest offset, the one behind the newest, or the first of a record since that time (ms since 1970). */
+  offsets(at: 'oldest' | 'end' | number): Promise<ReadonlyMap<number, bigint>>;
+  /** What a broker has of the partitions that it leads, by partition from an offset on; waits half a second for the first record. */
+  fetch(node: number, from: ReadonlyMap<number, bigint>): Promise<readonly Fetched[]>;
+  /** Cuts its connections: what it was asked rejects. */
+  close(): void;
+};
+
+export type OpenTopic = (topic: string) => TopicFetcher;
+
+export type TopicDeps = { readonly openTopic: OpenTopic; readonly topic: string; readonly clock: Clock };
+
+export type TopicLeaders = {
+  /** Another one if the topic was deleted and created anew. */
+  readonly topicId: string;
+  /** By partition, the broker that leads it; undefined while none does. */
+  readonly leaders: readonly (number | undefined)[];
+};
+
+export type Fetched = {
+  readonly partition: number;
+  readonly records: readonly IncomingRecord[];
+  /** Everything before this offset is in `records`, or is no record: of an aborted transaction, compacted away. */
+  readonly next: bigint;
+};
+
+const MAX_WAIT_MS = 500;
+const REQUEST_TIMEOUT_MS = 3_000;
+const METADATA_MAX_AGE_MS = 30_000;
+/** As kafkajs has them. A record that is larger comes all the same, alone. */
+const MAX_BYTES = 10 * 1_048_576;
+const MAX_PARTITION_BYTES = 1_048_576;
+/** Records of transactions that are not committed yet, or were aborted, are not handed over. */
+const READ_COMMITTED = 1;
+const TIMES = { oldest: -2n, end: -1n };
+const NO_OFFSET = -1n;
+
+/** Makes no connection yet. */
+export function openFetcher(connection: KafkaConnection, clientId: string, topic: string): TopicFetcher {
+  const open = () => {
+    const client = new Consumer({
+      ...clientOptions(connection, { clientId, requestTimeoutMs: REQUEST_TIMEOUT_MS + MAX_WAIT_MS }),
+      // Demanded by the client, and never joined.
+      groupId: clientId,
+      metadataMaxAge: METADATA_MAX_AGE_MS,
+    });
+    client.topics.track(topic);
+    return new WatchedClient(client, connection);
+  };
+  // A broker answers a connection's requests one after the other: a question would wait behind a fetch that waits.
+  const [asking, fetching] = [open(), open()];
+  const explained = async <T>(watched: typeof asking, request: () => Promise<T>): Promise<T> => {
+    try {
+      return await request();
+    } catch (error) {
+      if (apiIdOf(error) === 'TOPIC_AUTHORIZATION_FAILED') throw forbidden(topic, error);
+      throw watched.explain(error);
+    }
+  };
+  const lookUp = async (watched: typeof asking): Promise<TopicLeaders> => {
+    const { topics, brokers } = await watched.metadata({ topics: [topic], forceUpdate: true });
+    const found = topics.get(topic);
+    if (!found) throw new Error(`the metadata has no topic ${topic}`);
+    const leaders = found.partitions.map(({ leader }) => (brokers.has(leader) ? leader : undefined));
+    return { topicId: found.id, leaders };
+  };
+  const listOffsets = async (timestamp: bigint): Promise<readonly bigint[]> => {
+    const options = { topics: [topic], timestamp, isolationLevel: READ_COMMITTED };
+    return (await asking.client.listOffsets(options)).get(topic) ?? [];
+  };
+  return {
+    lookUp: () => explained(fetching, () => lookUp(fetching)),
+    offsets: (at) =>
+      explained(asking, async () => {
+        const { leaders } = await lookUp(asking);
+        const leaderless = leaders.indexOf(undefined);
+        if (leaderless >= 0) throw new Error(`${topic}[${leaderless}] has no leader`);
+        const listed = await listOffsets(typeof at === 'number' ? BigInt(at) : TIMES[at]);
+        // Where no record is as young as that, what comes next is.
+        const ends = listed.includes(NO_OFFSET) ? await listOffsets(TIMES.end) : listed;
+        return new Map(listed.map((offset, n) => [n, offset === NO_OFFSET ? (ends[n] ?? 0n) : offset]));
+      }),
+    fetch: (node, from) =>
+      explained(fetching, async () => {
+        const { topics } = await fetching.metadata({ topics: [topic] });
+        const partitions = [...from].map(([partition, fetchOffset]) => ({
+          ...{ partition, fetchOffset, partitionMaxBytes: MAX_PARTITION_BYTES },
+          ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
+        }));
+        const answer = await fetching.client.fetch({
+          ...{ node, minBytes: 1, maxBytes: MAX_BYTES, maxWaitTime: MAX_WAIT_MS },
+          isolationLevel: READ_COMMITTED,
+          topics: [{ topicId: topics.get(topic)?.id ?? '', partitions }],
+        });
+        return readAnswer(topic, answer, from);
+      }),
+    close() {
+      asking.destroy();
+      fetching.destroy();
+    },
+  };
+}
+
+const forbidden = (topic: string, cause: unknown) =>
+  new HooklineError('KAFKA_REFUSED', `${topic}: this user may not read it`, {
+    remedy: 'grant Describe and Read on this topic, or set KAFKA_USERNAME to a user that has them',
+    cause,
+  });
+
+/** 0.1, 0.2, 0.4, 0.8, 1 s: a topic that was created just now, or a broker that starts. */
+const STARTING: Backoff = { firstMs: 100, factor: 2, maxMs: 1_000 };
+const STARTS = 6;
+
+/** A topic whose brokers have answered. Rejects with what they said last, or where they said nothing. */
+export async function openStarted({ openTopic, topic, clock }: TopicDeps): Promise<TopicFetcher> {
+  const fetcher = openTopic(topic);
+  let starts = 0;
+  const again = (error: unknown) => ++starts < STARTS && !hasCode(error, 'KAFKA_REFUSED');
+  const { signal } = new AbortController();
+  try {
+    await retry(() => fetcher.lookUp(), { backoff: STARTING, signal, clock, again, onFailure: () => {} });
+    return fetcher;
+  } catch (error) {
+    fetcher.close();
+    throw error;
+  }
+}
+
+type FetchResponse = Awaited<ReturnType<Consumer['fetch']>>;
+type FetchedPartition = FetchResponse['responses'][number]['partitions'][number];
+
+export function readAnswer(
+  topic: string,
+  { responses, throttleTimeMs }: Pick<FetchResponse, 'responses' | 'throttleTimeMs'>,
+  from: ReadonlyMap<number, bigint>,
+): Fetched[] {
+  const partitions = responses.flatMap((response) => response.partitions);
+  // A broker that throttles answers at once, with nothing.
+  const hasNothing = throttleTimeMs === 0 && partitions.every(({ records }) => (records ?? []).length === 0);
+  return partitions.flatMap((fetched) => {
+    const { partitionIndex: partition, lastStableOffset } = fetched;
+    const position = from.get(partition);
+    if (position === undefined) return [];
+    const last = fetched.records?.at(-1);
+    const behind = last ? last.firstOffset + BigInt(last.lastOffsetDelta) + 1n : position;
+    // What lies up to there is no record any more: compaction may leave nothing at the end of a log.
+    const next = hasNothing && lastStableOffset > behind ? lastStableOffset : behind;
+    const records = committedBatches(fetched)
+      .flatMap((batch) => batch.records.map((record) => toIncomingRecord(topic, partition, batch, record)))
+      .filter(({ offset }) => offset >= position);
+    return [{ partition, records, next: next > position ? next : position }];
+  });
+}
+
+const IS_TRANSACTIONAL = 0x10;
+const IS_CONTROL = 0x20;
+const HAS_APPEND_TIME = 0x08;
+
+/**
+ * Without those of aborted transactions, and without the markers that end transactions. The client leaves records in whose
+ * marker is in a later answer, and those of all but one aborted transaction of a producer.
+ */
+function committedBatches({ records, abortedTransactions }: FetchedPartition): RecordsBatch[] {
+  const begins = [...(abortedTransactions ?? [])].sort((a, b) => Number(a.firstOffset - b.firstOffset));
+  const aborted = new Set<bigint>();
+  return (records ?? []).filter((batch) => {
+    const end = batch.firstOffset + BigInt(batch.lastOffsetDelta);
+    while (begins[0] && begins[0].firstOffset <= end)
+      aborted.add((begins.shift() as { producerId: bigint }).producerId);
+    if (batch.attributes & IS_CONTROL) {
+      aborted.delete(batch.producerId);
+      return false;
+    }
+    return !(batch.attributes & IS_TRANSACTIONAL && aborted.has(batch.producerId));
+  });
+}
+
+function toIncomingRecord(
+  topic: string,
+  partition: number,
+  batch: RecordsBatch,
+  { key, value, headers, offsetDelta, timestampDelta }: KafkaRecord,
+): IncomingRecord {
+  const timestamp =
+    batch.attributes & HAS_APPEND_TIME ? batch.maxTimestamp : batch.firstTimestamp + timestampDelta;
+  return {
+    topic,
+    partition,
+    offset: batch.firstOffset + BigInt(offsetDelta),
+    key: key ?? null,
+    value: value ?? null,
+    headers: Object.fromEntries(headers.flatMap(([name, text]) => (text ? [[`${name}`, `${text}`]] : []))),
+    timestamp: Number(timestamp),
+  };
+}
