@@ -32,16 +32,15 @@ export type IngressServer = {
  * connections, finishes the requests in flight and answers others 503.
  */
 export async function startIngressServer(
-  deps: Pick<AppDeps, 'delivery' | 'keyring'> & {
+  deps: Pick<AppDeps, 'delivery' | 'keyring' | 'memory'> & {
     readonly settings: ValuesOf<typeof ingressSettings>;
     /** Started while the first large body arrives. */
     readonly large: { warm(): void };
   },
   { logger, metrics, clock, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'clock' | 'components'>,
 ): Promise<IngressServer> {
-  const { settings, delivery, keyring, large } = deps;
+  const { settings, delivery, keyring, memory, large } = deps;
   const observer = components.add('observer', createIngressObserver({ logger, metrics }));
-  const memory = openBodyMemory(settings, clock);
   observeMemory(memory, metrics);
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
   const tls =
@@ -91,15 +90,11 @@ export async function startIngressServer(
   });
 }
 
-function openBodyMemory(settings: ValuesOf<typeof ingressSettings>, clock: Clock): BodyMemory {
-  const {
-    memoryBudgetBytes,
-    maxBodyBytes,
-    admissionWaitMs,
-    largeBodyBytesPerSecond: bytesPerSecond,
-  } = settings;
+/** The memory that MEMORY_BUDGET_BYTES gives to bodies. */
+export function openBodyMemory(settings: ValuesOf<typeof ingressSettings>, clock: Clock): BodyMemory {
+  const { memoryBudgetBytes, maxBodyBytes, admissionWaitMs } = settings;
   const shares = memoryShares(memoryBudgetBytes, maxBodyBytes);
-  return new BodyMemory({ ...shares, admissionWaitMs, bytesPerSecond, clock });
+  return new BodyMemory({ ...shares, admissionWaitMs, clock });
 }
 
 /** The HTTP server. */

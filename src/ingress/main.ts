@@ -18,8 +18,8 @@ import { backgroundGate, configOrExit, openContext, runProcess } from '../runtim
 import { disablePretenuring } from '../runtime/v8-flags.ts';
 import { startKeyring } from '../subscriptions/open-keyring.ts';
 import { loadIngressConfig } from './config.ts';
-import { startIngressServer } from './ingress-server.ts';
-import { startLargeBodies } from './large-body/large-body-worker.ts';
+import { openBodyMemory, startIngressServer } from './ingress-server.ts';
+import { startLargeBodies } from './large-body/large-body-threads.ts';
 import { startDelivery } from './start-delivery.ts';
 import { mayStartWithoutKafka, openStartupState } from './start-without-kafka.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
@@ -45,7 +45,7 @@ await runProcess({
     const context = await openContext({ logger, clock, components }, config.runtime);
     const { gate } = context;
     const { prefix } = config.topics;
-    const { layout, publishDeadlineMs, maxBodyBytes: atWork } = config.ingress;
+    const { layout, publishDeadlineMs } = config.ingress;
     const tracer = await startTracing(config.tracing, context);
     const spool = await openSpool(config.spool, sealingKeys, context);
 
@@ -79,21 +79,21 @@ await runProcess({
       { kafka, routes, prefix, layout, keyring, isKafkaReached },
       context,
     );
-    const schemaIds = new Map(events.all.map((schema) => [schema.file, ids.of(schema)]));
+    const memory = openBodyMemory(config.ingress, clock);
     const large = startLargeBodies(
       {
         worker: {
           ...{ kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
-          ...{ layout, schemaIds },
+          ...{ layout, schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])) },
         },
-        ...{ atWork, delivery: ports },
+        ...{ memory, delivery: ports },
       },
       context,
     );
     const storeDeps = { delivery: ports, publisher: traced(publisher, tracer), publishDeadlineMs, large };
     const store = openStore(storeDeps, spool, context);
     const delivery = { observer: ports.observer, store: traceStore(store.store, tracer) };
-    await startIngressServer({ settings: config.ingress, keyring, delivery, large }, context);
+    await startIngressServer({ settings: config.ingress, keyring, delivery, memory, large }, context);
     gate.open();
   },
 });

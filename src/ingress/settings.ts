@@ -32,11 +32,6 @@ export const ingressSettings = {
     fallback: String(864 * MIB),
     min: 1,
   }),
-  largeBodyBytesPerSecond: integer('LARGE_BODY_BYTES_PER_SECOND', {
-    about: 'rate at which all bodies over 1 MiB together are read; small ones have the rest of the CPU',
-    fallback: String(44 * MIB),
-    min: MIB,
-  }),
   admissionWaitMs: milliseconds('ADMISSION_WAIT_MS', {
     about: 'longest time that a body waits unread for memory before it is answered 503',
     fallback: '10000',

@@ -92,7 +92,7 @@ describe('a large body', () => {
   });
 
   it('is read at once where the process stops', async () => {
-    await using ingress = await start({ bytesPerSecond: 1 });
+    await using ingress = await start({ pace: { beside: 1, alone: 1 } });
     const sent = post(`${ingress.url}/webhooks/ledger-eu`, message(3 * MIB));
     await until('it is let in', () => ingress.memory.large.taken > 0);
     const stopped = ingress.app.close();

@@ -140,7 +140,7 @@ describe('honest webhooks are stored', () => {
   ])('beside a flood of wrong signatures over %s', async (_, bytes) => {
     await using ingress = await startIngressApp({
       ...{ maxBodyBytes: 16 * MIB, smallMemory: 8 * MIB, largeMemory: 64 * MIB, admissionWaitMs: 10_000 },
-      bytesPerSecond: 44 * MIB,
+      pace: { beside: 44 * MIB, alone: 44 * MIB },
     });
     await flood(ingress, 12, message(bytes));
     const refused = ingress.refusals.length;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { envReader, nodeSource } from '../../src/config/env.ts';
 import type { VerifiedDelivery } from '../../src/core/delivery.ts';
 import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
-import { startIngressServer } from '../../src/ingress/ingress-server.ts';
+import { openBodyMemory, startIngressServer } from '../../src/ingress/ingress-server.ts';
 import { ingressSettings } from '../../src/ingress/settings.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
@@ -45,7 +45,13 @@ async function startServer(stopDelayMs: number) {
   };
   const components = createComponents({ stopped() {}, failedAgain() {} });
   return startIngressServer(
-    { settings, delivery: accept, keyring, large: { warm() {} } },
+    {
+      settings,
+      delivery: accept,
+      keyring,
+      memory: openBodyMemory(settings, systemClock),
+      large: { warm() {} },
+    },
     { logger, metrics: createMetrics(), clock: systemClock, components },
   );
 }

@@ -2,7 +2,7 @@ import { controlMetrics } from '../../src/control/observe-control.ts';
 import { deadLetterMetrics } from '../../src/delivery/dead-letter/store-dead-letter.ts';
 import { spoolMetrics } from '../../src/delivery/store/open-store.ts';
 import { serverMetrics } from '../../src/ingress/ingress-server.ts';
-import { largeBodyMetrics } from '../../src/ingress/large-body/large-body-worker.ts';
+import { largeBodyMetrics } from '../../src/ingress/large-body/large-body-threads.ts';
 import { deliveryMetrics, memoryMetrics, webhookMetrics } from '../../src/ingress/observe-ingress.ts';
 import { backlogMetrics } from '../../src/ingress/start-delivery.ts';
 import { safetyMetrics } from '../../src/kafka/admin/watch-safety.ts';

@@ -5,6 +5,7 @@ import type { OutgoingRecord } from '../../src/core/record.ts';
 import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { createIngressApp } from '../../src/ingress/app.ts';
 import { BodyMemory } from '../../src/ingress/body/body-memory.ts';
+import type { Pace } from '../../src/ingress/body/throttle.ts';
 import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connection-limits.ts';
 import type { TlsFiles } from '../../src/ingress/http-server.ts';
 import type { IngressObserver } from '../../src/ingress/observe-ingress.ts';
@@ -34,7 +35,7 @@ type Options = {
   largeMemory?: number;
   admissionWaitMs?: number;
   /** At which large bodies are read. */
-  bytesPerSecond?: number;
+  pace?: Pace;
   /** The clock of bodies that arrive. */
   now?: () => number;
   publish?: (record: OutgoingRecord, n: number) => void;
@@ -62,8 +63,9 @@ export async function startIngressApp(options: Options = {}) {
   const memory = new BodyMemory({
     small: options.smallMemory ?? 16 * 1024 ** 2,
     large: options.largeMemory ?? 64 * 1024 ** 2,
+    atWork: 64 * 1024 ** 2,
     admissionWaitMs: options.admissionWaitMs ?? 2_000,
-    bytesPerSecond: options.bytesPerSecond ?? 1e9,
+    pace: options.pace ?? { beside: 1e9, alone: 1e9 },
     clock: options.now ? { ...systemClock, now: options.now } : systemClock,
   });
   const { allowedSources = [], trustedProxies = [] } = options;

@@ -1,17 +1,17 @@
-import { LARGE_BODY_BYTES } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import { ArrivingMemory } from './arriving-memory.ts';
 import { BodyArena } from './body-arena.ts';
 import { ByteSemaphore, type Ticket } from './byte-semaphore.ts';
-import type { MemoryShares } from './memory-shares.ts';
+import { type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
 import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, PROVEN } from './open-bodies.ts';
-import { Throttle } from './throttle.ts';
+import { type Pace, Throttle } from './throttle.ts';
 
-export type BodyMemoryOptions = Pick<MemoryShares, 'small' | 'large'> & {
+export type BodyMemoryOptions = MemoryShares & {
   /** How long a body waits for memory, at the most. */
   readonly admissionWaitMs: number;
-  /** What is read of large bodies, all together. */
-  readonly bytesPerSecond: number;
+  /** What is read of large bodies; a test may give another. */
+  readonly pace?: Pace;
   readonly clock: Clock;
 };
 
@@ -21,6 +21,13 @@ const SLOW = { arriving: 64 * KIB, large: 512 * KIB };
 /** How often waiting bodies are checked against slow ones that hold memory, and when a worse class gives way. */
 const CHECK_MS = 250;
 const STUCK_MS = 3_000;
+const BORROW_WAIT_MS = 2_000;
+
+/**
+ * Beside small webhooks, a rate at which their p99 stays below three times that alone (`make bench-large`); alone, what turns
+ * of the event loop let through.
+ */
+const PACE: Pace = { beside: 44 * KIB ** 2, alone: 1_024 * KIB ** 2 };
 
 /** The memory that bodies have, small ones and large ones apart, so that no small one waits behind a large one. */
 export class BodyMemory {
@@ -32,6 +39,8 @@ export class BodyMemory {
   readonly large: ByteSemaphore;
   readonly open: OpenBodies;
   readonly throttle: Throttle;
+  /** Bytes of bodies that are worked on at once, beside what is here. */
+  readonly atWork: number;
   readonly #waitMs: number;
   readonly #arena: BodyArena;
   readonly #clock: Clock;
@@ -40,12 +49,13 @@ export class BodyMemory {
   #timer: Timer | undefined;
   #nextCheckAt = 0;
 
-  constructor({ small, large, admissionWaitMs, bytesPerSecond, clock }: BodyMemoryOptions) {
+  constructor({ small, large, atWork, admissionWaitMs, pace = PACE, clock }: BodyMemoryOptions) {
+    this.atWork = atWork;
     this.arriving = new ArrivingMemory(Math.floor(small / 2), clock);
     this.stored = new ByteSemaphore(Math.ceil(small / 2), clock);
     this.large = new ByteSemaphore(large, clock);
     this.#arena = new BodyArena(large, clock);
-    this.throttle = new Throttle(bytesPerSecond, clock);
+    this.throttle = new Throttle(pace, clock);
     this.#waitMs = admissionWaitMs;
     this.#clock = clock;
     this.open = new OpenBodies(clock);
@@ -106,6 +116,23 @@ export class BodyMemory {
     this.#watchQueues();
     await entered;
     body.large = bytes;
+  }
+
+  /** Whether no small bodies come: then large ones may have all of the machine. */
+  isQuiet = (): boolean => this.throttle.isQuiet(this.#clock.now());
+
+  /**
+   * Takes memory of bodies that wait to be read, for working on one more of those that have arrived. Resolves with what gives
+   * it back, or with null where it would be too much of it, or is not free soon.
+   */
+  async borrowWork(): Promise<(() => void) | null> {
+    const bytes = WORK_FACTOR * this.atWork;
+    if (bytes > this.large.capacity / 2) return null;
+    const first = { tag: Number.NEGATIVE_INFINITY, n: 0 };
+    return this.large.acquire(bytes, BORROW_WAIT_MS, undefined, { ticket: first, class: PROVEN }).then(
+      () => () => this.large.release(bytes),
+      () => null,
+    );
   }
 
   /** Gives back what `acquireLarge` gave. */
@@ -187,57 +214,5 @@ export class BodyMemory {
 
   #isWaitedFor(): boolean {
     return this.arriving.bytes.waiting + this.large.waiting > 0 || this.#arena.first !== undefined;
-  }
-}
-
-/**
- * The memory that bodies hold while they are not verified: charged as they arrive, for what has arrived. Half of it is
- * given at once, so that no body waits behind one that was only announced. A body that needs more when that half is taken waits
- * until all that may still arrive fits into the other half: so those that have begun there also arrive whole.
- */
-class ArrivingMemory {
-  readonly bytes: ByteSemaphore;
-  #n = 0;
-
-  /** At least what one of the largest small bodies needs, twice. */
-  constructor(bytes: number, clock: Clock) {
-    this.bytes = new ByteSemaphore(Math.max(bytes, 2 * LARGE_BODY_BYTES), clock);
-  }
-
-  /** Charges a body for bytes that have arrived. False: it has to wait, with `reserve`. */
-  charge(body: OpenBody, bytes: number): boolean {
-    if (body.reserved >= bytes) {
-      body.reserved -= bytes;
-      return true;
-    }
-    const { taken, capacity } = this.bytes;
-    if (taken + bytes > capacity / 2 || !this.bytes.tryAcquire(bytes)) return false;
-    body.charged += bytes;
-    return true;
-  }
-
-  /** Charges a body that will wait elsewhere, whether there is memory or not. */
-  addUnchecked(body: OpenBody, bytes: number): void {
-    if (this.charge(body, bytes)) return;
-    this.bytes.addUnchecked(bytes);
-    body.charged += bytes;
-  }
-
-  /**
-   * Waits for all that the body may still need, proven ones first.
-   * @throws HooklineError NO_ROOM, and the reason of `gone`
-   */
-  async reserve(body: OpenBody, bytes: number, waitMs: number, gone: AbortSignal): Promise<void> {
-    const ticket = { tag: body.class === PROVEN ? 0 : 1, n: this.#n++ };
-    await this.bytes.acquire(bytes, waitMs, gone, { ticket, class: body.class });
-    body.charged += bytes;
-    body.reserved += bytes;
-  }
-
-  /** Gives back all that the body holds. */
-  release(body: OpenBody): void {
-    if (body.charged > 0) this.bytes.release(body.charged);
-    body.charged = 0;
-    body.reserved = 0;
   }
 }

@@ -48,6 +48,7 @@ export async function takeBody(request: BodyRequest, deps: BodyDeps): Promise<Ta
   const { memory, keyring, maxBodyBytes } = deps;
   const declared = Number(raw.headers['content-length'] ?? Number.NaN);
   const isLarge = declared > LARGE_BODY_BYTES;
+  if (!isLarge) memory.throttle.smallCame();
   const keys = keyring.signingKeysOf(ref);
   // Its key may come while the body does: then that one decides, not those known now.
   const isEarly = keyring.isPending(ref);

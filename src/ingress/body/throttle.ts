@@ -5,6 +5,8 @@ import type { ConnectionTrust } from './open-bodies.ts';
 /** What is read in one turn: about half a millisecond's work. */
 const TURN_BYTES = 256 * 1024;
 const TURN_MS = 1;
+/** After the last small body, until large ones are read at full speed again. */
+const QUIET_MS = 100;
 /** How much of turns that came late is made up for. */
 const SAVED_BYTES = 2 * 1024 * 1024;
 /**
@@ -26,6 +28,14 @@ export const LAST_TICKET: Ticket = { tag: Number.POSITIVE_INFINITY, n: 0 };
  */
 const WEIGHTS: Readonly<Record<ConnectionTrust, number>> = { proven: 16, unknown: 1, refuted: 1 / 16 };
 
+/** Bytes per second that are read of all large bodies together. */
+export type Pace = {
+  /** While small bodies come. */
+  readonly beside: number;
+  /** While none do. */
+  readonly alone: number;
+};
+
 type Reader = {
   readonly ticket: Ticket;
   readonly resume: () => void;
@@ -42,7 +52,11 @@ type Reader = {
  * were read side by side when it has none. So a small one does not wait behind all of a flood of the largest.
  */
 export class Throttle {
-  #bytesPerSecond: number;
+  #pace: Pace;
+  /** Small bodies that have come, and how many had when the last of them was noticed. */
+  #small = 0;
+  #noticed = 0;
+  #noticedAt = Number.NEGATIVE_INFINITY;
   /** Of this turn; less than nothing where a piece was larger than the rest. */
   #left = TURN_BYTES;
   #saved = 0;
@@ -57,10 +71,15 @@ export class Throttle {
   /** Bodies that have a ticket. */
   #open = 0;
 
-  constructor(bytesPerSecond: number, clock: Clock) {
-    this.#bytesPerSecond = bytesPerSecond;
+  constructor(pace: Pace, clock: Clock) {
+    this.#pace = pace;
     this.#clock = clock;
     this.#countedAt = clock.now();
+  }
+
+  /** A small body comes: large ones give way from their next turn on. */
+  smallCame(): void {
+    this.#small++;
   }
 
   /** The ticket of a body that may have so many bytes. `endTicket` is to be called when it is read no more. */
@@ -101,7 +120,16 @@ export class Throttle {
 
   /** From now on they are read as fast as turns come: the process stops, and small ones are sent to other processes. */
   disable(): void {
-    this.#bytesPerSecond = Number.MAX_SAFE_INTEGER;
+    this.#pace = { beside: Number.MAX_SAFE_INTEGER, alone: Number.MAX_SAFE_INTEGER };
+  }
+
+  /** Whether no small body has come for a while. */
+  isQuiet(now: number): boolean {
+    if (this.#small !== this.#noticed) {
+      this.#noticed = this.#small;
+      this.#noticedAt = now;
+    }
+    return now - this.#noticedAt >= QUIET_MS;
   }
 
   #enqueue(reader: Reader): void {
@@ -126,7 +154,8 @@ export class Throttle {
   /** To one at a time: a body that cannot be read now, since nothing has arrived, leaves the rest to the next one a turn later. */
   #giveTurn(): void {
     const now = this.#clock.now();
-    const earned = ((now - this.#countedAt) / 1_000) * this.#bytesPerSecond;
+    const earned =
+      ((now - this.#countedAt) / 1_000) * (this.isQuiet(now) ? this.#pace.alone : this.#pace.beside);
     this.#countedAt = now;
     const all = Math.min(SAVED_BYTES, this.#saved + this.#left + earned);
     this.#left = Math.min(TURN_BYTES, all);

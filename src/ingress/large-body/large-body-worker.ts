@@ -3,17 +3,13 @@ import type { DeadLetterStage } from '../../core/errors.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { SealedLayout } from '../../crypto/layout.ts';
-import type { DeliveryObserver, DeliveryPorts } from '../../delivery/ports.ts';
+import type { DeliveryObserver } from '../../delivery/ports.ts';
 import type { KafkaSettings } from '../../kafka/connect/settings.ts';
-import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { Metrics } from '../../runtime/metrics.ts';
-import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { type ThreadFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
-import { WORK_FACTOR } from '../body/memory-shares.ts';
 
 /** After the last large body the thread is kept for this long. */
 const IDLE_MS = 30_000;
@@ -39,8 +35,7 @@ export type LargeBodyObserver = {
 };
 
 /**
- * Publishes large deliveries in a thread of its own, which runs while there are some. One is enough for what is read of them (LARGE_BODY_BYTES_PER_SECOND);
- * a second one took CPU from small bodies where there are two cores, and half of the memory that waiting bodies need.
+ * Publishes large deliveries in a thread of its own, which runs while there are some.
  */
 export class LargeBodyWorker implements LargeBodyPublisher {
   readonly #deps: LargeBodyWorkerDeps;
@@ -68,6 +63,12 @@ export class LargeBodyWorker implements LargeBodyPublisher {
       if (result.eventId === undefined) throw failureOf(result);
       return result.eventId;
     });
+  }
+
+  /** Whether a body of so many bytes would be worked on at once. */
+  hasRoom(bytes: number): boolean {
+    const { taken, capacity } = this.#memory;
+    return taken === 0 || taken + bytes <= capacity;
   }
 
   /** Starts the thread while a large body arrives, which then need not wait for that. */
@@ -194,45 +195,3 @@ export type WorkerEvent =
   | { readonly kind: 'session' };
 
 const PROGRAM = new URL('./worker-thread.ts', import.meta.url);
-
-/** Below it the thread could not even start. */
-const MIN_HEAP_MB = 128;
-const MIB = 1024 * 1024;
-
-/** Of what bodies at work cost, for the thread's heap: what is no longer used stays in it until it is collected. */
-const HEAP_FACTOR = 2 * WORK_FACTOR;
-
-/** The publisher of large bodies for ingress. What happens in its thread is counted and logged as if it happened here. */
-export function startLargeBodies(
-  options: {
-    readonly worker: WorkerOptions;
-    /** Bytes of bodies that are worked on at once. */
-    readonly atWork: number;
-    readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer'>;
-  },
-  { logger, metrics, clock, components }: ProcessContext,
-): LargeBodyWorker {
-  const { worker, atWork, delivery } = options;
-  const { largeBodyThreadDeaths } = largeBodyMetrics(metrics);
-  const large = new LargeBodyWorker({
-    ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
-    heapMb: Math.max(MIN_HEAP_MB, Math.ceil((HEAP_FACTOR * atWork) / MIB)),
-    observer: {
-      delivery: delivery.observer,
-      publishing: observePublishing({ logger, metrics }),
-      threadDied(err) {
-        largeBodyThreadDeaths.inc();
-        logger.error({ err }, 'the thread for large bodies ended; the next large body starts a new one');
-      },
-    },
-  });
-  return components.add('large bodies', large);
-}
-
-/** The thread for large bodies. */
-export const largeBodyMetrics = (metrics: Metrics) => ({
-  largeBodyThreadDeaths: metrics.counter({
-    name: 'hookline_large_body_thread_deaths_total',
-    help: 'How often the thread for large bodies ended by itself; what it had was answered 503',
-  }),
-});

@@ -37,17 +37,22 @@ export async function probe(process: RunningProcess): Promise<Probe> {
   return line as unknown as Probe;
 }
 
-/** All bodies at once, beside a stream of small ones. */
+const NO_STREAM: StreamSeen = {
+  ...{ sent: 0, failed: 0, p50: 0, p99: 0, max: 0, otherType: { p50: 0, p99: 0, max: 0 } },
+};
+
+/** All bodies at once, beside a stream of small ones, or alone. */
 export async function runLarge(
   system: System,
   bodies: readonly LargeBody[],
   signatureFor: (body: LargeBody) => string,
+  smallPerSecond = SMALL_PER_SECOND,
 ): Promise<LargeSeen> {
   const { process, url, fixture } = system;
   await probe(process);
   forgetPeak(process.pid);
   const cpu = cpuMicros(process.pid);
-  const endStream = startSmallStream(url, SMALL_PER_SECOND);
+  const endStream = smallPerSecond > 0 ? startSmallStream(url, smallPerSecond) : async () => NO_STREAM;
   const start = performance.now();
   const sent = await sendAll(url, bodies, signatureFor);
   const seconds = (performance.now() - start) / 1_000;

@@ -13,13 +13,13 @@ import { System, type SystemName } from '../systems.ts';
 import { measureBareWaits } from './bare-record.ts';
 import { describeBeside, inWords, runBeside } from './beside.ts';
 import { makeLargeBodies, SHAPES, type Shape } from './bodies.ts';
-import { type LargeSeen, PARTITIONS, runIdle, runLarge, WARM_UP_SECONDS } from './cases.ts';
+import { type LargeSeen, PARTITIONS, probe, runIdle, runLarge, WARM_UP_SECONDS } from './cases.ts';
 import { runMillion } from './million.ts';
 import type { Percentiles } from './small-stream.ts';
 import { UsedMemory } from './used-memory.ts';
 
-const CASES = ['valid', 'wrong', 'hundred', 'beside', 'million'] as const;
-const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--events 1000000] [--wait 10000] [--fresh-memory]"
+const CASES = ['alone', 'valid', 'wrong', 'hundred', 'beside', 'million'] as const;
+const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--rounds 5] [--events 1000000] [--wait 10000] [--fresh-memory]"
 --fresh-memory leaves free memory as it is, instead of filling it with pages of a file first, as it is on a machine that
 has run for a day
 --wait is ADMISSION_WAIT_MS`;
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     case: { type: 'string', default: CASES.join(',') },
     shape: { type: 'string', default: 'list' },
     bodies: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '5' },
     events: { type: 'string', default: '1000000' },
     wait: { type: 'string', default: '10000' },
     'fresh-memory': { type: 'boolean', default: false },
@@ -46,7 +47,8 @@ if (cases.some((one) => !CASES.includes(one as never)) || !SHAPES.includes(shape
  * trace showed the ingress waiting up to 170 ms beside its compiler.
  */
 const WARM_UP_ROUNDS = 2;
-const BESIDE_ROUNDS = 5;
+const ROUNDS = Number(values.rounds);
+const GIVEN_BACK_AFTER_MS = 60_000;
 /** With less of it a broker's collector begins a cycle at each record of 50 MB: 6 ms (up to 38) that everybody waits. */
 const BROKER_HEAP_MB = 3_072;
 
@@ -70,6 +72,24 @@ const start = (name: SystemName = 'hookline') => System.start({ name, stack, env
 const report: Record<string, unknown> = { shape, at: new Date().toISOString() };
 const bodies = cases.some((one) => one !== 'million') ? makeLargeBodies(Number(values.bodies), shape) : [];
 
+if (cases.includes('alone')) {
+  await using system = await start();
+  const signed = ({ signature }: { signature: string }) => signature;
+  for (let n = 0; n < WARM_UP_ROUNDS; n++) await runLarge(system, bodies, signed, 0);
+  prepare();
+  const seen: LargeSeen[] = [];
+  for (let n = 0; n < ROUNDS; n++) {
+    seen.push(await runLarge(system, bodies, signed, 0));
+    tell(
+      `${bodies.length} sealed bodies of 50 MB (${shape}) at once, and nothing else`,
+      seen.at(-1) as LargeSeen,
+    );
+  }
+  await new Promise((resolve) => setTimeout(resolve, GIVEN_BACK_AFTER_MS));
+  const { rss } = await probe(system.process);
+  say(`RSS ${GIVEN_BACK_AFTER_MS / 1_000} s later: ${(rss / 1024 ** 2).toFixed(0)} MiB`);
+  Object.assign(report, { alone: { seen, rssLater: rss } });
+}
 if (cases.includes('valid')) {
   await using system = await start();
   // The first seconds compile, the brokers' too; the second look counts.
@@ -118,8 +138,8 @@ if (cases.includes('beside')) {
     ['bare Fastify', floor],
   ]);
   for (let n = 0; n < WARM_UP_ROUNDS; n++) await runLarge(ingress, bodies, ({ signature }) => signature);
-  say(`small webhooks beside ${bodies.length} such bodies, medians of ${BESIDE_ROUNDS} rounds`);
-  const seen = await runBeside({ ingress, receivers, bodies, rounds: BESIDE_ROUNDS, prepare });
+  say(`small webhooks beside ${bodies.length} such bodies, medians of ${ROUNDS} rounds`);
+  const seen = await runBeside({ ingress, receivers, bodies, rounds: ROUNDS, prepare });
   for (const one of seen) say(describeBeside(one));
   say('records of 50 MB from a bare client, and nothing else: how long small ones wait, at the most, in ms');
   prepare();
@@ -147,6 +167,7 @@ function tell(what: string, seen: LargeSeen): void {
   say(
     `  longest stall of the main thread: ${seen.stallMs.toFixed(1)} ms, ${seen.stallCpuMs.toFixed(1)} ms of it its own work`,
   );
+  if (small.sent === 0) return;
   say(
     `  small webhooks beside: ${small.sent} sent, ${small.failed} failed, p50 ${small.p50.toFixed(1)} ms, p99 ${small.p99.toFixed(1)} ms; of another type p99 ${small.otherType.p99.toFixed(1)} ms`,
   );

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../src/ingress/body/body-memory.ts';
 import { type BodyClass, OpenBody, PROVEN, UNPROVEN } from '../../../src/ingress/body/open-bodies.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -16,7 +17,7 @@ beforeEach(() => {
   now = 0;
   ended = [];
   memory = new BodyMemory({
-    ...{ small: 8 * MIB, large: 300, admissionWaitMs: 20, bytesPerSecond: 1e6 },
+    ...{ small: 8 * MIB, large: 300, atWork: 100, admissionWaitMs: 20, pace: { beside: 1e6, alone: 1e6 } },
     clock: { ...systemClock, now: () => now },
   });
 });
@@ -149,8 +150,9 @@ describe('memory for large bodies', () => {
     memory = new BodyMemory({
       small: 100,
       large: 300,
+      atWork: 100,
       admissionWaitMs: 20,
-      bytesPerSecond: 1,
+      pace: { beside: 1, alone: 1 },
       clock: systemClock,
     });
     const first = open('first');
@@ -195,5 +197,39 @@ describe('memory for large bodies', () => {
     memory.releaseLarge(holding);
     await settled;
     expect(entered).toEqual(['270, proven', '20']);
+  });
+});
+
+describe('memory for working on one more body', () => {
+  const lender = (large: number) =>
+    new BodyMemory({ small: 8 * MIB, large, atWork: 100, admissionWaitMs: 20, clock: systemClock });
+
+  it('is that of bodies that wait to be read, before them, and theirs again when it is given back', async () => {
+    const lent = lender(1_000);
+    lent.large.addUnchecked(700);
+    const borrowed = lent.borrowWork();
+    const reader = lent.large.acquire(300, 10_000);
+    lent.large.release(100);
+    const giveBack = await borrowed;
+    expect(lent.large.taken).toBe(1_000);
+    giveBack?.();
+    await reader;
+    expect(lent.large.taken).toBe(900);
+  });
+
+  it('is not lent where it would be more than half of it', async () => {
+    expect(await lender(799).borrowWork()).toBeNull();
+  });
+
+  it('is for times in which no small bodies come', async () => {
+    const clock = manualClock();
+    const lent = new BodyMemory({ small: 8 * MIB, large: 1_000, atWork: 100, admissionWaitMs: 20, clock });
+    expect(lent.isQuiet()).toBe(true);
+    lent.throttle.smallCame();
+    expect(lent.isQuiet()).toBe(false);
+    await clock.advance(99);
+    expect(lent.isQuiet()).toBe(false);
+    await clock.advance(1);
+    expect(lent.isQuiet()).toBe(true);
   });
 });

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 
 const PIECE = 64 * 1024;
 const PACE = 128 * 1024 ** 2;
+const BESIDE = 16 * 1024 ** 2;
 const MANY = 100_000;
 
 let read: Map<string, number>;
@@ -13,7 +14,7 @@ let throttle: Throttle;
 beforeEach(() => {
   vi.useFakeTimers();
   read = new Map();
-  throttle = new Throttle(PACE, systemClock);
+  throttle = new Throttle({ beside: BESIDE, alone: PACE }, systemClock);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -51,6 +52,24 @@ it('lets as much through in a second as it is told, and not much of it at once',
   expect(readOf('one') / 1024 ** 2).toBeCloseTo(128, 0);
 });
 
+it('gives way within a turn while small bodies come, and 100 ms after the last one goes on as before', async () => {
+  createReader('one').send(MANY);
+  await vi.advanceTimersByTimeAsync(1_000);
+  const alone = readOf('one');
+  for (let n = 0; n < 500; n++) {
+    throttle.smallCame();
+    await vi.advanceTimersByTimeAsync(2);
+  }
+  const beside = readOf('one') - alone;
+  expect(beside / 1024 ** 2).toBeGreaterThan(15);
+  // What is saved for turns that come late.
+  expect(beside / 1024 ** 2).toBeLessThan(16 + 2.6);
+  await vi.advanceTimersByTimeAsync(100);
+  const quiet = readOf('one');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect((readOf('one') - quiet) / 1024 ** 2).toBeGreaterThan(125);
+});
+
 it('earns no more than a moment, however long nobody reads', async () => {
   const one = createReader('one');
   one.send(8);
@@ -70,7 +89,7 @@ it('owes no more than a turn for what comes unasked: the first pieces of thousan
 it('makes up for turns that come late, and takes no more in any of them', async () => {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
-  throttle = new Throttle(PACE, systemClock);
+  throttle = new Throttle({ beside: BESIDE, alone: PACE }, systemClock);
   createReader('one').send(MANY);
   for (let n = 0; n < 500; n++) {
     // Every fifth turn waits for a loop that is busy.

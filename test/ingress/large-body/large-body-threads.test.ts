@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LargeBodyThreads } from '../../../src/ingress/large-body/large-body-threads.ts';
+import { verified } from '../../support/delivery-parts.ts';
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
+
+let isQuiet: boolean;
+let lent: number;
+let mayBorrow: () => Promise<boolean>;
+/** What each thread was given, in its order: `{thread}{body}`. */
+let begun: string[];
+let ends: Map<string, () => void>;
+let clock: ManualClock;
+let threads: LargeBodyThreads;
+
+/** A thread that works on one body until a test ends that. */
+function thread(name: string) {
+  let busy = 0;
+  const work = async ({ body }: { body: Buffer }) => {
+    busy++;
+    begun.push(`${name}${body}`);
+    await new Promise<void>((resolve) => ends.set(String(body), resolve));
+    busy--;
+    return name;
+  };
+  return { store: work, identify: work, hasRoom: () => busy === 0, warm() {}, stop: async () => {} };
+}
+
+beforeEach(() => {
+  isQuiet = true;
+  lent = 0;
+  mayBorrow = async () => true;
+  begun = [];
+  ends = new Map();
+  clock = manualClock();
+  threads = new LargeBodyThreads(
+    [thread('A'), thread('B')] as never,
+    {
+      isQuiet: () => isQuiet,
+      borrowWork: async () => {
+        if (!(await mayBorrow())) return null;
+        lent++;
+        return () => {
+          lent--;
+        };
+      },
+    },
+    clock,
+  );
+});
+
+const store = (word: string) => threads.store({ ...verified(''), body: Buffer.from(word) }, () => 1_000);
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+async function end(word: string) {
+  ends.get(word)?.();
+  await settled();
+}
+
+describe('the threads for large bodies', () => {
+  it('are two while no small bodies come, in the order of the bodies, and the memory is given back at the end', async () => {
+    const all = ['1', '2', '3', '4'].map(store);
+    await settled();
+    expect([begun, lent]).toEqual([['A1', 'B2'], 1]);
+    await end('2');
+    expect(begun).toEqual(['A1', 'B2', 'B3']);
+    await end('1');
+    expect([begun, lent]).toEqual([['A1', 'B2', 'B3', 'A4'], 1]);
+    await end('3');
+    await end('4');
+    expect(lent).toBe(0);
+    expect(await Promise.all(all)).toEqual(['A', 'B', 'B', 'A']);
+  });
+
+  it('are one while small bodies come, and again one as soon as they do', async () => {
+    isQuiet = false;
+    const all = ['1', '2', '3', '4'].map(store);
+    await settled();
+    expect([begun, lent]).toEqual([['A1'], 0]);
+    isQuiet = true;
+    await end('1');
+    expect([begun, lent]).toEqual([['A1', 'A2', 'B3'], 1]);
+    isQuiet = false;
+    await end('3');
+    expect([begun, lent]).toEqual([['A1', 'A2', 'B3'], 0]);
+    await end('2');
+    await end('4');
+    await Promise.all(all);
+  });
+
+  it('are one where there is no memory for a second one', async () => {
+    mayBorrow = async () => false;
+    const all = ['1', '2'].map(store);
+    await settled();
+    expect(begun).toEqual(['A1']);
+    await end('1');
+    expect(begun).toEqual(['A1', 'A2']);
+    await end('2');
+    await Promise.all(all);
+  });
+
+  it('have the memory of the second before bodies have it, and not for long where none comes', async () => {
+    threads.warm();
+    await settled();
+    expect(lent).toBe(1);
+    await clock.advance(5_000);
+    expect(lent).toBe(0);
+    threads.warm();
+    await settled();
+    const all = ['1', '2'].map(store);
+    expect([begun, lent]).toEqual([['A1', 'B2'], 1]);
+    await end('1');
+    await end('2');
+    await Promise.all(all);
+    expect(lent).toBe(0);
+    isQuiet = false;
+    threads.warm();
+    await settled();
+    expect(lent).toBe(0);
+  });
+
+  it('give memory back that comes when nothing waits any more', async () => {
+    const memory = Promise.withResolvers<boolean>();
+    mayBorrow = () => memory.promise;
+    const all = ['1', '2'].map(store);
+    await settled();
+    await end('1');
+    memory.resolve(true);
+    await settled();
+    await end('2');
+    expect([begun, lent]).toEqual([['A1', 'A2'], 0]);
+    await Promise.all(all);
+  });
+
+  it('go on after a body that was not stored', async () => {
+    const failing = { ...thread('A'), store: () => Promise.reject(new Error('no')), hasRoom: () => true };
+    const lender = { isQuiet: () => true, borrowWork: async () => null };
+    threads = new LargeBodyThreads([failing, thread('B')] as never, lender, clock);
+    await expect(store('1')).rejects.toThrow('no');
+    await expect(store('2')).rejects.toThrow('no');
+  });
+});
