@@ -60,6 +60,9 @@ disk-faults: setup ## Simulates power cuts, failing and full disks under the spo
 bench: setup ## Measures CPU per event, throughput and latency, compared with a naive receiver and bare Fastify (wrk; 10 min)
 	@npm run -s bench -- $(ARGS)
 
+bench-peers: setup ## Measures beside Redpanda Connect too, its latencies at steady rates, and bare node:http (wrk, Go; 35 min)
+	@npm run -s bench -- --rounds 5 --connections 128,256 --system floor,bare-http,naive,hookline,redpanda,redpanda-batched --rates 30,60,90 $(ARGS)
+
 bench-pods: setup ## Measures the CPU per event of one ingress, and of two side by side (wrk; 2 min)
 	@npm run -s bench-pods -- $(ARGS)
 

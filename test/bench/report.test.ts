@@ -17,6 +17,13 @@ it('takes the median, of an even number the middle of the two', () => {
   expect(spreadOf([7])).toEqual({ median: 7, min: 7, max: 7 });
 });
 
+it('shows each system as a share of the best setting of Redpanda Connect', () => {
+  const table = tableOf([series('redpanda', 100), series('redpanda-batched', 50), series('hookline', 30)]);
+  const row = table.split('\n').find((line) => line.includes('hookline'));
+  const cells = row?.split('│').map((cell) => cell.trim());
+  expect(cells?.filter((cell) => /^[0-9.]+$/.test(cell))).toEqual(expect.arrayContaining(['0.60', '1.67']));
+});
+
 it('shows each system as a share of those beside it, by medians', () => {
   const table = tableOf([series('naive', 100, 120, 110), series('hookline', 30, 33, 90)]);
   const row = table.split('\n').find((line) => line.includes('hookline'));

@@ -1,20 +1,38 @@
+import { connect } from 'node:net';
 import { join, relative } from 'node:path';
 import type kafkajs from 'kafkajs';
+import { freePorts } from '../stack/plan-ports.ts';
 import { cli } from '../support/cli.ts';
 import type { RunningProcess } from '../support/running-process.ts';
 import { ROOT } from '../support/source-tree.ts';
 import { testKafka } from '../support/topic-reader.ts';
 import { type Brokers, Fixture } from '../support/topics-fixture.ts';
+import { until } from '../support/until.ts';
 import { SUBSCRIPTION } from './load/bodies.ts';
 
-export const SYSTEM_NAMES = ['floor', 'naive', 'hookline'] as const;
+export const SYSTEM_NAMES = [
+  'floor',
+  'naive',
+  'hookline',
+  'bare-http',
+  'redpanda',
+  'redpanda-batched',
+] as const;
 export type SystemName = (typeof SYSTEM_NAMES)[number];
 
-const ENTRIES: Readonly<Record<SystemName, string>> = {
-  floor: 'test/bench/floor/main.ts',
-  naive: 'test/bench/naive/main.ts',
-  hookline: 'src/ingress/main.ts',
+type Entry = { readonly file: string; readonly args?: readonly string[]; readonly storesNothing?: true };
+
+const ENTRIES: Readonly<Record<SystemName, Entry>> = {
+  floor: { file: 'test/bench/floor/main.ts', storesNothing: true },
+  'bare-http': { file: 'test/bench/floor/bare-http.ts', storesNothing: true },
+  naive: { file: 'test/bench/naive/main.ts' },
+  hookline: { file: 'src/ingress/main.ts' },
+  redpanda: { file: 'test/bench/peers/redpanda/main.ts' },
+  'redpanda-batched': { file: 'test/bench/peers/redpanda/main.ts', args: ['batched'] },
 };
+
+/** Those that are another project's program. */
+export const isPeer = (name: SystemName): boolean => name.startsWith('redpanda');
 
 /** As in the figures that others are compared with. */
 const PARTITIONS = 4;
@@ -30,6 +48,8 @@ export type SystemOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
+type SystemParts = { readonly admin: kafkajs.Admin };
+
 /** What is measured, running: a process with topics of its own. */
 export class System implements AsyncDisposable {
   readonly label: string;
@@ -37,19 +57,17 @@ export class System implements AsyncDisposable {
   readonly url: URL;
   readonly fixture: Fixture;
   readonly #admin: kafkajs.Admin;
+  readonly storesNothing: boolean;
 
   private constructor(
-    label: string,
-    fixture: Fixture,
-    running: RunningProcess,
-    url: URL,
-    admin: kafkajs.Admin,
+    parts: Pick<System, 'label' | 'fixture' | 'process' | 'url' | 'storesNothing'> & SystemParts,
   ) {
-    this.label = label;
-    this.fixture = fixture;
-    this.process = running;
-    this.url = url;
-    this.#admin = admin;
+    this.label = parts.label;
+    this.fixture = parts.fixture;
+    this.process = parts.process;
+    this.url = parts.url;
+    this.#admin = parts.admin;
+    this.storesNothing = parts.storesNothing;
   }
 
   static async start(options: SystemOptions): Promise<System> {
@@ -64,21 +82,36 @@ export class System implements AsyncDisposable {
     });
     const profile =
       profileDir && `--cpu-prof --cpu-prof-dir=${profileDir} --cpu-prof-name=${name}.cpuprofile`;
-    const running = fixture.start(relative(ROOT, join(root, ENTRIES[name])), {
-      LOG_LEVEL: 'info',
-      ...(profile && { NODE_OPTIONS: profile }),
-      ...env,
-    });
+    const { file, args, storesNothing = false } = ENTRIES[name];
+    const [port] = await freePorts(1);
+    const running = fixture.start(
+      relative(ROOT, join(root, file)),
+      {
+        LOG_LEVEL: 'info',
+        ...(profile && { NODE_OPTIONS: profile }),
+        ...(isPeer(name) && { INGRESS_PORT: String(port), REF: ref }),
+        ...env,
+      },
+      args,
+    );
     const { url } = await running.logged('listening');
+    await until('the port is open', () => isOpen(new URL(String(url))));
     const admin = testKafka(fixture.env).admin();
     await admin.connect();
     const label = root === ROOT ? name : `${name} of ${root}`;
-    return new System(label, fixture, running, new URL(`/webhooks/${ref}`, String(url)), admin);
+    return new System({
+      label,
+      fixture,
+      process: running,
+      url: new URL(`/webhooks/${ref}`, String(url)),
+      admin,
+      storesNothing,
+    });
   }
 
   /** Records in its event topic, or null where it stores nothing. */
   async stored(): Promise<number | null> {
-    if (this.label === 'floor') return null;
+    if (this.storesNothing) return null;
     const ends = await this.#admin.fetchTopicOffsets(this.fixture.topic('payment-status'));
     return ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
   }
@@ -93,6 +126,13 @@ export class System implements AsyncDisposable {
     await this.fixture[Symbol.asyncDispose]();
   }
 }
+
+const isOpen = ({ hostname, port }: URL): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
 
 const SET_UP_TRIES = 3;
 

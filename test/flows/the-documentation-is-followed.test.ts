@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { freePorts } from '../stack/plan-ports.ts';
 import { readDocument, sectionOf } from '../support/documents.ts';
@@ -46,7 +48,9 @@ async function follow(path: string, headings: readonly string[], folder: string)
   };
   const traced = `${AROUND}\nset -x\n${commands}`;
   const { stdout } = await shellLine(traced, env, DEADLINE_MS).catch((error: Error & { stdout: string }) => {
-    throw new Error(`${error.message}\nIt printed: ${error.stdout}`);
+    const files = readdirSync(fixture.dir).filter((name) => name.endsWith('.txt'));
+    const texts = files.map((name) => `\n${name}: ${readFileSync(join(fixture.dir, name), 'utf8')}`);
+    throw new Error(`${error.message}\nIt printed: ${error.stdout}${texts.join('')}`);
   });
   return stdout;
 }

@@ -16,6 +16,11 @@ export type Ports = {
  * a port from there can be gone again by the time that a JVM gets round to listening.
  */
 const RANGE = { from: 20_000, to: 32_000 };
+/** vitest's workers draw side by side and can't tell one another: each has a part of the range, and so has any other program. */
+const PARTS = 12;
+const part = Number(process.env.VITEST_POOL_ID ?? 0) % PARTS;
+const PART = (RANGE.to - RANGE.from) / PARTS;
+const OWN = { from: RANGE.from + part * PART, to: RANGE.from + (part + 1) * PART };
 
 /** All ports of a stack in one go, so that no two of them are the same. What is asked for must be free. */
 export async function planPorts(asked: {
@@ -46,7 +51,7 @@ const told = new Set<number>();
 export async function freePorts(
   count: number,
   except: readonly number[] = [],
-  draw = () => randomInt(RANGE.from, RANGE.to),
+  draw = () => randomInt(OWN.from, OWN.to),
 ): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { underLock } from '../../stack/lock.ts';
 import { onPath } from '../../stack/on-path.ts';
 import type { Env } from '../../stack/stack.ts';
 import { StackError } from '../../stack/stack-error.ts';
+import { ROOT } from '../source-tree.ts';
 
 /** A program that its project publishes as a Go module. */
 export type GoTool = {
@@ -13,6 +14,8 @@ export type GoTool = {
   /** The package of its main function. */
   readonly package: string;
   readonly version: string;
+  /** A main function of ours, which takes parts of that package's module. */
+  readonly main?: string;
 };
 
 export const HELM: GoTool = { name: 'helm', package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' };
@@ -27,6 +30,21 @@ export const PROMETHEUS: GoTool = {
   name: 'prometheus',
   package: 'github.com/prometheus/prometheus/cmd/prometheus',
   version: PROMTOOL.version,
+};
+
+/** Sends requests at a steady rate. */
+export const VEGETA: GoTool = {
+  name: 'vegeta',
+  package: 'github.com/tsenart/vegeta/v12',
+  version: 'v12.12.0',
+};
+
+/** What many have who bring webhooks to Kafka: measured beside Hookline. */
+export const REDPANDA_CONNECT: GoTool = {
+  name: 'redpanda-connect-receiver',
+  package: 'github.com/redpanda-data/connect/v4',
+  version: 'v4.105.0',
+  main: join(ROOT, 'test/bench/peers/redpanda/main.go'),
 };
 
 /** On a slow machine: promtool brings the clients of a dozen clouds along. */
@@ -62,8 +80,14 @@ async function runGo(tool: GoTool, { env, dir, signal }: Build, file: string): P
   const go = (...args: string[]) =>
     promisify(execFile)('go', args, { cwd, signal, timeout: BUILD_MS, env: { ...env, GOFLAGS: '-mod=mod' } });
   try {
-    await go('get', '-tool', `${tool.package}@${tool.version}`);
-    await go('build', '-trimpath', '-ldflags=-s -w', '-o', `${file}.unfinished`, tool.package);
+    if (tool.main === undefined) await go('get', '-tool', `${tool.package}@${tool.version}`);
+    else {
+      copyFileSync(tool.main, join(cwd, 'main.go'));
+      await go('get', `${tool.package}@${tool.version}`);
+      await go('mod', 'tidy');
+    }
+    const what = tool.main === undefined ? tool.package : '.';
+    await go('build', '-trimpath', '-ldflags=-s -w', '-o', `${file}.unfinished`, what);
   } catch (error) {
     signal.throwIfAborted();
     const { stderr = String(error) } = error as { stderr?: string };
