@@ -4,7 +4,7 @@ import { ArrivingMemory } from './arriving-memory.ts';
 import { BodyArena } from './body-arena.ts';
 import { ByteSemaphore, type Ticket } from './byte-semaphore.ts';
 import { type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
-import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, PROVEN } from './open-bodies.ts';
+import { type BodyClass, chooseVictims, OpenBodies, type OpenBody } from './open-bodies.ts';
 import { type Pace, Throttle } from './throttle.ts';
 
 export type BodyMemoryOptions = MemoryShares & {
@@ -21,11 +21,10 @@ const SLOW = { arriving: 64 * KIB, large: 512 * KIB };
 /** How often waiting bodies are checked against slow ones that hold memory, and when a worse class gives way. */
 const CHECK_MS = 250;
 const STUCK_MS = 3_000;
-const BORROW_WAIT_MS = 2_000;
 
 /**
- * Beside small webhooks, a rate at which their p99 stays below three times that alone (`make bench-large`); alone, what turns
- * of the event loop let through.
+ * Beside small webhooks, a rate that delays them little (`make bench-large` measures how much); alone, what turns of the event
+ * loop let through.
  */
 const PACE: Pace = { beside: 44 * KIB ** 2, alone: 1_024 * KIB ** 2 };
 
@@ -122,17 +121,13 @@ export class BodyMemory {
   isQuiet = (): boolean => this.throttle.isQuiet(this.#clock.now());
 
   /**
-   * Takes memory of bodies that wait to be read, for working on one more of those that have arrived. Resolves with what gives
-   * it back, or with null where it would be too much of it, or is not free soon.
+   * Takes memory of bodies that wait to be read, for working on one more of those that have arrived. Gives what gives it back;
+   * null where it would be too much of it, is not free, or bodies wait for it: none is ended for this.
    */
-  async borrowWork(): Promise<(() => void) | null> {
+  borrowWork(): (() => void) | null {
     const bytes = WORK_FACTOR * this.atWork;
-    if (bytes > this.large.capacity / 2) return null;
-    const first = { tag: Number.NEGATIVE_INFINITY, n: 0 };
-    return this.large.acquire(bytes, BORROW_WAIT_MS, undefined, { ticket: first, class: PROVEN }).then(
-      () => () => this.large.release(bytes),
-      () => null,
-    );
+    if (bytes > this.large.capacity / 2 || !this.large.tryAcquire(bytes)) return null;
+    return () => this.large.release(bytes);
   }
 
   /** Gives back what `acquireLarge` gave. */

@@ -12,8 +12,8 @@ import { LargeBodyWorker, type LargeBodyWorkerDeps, type WorkerOptions } from '.
 export type WorkLender = {
   /** Whether small bodies have not come for a while: then the machine is free for large ones. */
   isQuiet(): boolean;
-  /** Resolves with what gives it back; null where there is none soon. */
-  borrowWork(): Promise<(() => void) | null>;
+  /** Gives what gives it back; null where there is none. */
+  borrowWork(): (() => void) | null;
 };
 
 /** A body that began to arrive is expected to be worked on within so long; else the memory for it is given back. */
@@ -33,13 +33,13 @@ export class LargeBodyThreads implements LargeBodyPublisher {
   readonly #lender: WorkLender;
   readonly #queue: Waiting[] = [];
   /** Gives back the memory of the second thread, while it has some. */
-  #giveBack: (() => void) | undefined;
-  #isBorrowing = false;
+  #giveBack: (() => void) | null = null;
   #isSecondBusy = false;
   /** Bodies that are worked on. */
   #working = 0;
   readonly #clock: Clock;
-  #expiry: Timer | undefined;
+  /** Waits for the first of the bodies that began to arrive. */
+  #expected: Timer | undefined;
 
   constructor(threads: readonly [Thread, Thread], lender: WorkLender, clock: Clock) {
     [this.#first, this.#second] = threads;
@@ -62,21 +62,22 @@ export class LargeBodyThreads implements LargeBodyPublisher {
   warm(): void {
     this.#first.warm();
     if (this.#giveBack || !this.#lender.isQuiet()) return;
-    void this.#borrow();
-    this.#expiry?.cancel();
-    this.#expiry = this.#clock.after(EXPECTED_WITHIN_MS, () => this.#startNext(), { ref: false });
+    this.#giveBack = this.#lender.borrowWork();
+    this.#expected?.cancel();
+    this.#expected = this.#clock.after(EXPECTED_WITHIN_MS, () => this.#startNext(), { ref: false });
   }
 
   async stop(): Promise<void> {
-    this.#expiry?.cancel();
+    this.#expected?.cancel();
     await Promise.all([this.#first.stop(), this.#second.stop()]);
   }
 
   #withThread<T>({ body }: VerifiedDelivery, work: (thread: Thread) => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const start = (thread: Thread) => {
-      // It takes its room at once.
+      this.#expected?.cancel();
       this.#working++;
+      // It takes its room at once.
       const done = work(thread).finally(() => {
         this.#working--;
         if (thread === this.#second) this.#isSecondBusy = false;
@@ -99,24 +100,14 @@ export class LargeBodyThreads implements LargeBodyPublisher {
     }
     if (this.#isSecondBusy || (this.#working > 0 && this.#lender.isQuiet())) return;
     this.#giveBack?.();
-    this.#giveBack = undefined;
+    this.#giveBack = null;
   }
 
   #threadFor(bytes: number): Thread | undefined {
     if (this.#first.hasRoom(bytes)) return this.#first;
     if (this.#isSecondBusy || !this.#lender.isQuiet()) return undefined;
-    if (this.#giveBack) return this.#second;
-    void this.#borrow();
-    return undefined;
-  }
-
-  async #borrow(): Promise<void> {
-    if (this.#isBorrowing) return;
-    this.#isBorrowing = true;
-    const giveBack = await this.#lender.borrowWork();
-    this.#isBorrowing = false;
-    this.#giveBack = giveBack ?? undefined;
-    if (giveBack && this.#queue.length > 0) this.#startNext();
+    this.#giveBack ??= this.#lender.borrowWork();
+    return this.#giveBack ? this.#second : undefined;
   }
 }
 

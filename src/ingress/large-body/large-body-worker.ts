@@ -34,9 +34,7 @@ export type LargeBodyObserver = {
   threadDied(error: unknown): void;
 };
 
-/**
- * Publishes large deliveries in a thread of its own, which runs while there are some.
- */
+/** Publishes large deliveries in a thread of its own, which runs while there are some. */
 export class LargeBodyWorker implements LargeBodyPublisher {
   readonly #deps: LargeBodyWorkerDeps;
   readonly #memory: ByteSemaphore;

@@ -75,6 +75,8 @@ export class WatchedClient<C extends Client> {
   async metadata(options: Parameters<Client['metadata']>[0]) {
     const metadata = await this.client.metadata(options);
     this.#neverAnswered = false;
+    // What befell a connection before this does not explain what fails after it.
+    this.#lastFault = undefined;
     return metadata;
   }
 

@@ -17,6 +17,7 @@ export const openRanges = async (deps: TopicDeps): Promise<RangeReader> =>
 export class RangeReader {
   readonly #clock: Clock;
   readonly #fetcher: TopicFetcher;
+  readonly #stopping = new AbortController();
 
   constructor({ clock }: TopicDeps, fetcher: TopicFetcher) {
     this.#clock = clock;
@@ -31,7 +32,7 @@ export class RangeReader {
 
   /**
    * Hands over every record of these ranges that is still there, each once, each partition in order. Rejects with what
-   * `onRecord` throws, and where no record comes for 30 s.
+   * `onRecord` throws, where no record comes for 30 s, and at a stop.
    */
   async read(ranges: readonly OffsetRange[], onRecord: (record: IncomingRecord) => void): Promise<void> {
     const clock = this.#clock;
@@ -42,6 +43,7 @@ export class RangeReader {
     );
     if (open.size === 0) return;
     const over = new AbortController();
+    const { signal: stopped } = this.#stopping;
     let failure: unknown;
     let lastFault: unknown;
     const end = (reason?: unknown) => {
@@ -78,12 +80,15 @@ export class RangeReader {
       moved: advance,
       onFailure,
     };
-    await readPartitions(this.#fetcher, reader, { clock, signal: over.signal });
+    const signal = AbortSignal.any([over.signal, stopped]);
+    await readPartitions(this.#fetcher, reader, { clock, signal });
     watch.cancel();
+    stopped.throwIfAborted();
     if (failure) throw failure;
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     this.#fetcher.close();
   }
 }

@@ -77,6 +77,7 @@ async function readRound(
   const until = clock.now() + lasts;
   if (led.size === 0) throw new Error('no partition has a leader');
   let isOver = false;
+  let hasRead = false;
   let turn = Promise.resolve();
   const take = (fetched: Fetched) => {
     const taken = turn.then(() => (signal.aborted ? undefined : reader.take(fetched)));
@@ -89,6 +90,7 @@ async function readRound(
         const wanted = partitions.map((partition) => [partition, reader.next(partition)] as const);
         const from = new Map(wanted.filter((one): one is [number, bigint] => one[1] !== undefined));
         if (from.size === 0) return;
+        hasRead = true;
         for (const fetched of await fetcher.fetch(node, from)) await take(fetched);
       }
     } catch (error) {
@@ -98,6 +100,7 @@ async function readRound(
   };
   const ends = await Promise.allSettled([...led].map(([node, of]) => readFrom(node as number, of)));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  if (!hasRead && !signal.aborted) throw new Error('the topic has none of the partitions that are read');
 }
 
 const isOutside = (at: bigint, oldest: bigint, end: bigint) => at < oldest || at > end;

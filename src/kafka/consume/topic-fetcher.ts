@@ -70,12 +70,16 @@ export function openFetcher(connection: KafkaConnection, clientId: string, topic
       throw watched.explain(error);
     }
   };
-  const lookUp = async (watched: typeof asking): Promise<TopicLeaders> => {
-    const { topics, brokers } = await watched.metadata({ topics: [topic], forceUpdate: true });
+  const describe = async (watched: typeof asking, forceUpdate: boolean) => {
+    const { topics, brokers } = await watched.metadata({ topics: [topic], forceUpdate });
     const found = topics.get(topic);
     if (!found) throw new Error(`the metadata has no topic ${topic}`);
-    const leaders = found.partitions.map(({ leader }) => (brokers.has(leader) ? leader : undefined));
-    return { topicId: found.id, leaders };
+    return { ...found, brokers };
+  };
+  const lookUp = async (watched: typeof asking): Promise<TopicLeaders> => {
+    const { id, partitions, brokers } = await describe(watched, true);
+    const leaders = partitions.map(({ leader }) => (brokers.has(leader) ? leader : undefined));
+    return { topicId: id, leaders };
   };
   const listOffsets = async (timestamp: bigint): Promise<readonly bigint[]> => {
     const options = { topics: [topic], timestamp, isolationLevel: READ_COMMITTED };
@@ -95,7 +99,7 @@ export function openFetcher(connection: KafkaConnection, clientId: string, topic
       }),
     fetch: (node, from) =>
       explained(fetching, async () => {
-        const { topics } = await fetching.metadata({ topics: [topic] });
+        const { id: topicId } = await describe(fetching, false);
         const partitions = [...from].map(([partition, fetchOffset]) => ({
           ...{ partition, fetchOffset, partitionMaxBytes: MAX_PARTITION_BYTES },
           ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
@@ -103,7 +107,7 @@ export function openFetcher(connection: KafkaConnection, clientId: string, topic
         const answer = await fetching.client.fetch({
           ...{ node, minBytes: 1, maxBytes: MAX_BYTES, maxWaitTime: MAX_WAIT_MS },
           isolationLevel: READ_COMMITTED,
-          topics: [{ topicId: topics.get(topic)?.id ?? '', partitions }],
+          topics: [{ topicId, partitions }],
         });
         return readAnswer(topic, answer, from);
       }),

@@ -24,9 +24,7 @@ export type ProducerSession = {
 const METADATA_MAX_AGE_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 3_000;
 
-/**
- * Opens a session; `rotation` turns the seed brokers. Not idempotent: that mode loses under concurrency.
- */
+/** Opens a session; `rotation` turns the seed brokers. Not idempotent: that mode loses under concurrency. */
 export function openProducerSession(
   connection: KafkaConnection,
   clientId: string,

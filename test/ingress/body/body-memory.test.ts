@@ -204,21 +204,26 @@ describe('memory for working on one more body', () => {
   const lender = (large: number) =>
     new BodyMemory({ small: 8 * MIB, large, atWork: 100, admissionWaitMs: 20, clock: systemClock });
 
-  it('is that of bodies that wait to be read, before them, and theirs again when it is given back', async () => {
+  it('is that of bodies that wait to be read, and theirs again when it is given back', async () => {
     const lent = lender(1_000);
-    lent.large.addUnchecked(700);
-    const borrowed = lent.borrowWork();
-    const reader = lent.large.acquire(300, 10_000);
-    lent.large.release(100);
-    const giveBack = await borrowed;
-    expect(lent.large.taken).toBe(1_000);
+    const giveBack = lent.borrowWork();
+    expect(lent.large.taken).toBe(400);
+    const reader = lent.large.acquire(700, 10_000);
     giveBack?.();
     await reader;
-    expect(lent.large.taken).toBe(900);
+    expect(lent.large.taken).toBe(700);
   });
 
-  it('is not lent where it would be more than half of it', async () => {
-    expect(await lender(799).borrowWork()).toBeNull();
+  it('is not lent where it would be more than half of it, is not free, or a body waits for it', async () => {
+    expect(lender(799).borrowWork()).toBeNull();
+    const full = lender(1_000);
+    full.large.addUnchecked(700);
+    expect(full.borrowWork()).toBeNull();
+    const waiting = full.large.acquire(600, 10);
+    full.large.release(200);
+    expect(full.borrowWork()).toBeNull();
+    await expect(waiting).rejects.toMatchObject({ code: 'NO_ROOM' });
+    expect(full.borrowWork()).not.toBeNull();
   });
 
   it('is for times in which no small bodies come', async () => {

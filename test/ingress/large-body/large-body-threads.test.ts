@@ -5,7 +5,7 @@ import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 
 let isQuiet: boolean;
 let lent: number;
-let mayBorrow: () => Promise<boolean>;
+let mayBorrow: boolean;
 /** What each thread was given, in its order: `{thread}{body}`. */
 let begun: string[];
 let ends: Map<string, () => void>;
@@ -28,7 +28,7 @@ function thread(name: string) {
 beforeEach(() => {
   isQuiet = true;
   lent = 0;
-  mayBorrow = async () => true;
+  mayBorrow = true;
   begun = [];
   ends = new Map();
   clock = manualClock();
@@ -36,8 +36,8 @@ beforeEach(() => {
     [thread('A'), thread('B')] as never,
     {
       isQuiet: () => isQuiet,
-      borrowWork: async () => {
-        if (!(await mayBorrow())) return null;
+      borrowWork: () => {
+        if (!mayBorrow) return null;
         lent++;
         return () => {
           lent--;
@@ -87,7 +87,7 @@ describe('the threads for large bodies', () => {
   });
 
   it('are one where there is no memory for a second one', async () => {
-    mayBorrow = async () => false;
+    mayBorrow = false;
     const all = ['1', '2'].map(store);
     await settled();
     expect(begun).toEqual(['A1']);
@@ -117,22 +117,22 @@ describe('the threads for large bodies', () => {
     expect(lent).toBe(0);
   });
 
-  it('give memory back that comes when nothing waits any more', async () => {
-    const memory = Promise.withResolvers<boolean>();
-    mayBorrow = () => memory.promise;
-    const all = ['1', '2'].map(store);
+  it('are two as soon as there is memory for the second one', async () => {
+    mayBorrow = false;
+    const all = ['1', '2', '3'].map(store);
     await settled();
+    mayBorrow = true;
     await end('1');
-    memory.resolve(true);
-    await settled();
+    expect([begun, lent]).toEqual([['A1', 'A2', 'B3'], 1]);
     await end('2');
-    expect([begun, lent]).toEqual([['A1', 'A2'], 0]);
+    await end('3');
     await Promise.all(all);
+    expect(lent).toBe(0);
   });
 
   it('go on after a body that was not stored', async () => {
     const failing = { ...thread('A'), store: () => Promise.reject(new Error('no')), hasRoom: () => true };
-    const lender = { isQuiet: () => true, borrowWork: async () => null };
+    const lender = { isQuiet: () => true, borrowWork: () => null };
     threads = new LargeBodyThreads([failing, thread('B')] as never, lender, clock);
     await expect(store('1')).rejects.toThrow('no');
     await expect(store('2')).rejects.toThrow('no');

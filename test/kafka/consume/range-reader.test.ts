@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { openRanges } from '../../../src/kafka/consume/range-reader.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { ScriptedTopic } from '../../support/scripted-topic.ts';
+import { until } from '../../support/until.ts';
+
+it('a reading ends with the stop of its reader', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a');
+  const reader = await openRanges({ openTopic: topic.open, topic: 't', clock: manualClock() });
+  const seen: string[] = [];
+  const reading = reader.read(
+    [{ partition: 0, from: 0n, to: 9n }],
+    ({ value }) => void seen.push(String(value)),
+  );
+  const ended = expect(reading).rejects.toThrow('aborted');
+  await until('the first is there', () => seen.length === 1);
+  await reader.stop();
+  await ended;
+});
+
+it('a partition that the topic does not have is waited for without asking again and again', async () => {
+  const topic = new ScriptedTopic([1]);
+  const clock = manualClock();
+  const reader = await openRanges({ openTopic: topic.open, topic: 't', clock });
+  const reading = reader.read([{ partition: 7, from: 0n, to: 1n }], () => {});
+  const ended = expect(reading).rejects.toMatchObject({
+    message: 'no record came for 30 s',
+    cause: { message: 'the topic has none of the partitions that are read' },
+  });
+  await clock.advance(30_000);
+  await ended;
+  expect(topic.lookUps).toBeLessThan(100);
+});
