@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { join, relative } from 'node:path';
 import type kafkajs from 'kafkajs';
 import { freePorts } from '../stack/plan-ports.ts';
-import { cli } from '../support/cli.ts';
 import type { RunningProcess } from '../support/running-process.ts';
 import { ROOT } from '../support/source-tree.ts';
 import { testKafka } from '../support/topic-reader.ts';
@@ -72,8 +71,7 @@ export class System implements AsyncDisposable {
 
   static async start(options: SystemOptions): Promise<System> {
     const { name, stack, root = ROOT, profileDir, partitions = PARTITIONS, env = {} } = options;
-    const fixture = new Fixture(stack);
-    await prepareTopics(fixture, partitions);
+    const fixture = await Fixture.make(stack, undefined, partitions);
     const { ref, subscriptionId, signingSecret, encryptionKey } = SUBSCRIPTION;
     fixture.secrets(ref, {
       'subscription-id': subscriptionId,
@@ -133,19 +131,3 @@ const isOpen = ({ hostname, port }: URL): Promise<boolean> =>
     socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
     socket.on('connect', () => socket.destroy());
   });
-
-const SET_UP_TRIES = 3;
-
-async function prepareTopics(fixture: Fixture, partitions: number): Promise<void> {
-  for (const args of [
-    ['topics', 'apply', '--partitions', String(partitions)],
-    ['schemas', 'push'],
-  ]) {
-    for (let tries = 1; ; tries++) {
-      const { exitCode, notes, out } = await cli(fixture.env, ...args);
-      if (exitCode === 0) break;
-      // A registry that has just started may take longer than the command waits for an answer.
-      if (tries === SET_UP_TRIES) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
-    }
-  }
-}

@@ -13,6 +13,8 @@ export type Brokers = { brokers: readonly string[]; registryUrl: string };
 /** Of each topic: more than one, and fewer than Hookline's own 6, which cost a broker a second for each test file. */
 export const PARTITIONS = 2;
 
+const SET_UP_TRIES = 3;
+
 /**
  * A place of its own on the shared Kafka: a topic prefix, topics and subjects, and a folder with secrets. Processes are
  * started in it for real, and end with it.
@@ -50,8 +52,12 @@ export class Fixture implements AsyncDisposable {
       ['topics', 'apply', '--partitions', String(partitions)],
       ['schemas', 'push'],
     ]) {
-      const { exitCode, notes, out } = await cli(fixture.env, ...args);
-      if (exitCode !== 0) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
+      for (let tries = 1; ; tries++) {
+        const { exitCode, notes, out } = await cli(fixture.env, ...args);
+        if (exitCode === 0) break;
+        // A registry that has just started may take longer than the command waits for an answer.
+        if (tries === SET_UP_TRIES) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
+      }
     }
     return fixture;
   }
