@@ -13,6 +13,10 @@ export type Clock = {
   random(): number;
   /** Resolves after `ms`. Rejects with the signal's reason when it aborts. */
   sleep(ms: number, options?: TimerOptions & { readonly signal?: AbortSignal }): Promise<void>;
+  /** Resolves in the next turn of the event loop, with all that wait for it: what they do next is done for one after the other. */
+  turn(): Promise<void>;
+  /** Resolves in this turn, behind all that can go on now. */
+  tick(): Promise<void>;
   /** Calls `work` once, after `ms`. */
   after(ms: number, work: () => void, options?: TimerOptions): Timer;
   /** Calls `work` every `ms`. */
@@ -29,6 +33,8 @@ export type Timer = {
   cancel(): void;
 };
 
+let nextTurn: Promise<void> | undefined;
+
 /** The machine's own. */
 export const systemClock: Clock = {
   now: () => performance.now(),
@@ -42,6 +48,16 @@ export const systemClock: Clock = {
       throw error;
     }
   },
+  turn() {
+    nextTurn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        nextTurn = undefined;
+        resolve();
+      });
+    });
+    return nextTurn;
+  },
+  tick: () => new Promise((resolve) => process.nextTick(resolve)),
   after(ms, work, { ref = true } = {}) {
     const timer = setTimeout(work, ms);
     if (!ref) timer.unref();

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 
 export type ManualClock = Clock & {
   /** Lets `ms` pass: calls what is due on the way, in order, and lets what waits for it run. */
@@ -36,6 +36,8 @@ export function manualClock(startWall = Date.UTC(2026, 0, 1)): ManualClock {
         };
         signal?.addEventListener('abort', stop, { once: true });
       }),
+    turn: systemClock.turn,
+    tick: systemClock.tick,
     after: (ms, work) => add(ms, work),
     every: (ms, work) => add(ms, work, ms),
     waiting: () => due.size,

@@ -1,5 +1,6 @@
 import type { TopicLimits } from '../../src/kafka/admin/describe-topics.ts';
-import { AttemptError, type Batch, type WireRecord } from '../../src/kafka/produce/produce-batch.ts';
+import type { Batch, WireRecord } from '../../src/kafka/produce/encode-batch.ts';
+import { AttemptError } from '../../src/kafka/produce/produce-batch.ts';
 import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../src/kafka/produce/publisher.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';

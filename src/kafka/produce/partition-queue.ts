@@ -1,7 +1,8 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { TopicLimits } from '../admin/describe-topics.ts';
-import { type AttemptError, type AttemptOutcome, toAttemptError, type WireRecord } from './produce-batch.ts';
+import type { WireRecord } from './encode-batch.ts';
+import { type AttemptError, type AttemptOutcome, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
 
@@ -81,14 +82,14 @@ export class PartitionQueue {
   }
 
   async #run(): Promise<void> {
-    // Those who publish in this turn of the event loop share the first batch.
-    await new Promise(setImmediate);
+    // Those who publish at once share the first batch.
+    await this.#deps.clock.tick();
     while (this.#queue.length > 0 && !this.#halted) {
       this.#inFlight = this.#takeBatch();
       await this.#deliver(this.#inFlight);
       this.#inFlight = [];
       // Those who wait for the confirmation may push before the next batch is taken.
-      await new Promise(setImmediate);
+      await this.#deps.clock.tick();
     }
     this.#running = undefined;
   }

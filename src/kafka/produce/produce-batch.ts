@@ -11,27 +11,10 @@ import {
   produceV9,
   produceV10,
   produceV11,
+  type Writer,
 } from '@platformatic/kafka';
 import { apiIdOf } from '../connect/platformatic-client.ts';
-
-/** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
-export type WireRecord = {
-  readonly key: Buffer;
-  /** null is a tombstone: it forgets the key in a compacted topic. */
-  readonly value: Buffer | null;
-  readonly headers: ReadonlyMap<Buffer, Buffer>;
-  /** Milliseconds since 1970, as Kafka's record timestamp. */
-  readonly timestamp: bigint;
-};
-
-/** A batch for one partition. */
-export type Batch = {
-  readonly topic: string;
-  readonly partition: number;
-  readonly records: readonly WireRecord[];
-  /** Asked right before the write: whether every record of the batch may still be written. */
-  readonly mayBegin: () => boolean;
-};
+import { type Batch, ENCODED_SINCE, encodeProduce, isEncodedHere, type WireRecord } from './encode-batch.ts';
 
 export type ProduceBatch = {
   /** Learns which versions of requests the broker takes, as the first batch over this connection would. */
@@ -81,11 +64,17 @@ export function createProduceBatch(timeoutMs: number): ProduceBatch {
     async prepare(connection) {
       if (!known.has(connection)) await apiOf(connection);
     },
-    async send(connection, { topic, partition, records, mayBegin }) {
+    async send(connection, batch) {
+      const { topic, partition, records, mayBegin } = batch;
       const api = known.get(connection) ?? (await apiOf(connection));
       if (!mayBegin()) throw late();
-      const messages = records.map((record) => toMessage(topic, partition, record));
-      const answer = await api.async(checked(connection, mayBegin), ALL_REPLICAS, timeoutMs, messages, {});
+      const encode =
+        api.version >= ENCODED_SINCE && isEncodedHere(batch)
+          ? () => encodeProduce(batch, timeoutMs)
+          : undefined;
+      const messages = encode ? [] : records.map((record) => toMessage(topic, partition, record));
+      const over = checked(connection, mayBegin, encode);
+      const answer = await api.async(over, ALL_REPLICAS, timeoutMs, messages, {});
       const [ack, ...others] = typeof answer === 'boolean' ? [] : answer.responses;
       const [place, ...otherPlaces] = ack?.partitionResponses ?? [];
       const isOther = others.length > 0 || otherPlaces.length > 0 || ack?.name !== topic;
@@ -98,14 +87,17 @@ export function createProduceBatch(timeoutMs: number): ProduceBatch {
 
 const late = () => new AttemptError('late', 'not sent: a record has passed its deadline');
 
-/** The connection, with one more check once the batch is encoded: for 50 MB that takes a while, and a process may be frozen. */
-function checked(connection: Connection, mayBegin: () => boolean): Connection {
+/**
+ * The connection, with one more check once the batch is encoded: for 50 MB that takes a while, and a process may be frozen.
+ * @param encode makes the request instead of the client
+ */
+function checked(connection: Connection, mayBegin: () => boolean, encode?: () => Writer): Connection {
   const send: Connection['send'] = (key, version, createPayload, ...rest) =>
     connection.send(
       key,
       version,
       () => {
-        const payload = createPayload();
+        const payload = encode ? encode() : createPayload();
         if (!mayBegin()) throw late();
         return payload;
       },

@@ -3,7 +3,8 @@ import { type Broker, Producer } from '@platformatic/kafka';
 import { HooklineError } from '../../core/errors.ts';
 import type { KafkaConnection } from '../connect/connection.ts';
 import { clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
-import { AttemptError, type Batch, createProduceBatch, toAttemptError } from './produce-batch.ts';
+import type { Batch } from './encode-batch.ts';
+import { AttemptError, createProduceBatch, toAttemptError } from './produce-batch.ts';
 
 /** One client of the cluster. It believes nothing but the broker's answer for the partition that was asked for. */
 export type ProducerSession = {

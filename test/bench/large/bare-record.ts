@@ -1,6 +1,6 @@
 import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 import { layInPlace } from '../../../src/kafka/connect/client-patches.ts';
-import type { WireRecord } from '../../../src/kafka/produce/produce-batch.ts';
+import type { WireRecord } from '../../../src/kafka/produce/encode-batch.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
 import type { Fixture } from '../../support/topics-fixture.ts';
 import { type Spread, spreadOf } from '../report.ts';
