@@ -17,11 +17,10 @@ import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { backgroundGate, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { disablePretenuring } from '../runtime/v8-flags.ts';
 import { startKeyring } from '../subscriptions/open-keyring.ts';
-import { loadIngressConfig } from './config.ts';
 import { openBodyMemory, startIngressServer } from './ingress-server.ts';
 import { startLargeBodies } from './large-body/large-body-threads.ts';
-import { startDelivery } from './start-delivery.ts';
-import { mayStartWithoutKafka, openStartupState } from './start-without-kafka.ts';
+import { loadIngressConfig } from './settings.ts';
+import { mayStartWithoutKafka, openStartupState, startDelivery } from './start-delivery.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
 
 disablePretenuring();

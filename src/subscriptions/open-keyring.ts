@@ -6,11 +6,15 @@ import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ProcessContext, StartGate } from '../runtime/process-shell.ts';
-import type { CachedRecords } from './cached-records.ts';
 import { LiveKeyring } from './keyring.ts';
 import { watchSecrets } from './secrets-dir.ts';
 import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
-import { openSecrets, type SubscriptionRecord, type SubscriptionSecrets } from './subscription-record.ts';
+import {
+  type CachedRecords,
+  openSecrets,
+  type SubscriptionRecord,
+  type SubscriptionSecrets,
+} from './subscription-record.ts';
 
 type KeyringDeps = {
   readonly secretsDir: string | undefined;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/config/env.ts';
 import { isLoopback } from '../../src/config/plaintext-credentials.ts';
 import { loadControlConfig } from '../../src/control/config.ts';
-import { loadIngressConfig } from '../../src/ingress/config.ts';
+import { loadIngressConfig } from '../../src/ingress/settings.ts';
 
 describe('a loopback address', () => {
   it.each(['127.0.0.1', '127.255.0.9', '::1', '[::1]', '0:0:0:0:0:0:0:1', 'localhost', 'LOCALHOST'])(

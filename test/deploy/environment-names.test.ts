@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { controlConfig } from '../../src/control/config.ts';
-import { ingressConfig } from '../../src/ingress/config.ts';
+import { ingressConfig } from '../../src/ingress/settings.ts';
 import { recordSizeSettings } from '../../src/kafka/connect/settings.ts';
 import { sandboxSettings } from '../../src/sandbox/config.ts';
 import { CHART } from '../support/generated/chart-readme.ts';

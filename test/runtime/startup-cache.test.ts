@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { type CacheFileObserver, cacheFile } from '../../src/runtime/startup-cache.ts';
-import { cachedRecords } from '../../src/subscriptions/cached-records.ts';
+import { cachedRecords } from '../../src/subscriptions/subscription-record.ts';
 import { until } from '../support/until.ts';
 
 let dir: string;

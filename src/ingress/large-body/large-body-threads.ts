@@ -4,8 +4,7 @@ import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
-import type { BodyMemory } from '../body/body-memory.ts';
-import { WORK_FACTOR } from '../body/memory-shares.ts';
+import { type BodyMemory, WORK_FACTOR } from '../body/body-memory.ts';
 import { LargeBodyWorker, type LargeBodyWorkerDeps, type WorkerOptions } from './large-body-worker.ts';
 
 /** Memory for working on one more body, lent as long as no small bodies come. */

@@ -1,8 +1,8 @@
 import { hasCode } from '../../core/errors.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { readPartitions } from './read-partitions.ts';
 import { type Fetched, openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
+import { readPartitions } from './topic-follower.ts';
 
 /** Offsets of one partition: from the first to the one before `to`. */
 export type OffsetRange = { readonly partition: number; readonly from: bigint; readonly to: bigint };

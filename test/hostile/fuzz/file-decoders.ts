@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { cacheFile } from '../../../src/runtime/startup-cache.ts';
 import { SpoolFile } from '../../../src/spool/spool-file.ts';
 import { toDelivery } from '../../../src/spool/spool-row.ts';
-import { cachedRecords } from '../../../src/subscriptions/cached-records.ts';
+import { cachedRecords } from '../../../src/subscriptions/subscription-record.ts';
 import { changed, changes, type Fuzzed, fuzzed, must, outcome } from './fuzzed.ts';
 
 const DIALECT = JSON.stringify({

@@ -1,6 +1,6 @@
 import type { Setting } from '../../../src/config/env.ts';
 import { controlConfig } from '../../../src/control/config.ts';
-import { ingressConfig } from '../../../src/ingress/config.ts';
+import { ingressConfig } from '../../../src/ingress/settings.ts';
 
 /**
  * Variables that the chart sets itself, from values of its own: an address it knows, a port that a Service leads to, a

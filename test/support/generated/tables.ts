@@ -5,7 +5,7 @@ import type { Setting } from '../../../src/config/env.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
-import { ingressConfig } from '../../../src/ingress/config.ts';
+import { ingressConfig } from '../../../src/ingress/settings.ts';
 import {
   durabilitySettings,
   kafkaSettings,
