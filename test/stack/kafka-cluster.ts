@@ -73,6 +73,7 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
       folder,
       properties,
       classpath: join(input.jars, '*'),
+      formatted: join(input.jars, '..', 'formatted'),
     });
   });
   const cluster: KafkaCluster = {

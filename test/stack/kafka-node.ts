@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { formatArgs, type ScramUser, serverArgs } from './kafka-jvm.ts';
 import type { NodePlan } from './kafka-properties.ts';
 import { lastLines, readLog, withLogTail } from './log-tail.ts';
@@ -43,6 +44,8 @@ export type NodeInput = {
   /** Where its classes are at hand: see class-archive.ts. */
   classArchive?: string | null | undefined;
   scramUsers?: readonly ScramUser[] | undefined;
+  /** Where the storage of nodes is kept as it was formatted, to be copied by the next one of the same kind. */
+  formatted?: string | undefined;
 };
 
 /** Kafka waits for a quorum before it closes: longer where there is none any more. */
@@ -58,6 +61,7 @@ export function createKafkaNode({
 }: NodeInput): OwnedNode {
   const name = `Kafka node ${plan.id}`;
   const logFile = join(folder, 'kafka.log');
+  const data = join(folder, 'data');
   const propertiesFile = join(folder, 'server.properties');
   const archiveArgs = input.classArchive ? [`-XX:SharedArchiveFile=${input.classArchive}`] : [];
   let jvm: Supervised | undefined;
@@ -74,11 +78,14 @@ export function createKafkaNode({
     async format(waiting) {
       mkdirSync(folder, { recursive: true });
       writeFileSync(propertiesFile, input.properties);
+      const users = createHash('sha256').update(JSON.stringify(input.scramUsers ?? []));
+      const kept = input.formatted && join(input.formatted, `${plan.id}-${users.digest('hex').slice(0, 16)}`);
+      if (kept && existsSync(kept)) return cpSync(kept, data, { recursive: true });
       const formatLog = join(folder, 'format.log');
       const args = [...archiveArgs, ...formatArgs(classpath, propertiesFile, input.scramUsers)];
       const { exited } = await supervisor.run({ command: java, args, logFile: formatLog });
       await waitUntil(`${name} isn't formatted`, async () => exited() !== null || '', waiting);
-      if (exited()?.code === 0) return;
+      if (exited()?.code === 0) return void (kept && keepFormatted(data, kept));
       throw new StackError(`${name} can't be formatted:\n${lastLines(readLog(formatLog))}`);
     },
     async start() {
@@ -111,4 +118,16 @@ export function createKafkaNode({
       });
     },
   };
+}
+
+/** Takes its place whole: another process may look for it, or keep its own in the same moment. */
+function keepFormatted(data: string, kept: string): void {
+  mkdirSync(dirname(kept), { recursive: true });
+  const copy = `${kept}.${process.pid}`;
+  cpSync(data, copy, { recursive: true });
+  try {
+    renameSync(copy, kept);
+  } catch {
+    rmSync(copy, { recursive: true });
+  }
 }

@@ -19,10 +19,10 @@ import type { Percentiles } from './small-stream.ts';
 import { UsedMemory } from './used-memory.ts';
 
 const CASES = ['alone', 'valid', 'wrong', 'hundred', 'beside', 'million'] as const;
-const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--rounds 5] [--events 1000000] [--wait 10000] [--fresh-memory]"
+const USAGE = `make bench-large ARGS="[--case ${CASES.join(',')}] [--shape ${SHAPES.join('|')}] [--bodies 20] [--rounds 5] [--events 1000000] [--wait 10000] [--heap 3072] [--fresh-memory]"
 --fresh-memory leaves free memory as it is, instead of filling it with pages of a file first, as it is on a machine that
 has run for a day
---wait is ADMISSION_WAIT_MS`;
+--wait is ADMISSION_WAIT_MS; --heap is the broker's, in MiB: with 512 it collects garbage for seconds at each large record`;
 
 const { values } = parseArgs({
   options: {
@@ -32,6 +32,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     events: { type: 'string', default: '1000000' },
     wait: { type: 'string', default: '10000' },
+    heap: { type: 'string', default: '3072' },
     'fresh-memory': { type: 'boolean', default: false },
   },
 });
@@ -49,14 +50,13 @@ if (cases.some((one) => !CASES.includes(one as never)) || !SHAPES.includes(shape
 const WARM_UP_ROUNDS = 2;
 const ROUNDS = Number(values.rounds);
 const GIVEN_BACK_AFTER_MS = 60_000;
-/** With less of it a broker's collector begins a cycle at each record of 50 MB: 6 ms (up to 38) that everybody waits. */
-const BROKER_HEAP_MB = 3_072;
 
 const say = (line: string) => console.log(line);
 const dir = mkdtempSync(join(tmpdir(), 'hookline-bench-'));
 await using disposing = new AsyncDisposableStack();
 disposing.defer(() => rmSync(dir, { recursive: true }));
-const kafka = { heapMb: BROKER_HEAP_MB };
+// With less than 3 GiB a broker's collector begins a cycle at each record of 50 MB: 6 ms (up to 38) that everybody waits.
+const kafka = { heapMb: Number(values.heap) };
 const stack = disposing.use(await useStack({ env: process.env, onProgress: say, kafka }));
 const memory = disposing.use(new UsedMemory(join(ROOT, '.local/bench/pages')));
 const prepare = () => {
