@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createTopic } from '../support/create-topic.ts';
 import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 import { testKafka } from '../support/topic-reader.ts';
@@ -57,9 +58,7 @@ describe('a topic that was deleted, and a spool', () => {
     );
     expect(await waiting()).toBeGreaterThanOrEqual(9);
 
-    await withAdmin((admin) =>
-      admin.createTopics({ topics: [{ topic, numPartitions: 3, replicationFactor: 1 }] }),
-    );
+    await withAdmin((admin) => createTopic(admin, { topic, numPartitions: 3, replicationFactor: 1 }));
     await until('the spool is drained', async () => (await waiting()) === 0, 40_000);
     const seen = await numbersOf('collection-status');
     const first = [...new Set(seen)];

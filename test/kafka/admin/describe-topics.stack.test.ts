@@ -6,6 +6,7 @@ import { kafkaSettings, MAX_MESSAGE_BYTES } from '../../../src/kafka/connect/set
 import { type KafkaAccess, openKafka } from '../../../src/kafka/open-kafka.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { createTopic } from '../../support/create-topic.ts';
 import { setTopicBytes } from '../../support/topic-config.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
@@ -23,7 +24,7 @@ beforeAll(async () => {
   kafka = openKafka({ settings, files, clock: systemClock, clientId: 'test', log() {} });
   const admin = testKafka(env).admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
+  await createTopic(admin, { topic, numPartitions: 1 });
   await admin.disconnect();
   await setTopicBytes(env, topic, LIMIT);
 });

@@ -3,6 +3,7 @@ import { Admin } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { acquireLeaderLease, type HeldLease } from '../../../src/kafka/consume/leader-lease.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { createTopic } from '../../support/create-topic.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 import { until } from '../../support/until.ts';
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
   env = { KAFKA_BROKERS: inject('brokers').join(',') };
   const admin = testKafka(env).admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic, numPartitions: 3 }] });
+  await createTopic(admin, { topic, numPartitions: 3 });
   await admin.disconnect();
 });
 

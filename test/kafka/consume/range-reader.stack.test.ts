@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { openRanges, type RangeReader } from '../../../src/kafka/consume/range-reader.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { createTopic } from '../../support/create-topic.ts';
 import { openTopicAt } from '../../support/open-topic.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const admin = kafka.admin();
   const producer = kafka.producer();
   await Promise.all([admin.connect(), producer.connect()]);
-  await admin.createTopics({ topics: [{ topic, numPartitions: 3 }] });
+  await createTopic(admin, { topic, numPartitions: 3 });
   // Partition 2 stays empty.
   const messages = Array.from({ length: RECORDS }, (_, n) => ({
     partition: n % 2,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { followTopic } from '../../../src/kafka/consume/topic-follower.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { createTopic } from '../../support/create-topic.ts';
 import { openTopicAt } from '../../support/open-topic.ts';
 import { testKafka } from '../../support/topic-reader.ts';
 
@@ -22,9 +23,9 @@ afterAll(async () => {
   await admin.disconnect();
 });
 
-async function createTopic(configEntries: { name: string; value: string }[] = []): Promise<string> {
+async function newTopic(configEntries: { name: string; value: string }[] = []): Promise<string> {
   const topic = `fetcher-${randomUUID()}`;
-  await admin.createTopics({ topics: [{ topic, numPartitions: 2, configEntries }] });
+  await createTopic(admin, { topic, numPartitions: 2, configEntries });
   topics.push(topic);
   return topic;
 }
@@ -45,7 +46,7 @@ const valuesOf = (records: readonly IncomingRecord[]) => records.map(({ value })
 
 describe('a topic is read without a group', () => {
   it('up to what is committed: no record of an aborted transaction, and not one that is still open', async () => {
-    const topic = await createTopic();
+    const topic = await newTopic();
     const producer = kafka.producer({ transactionalId: topic, maxInFlightRequests: 1, idempotent: true });
     await producer.connect();
     const inTransaction = async (value: string, end: 'commit' | 'abort') => {
@@ -72,7 +73,7 @@ describe('a topic is read without a group', () => {
   });
 
   it('compressed or not, with headers, tombstones and records that are larger than a fetch', async () => {
-    const topic = await createTopic([{ name: 'max.message.bytes', value: '20000000' }]);
+    const topic = await newTopic([{ name: 'max.message.bytes', value: '20000000' }]);
     const producer = kafka.producer();
     await producer.connect();
     const send = (message: kafkajs.Message, compression = kafkajs.CompressionTypes.None) =>
@@ -97,7 +98,7 @@ describe('a topic is read without a group', () => {
   });
 
   it('with the time at which the broker wrote it where the topic says so', async () => {
-    const topic = await createTopic([{ name: 'message.timestamp.type', value: 'LogAppendTime' }]);
+    const topic = await newTopic([{ name: 'message.timestamp.type', value: 'LogAppendTime' }]);
     const producer = kafka.producer();
     await producer.connect();
     await producer.send({ topic, messages: [{ value: 'a', timestamp: '1234' }] });
@@ -107,7 +108,7 @@ describe('a topic is read without a group', () => {
   });
 
   it('from a time on', async () => {
-    const topic = await createTopic();
+    const topic = await newTopic();
     const producer = kafka.producer();
     await producer.connect();
     for (const at of [1_000, 2_000, 3_000])

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { createTopic } from '../../support/create-topic.ts';
 
 const topic = `late-${randomUUID()}`;
 const admin = new kafkajs.Kafka({
@@ -20,7 +21,7 @@ const recordOf = (value: string) => ({
 
 beforeAll(async () => {
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: 1 }] });
+  await createTopic(admin, { topic, numPartitions: 1, replicationFactor: 1 });
 });
 
 afterAll(async () => {
