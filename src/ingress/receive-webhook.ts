@@ -33,12 +33,6 @@ export type WebhookDeps = {
   readonly onLargeBody: () => void;
 };
 
-/**
- * Bodies up to this length that arrive in one turn of the event loop are verified and stored together, behind the last of
- * them: a processor that does the same for one after the other has its code at hand, and needs a quarter less time.
- */
-const TOGETHER_BYTES = 16 * 1024;
-
 /** From an HTTP request to an accepted delivery: what is HTTP about a webhook, and no more. */
 export async function receiveWebhook(request: WebhookRequest, deps: WebhookDeps): Promise<Receipt> {
   const { ref, headers } = request;
@@ -49,7 +43,7 @@ export async function receiveWebhook(request: WebhookRequest, deps: WebhookDeps)
   const header = headerOf(headers, 'x-signature-sha256');
   const taken = await takeBody({ ...request, signature: header }, deps);
   const { body, check } = taken;
-  if (body.length <= TOGETHER_BYTES) await deps.clock.turn();
+  if (!isLarge(taken)) await deps.memory.arriving.together(body.length);
   let kept = 0;
   const store = async (verified: VerifiedDelivery): Promise<Receipt> => {
     markProven(socket);

@@ -127,7 +127,9 @@ export class System implements AsyncDisposable {
 
 const isOpen = ({ hostname, port }: URL): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect(Number(port), hostname);
-    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
+    const socket = connect(Number(port), hostname, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
   });

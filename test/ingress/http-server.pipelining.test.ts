@@ -2,16 +2,18 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { sign, startIngressApp } from '../support/ingress-app.ts';
 
+const requestOf = (body: string) =>
+  [
+    'POST /webhooks/ledger-eu HTTP/1.1',
+    'Host: h',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    `X-Signature-SHA256: ${sign(body)}`,
+    '',
+    body,
+  ].join('\r\n');
 const body = '{"type":"payment-status"}';
-const request = [
-  'POST /webhooks/ledger-eu HTTP/1.1',
-  'Host: h',
-  'Content-Type: application/json',
-  `Content-Length: ${body.length}`,
-  `X-Signature-SHA256: ${sign(body)}`,
-  '',
-  body,
-].join('\r\n');
+const request = requestOf(body);
 
 /** Sends on one connection; counts what is taken into the store, which waits until `release`. */
 async function send(count: number, sent = request) {
@@ -66,5 +68,19 @@ describe('requests in a pipeline', () => {
     await using sender = await send(500, request.replace(sign(body), '0'.repeat(64)));
     await sender.closed;
     expect(sender.refused()).toBeLessThanOrEqual(16);
+  });
+
+  it('are stored in their order, whatever their length', async () => {
+    const keys: string[] = [];
+    await using ingress = await startIngressApp({ publish: ({ key }) => void keys.push(`${key}`) });
+    const lengths = [100, 20_000, 200, 40_000, 300, 60_000, 400];
+    const bodies = lengths.map((bytes, n) =>
+      JSON.stringify({ type: 'payment-status', entityId: `e-${n}`, payload: 'x'.repeat(bytes) }),
+    );
+    const socket = connect(ingress.port, '127.0.0.1');
+    socket.write(bodies.map(requestOf).join(''));
+    await expect.poll(() => keys.length).toBe(lengths.length);
+    expect(keys).toEqual(lengths.map((_, n) => `e-${n}`));
+    socket.destroy();
   });
 });

@@ -3,6 +3,9 @@ import type { Clock } from '../../runtime/clock.ts';
 import { ByteSemaphore } from './byte-semaphore.ts';
 import { type OpenBody, PROVEN } from './open-bodies.ts';
 
+/** What came in one chunk is charged with nothing: no more of it than this waits for the end of a turn. */
+const TOGETHER_BYTES = 4 * 1024 ** 2;
+
 /**
  * The memory that bodies hold while they are not verified: charged as they arrive, for what has arrived. Half of it is
  * given at once, so that no body waits behind one that was only announced. A body that needs more when that half is taken waits
@@ -10,11 +13,42 @@ import { type OpenBody, PROVEN } from './open-bodies.ts';
  */
 export class ArrivingMemory {
   readonly bytes: ByteSemaphore;
+  readonly #clock: Clock;
   #n = 0;
+  /** Bodies that have arrived in this turn, and how many bytes they have. */
+  #together: PromiseWithResolvers<void> | undefined;
+  #togetherBytes = 0;
 
   /** At least what one of the largest small bodies needs, twice. */
   constructor(bytes: number, clock: Clock) {
     this.bytes = new ByteSemaphore(Math.max(bytes, 2 * LARGE_BODY_BYTES), clock);
+    this.#clock = clock;
+  }
+
+  /**
+   * Resolves for all bodies that arrive in one turn of the event loop when the last of them has arrived, in their order: they are
+   * then verified and stored one after the other. A processor that does the same again has its code at hand, and needs a
+   * quarter less time.
+   */
+  together(bytes: number): Promise<void> {
+    this.#together ??= this.#beginTurn();
+    const { promise } = this.#together;
+    this.#togetherBytes += bytes;
+    if (this.#togetherBytes > TOGETHER_BYTES) this.#endTurn(this.#together);
+    return promise;
+  }
+
+  #beginTurn(): PromiseWithResolvers<void> {
+    const turn = Promise.withResolvers<void>();
+    void this.#clock.turn().then(() => this.#endTurn(turn));
+    return turn;
+  }
+
+  #endTurn(turn: PromiseWithResolvers<void>): void {
+    turn.resolve();
+    if (turn !== this.#together) return;
+    this.#together = undefined;
+    this.#togetherBytes = 0;
   }
 
   /** Charges a body for bytes that have arrived. False: it has to wait, with `reserve`. */

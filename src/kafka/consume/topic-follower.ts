@@ -98,7 +98,7 @@ export type PartitionsReader = {
 };
 
 /** 0.1, 0.2, 0.4, 0.5 s, each shortened by up to a quarter. */
-const AGAIN: Backoff = { firstMs: 100, factor: 2, maxMs: 500 };
+const READ_AGAIN: Backoff = { firstMs: 100, factor: 2, maxMs: 500 };
 /** New partitions and new leaders are found after so long at most, those that had no leader sooner. */
 const LOOK_UP_AFTER_MS = 30_000;
 const LEADERLESS_MS = 1_000;
@@ -142,7 +142,7 @@ export async function readPartitions(
       if (apiIdOf(error) === 'OFFSET_OUT_OF_RANGE')
         await toOldest(fetcher, reader, isOutside).catch(() => {});
       report(error);
-      await clock.sleep(delayBefore(failures, AGAIN, clock.random), { signal }).catch(() => {});
+      await clock.sleep(delayBefore(failures, READ_AGAIN, clock.random), { signal }).catch(() => {});
     }
   }
 }

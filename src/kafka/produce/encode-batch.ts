@@ -30,18 +30,20 @@ export function isEncodedHere({ records }: Batch): boolean {
   return records.length > 1 || (records[0]?.value?.length ?? 0) <= MAX_VALUE_BYTES;
 }
 
-const ALL_REPLICAS = -1;
+/** Acks: the answer comes when all in-sync replicas have the batch. */
+export const ALL_REPLICAS = -1;
 /** Of a request with a topic of one character, without the batch. */
 const REQUEST_BYTES = 32;
 /** Of a record batch (format 2) before its records. */
 const BATCH_HEAD_BYTES = 61;
-/** Before the first byte that the checksum is made of, and before the length's end. */
+/** Bytes of the head before the first one that the checksum covers, and before the first one that the length counts. */
 const CHECKED_FROM = 21;
 const COUNTED_FROM = 12;
 
 /**
  * A Produce request of versions 9 to 11 with one batch, in one buffer: the client would make it of forty pieces for each
- * record. Byte for byte what the client makes (Kafka protocol, "Produce API" and "Record Batch").
+ * record. Byte for byte what the client makes (Kafka protocol, "Produce API" and "Record Batch"),
+ * but for timestamps 2^31 ms and more from the first one, which the client writes wrongly.
  */
 export function encodeProduce(batch: Batch, timeoutMs: number): Writer {
   const { topic, partition, records } = batch;
@@ -90,7 +92,7 @@ function writeHead(out: Bytes, { records, length, first, deltas }: Head): void {
   out.int32(records.length - 1);
   out.int64(first);
   out.int64(first + BigInt(latest));
-  out.int64(-1n); // no producer id
+  out.int64(-1n); // no producer id, and so no epoch and no sequence
   out.int16(0);
   out.int32(0);
   out.int32(records.length);

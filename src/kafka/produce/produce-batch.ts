@@ -14,7 +14,14 @@ import {
   type Writer,
 } from '@platformatic/kafka';
 import { apiIdOf } from '../connect/platformatic-client.ts';
-import { type Batch, ENCODED_SINCE, encodeProduce, isEncodedHere, type WireRecord } from './encode-batch.ts';
+import {
+  ALL_REPLICAS,
+  type Batch,
+  ENCODED_SINCE,
+  encodeProduce,
+  isEncodedHere,
+  type WireRecord,
+} from './encode-batch.ts';
 
 export type ProduceBatch = {
   /** Learns which versions of requests the broker takes, as the first batch over this connection would. */
@@ -40,7 +47,6 @@ const VERSIONS = [
   produceV3,
 ].map(({ api }) => api);
 type ProduceApi = (typeof VERSIONS)[number];
-const ALL_REPLICAS = -1;
 
 /**
  * Produces over the client's connections without its producer, which looks up the metadata and the connection once more

@@ -15,6 +15,13 @@ beforeAll(async () => {
   await createTopic(admin, { topic, numPartitions: 2 });
   const producer = kafka.producer();
   await producer.connect();
+  // The first group of a broker waits until the topic of all groups is there.
+  await until('the group has a coordinator', () =>
+    admin.fetchOffsets({ groupId, topics: [topic] }).then(
+      () => true,
+      () => false,
+    ),
+  );
   const messages = Array.from({ length: 5 }, (_, n) => ({ partition: 1, value: `message ${n}` }));
   await producer.send({ topic, messages });
   await producer.disconnect();
@@ -32,8 +39,6 @@ describe("a group's lag", () => {
       onFailure: (error) => failures.push(error),
     });
     await until('it is told', () => lags.get(1) === 5 && lags.get(0) === 0);
-    // The first group of a broker waits until the topic of all groups is there.
-    failures.length = 0;
     await admin.setOffsets({ groupId, topic, partitions: [{ partition: 1, offset: '3' }] });
     await until('the commit is seen', () => lags.get(1) === 2);
     await watch.stop();

@@ -43,7 +43,7 @@ it.each([
   );
 });
 
-it('a redriven record may be years older than the one before it, or younger', () => {
+it('a timestamp may be years from that of the first record', () => {
   const timestamps = [NOW, 0n, NOW - 2_147_483_649n, NOW + 2_147_483_648n, 9_000_000_000_000n];
   const records = timestamps.map((timestamp) => ({
     ...{ key: Buffer.from('k'), value: Buffer.from('v'), headers: new Map(), timestamp },
