@@ -63,8 +63,11 @@ bench: setup ## Measures CPU per event, throughput and latency, compared with a 
 bench-peers: setup ## Measures beside Redpanda Connect too, its latencies at steady rates, and bare node:http (wrk, Go; 35 min)
 	@npm run -s bench -- --rounds 5 --connections 128,256 --system floor,bare-http,naive,hookline,redpanda,redpanda-batched --rates 30,60,90 $(ARGS)
 
-bench-pods: setup ## Measures the CPU per event of one ingress, and of two side by side (wrk; 2 min)
-	@npm run -s bench-pods -- $(ARGS)
+bench-scale: setup ## Measures CPU per event of 1, 2 and 4 ingress, with 6 to 600 partitions, and at few events a second (wrk, Go; 6 min)
+	@npm run -s bench-scale -- $(ARGS)
+
+bench-start: setup ## Measures how soon ingress and control are ready, and their idle memory (4 min)
+	@npm run -s bench-start -- $(ARGS)
 
 bench-large: setup ## Measures bodies of 50 MB: memory, stalls, small webhooks beside them; a million small ones (wrk; 18 min)
 	@npm run -s bench-large -- $(ARGS)

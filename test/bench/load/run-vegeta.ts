@@ -51,7 +51,9 @@ export async function runVegeta({
   const results = `${targets}.results`;
   const attack = [
     ...['attack', '-format=json', `-targets=${targets}`, `-output=${results}`, `-rate=${perSecond}/s`],
-    ...[`-duration=${seconds}s`, `-connections=${connections}`, '-max-body=0', '-timeout=30s'],
+    // Requests beyond that many wait for a connection: a new one for each would use up the machine's ports.
+    ...[`-duration=${seconds}s`, `-connections=${connections}`, `-max-connections=${connections}`],
+    ...['-max-body=0', '-timeout=30s'],
   ];
   await run(vegeta, attack, { timeout: (seconds + 60) * 1_000 });
   const { stdout } = await run(vegeta, ['report', '-type=json', results]);
