@@ -32,6 +32,9 @@ const wrk = orExit(() => findWrk(process.env));
 /** Each system once under load before anything counts: code is compiled, connections and sessions are open. */
 const WARM_UP = { seconds: 3, connections: 64 };
 
+/** More than any of them needs at its rate: with few, a slow answer would keep the next requests from being sent. */
+const RATE_CONNECTIONS = 1_024;
+
 const dir = mkdtempSync(join(tmpdir(), 'hookline-bench-'));
 const requestsFile = (form: string) => join(dir, `${form}.requests`);
 await using disposing = new AsyncDisposableStack();
@@ -105,7 +108,7 @@ function rateOptions() {
     percents,
     rounds,
     seconds,
-    connections: connections[0] ?? 128,
+    connections: RATE_CONNECTIONS,
     say,
   };
 }

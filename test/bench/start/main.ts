@@ -73,8 +73,9 @@ async function startOnce(fixture: Fixture, entry: string, env: Fixture['env']): 
   return { readyMs, cpuMs, rssMb };
 }
 
-const isReady = (url: string) =>
-  fetch(url).then(
+function isReady(url: string): Promise<boolean> {
+  return fetch(url).then(
     ({ ok }) => ok,
     () => false,
   );
+}
