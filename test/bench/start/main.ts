@@ -74,7 +74,7 @@ async function startOnce(fixture: Fixture, entry: string, env: Fixture['env']): 
 }
 
 function isReady(url: string): Promise<boolean> {
-  return fetch(url).then(
+  return fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS) }).then(
     ({ ok }) => ok,
     () => false,
   );
