@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
-import { createSecureContext, type TlsOptions, type Server as TlsServer } from 'node:tls';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createSecureContext, type TlsOptions, Server as TlsServer } from 'node:tls';
 import {
   certificatesIn,
   credentialsFault,
@@ -65,6 +66,70 @@ function guardConnections(server: Server, limits: ConnectionLimits, isTls: boole
     for (const listener of listeners) listener.call(server, socket);
   });
   if (isTls) server.on('secureConnection', (socket) => limits.endTls(socket));
+}
+
+/**
+ * Connections that the system queues until they are accepted. Node's default is 511: a burst of more delays the connection of
+ * an honest sender by a second, until its system tries again. Linux grants at most `net.core.somaxconn`, 4096 by default.
+ */
+const BACKLOG = 4_096;
+
+/**
+ * Listening sockets on one port, where the system divides connections among them. libuv (1.52) accepts one connection per
+ * socket and turn of the event loop; of a busy process a turn takes 10 ms and more, so that behind a single socket the last
+ * of 300 new connections waits for 3 s.
+ */
+const LISTENING_SOCKETS = process.platform === 'linux' ? 16 : 1;
+
+/** What listens on the port of a server. */
+export type WideListener = {
+  /** Connections accepted until now. */
+  accepted(): number;
+  /** Takes no new connections; resolves when those that are open have ended. */
+  close(): Promise<void>;
+};
+
+/**
+ * Makes an app listen on as many sockets as it takes to accept bursts of connections.
+ * @throws EADDRINUSE, as one socket would: by itself a port that is shared may be shared with another process too
+ */
+export async function listenWidely(
+  app: { server: Server; listen(options: object): Promise<unknown>; close(): PromiseLike<unknown> },
+  { host, port }: { host: string; port: number },
+): Promise<WideListener> {
+  const { server } = app;
+  const shared = { backlog: BACKLOG, reusePort: LISTENING_SOCKETS > 1 };
+  if (shared.reusePort && port !== 0) await assertFree({ host, port });
+  await app.listen({ host, port, ...shared });
+  let accepted = 0;
+  server.on('connection', () => accepted++);
+  const bound = server.address() as AddressInfo;
+  const others = await Promise.all(
+    Array.from({ length: LISTENING_SOCKETS - 1 }, async () => {
+      const other = createTcpServer(
+        // As Node sets them for HTTP and for HTTPS.
+        { allowHalfOpen: !(server instanceof TlsServer), noDelay: true },
+        (socket) => server.emit('connection', socket),
+      );
+      await once(other.listen({ host: bound.address, port: bound.port, ...shared }), 'listening');
+      return other.on('error', (error) => server.emit('error', error));
+    }),
+  );
+  return {
+    accepted: () => accepted,
+    async close() {
+      // Each waits for the connections that it accepted.
+      const closed = others.map((other) => once(other.close(), 'close'));
+      await Promise.all([app.close(), ...closed]);
+    },
+  };
+}
+
+/** @throws EADDRINUSE */
+async function assertFree(address: { host: string; port: number }): Promise<void> {
+  const probe = createTcpServer((socket) => socket.destroy()).listen(address);
+  await once(probe, 'listening');
+  await once(probe.close(), 'close');
 }
 
 const EXPECTING = Symbol('expects 100-continue');

@@ -8,18 +8,15 @@ import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
 import { BodyMemory, memoryShares } from './body/body-memory.ts';
 import { ConnectionLimits } from './connection-limits.ts';
-import { createTlsFiles } from './http-server.ts';
+import { createTlsFiles, listenWidely } from './http-server.ts';
 import { createIngressObserver, observeMemory } from './observe-ingress.ts';
 import { createSourceFilter, type ingressSettings } from './settings.ts';
 
-/** One for connections that wait to be accepted, one for what came on them, and one to spare. */
+/** After the last accepted connection: one for what came on it, and two to spare. */
 const TURNS_TO_READ = 3;
 
-/**
- * Connections that the system queues until they are accepted. Node's default is 511: a burst of more delays the connection of
- * an honest sender by a second, until its system tries again. Linux grants at most `net.core.somaxconn`, 4096 by default.
- */
-const BACKLOG = 4_096;
+/** Enough to accept 4,096 connections; who still connects then finds another process. */
+const MAX_TURNS_TO_ACCEPT = 256;
 
 export type IngressServer = {
   readonly url: string;
@@ -69,7 +66,7 @@ export async function startIngressServer(
     // Without proxies the address of the connection decides, once for all of its requests.
     isAllowedSource: isBehindProxies ? createSourceFilter(allowedSources) : () => true,
   });
-  await app.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
+  const listening = await listenWidely(app, settings);
   const { address, port, family } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
   const { connectionsOpen } = serverMetrics(metrics);
@@ -82,8 +79,12 @@ export async function startIngressServer(
       leaving.abort();
       await clock.sleep(settings.stopDelayMs);
       // A busy process has much unread: connections to accept, then their requests. None of it may be cut off as idle.
-      for (let turn = 0; turn < TURNS_TO_READ; turn++) await nextTurn();
-      await app.close();
+      for (let turn = 0, idle = 0; turn < MAX_TURNS_TO_ACCEPT && idle < TURNS_TO_READ; turn++) {
+        const before = listening.accepted();
+        await nextTurn();
+        idle = listening.accepted() === before ? idle + 1 : 0;
+      }
+      await listening.close();
       await tls?.stop();
     },
   });

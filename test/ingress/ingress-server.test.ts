@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { envReader, nodeSource } from '../../src/config/env.ts';
@@ -34,8 +35,23 @@ const SENDER = `
   })();
 `;
 
-async function startServer(stopDelayMs: number) {
-  const env = { INGRESS_HOST: '127.0.0.1', INGRESS_PORT: '0', STOP_DELAY_MS: String(stopDelayMs) };
+/** In a thread: many webhooks at once, each on a connection of its own. */
+const BURST_SENDER = `
+  const { connect } = require('node:net');
+  const { once } = require('node:events');
+  const { parentPort, workerData: { port, request, count } } = require('node:worker_threads');
+  const ask = async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.write(request);
+    const [first] = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => ['cut off'])]);
+    socket.destroy();
+    return String(first).split('\\r\\n')[0];
+  };
+  Promise.all(Array.from({ length: count }, ask)).then((lines) => parentPort.postMessage(lines));
+`;
+
+async function startServer(stopDelayMs: number, port = '0') {
+  const env = { INGRESS_HOST: '127.0.0.1', INGRESS_PORT: port, STOP_DELAY_MS: String(stopDelayMs) };
   const settings = envReader(nodeSource(env)).read(ingressSettings);
   const { delivery, keyring } = await startIngressApp();
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -56,6 +72,63 @@ async function startServer(stopDelayMs: number) {
   );
 }
 
+const webhook =
+  `POST /webhooks/ledger-eu HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n` +
+  `X-Signature-SHA256: ${sign(body)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+const BURST = 128;
+
+/** Connections with a webhook each, all in the system's queue: this thread was busy meanwhile. @returns their answers' first lines */
+async function burst(port: number): Promise<{ answers: Promise<string[]> }> {
+  const client = new Worker(BURST_SENDER, {
+    eval: true,
+    workerData: { port, request: webhook, count: BURST },
+  });
+  await once(client, 'online');
+  const answers = once(client, 'message').then(async ([lines]) => {
+    await client.terminate();
+    return lines as string[];
+  });
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+  return { answers };
+}
+
+describe.runIf(process.platform === 'linux')('a burst of connections', () => {
+  it('is accepted many at a time: the last one does not wait for as many turns of the event loop', async () => {
+    const server = await startServer(0);
+    const { answers } = await burst(Number(new URL(server.url).port));
+    let turns = 0;
+    let isAnswered = false;
+    void answers.then(() => {
+      isAnswered = true;
+    });
+    // Each a busy one, so that the client has read its answers long before the next.
+    for (; !isAnswered; turns++) {
+      await nextTurn();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+    expect(await answers).toEqual(Array(BURST).fill('HTTP/1.1 200 OK'));
+    expect(turns).toBeLessThan(BURST / 2);
+    await server.stop();
+  });
+
+  it('that came before a stop is answered, each of them', async () => {
+    const server = await startServer(0);
+    const { answers } = await burst(Number(new URL(server.url).port));
+    const stopped = server.stop();
+    expect(await answers).toEqual(Array(BURST).fill('HTTP/1.1 200 OK'));
+    await stopped;
+  });
+});
+
+describe('the port', () => {
+  it('is not shared with a second process', async () => {
+    const server = await startServer(0);
+    await expect(startServer(0, new URL(server.url).port)).rejects.toThrow('EADDRINUSE');
+    await server.stop();
+  });
+});
+
 describe('a stop', () => {
   it('goes on taking webhooks for STOP_DELAY_MS, and lets each connection go with its answer', async () => {
     const server = await startServer(1_500);
@@ -70,13 +143,10 @@ describe('a stop', () => {
 
   it('cuts nothing off that came while the process was busy, on old connections or on new ones', async () => {
     const server = await startServer(50);
-    const request =
-      `POST /webhooks/ledger-eu HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n` +
-      `X-Signature-SHA256: ${sign(body)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const go = new Int32Array(new SharedArrayBuffer(4));
     const sender = new Worker(SENDER, {
       eval: true,
-      workerData: { port: Number(new URL(server.url).port), request, go },
+      workerData: { port: Number(new URL(server.url).port), request: webhook, go },
     });
     await once(sender, 'message');
     const answers = once(sender, 'message');
