@@ -69,17 +69,18 @@ function guardConnections(server: Server, limits: ConnectionLimits, isTls: boole
 }
 
 /**
- * Connections that the system queues until they are accepted. Node's default is 511: a burst of more delays the connection of
- * an honest sender by a second, until its system tries again. Linux grants at most `net.core.somaxconn`, 4096 by default.
- */
-const BACKLOG = 4_096;
-
-/**
  * Listening sockets on one port, where the system divides connections among them. libuv (1.52) accepts one connection per
  * socket and turn of the event loop; of a busy process a turn takes 10 ms and more, so that behind a single socket the last
  * of 300 new connections waits for 3 s.
  */
 const LISTENING_SOCKETS = process.platform === 'linux' ? 16 : 1;
+
+/**
+ * Connections that the system queues on each socket until they are accepted, 8,192 on all of them: it does not divide a burst
+ * evenly, and a flood's connections take kernel memory here. Node's default is 511 in all: a burst of more delays the connection
+ * of an honest sender by a second, until its system tries again. Linux grants at most `net.core.somaxconn`, 4096 by default.
+ */
+const BACKLOG = LISTENING_SOCKETS > 1 ? 8_192 / LISTENING_SOCKETS : 4_096;
 
 /** What listens on the port of a server. */
 export type WideListener = {
