@@ -1,11 +1,5 @@
-import {
-  type AvroField,
-  type AvroType,
-  collectNames,
-  ENVELOPE,
-  envelopeFault,
-  readFieldShapes,
-} from './event-shape.ts';
+import { ENVELOPE, envelopeFault } from './envelope.ts';
+import { type AvroField, type AvroType, collectNames, readFieldShapes } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 import { SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
 import { Transcoder } from './transcoder.ts';
@@ -26,7 +20,7 @@ type EventSchemaJson = AvroType & { readonly topic?: unknown; readonly eventType
 
 /** A Kafka topic's characters; the names of Hookline's own topics are taken. */
 const TOPIC = /^[a-zA-Z0-9._-]{1,200}$/;
-const TAKEN = new Set(['dead-letter', 'commands', 'command-results', 'subscriptions']);
+const TAKEN = new Set(['dead-letter', 'commands', 'command-results', 'subscriptions', 'audit', 'probe']);
 
 /**
  * Reads and compiles one file of schemas/events.

@@ -53,6 +53,22 @@ function readNullable(type: AvroSchema, names: NamedTypes, path: string): Shape 
   return readType(inner, names, path);
 }
 
+/**
+ * An array's items. Records among them cannot be null: catalogues and sinks refuse nullable records in an array. Values and
+ * arrays are nullable, as nothing else could stand for an item that doesn't fit.
+ */
+function readItems(type: AvroSchema, names: NamedTypes, path: string): Shape {
+  const inner = nullableOf(type);
+  const items = inner === null ? readType(type, names, path) : readType(inner, names, path);
+  if ((inner === null) === (items.kind === 'record')) return items;
+  throw new SchemaFault(
+    path,
+    inner === null
+      ? 'items of an array that are no records must be ["null", T]: an item may not fit'
+      : 'items of an array that are records cannot be null: write the record without the union',
+  );
+}
+
 function readType(type: AvroSchema, names: NamedTypes, path: string): Shape {
   if (typeof type === 'string') return readNamed(type, names, path);
   if (Array.isArray(type)) throw new SchemaFault(path, 'a union within a union cannot be mapped');
@@ -60,7 +76,7 @@ function readType(type: AvroSchema, names: NamedTypes, path: string): Shape {
   if (type.type === 'record') return readRecord(type, names, path);
   if (type.type === 'array') {
     const at = `${path}[]`;
-    return { kind: 'array', items: readNullable(type.items ?? 'null', names, at), path: at };
+    return { kind: 'array', items: readItems(type.items ?? 'null', names, at), path: at };
   }
   if (typeof type.type === 'string' && isPrimitive(type.type) && !type.logicalType)
     return valueShape(type.type);
@@ -172,37 +188,4 @@ export function collectNames(
   if (schema.items !== undefined) collectNames(schema.items, space, names);
   if (typeof schema.type === 'object') collectNames(schema.type, space, names);
   return names;
-}
-
-/** The fields that every event record begins with. Those without a pointer are filled by Hookline. */
-export const ENVELOPE: readonly { name: string; type: AvroSchema; pointer?: string }[] = [
-  { name: 'eventId', type: 'string' },
-  { name: 'type', type: ['null', 'string'], pointer: '/type' },
-  { name: 'entityId', type: ['null', 'string'], pointer: '/entityId' },
-  { name: 'subscription', type: 'string' },
-  { name: 'receivedAt', type: { type: 'long', logicalType: 'timestamp-millis' } as AvroSchema },
-  { name: 'source', type: 'string' },
-];
-
-/** The values of the envelope's fields that no pointer fills. */
-export type EnvelopeValues = {
-  readonly eventId: string;
-  readonly subscription: string;
-  /** Milliseconds since 1970. */
-  readonly receivedAt: number;
-  readonly source: string;
-};
-
-/** Why a field isn't the envelope's field that must stand in its place, or null. */
-export function envelopeFault(
-  expected: (typeof ENVELOPE)[number],
-  field: AvroField | undefined,
-): string | null {
-  const same =
-    field?.name === expected.name &&
-    field.pointer === expected.pointer &&
-    JSON.stringify(field.type) === JSON.stringify(expected.type);
-  if (same) return null;
-  const wanted = { name: expected.name, type: expected.type, pointer: expected.pointer };
-  return `every event begins with the envelope (${ENVELOPE.map((one) => one.name).join(', ')}): here must stand ${JSON.stringify(wanted)}`;
 }

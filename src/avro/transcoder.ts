@@ -1,6 +1,7 @@
 import { JsonScanner, NotJson, QUOTE } from '../core/json-scanner.ts';
 import { AvroWriter, type WriterMemory } from './avro-writer.ts';
-import type { EnvelopeValues, FieldShape, Shape } from './event-shape.ts';
+import type { EnvelopeValues, SourceRef } from './envelope.ts';
+import type { FieldShape, Shape } from './event-shape.ts';
 import { HEADER_LENGTH, writeHeader } from './record-codec.ts';
 import { Place, SpanFinder } from './span-finder.ts';
 import { ArrayElements, type DriftSink, type Plan, ValueWriter } from './value-writer.ts';
@@ -14,15 +15,11 @@ export type FoundMessage = {
   /** As the record has it. */
   readonly entityId: string | null;
   /**
-   * The record in the wire format; `source` is the message itself. A field that carries a pointer has the value that
-   * stands there: null where there is none, null and drift where it doesn't fit. Its memory is taken from `memory`, where there is some.
+   * The record in the wire format; `source` is the message itself, unless the envelope says where it is stored. A field that
+   * carries a pointer has the value that stands there: null where there is none, null and drift where it doesn't fit. Its
+   * memory is taken from `memory`, where there is some.
    */
-  write(
-    envelope: Omit<EnvelopeValues, 'source'>,
-    schemaId: number,
-    drift: DriftSink,
-    memory?: WriterMemory,
-  ): Buffer;
+  write(envelope: EnvelopeValues, schemaId: number, drift: DriftSink, memory?: WriterMemory): Buffer;
   /** Releases what `write` would need; for an event that isn't written. */
   drop(): void;
 };
@@ -61,7 +58,7 @@ export class Transcoder {
       type: wellFormed(rawType),
       entityId: wellFormed(this.#stringAt(message, entityId)),
       drop: () => this.#finder.drop(),
-      write: ({ eventId, subscription, receivedAt }, schemaId, drift, memory) => {
+      write: ({ eventId, subscription, receivedAt, sourceRef }, schemaId, drift, memory) => {
         const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256, memory);
         out.length += HEADER_LENGTH;
         const writing = new ValueWriter(message, out, drift);
@@ -70,7 +67,8 @@ export class Transcoder {
         writing.nullable(entityId, this.#finder);
         out.string(subscription);
         out.long(receivedAt);
-        out.span(message, 0, message.length);
+        if (sourceRef) writeReference(out, sourceRef);
+        else writeMessage(out, message);
         for (const plan of this.#plans) writing.nullable(plan, this.#finder);
         const record = out.end();
         writeHeader(record, schemaId);
@@ -97,6 +95,25 @@ export class Transcoder {
     const text = message.toString('utf8', start + 1, (this.#finder.ends[slot] as number) - 1);
     return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
   }
+}
+
+/** `source` with the message, and no `sourceRef`. */
+function writeMessage(out: AvroWriter, message: Buffer): void {
+  out.byte(2);
+  out.span(message, 0, message.length);
+  out.byte(0);
+}
+
+/** No `source`, and `sourceRef`. */
+function writeReference(out: AvroWriter, { uri, bytes, sha256, omitted }: SourceRef): void {
+  out.byte(0);
+  out.byte(2);
+  out.string(uri);
+  out.long(bytes);
+  out.string(sha256);
+  if (omitted.length > 0) out.long(omitted.length);
+  for (const path of omitted) out.string(path);
+  out.byte(0);
 }
 
 /** As a field takes a string. */

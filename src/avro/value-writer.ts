@@ -35,6 +35,14 @@ export class ValueWriter {
     this.#drift(plan.path);
   }
 
+  /** Of an array. Records among them cannot be null: what is no object becomes a record of nulls, and drift. */
+  item(plan: Plan, finder: SpanFinder): void {
+    if (plan.kind !== 'record') return this.nullable(plan, finder);
+    if (this.#write(plan, finder, finder.starts[plan.slot] as number)) return;
+    for (const _ of plan.fields) this.#out.byte(0);
+    this.#drift(plan.path);
+  }
+
   /** False where the value doesn't fit. */
   #write(plan: Plan, finder: SpanFinder, start: number): boolean {
     const sign = this.#bytes[start];
@@ -105,7 +113,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     const writing = new ValueWriter(scanner.bytes, this.#out, this.#noteDrift);
     while (at !== null) {
       end = this.#finder.find(scanner, at);
-      writing.nullable(this.#plan, this.#finder);
+      writing.item(this.#plan, this.#finder);
       this.#count++;
       at = scanner.toNext(end, CLOSE_ARRAY);
     }

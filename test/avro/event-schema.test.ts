@@ -70,6 +70,30 @@ describe('a schema file', () => {
       /field a: type "date"/,
     ],
     [
+      'is of version 0.1, whose source cannot be null',
+      schemaText().replace(
+        '"type":["null","string"],"default":null,"confluent:tags"',
+        '"type":"string","confluent:tags"',
+      ),
+      /field source: every event begins with the envelope .*sourceRef.*\{"name":"source","type":\["null","string"\]\}/,
+    ],
+    [
+      'has records in an array that can be null',
+      schemaText([
+        field('a', {
+          type: 'array',
+          items: ['null', { type: 'record', name: 'A', fields: [field('b', 'int', '/b')] }],
+        }),
+      ]),
+      /field a\[\]: items of an array that are records cannot be null: write the record without the union/,
+    ],
+    [
+      'has values in an array that cannot be null',
+      schemaText([field('a', { type: 'array', items: 'string' })]),
+      /field a\[\]: items of an array that are no records must be \["null", T\]/,
+    ],
+    ["names the audit's topic", schemaText([], { topic: 'audit' }), /field topic: "audit" is one of/],
+    [
       'has a pointerless field deep down',
       schemaText([
         field('a', { type: 'record', name: 'A', fields: [{ name: 'b', type: ['null', 'string'] }] }),

@@ -69,17 +69,18 @@ describe('a field with a pointer', () => {
     expect(map(schema, null).drift).toEqual([]);
   });
 
-  it('keeps the place of an item that does not fit, and names its field', () => {
+  it('keeps the index of an item that does not fit, as a record of nulls, and names its field', () => {
     const items = {
       type: 'record',
       name: 'Item',
       fields: [field('id', 'string', '/id'), field('n', 'int', '/deep/n')],
     };
-    const schema = schemaOf(field('list', { type: 'array', items: ['null', items] }));
+    const schema = schemaOf(field('list', { type: 'array', items }));
     const list = [{ id: 'a', deep: { n: 1 } }, 'no item', { id: 7 }, null];
+    const nulls = { id: null, n: null };
     expect(map(schema, { payload: { list } })).toMatchObject({
-      record: { list: [{ id: 'a', n: 1 }, null, { id: null, n: null }, null] },
-      drift: ['list[]', 'list[].id'],
+      record: { list: [{ id: 'a', n: 1 }, nulls, nulls, nulls] },
+      drift: ['list[]', 'list[]', 'list[].id'],
     });
   });
 
@@ -132,7 +133,7 @@ describe('a field with a pointer', () => {
       fc.property(fc.oneof(shaped, fc.jsonValue()), fc.constantFrom(...schemas.all), (message, schema) => {
         const source = JSON.stringify(message);
         const mapped = mappingOf(schema.codec.schema)(message, () => {});
-        expect(map(schema, message).record).toEqual({ ...mapped, ...OWN, source });
+        expect(map(schema, message).record).toEqual({ ...mapped, ...OWN, source, sourceRef: null });
       }),
       { numRuns: 500 },
     );

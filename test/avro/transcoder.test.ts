@@ -16,7 +16,7 @@ function byObjects({ codec }: EventSchema, source: string) {
   const record = Object.assign(
     mappingOf(codec.schema)(message, (at) => drift.push(at)),
     ENVELOPE,
-    { source },
+    { source, sourceRef: null },
   );
   return { value: codec.encode(record, 7, 16).toString('hex'), drift: drift.sort() };
 }
@@ -29,6 +29,7 @@ function byBytes({ transcoder }: EventSchema, source: string) {
 
 const record = (name: string, ...fields: object[]) => ({ type: 'record', name, fields });
 const array = (items: unknown) => ({ type: 'array', items: ['null', items] });
+const records = (items: unknown) => ({ type: 'array', items });
 const timestamp = { type: 'long', logicalType: 'timestamp-millis' };
 
 /** Every shape that can be mapped, pointers that share a way, cross an array, or lead to the whole. */
@@ -45,7 +46,7 @@ const everyShape = readEventSchema({
     field('whole', record('Whole', field('a', 'string', '/a'), field('itself', 'int', '')), ''),
     field(
       'list',
-      array(
+      records(
         record(
           'Item',
           field('status', 'string', '/status'),
@@ -111,7 +112,7 @@ describe('the transcoder', () => {
 
   it('does so for a record larger than was thought: with many nulls for a few signs', () => {
     const fields = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => field(name, 'int', `/${name}`));
-    const text = schemaText([field('list', array(record('Wide', ...fields)), '/list')]);
+    const text = schemaText([field('list', records(record('Wide', ...fields)), '/list')]);
     const schema = readEventSchema({ name: 'wide.avsc', text });
     const source = `{"list":[${'{},'.repeat(5_000)}{}]}`;
     const expected = byObjects(schema, source);

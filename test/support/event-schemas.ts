@@ -4,6 +4,17 @@ import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 /** The event schemas that come with Hookline. */
 export const ownEventSchemas = () => readEventSchemas(readSchemaFiles(undefined, 'events'));
 
+const SOURCE_REF = {
+  type: 'record',
+  name: 'SourceRef',
+  fields: [
+    { name: 'uri', type: 'string' },
+    { name: 'bytes', type: 'long' },
+    { name: 'sha256', type: 'string' },
+    { name: 'omitted', type: { type: 'array', items: 'string' } },
+  ],
+};
+
 /** The text of a schema file with the envelope, and these fields and attributes. */
 export function schemaText(fields: readonly object[] = [], attributes: object = {}): string {
   return JSON.stringify({
@@ -19,7 +30,8 @@ export function schemaText(fields: readonly object[] = [], attributes: object = 
       { name: 'entityId', type: ['null', 'string'], default: null, pointer: '/entityId' },
       { name: 'subscription', type: 'string' },
       { name: 'receivedAt', type: { type: 'long', logicalType: 'timestamp-millis' } },
-      { name: 'source', type: 'string' },
+      { name: 'source', type: ['null', 'string'], default: null, 'confluent:tags': ['PII'] },
+      { name: 'sourceRef', type: ['null', SOURCE_REF], default: null },
       ...fields,
     ],
   });

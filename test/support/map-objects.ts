@@ -50,6 +50,17 @@ function compileShape(shape: Shape): Take {
     return (value, drift) =>
       typeof value === 'object' && !Array.isArray(value) ? map(value, drift) : undefined;
   }
-  const take = compileNullable(shape.items, shape.path);
+  const take = compileItem(shape.items, shape.path);
   return (value, drift) => (Array.isArray(value) ? value.map((item) => take(item, drift)) : undefined);
+}
+
+/** A record cannot be null: what is no object becomes a record of nulls. */
+function compileItem(shape: Shape, path: string): Take {
+  const take = compileNullable(shape, path);
+  if (shape.kind !== 'record') return take;
+  const nulls = Object.fromEntries(shape.fields.map(({ name }) => [name, null]));
+  return (value, drift) => {
+    if (value === null) drift(path);
+    return take(value, drift) ?? nulls;
+  };
 }

@@ -23,4 +23,11 @@ export type SealedVectors = {
   lookalikes: string[];
 };
 
-export type AvroVectors = { schemaId: number; value: string; record: Record<string, unknown> };
+export type AvroVectors = {
+  schemaId: number;
+  value: string;
+  record: Record<string, unknown>;
+  /** Of the same record, whose message is stored elsewhere. */
+  sourceRef: { uri: string; bytes: number; sha256: string; omitted: string[] };
+  referringValue: string;
+};

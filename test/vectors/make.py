@@ -101,11 +101,17 @@ def avro():
     h = event_id.hex()
     record = {"eventId": f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}", "type": message["type"],
               "entityId": message["entityId"], "subscription": "ledger-eu", "receivedAt": 1795245881505,
-              "source": MESSAGE.decode(), "status": message["payload"]["status"], "pacs002": message["payload"]["pacs002"]}
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, schema, record)
-    write("avro.json", {"schema": "payment-status", "schemaId": 258, "record": record,
-                        "value": base64.b64encode(b"\0" + (258).to_bytes(4, "big") + out.getvalue()).decode()})
+              "source": MESSAGE.decode(), "sourceRef": None, "status": message["payload"]["status"], "pacs002": message["payload"]["pacs002"]}
+    referring = {**record, "source": None, "sourceRef": {
+        "uri": "s3://bucket/events/é.json", "bytes": len(MESSAGE), "sha256": hashlib.sha256(MESSAGE).hexdigest(),
+        "omitted": ["pacs002.FIToFIPmtStsRpt.TxInfAndSts", "status"]}}
+
+    def value(of):
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, schema, of)
+        return base64.b64encode(b"\0" + (258).to_bytes(4, "big") + out.getvalue()).decode()
+    write("avro.json", {"schema": "payment-status", "schemaId": 258, "record": record, "value": value(record),
+                        "sourceRef": referring["sourceRef"], "referringValue": value(referring)})
 
 
 def partitions(jars):
