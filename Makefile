@@ -25,6 +25,9 @@ test-campaigns: setup ## The short forms of faults, control-faults and hostile (
 test-bench: setup ## Tests that make bench measures what is stored, in a very short run (wrk)
 	@npm run -s test-bench -- $(ARGS)
 
+test-bodies: setup ## Bodies of 50 MB in an object store that fails, on topics of 1 and 8 MiB; ingress killed 50 times (Linux; 6 min)
+	@npm run -s test-bodies -- $(ARGS)
+
 test-deploy: setup ## Tests the chart with Helm and the alerts with promtool; builds both with Go if they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 

@@ -31,6 +31,9 @@ const NIGHT = 'test/deploy/night/*.night.test.ts';
 /** All of deploy/compose.yaml in a Docker engine: `make test-compose` builds the image and runs it. */
 const NEEDS_COMPOSE = 'test/deploy/compose/*.compose.test.ts';
 
+/** Bodies of 50 MB and an object store that fails: `make test-bodies`. */
+const BODIES = 'test/faults/bodies/*.bodies.test.ts';
+
 /** Files that take longest, those that take most first. */
 const LONGEST = [
   'a-secured-connection-to-the-brokers-works-or-says-why',
@@ -79,6 +82,7 @@ export default defineConfig({
             NIGHT,
             NEEDS_COMPOSE,
             CAMPAIGNS,
+            BODIES,
           ],
           deps,
           // Files of a worker share what they import: half of the time would go into importing it anew for each.
@@ -180,6 +184,17 @@ export default defineConfig({
           deps,
           testTimeout: 300_000,
           hookTimeout: 20 * 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'bodies',
+          include: [BODIES],
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          testTimeout: 900_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
         },
       },
       {

@@ -11,7 +11,7 @@ const STEPS = [
   ['core'],
   ['config'],
   ['crypto', 'runtime'],
-  ['avro', 'kafka', 'provider', 'spool'],
+  ['avro', 'kafka', 'object-store', 'provider', 'spool'],
   ['subscriptions'],
   ['delivery'],
   ['ingress', 'control', 'cli'],
@@ -24,6 +24,7 @@ const SANDBOX_MAY_IMPORT = /^src\/(sandbox\/|runtime\/|config\/)/;
 const HOMES: Record<string, readonly string[]> = {
   'node:crypto': ['crypto', 'sandbox'],
   'node:sqlite': ['spool'],
+  '@aws-sdk/client-s3': ['object-store'],
   '@kafkajs/confluent-schema-registry': ['avro'],
   '@opentelemetry/api': ['runtime'],
   '@opentelemetry/exporter-trace-otlp-http': ['runtime'],

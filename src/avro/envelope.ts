@@ -1,12 +1,8 @@
+import type { ObjectReference } from '../core/record.ts';
 import type { AvroField, AvroSchema, AvroType } from './event-shape.ts';
 
 /** Says where a message is stored that its record does not hold. */
-export type SourceRef = {
-  /** Of the object, for example s3://bucket/prefix/topic/2026/01/31/id.json. */
-  readonly uri: string;
-  readonly bytes: number;
-  /** 64 lower-case hexadecimal digits. */
-  readonly sha256: string;
+export type SourceRef = ObjectReference & {
   /** Dotted paths of the typed fields whose values did not fit the record. */
   readonly omitted: readonly string[];
 };
@@ -22,6 +18,13 @@ const SOURCE_REF: AvroType = {
   ],
 };
 
+/** The object that a decoded event refers to; null where its record holds the message. */
+export function referenceIn(event: unknown): ObjectReference | null {
+  const { sourceRef } = (event ?? {}) as { sourceRef?: Partial<ObjectReference> | null };
+  const { uri, bytes, sha256 } = sourceRef ?? {};
+  return uri !== undefined && bytes !== undefined && sha256 !== undefined ? { uri, bytes, sha256 } : null;
+}
+
 /** The fields that every event record begins with, in schemas 1.0. Those without a pointer are filled by Hookline. */
 export const ENVELOPE: readonly { name: string; type: AvroSchema; pointer?: string }[] = [
   { name: 'eventId', type: 'string' },
@@ -33,14 +36,12 @@ export const ENVELOPE: readonly { name: string; type: AvroSchema; pointer?: stri
   { name: 'sourceRef', type: ['null', SOURCE_REF] },
 ];
 
-/** The values of the envelope's fields that no pointer fills, `source` excepted: it is the message. */
+/** The values of the envelope's fields that no pointer fills, but for where the message is. */
 export type EnvelopeValues = {
   readonly eventId: string;
   readonly subscription: string;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
-  /** Where given, it stands in the record instead of `source`. */
-  readonly sourceRef?: SourceRef;
 };
 
 /** Why a field isn't the envelope's field that must stand in its place, or null. */

@@ -1,5 +1,12 @@
+import { OWN_TOPICS } from '../core/names.ts';
 import { ENVELOPE, envelopeFault } from './envelope.ts';
-import { type AvroField, type AvroType, collectNames, readFieldShapes } from './event-shape.ts';
+import {
+  type AvroField,
+  type AvroSchema,
+  type AvroType,
+  collectNames,
+  readFieldShapes,
+} from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 import { SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
 import { Transcoder } from './transcoder.ts';
@@ -12,15 +19,33 @@ export type EventSchema = {
   /** All spellings of the type; none for the one that takes what no other claims. */
   readonly eventTypes: readonly string[];
   readonly codec: RecordCodec;
+  /** Where the messages of the type are kept. */
+  readonly source: SourcePolicy;
+  /** Fields that carry `confluent:tags`, at any depth; `[]` in a path stands for the items of an array. */
+  readonly tagged: readonly TaggedField[];
   /** From a message's bytes to its record's. */
   readonly transcoder: Transcoder;
 };
 
-type EventSchemaJson = AvroType & { readonly topic?: unknown; readonly eventTypes?: unknown };
+/**
+ * - `keep`: in the record, or in the object store where the record would be too large
+ * - `reference`: in the object store
+ * - `omit`: nowhere, as all of it is in typed fields; one with drift in the object store
+ */
+export type SourcePolicy = (typeof SOURCE_POLICIES)[number];
+const SOURCE_POLICIES = ['keep', 'reference', 'omit'] as const;
+
+export type TaggedField = { readonly path: readonly string[]; readonly tags: readonly string[] };
+
+type EventSchemaJson = AvroType & {
+  readonly topic?: unknown;
+  readonly eventTypes?: unknown;
+  readonly source?: unknown;
+};
 
 /** A Kafka topic's characters; the names of Hookline's own topics are taken. */
 const TOPIC = /^[a-zA-Z0-9._-]{1,200}$/;
-const TAKEN = new Set(['dead-letter', 'commands', 'command-results', 'subscriptions', 'audit', 'probe']);
+const TAKEN: ReadonlySet<string> = new Set(Object.values(OWN_TOPICS));
 
 /**
  * Reads and compiles one file of schemas/events.
@@ -37,6 +62,8 @@ export function readEventSchema(file: SchemaFile): EventSchema {
       topic: readTopic(json),
       eventTypes: readEventTypes(json),
       codec: compileCodec(json),
+      source: readPolicy(json),
+      tagged: taggedFields(json),
       transcoder: new Transcoder(shapes),
     };
   } catch (error) {
@@ -68,6 +95,38 @@ function readEventTypes({ eventTypes }: EventSchemaJson): readonly string[] {
     throw new SchemaFault('eventTypes', 'must list the spellings of the type, each a non-empty string');
   }
   return eventTypes;
+}
+
+function readPolicy({ source = 'keep', eventTypes }: EventSchemaJson): SourcePolicy {
+  const policy = SOURCE_POLICIES.find((one) => one === source);
+  if (policy === undefined) throw new SchemaFault('source', `must be one of ${SOURCE_POLICIES.join(', ')}`);
+  if (policy === 'omit' && Array.isArray(eventTypes) && eventTypes.length === 0)
+    throw new SchemaFault(
+      'source',
+      'cannot be omit where no type is claimed: nothing would be left of a message',
+    );
+  return policy;
+}
+
+function taggedFields(schema: AvroSchema, path: readonly string[] = []): TaggedField[] {
+  if (typeof schema === 'string') return [];
+  if (Array.isArray(schema)) return schema.flatMap((one) => taggedFields(one, path));
+  const inside = [
+    ...(schema.items === undefined ? [] : taggedFields(schema.items, [...path, '[]'])),
+    ...(typeof schema.type === 'object' ? taggedFields(schema.type, path) : []),
+  ];
+  const fields = (schema.fields ?? []).flatMap((field) => {
+    const at = [...path, field.name];
+    const tags = field['confluent:tags'];
+    const own = tags === undefined ? [] : [{ path: at, tags: readTags(tags, at) }];
+    return [...own, ...taggedFields(field.type, at)];
+  });
+  return [...inside, ...fields];
+}
+
+function readTags(tags: unknown, path: readonly string[]): readonly string[] {
+  if (Array.isArray(tags) && tags.length > 0 && tags.every((tag) => typeof tag === 'string')) return tags;
+  throw new SchemaFault(path.join('.'), 'confluent:tags must be a list of texts, such as ["PII"]');
 }
 
 function checkEnvelope(fields: readonly AvroField[]): void {

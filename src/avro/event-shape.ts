@@ -150,14 +150,23 @@ export type AvroType = {
   readonly logicalType?: string;
   readonly fields?: readonly AvroField[];
   readonly items?: AvroSchema;
+  /** Of a map, an enum and a fixed: a mapping has none of them. */
+  readonly values?: AvroSchema;
+  readonly symbols?: readonly string[];
+  readonly size?: number;
+  readonly default?: unknown;
+  readonly aliases?: readonly string[];
 };
 
 export type AvroField = {
   readonly name: string;
   readonly type: AvroSchema;
   readonly default?: unknown;
+  readonly aliases?: readonly string[];
   /** Ours: where in the message the value stands, a JSON pointer relative to the record. */
   readonly pointer?: unknown;
+  /** Confluent's: what is sensitive about it. */
+  readonly 'confluent:tags'?: unknown;
 };
 
 type NamedTypes = ReadonlyMap<string, AvroType>;

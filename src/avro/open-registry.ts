@@ -45,6 +45,8 @@ export function openRegistry(settings: RegistrySettings, observer: RenewalObserv
     writerType: (id) => current().writerType(id),
     isCompatible: (subject, schema) => current().isCompatible(subject, schema),
     register: (subject, schema) => current().register(subject, schema),
+    moveOver: (subject, schema) => current().moveOver(subject, schema),
+    latest: (subject) => current().latest(subject),
     subjects: () => current().subjects(),
   };
 }

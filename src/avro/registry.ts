@@ -1,22 +1,12 @@
-import { type ClientRequest, Agent as HttpAgent, type IncomingMessage } from 'node:http';
-import { type AgentOptions, Agent as HttpsAgent } from 'node:https';
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import registryApi, {
   type SchemaRegistryAPIClientArgs,
 } from '@kafkajs/confluent-schema-registry/dist/api/index.js';
 import type { Type } from 'avsc';
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { connectionFaultOf, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
 import { type FoundSchema, writerTypeOf } from './record-codec.ts';
-
-export type RegistryOptions = {
-  readonly url: string;
-  readonly auth?: { readonly username: string; readonly password: string };
-  /** Authorities that are trusted for https, instead of the system's. */
-  readonly ca?: readonly Buffer[];
-  /** From a request to the end of its answer: a registry that hangs would hang the start. */
-  readonly timeoutMs: number;
-};
+import { boundedAgent, callRegistry, type RegistryOptions } from './registry-http.ts';
 
 /** What Hookline asks of a schema registry (Confluent's API). Nothing here is called per event. */
 export type Registry = {
@@ -31,30 +21,39 @@ export type Registry = {
   isCompatible(subject: string, schema: string): Promise<boolean>;
   /** Sets the subject's compatibility to FULL_TRANSITIVE and registers the schema. Throws SCHEMA_INCOMPATIBLE. */
   register(subject: string, schema: string): Promise<number>;
+  /**
+   * Registers a schema, also where the subject has versions that it is not compatible with: those are soft-deleted, which
+   * leaves their ids. FULL_TRANSITIVE holds before and after. May be repeated, also after an interruption. Resolves with
+   * the versions that were soft-deleted.
+   */
+  moveOver(subject: string, schema: string): Promise<readonly number[]>;
+  /** The schema of the subject's latest version; null where it has none. */
+  latest(subject: string): Promise<string | null>;
   subjects(): Promise<string[]>;
 };
 
 type RegistryFailure = { readonly status?: number; readonly name?: string; readonly message?: string };
 type ApiResponse = { data<T>(): T };
 
-/** The largest schema that is read fits, escaped, and the names of tens of thousands of subjects. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-
 export function createRegistry(options: RegistryOptions): Registry {
+  const agent = boundedAgent(options);
   const args: SchemaRegistryAPIClientArgs = {
     host: options.url,
     ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
-    agent: boundedAgent(
-      options.url,
-      { timeoutMs: options.timeoutMs, maxBytes: MAX_ANSWER_BYTES },
-      options.ca && { ca: [...options.ca] },
-    ),
+    agent,
     retry: { retries: 0 },
   };
   const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
   const { Subject, Schema } = registryApi.default(args);
+  /** For what the client does not have. */
+  const call = <T>(method: 'GET' | 'DELETE', path: string) =>
+    callRegistry<T>({ ...options, agent }, method, path);
   const ask = <T>(request: () => Promise<T>) =>
     request().catch((error) => Promise.reject(classify(error, options)));
+  const isCompatibleWith = async (subject: string, schema: string, version: number | 'latest') => {
+    const response: ApiResponse = await Subject.compatible({ subject, version, body: { schema } });
+    return response.data<{ is_compatible: boolean }>().is_compatible;
+  };
   const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
   return {
     idOf: (subject, schema) =>
@@ -68,11 +67,7 @@ export function createRegistry(options: RegistryOptions): Registry {
         });
       }),
     isCompatible: (subject, schema) =>
-      ask(async () => {
-        const body = { schema };
-        const response: ApiResponse = await Subject.compatible({ subject, version: 'latest', body });
-        return response.data<{ is_compatible: boolean }>().is_compatible;
-      }).catch((error) => {
+      ask(() => isCompatibleWith(subject, schema, 'latest')).catch((error) => {
         if (error instanceof HooklineError && error.code === 'SCHEMA_NOT_REGISTERED') return true;
         throw error;
       }),
@@ -82,6 +77,29 @@ export function createRegistry(options: RegistryOptions): Registry {
         await Subject.updateConfig({ subject, body: { compatibility } });
         return (await registry.register(avro(schema), { subject, compatibility, updateConfig: false })).id;
       }),
+    moveOver: (subject, schema) =>
+      ask(async () => {
+        const setCompatibility = (compatibility: string) =>
+          Subject.updateConfig({ subject, body: { compatibility } });
+        const path = `/subjects/${encodeURIComponent(subject)}/versions`;
+        await setCompatibility(COMPATIBILITY.FULL_TRANSITIVE);
+        const incompatible: number[] = [];
+        for (const version of await call<number[]>('GET', path))
+          if (!(await isCompatibleWith(subject, schema, version))) incompatible.push(version);
+        if (incompatible.length > 0) await setCompatibility(COMPATIBILITY.NONE);
+        try {
+          await Subject.register({ subject, body: { schema } });
+          for (const version of incompatible) await call('DELETE', `${path}/${version}`);
+        } finally {
+          await setCompatibility(COMPATIBILITY.FULL_TRANSITIVE);
+        }
+        return incompatible;
+      }),
+    latest: (subject) =>
+      ask(async () => {
+        const response: ApiResponse = await Subject.latestVersion({ subject });
+        return checked(response.data<FoundSchema>(), isSchema).schema;
+      }).catch(nullIfUnknown),
     subjects: () =>
       ask(async () => checked(((await Subject.all({})) as ApiResponse).data<string[]>(), Array.isArray)),
   };
@@ -91,6 +109,11 @@ export function createRegistry(options: RegistryOptions): Registry {
 function checked<T>(answer: T, isOne: (answer: T) => boolean): T {
   if (!isOne(answer)) throw new Error('what answers is no schema registry');
   return answer;
+}
+
+function nullIfUnknown(error: unknown): null {
+  if (hasCode(error, 'SCHEMA_NOT_REGISTERED')) return null;
+  throw error;
 }
 
 const isSchema = (answer: FoundSchema | null): boolean =>
@@ -133,43 +156,3 @@ const MAX_WHY = 2_000;
 
 const shortened = (text: string | undefined) =>
   text !== undefined && text.length > MAX_WHY ? `${text.slice(0, MAX_WHY)}…` : text;
-
-type AnswerLimits = {
-  /** From the request to the last byte of its answer. */
-  readonly timeoutMs: number;
-  /** A larger answer is as good as none. */
-  readonly maxBytes: number;
-};
-
-/** Node hands each request to its agent by this method; the types leave it out. */
-type Adding = { addRequest(request: ClientRequest, ...others: unknown[]): void };
-
-/**
- * An agent whose requests end in time. The registry's client has a time-out for silence only: it waits without end for
- * an answer that is cut off or comes a byte a second, and keeps an endless one in memory.
- */
-function boundedAgent(url: string, limits: AnswerLimits, tls: Pick<AgentOptions, 'ca'> = {}): HttpAgent {
-  const options = { keepAlive: true, timeout: limits.timeoutMs };
-  const agent = url.startsWith('https:') ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
-  const adding = agent as unknown as Adding;
-  const add = adding.addRequest.bind(agent);
-  adding.addRequest = (request, ...others) => {
-    bound(request, limits);
-    add(request, ...others);
-  };
-  return agent;
-}
-
-function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): void {
-  const timer = setTimeout(() => request.destroy(new Error(`Timeout (${timeoutMs}ms)`)), timeoutMs);
-  request.once('close', () => clearTimeout(timer));
-  request.once('response', (answer: IncomingMessage) => {
-    let bytes = 0;
-    answer.on('data', (chunk: Buffer | string) => {
-      bytes += Buffer.byteLength(chunk);
-      if (bytes > maxBytes) request.destroy(new Error(`its answer is larger than ${maxBytes} bytes`));
-    });
-    // Nobody else listens: without this, the client would not hear that an answer is cut off.
-    answer.once('error', (error) => request.emit('error', error));
-  });
-}

@@ -1,7 +1,9 @@
 import { JsonScanner, NotJson, QUOTE } from '../core/json-scanner.ts';
+import type { ObjectReference } from '../core/record.ts';
 import { AvroWriter, type WriterMemory } from './avro-writer.ts';
 import type { EnvelopeValues, SourceRef } from './envelope.ts';
 import type { FieldShape, Shape } from './event-shape.ts';
+import { type FittedRecord, fitRecord } from './fit-record.ts';
 import { HEADER_LENGTH, writeHeader } from './record-codec.ts';
 import { Place, SpanFinder } from './span-finder.ts';
 import { ArrayElements, type DriftSink, type Plan, ValueWriter } from './value-writer.ts';
@@ -15,13 +17,30 @@ export type FoundMessage = {
   /** As the record has it. */
   readonly entityId: string | null;
   /**
-   * The record in the wire format; `source` is the message itself, unless the envelope says where it is stored. A field that
-   * carries a pointer has the value that stands there: null where there is none, null and drift where it doesn't fit. Its
-   * memory is taken from `memory`, where there is some.
+   * The record in the wire format; `source` is the message itself. A field that carries a pointer has the value that stands
+   * there: null where there is none, null and drift where it doesn't fit. Its memory is taken from `memory`, where there is some.
    */
   write(envelope: EnvelopeValues, schemaId: number, drift: DriftSink, memory?: WriterMemory): Buffer;
-  /** Releases what `write` would need; for an event that isn't written. */
+  /**
+   * The record without the message. What does not fit into `maxBytes` is left out, the largest value first: it is null, it
+   * is listed in `sourceRef.omitted`, and it is no drift.
+   */
+  writeWithout(
+    envelope: EnvelopeValues,
+    schemaId: number,
+    drift: DriftSink,
+    where: MessagePlace,
+  ): FittedRecord;
+  /** Releases what writing needs. The message can be written no more. */
   drop(): void;
+};
+
+/** Where a message is whose record does not hold it. */
+export type MessagePlace = {
+  /** Of the object that holds it; undefined: it is kept nowhere. */
+  readonly reference: ObjectReference | undefined;
+  /** Of the record. */
+  readonly maxBytes: number;
 };
 
 /**
@@ -33,23 +52,25 @@ export class Transcoder {
   readonly #finder: SpanFinder;
   readonly #own: readonly [type: Plan, entityId: Plan];
   readonly #plans: readonly Plan[];
+  readonly #arrays: readonly ArrayElements[];
 
   /** @param fields of a schema whose envelope was checked: the first two are type and entityId */
   constructor(fields: readonly FieldShape[]) {
-    const { finder, plans } = planMessage(fields);
+    const { finder, plans, arrays } = planMessage(fields);
     const [type, entityId, ...others] = plans as [Plan, Plan, ...Plan[]];
     this.#finder = finder;
     this.#own = [type, entityId];
     this.#plans = others;
+    this.#arrays = arrays;
   }
 
   /**
    * @param message valid UTF-8
+   * @param maxArrayBytes longer arrays are walked over only: they would not fit the record
    * @throws NotJson
    */
-  find(message: Buffer): FoundMessage {
-    const scanner = this.#scanner;
-    scanner.bytes = message;
+  find(message: Buffer, maxArrayBytes = Number.POSITIVE_INFINITY): FoundMessage {
+    for (const elements of this.#arrays) elements.maxBytes = maxArrayBytes;
     this.#walkOver(message);
     const [type, entityId] = this.#own;
     const rawType = this.#stringAt(message, type);
@@ -58,23 +79,49 @@ export class Transcoder {
       type: wellFormed(rawType),
       entityId: wellFormed(this.#stringAt(message, entityId)),
       drop: () => this.#finder.drop(),
-      write: ({ eventId, subscription, receivedAt, sourceRef }, schemaId, drift, memory) => {
+      write: (envelope, schemaId, drift, memory) => {
         const out = new AvroWriter(HEADER_LENGTH + 2 * message.length + 256, memory);
-        out.length += HEADER_LENGTH;
         const writing = new ValueWriter(message, out, drift);
-        out.string(eventId);
-        writing.nullable(type, this.#finder);
-        writing.nullable(entityId, this.#finder);
-        out.string(subscription);
-        out.long(receivedAt);
-        if (sourceRef) writeReference(out, sourceRef);
-        else writeMessage(out, message);
-        for (const plan of this.#plans) writing.nullable(plan, this.#finder);
-        const record = out.end();
-        writeHeader(record, schemaId);
-        return record;
+        this.#begin(envelope, out, writing);
+        out.byte(2);
+        out.span(message, 0, message.length);
+        out.byte(0);
+        return this.#end(out, writing, schemaId);
       },
+      writeWithout: (envelope, schemaId, drift, { reference, maxBytes }) =>
+        fitRecord(this.#plans, this.#finder, message, {
+          ...{ maxBytes, drift },
+          write: (omitted, noteDrift) => {
+            const out = new AvroWriter(HEADER_LENGTH + Math.min(maxBytes, 2 * message.length) + 256);
+            const writing = new ValueWriter(message, out, noteDrift, omitted);
+            this.#begin(envelope, out, writing);
+            out.byte(0);
+            if (reference)
+              writeReference(out, { ...reference, omitted: [...omitted].map(({ path }) => path) });
+            else out.byte(0);
+            return this.#end(out, writing, schemaId);
+          },
+        }),
     };
+  }
+
+  /** The envelope up to the message. */
+  #begin({ eventId, subscription, receivedAt }: EnvelopeValues, out: AvroWriter, writing: ValueWriter): void {
+    const [type, entityId] = this.#own;
+    out.length += HEADER_LENGTH;
+    out.string(eventId);
+    writing.nullable(type, this.#finder);
+    writing.nullable(entityId, this.#finder);
+    out.string(subscription);
+    out.long(receivedAt);
+  }
+
+  /** The values, behind the envelope. */
+  #end(out: AvroWriter, writing: ValueWriter, schemaId: number): Buffer {
+    for (const plan of this.#plans) writing.nullable(plan, this.#finder);
+    const record = out.end();
+    writeHeader(record, schemaId);
+    return record;
   }
 
   #walkOver(message: Buffer): void {
@@ -97,16 +144,8 @@ export class Transcoder {
   }
 }
 
-/** `source` with the message, and no `sourceRef`. */
-function writeMessage(out: AvroWriter, message: Buffer): void {
-  out.byte(2);
-  out.span(message, 0, message.length);
-  out.byte(0);
-}
-
-/** No `source`, and `sourceRef`. */
+/** A `sourceRef`. */
 function writeReference(out: AvroWriter, { uri, bytes, sha256, omitted }: SourceRef): void {
-  out.byte(0);
   out.byte(2);
   out.string(uri);
   out.long(bytes);
@@ -119,15 +158,20 @@ function writeReference(out: AvroWriter, { uri, bytes, sha256, omitted }: Source
 /** As a field takes a string. */
 const wellFormed = (text: string | undefined): string | null => (text?.isWellFormed() ? text : null);
 
+type Compiled<T> = {
+  readonly finder: SpanFinder;
+  readonly plans: T;
+  readonly arrays: readonly ArrayElements[];
+};
+
 /** The plans of a message's fields, and the finder of their values. */
-function planMessage(fields: readonly FieldShape[]): { finder: SpanFinder; plans: Plan[] } {
-  return compile((places) => planFields(fields, places));
-}
+const planMessage = (fields: readonly FieldShape[]): Compiled<Plan[]> =>
+  compile((places) => planFields(fields, places));
 
 /** Hands out places with slots, and makes the finder of them. */
 type Places = { readonly root: Place; readonly arrays: ArrayElements[]; slotAt(place: Place): number };
 
-function compile<T>(plan: (places: Places) => T): { finder: SpanFinder; plans: T } {
+function compile<T>(plan: (places: Places) => T): Compiled<T> {
   const root = new Place();
   const arrays: ArrayElements[] = [];
   let slots = 0;
@@ -136,7 +180,7 @@ function compile<T>(plan: (places: Places) => T): { finder: SpanFinder; plans: T
     return slots++;
   };
   const plans = plan({ root, arrays, slotAt });
-  return { finder: new SpanFinder(root, slots, arrays), plans };
+  return { finder: new SpanFinder(root, slots, arrays), plans, arrays };
 }
 
 function planFields(fields: readonly FieldShape[], places: Places, from = places.root): Plan[] {

@@ -15,18 +15,21 @@ export class ValueWriter {
   readonly #bytes: Buffer;
   readonly #out: AvroWriter;
   readonly #drift: DriftSink;
+  readonly #omitted: ReadonlySet<Plan> | undefined;
 
-  constructor(bytes: Buffer, out: AvroWriter, drift: DriftSink) {
+  /** @param omitted what is null, whatever stands there */
+  constructor(bytes: Buffer, out: AvroWriter, drift: DriftSink, omitted?: ReadonlySet<Plan>) {
     this.#bytes = bytes;
     this.#out = out;
     this.#drift = drift;
+    this.#omitted = omitted;
   }
 
   /** Of the union of null and the plan's type. */
   nullable(plan: Plan, finder: SpanFinder): void {
     const start = finder.starts[plan.slot] as number;
     const out = this.#out;
-    if (start < 0 || this.#bytes[start] === 0x6e) return out.byte(0);
+    if (start < 0 || this.#bytes[start] === 0x6e || this.#omitted?.has(plan)) return out.byte(0);
     const before = out.length;
     out.byte(2);
     if (this.#write(plan, finder, start)) return;
@@ -91,11 +94,14 @@ const KEPT_BYTES = 16_384;
  */
 export class ArrayElements implements ArrayReader, WrittenElements {
   end = 0;
+  /** More bytes of elements are not kept: they are only walked over. */
+  maxBytes = Number.POSITIVE_INFINITY;
   readonly #finder: SpanFinder;
   readonly #plan: Plan;
   readonly #drift = new Map<string, number>();
   readonly #out = new AvroWriter(KEPT_BYTES);
   #count = 0;
+  #isTooLong = false;
 
   constructor(finder: SpanFinder, plan: Plan) {
     this.#finder = finder;
@@ -107,17 +113,20 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     this.#out.clear();
     this.#out.likely = scanner.bytes.length - from;
     this.#count = 0;
+    this.#isTooLong = false;
     let at: number | null = scanner.skipSpace(from + 1);
     let end = at;
     if (scanner.bytes[at] === CLOSE_ARRAY) at = null;
     const writing = new ValueWriter(scanner.bytes, this.#out, this.#noteDrift);
     while (at !== null) {
-      end = this.#finder.find(scanner, at);
-      writing.item(this.#plan, this.#finder);
-      this.#count++;
+      end = this.#isTooLong ? scanner.skipValue(at) : this.#write(scanner, at, writing);
       at = scanner.toNext(end, CLOSE_ARRAY);
     }
     this.end = scanner.skipSpace(end) + 1;
+  }
+
+  get bytes(): number {
+    return this.#isTooLong ? Number.POSITIVE_INFINITY : this.#out.length;
   }
 
   /** As an Avro array: one block, where there are elements, and the end. */
@@ -126,12 +135,22 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     out.append(this.#out);
     out.byte(0);
     for (const [field, count] of this.#drift) for (let n = 0; n < count; n++) drift(field);
-    this.#out.clear();
   }
 
   drop(): void {
     this.#out.clear();
     this.#finder.drop();
+  }
+
+  #write(scanner: JsonScanner, at: number, writing: ValueWriter): number {
+    const end = this.#finder.find(scanner, at);
+    writing.item(this.#plan, this.#finder);
+    this.#count++;
+    if (this.#out.length > this.maxBytes) {
+      this.#isTooLong = true;
+      this.#out.clear();
+    }
+    return end;
   }
 
   readonly #noteDrift = (field: string): void => {
@@ -150,4 +169,8 @@ export type Plan = { readonly slot: number; readonly path: string } & (
 );
 
 /** What the elements of the array that was walked over last have become. */
-type WrittenElements = { writeTo(out: AvroWriter, drift: DriftSink): void };
+type WrittenElements = {
+  /** That `writeTo` writes, but for the count; Infinity where there are too many to be kept. */
+  readonly bytes: number;
+  writeTo(out: AvroWriter, drift: DriftSink): void;
+};

@@ -1,15 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/env.ts';
+import { addBodiesCommand } from './commands/bodies-command.ts';
 import { addCommandCommand } from './commands/command-command.ts';
 import { addInspectCommand } from './commands/inspect-command.ts';
 import { addKeysCommand } from './commands/keys-command.ts';
-import { addSchemasCommand } from './commands/schemas-command.ts';
 import { addSpoolCommand } from './commands/spool-command.ts';
 import { addTailCommand } from './commands/tail-command.ts';
 import { addTopicsCommand } from './commands/topics-command.ts';
 import { addTriggerCommand } from './commands/trigger-command.ts';
 import { addDlqCommand } from './dlq/dlq-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
+import { addSchemasCommand } from './schemas/schemas-command.ts';
 import { visible } from './shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from './shell/shell.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
@@ -59,6 +60,7 @@ function createProgram(shell: Shell, run: Run): Command {
   addTailCommand(program, shell, run);
   addInspectCommand(program, shell, run);
   addDlqCommand(program, shell, run);
+  addBodiesCommand(program, shell, run);
   addKeysCommand(program, shell, run);
   addSpoolCommand(program, shell, run);
   addDoctorCommand(program, shell, run);

@@ -5,7 +5,7 @@ import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { OutgoingRecord } from '../core/record.ts';
-import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Backoff, retry } from '../runtime/retry.ts';

@@ -1,6 +1,6 @@
 import { COMMAND_TYPES, type CommandResult } from '../core/command.ts';
 import type { IncomingRecord } from '../core/record.ts';
-import { deadLetterMetrics } from '../delivery/dead-letter/store-dead-letter.ts';
+import { deadLetterMetrics } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { SUBSCRIPTION_STATES, type SubscriptionRecord } from '../subscriptions/subscription-record.ts';

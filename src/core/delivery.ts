@@ -35,6 +35,13 @@ export type OpenedMessage = VerifiedDelivery & {
 /** Where an accepted event is, for the answer: `{"eventId","stored"}`. */
 export type Receipt = { readonly eventId: string; readonly stored: 'kafka' | 'spool' };
 
+/** The event that a delivery becomes, as far as its bytes decide it. */
+export type DeliveryIdentity = {
+  readonly eventId: string;
+  /** The topic and the key of its record: the same for all deliveries whose order counts. */
+  readonly order: string;
+};
+
 /** Called by the check of the signature alone (delivery/accept-delivery.ts); a test holds that. */
 export function markVerified(delivery: Delivery, subscriptionId: string): VerifiedDelivery {
   return { ...delivery, subscriptionId } as VerifiedDelivery;
@@ -63,6 +70,6 @@ export type LargeBodyPublisher = {
    * @throws HooklineError what `publishDelivery` throws, and LARGE_BODY_FAILED: the thread ended
    */
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt>;
-  /** The result of `deliveryIdOf`. @throws HooklineError LARGE_BODY_FAILED */
-  identify(delivery: VerifiedDelivery): Promise<string>;
+  /** The result of `identifyDelivery`. @throws HooklineError LARGE_BODY_FAILED */
+  identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity>;
 };

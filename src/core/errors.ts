@@ -80,6 +80,19 @@ export const ERRORS = {
     text: 'a password or token would be sent without TLS',
   },
   CREDENTIALS_INVALID: { status: null, retryable: false, text: 'a credentials file cannot be used' },
+  // Messages in the object store
+  OBJECT_TAKEN: { status: null, retryable: false, text: 'another message has the name of the object' },
+  OBJECT_MISSING: { status: null, retryable: false, text: 'the object store does not have the object' },
+  OBJECT_CHANGED: {
+    status: null,
+    retryable: false,
+    text: 'the object is not the one that was stored: its size or its SHA-256 differs',
+  },
+  BODY_SEALED: {
+    status: null,
+    retryable: false,
+    text: 'the dead-lettered body is sealed, and no key of SEALING_KEY_FILE opens it',
+  },
   // Start-up
   SCHEMA_INVALID: { status: null, retryable: false, text: 'a schema file is invalid' },
   SCHEMA_NOT_REGISTERED: {

@@ -4,6 +4,8 @@ export const OWN_TOPICS = {
   commands: 'commands',
   results: 'command-results',
   subscriptions: 'subscriptions',
+  audit: 'audit',
+  probe: 'probe',
 } as const;
 
 export const topicName = (prefix: string, topic: string): string => `${prefix}.${topic}`;

@@ -24,5 +24,38 @@ export type OutgoingRecord = {
   readonly timestamp?: bigint;
 };
 
+/** An object that a record refers to: it is in the object store before the record is published. */
+export type OutgoingObject = {
+  /** Its address, such as s3://bucket/prefix/topic/2026/01/31/id.json. */
+  readonly uri: string;
+  readonly bytes: Buffer;
+  /** Of the bytes: 64 lower-case hexadecimal digits. */
+  readonly sha256: string;
+  readonly contentType: string;
+};
+
+/** Where an object is, and how to verify it. */
+export type ObjectReference = {
+  readonly uri: string;
+  readonly bytes: number;
+  /** 64 lower-case hexadecimal digits. */
+  readonly sha256: string;
+};
+
+/** What a record that is alone in its batch weighs on the wire beside its key, value and headers, at the least. */
+const RECORD_OVERHEAD = 68;
+const HEADER_OVERHEAD = 2;
+
+/** Bytes of a record on the wire, as a topic's max.message.bytes counts them, where it is alone in its batch. */
+export function wireBytes({
+  key,
+  value,
+  headers,
+}: Pick<OutgoingRecord, 'key' | 'value' | 'headers'>): number {
+  let bytes = RECORD_OVERHEAD + key.length + (value?.length ?? 0);
+  for (const [name, text] of headers) bytes += name.length + text.length + HEADER_OVERHEAD;
+  return bytes;
+}
+
 /** Where a record is. */
 export type Position = { readonly topic: string; readonly partition: number; readonly offset: bigint };

@@ -52,6 +52,12 @@ export const WEBHOOK_ERRORS = {
   PUBLISH_REFUSED: { status: 503, retryable: true, text: 'the brokers refuse the record' },
   PUBLISH_BACKLOG_FULL: { status: 503, retryable: true, text: 'too many records wait for the brokers' },
   PUBLISHER_CLOSED: { status: 503, retryable: true, text: 'the publisher is closed' },
+  BODY_STORE_UNAVAILABLE: {
+    status: 503,
+    retryable: true,
+    text: 'the object store did not take the message within BODY_STORE_DEADLINE_MS',
+  },
+  BODY_STORE_REFUSED: { status: 503, retryable: true, text: 'the object store refuses the message' },
   SPOOL_FULL: { status: 503, retryable: true, text: 'the brokers are unavailable and the spool is full' },
   SPOOL_FAILING: {
     status: 503,

@@ -16,6 +16,9 @@ export function eventIdOf(subscriptionId: string, message: Buffer): string {
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-${variant.toString(16)}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
+/** SHA-256 of a body or a message: 64 lower-case hexadecimal digits. */
+export const sha256Of = (bytes: Buffer): string => hash('sha256', bytes, 'hex');
+
 /** One buffer with both: a one-shot hash is cheaper than a hash object with two updates. */
 function joined(subscriptionId: string, message: Buffer): Buffer {
   const all = Buffer.allocUnsafe(subscriptionId.length + message.length);

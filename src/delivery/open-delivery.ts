@@ -1,4 +1,7 @@
+import type { EventSchemaSet } from '../avro/event-schema.ts';
+import { HooklineError } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 import type { EventRoutes } from './event-routes.ts';
 import type { DeliveryPorts, TopicLimits } from './ports.ts';
 
@@ -12,7 +15,7 @@ export type OpenDelivery<P> = {
 
 export type DeliveryOptions<P> = Pick<
   DeliveryPorts,
-  'layout' | 'routes' | 'encryptionKeysOf' | 'observer' | 'memory'
+  'layout' | 'routes' | 'encryptionKeysOf' | 'observer' | 'memory' | 'claims' | 'bodySealing'
 > & {
   readonly prefix: string;
   /** Makes the publisher for these topics (full names). */
@@ -29,6 +32,29 @@ export const deadLetterTopicOf = (prefix: string): string => topicName(prefix, O
 /** Full names of all topics that a webhook may end in: those of the events, and the dead-letter topic. */
 export function deliveryTopics(routes: EventRoutes, prefix: string): string[] {
   return [...new Set(routes.all.map(({ topic }) => topic)), deadLetterTopicOf(prefix)];
+}
+
+/**
+ * The keys for dead-lettered bodies: those of SEALING_KEY_FILE where a type does not keep its messages in Kafka.
+ * @throws HooklineError SCHEMA_INVALID where a type's policy needs a variable that is not set
+ */
+export function bodySealingOf(
+  schemas: EventSchemaSet,
+  { sealingKeys, hasBodyStore }: { sealingKeys: SealingKeys | undefined; hasBodyStore: boolean },
+): SealingKeys | undefined {
+  const others = schemas.all.filter(({ source }) => source !== 'keep');
+  for (const { file, source } of others) {
+    const missing = [
+      ...(sealingKeys ? [] : ['SEALING_KEY_FILE']),
+      ...(source === 'reference' && !hasBodyStore ? ['BODY_STORE'] : []),
+    ];
+    if (missing.length > 0)
+      throw new HooklineError(
+        'SCHEMA_INVALID',
+        `${file}: "source": "${source}" needs ${missing.join(' and ')}, which is not set`,
+      );
+  }
+  return others.length > 0 ? sealingKeys : undefined;
 }
 
 /**

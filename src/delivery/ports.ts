@@ -2,6 +2,8 @@ import type { DeadLetterStage } from '../core/errors.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import type { EncryptionKey } from '../crypto/keys.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
+import type { ClaimCheck, RecordObject } from './claim-check.ts';
 import type { EventRoutes } from './event-routes.ts';
 
 /** What the delivery flow needs from outside; Kafka and HTTP stand behind these. */
@@ -12,8 +14,12 @@ export type DeliveryPorts = {
   readonly deadLetterTopic: string;
   /** The live encryption keys of a ref, the current one first. */
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
-  /** Resolves when all in-sync replicas have the record. */
-  readonly publish: (record: OutgoingRecord) => Promise<Position>;
+  /** Resolves when all in-sync replicas have the record, and the object store what it refers to. */
+  readonly publish: (record: OutgoingRecord, object?: RecordObject) => Promise<Position>;
+  /** Where large messages go; undefined: every record holds its message. */
+  readonly claims?: ClaimCheck | undefined;
+  /** Seals dead-lettered bodies of types that do not keep their messages in Kafka; undefined where all types do. */
+  readonly bodySealing?: SealingKeys | undefined;
   /** Bytes of the largest record that a topic takes, as far as it is known. */
   readonly limitOf: (topic: string) => number;
   readonly observer: DeliveryObserver;

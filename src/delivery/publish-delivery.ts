@@ -1,11 +1,13 @@
-import type { Receipt, VerifiedDelivery } from '../core/delivery.ts';
+import type { SourcePolicy } from '../avro/event-schema.ts';
+import type { DeliveryIdentity, Receipt, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
-import type { OutgoingRecord } from '../core/record.ts';
 import { eventIdOf } from '../crypto/ids.ts';
+import { orderKey, type ReferringRecord } from './claim-check.ts';
 import { storeDeadLetter } from './dead-letter/store-dead-letter.ts';
+import type { EncodedEvent } from './encode-by-policy.ts';
 import { openMessage } from './open-message.ts';
 import type { DeliveryPorts } from './ports.ts';
-import { readEvent, readEventId } from './read-event.ts';
+import { readEvent, readIdentity } from './read-event.ts';
 
 /**
  * The way of a verified delivery to Kafka: opened, read, encoded, published; or, where sending it again would not
@@ -13,52 +15,73 @@ import { readEvent, readEventId } from './read-event.ts';
  * @throws HooklineError retryable ones: nothing is promised
  */
 export async function publishDelivery(delivery: VerifiedDelivery, ports: DeliveryPorts): Promise<Receipt> {
-  const known: { eventId?: string } = {};
+  const known: Known = {};
   try {
-    const record = encodeEvent(delivery, known, ports);
-    await ports.publish(record);
+    const { record, object, message } = encodeEvent(delivery, known, ports);
+    await ports.publish(
+      record,
+      object && { ...object, renamed: () => renamed(encodeEvent(delivery, known, silent(ports), true)) },
+    );
+    if (object && message.buffer !== delivery.body.buffer) ports.memory?.give(message);
     return { eventId: known.eventId as string, stored: 'kafka' };
   } catch (error) {
     if (!isForDeadLetters(error)) throw error;
     return storeDeadLetter(
-      { delivery, eventId: known.eventId, reason: error, stage: error.deadLetter },
+      { ...known, delivery, eventId: known.eventId, reason: error, stage: error.deadLetter },
       ports,
     );
   }
 }
 
+/** What is known of an event when it becomes a dead-letter record. */
+type Known = { eventId?: string; source?: SourcePolicy };
+
 /**
- * The event's record. What 50 MB become on the way to it is not held while the record is published.
+ * The event's record. What 50 MB become on the way to it is not held while the record is published, unless it goes to the
+ * object store.
+ * @param isTaken other bytes have the object's usual name
  * @throws HooklineError UNDECRYPTABLE, UNPARSABLE, UNENCODABLE
  */
 function encodeEvent(
   delivery: VerifiedDelivery,
-  known: { eventId?: string },
+  known: Known,
   ports: DeliveryPorts,
-): OutgoingRecord {
-  const { message, eventId, encode } = openMessage(delivery, ports, (opened) => readEvent(opened, ports));
-  known.eventId = eventId;
-  const record = encode();
-  if (message.buffer !== delivery.body.buffer) ports.memory?.give(message);
-  return record;
+  isTaken = false,
+): EncodedEvent & { readonly message: Buffer } {
+  const { message, eventId, source, encode } = openMessage(delivery, ports, (opened) =>
+    readEvent(opened, ports),
+  );
+  Object.assign(known, { eventId, source });
+  const { record, object } = encode(isTaken);
+  if (!object && message.buffer !== delivery.body.buffer) ports.memory?.give(message);
+  return { record, object, message };
+}
+
+function renamed({ record, object }: EncodedEvent): ReferringRecord {
+  if (!object) throw new TypeError('an event has an object, or it has none: its bytes decide');
+  return { record, object };
 }
 
 /** Counts nothing: the delivery is counted when it is published. */
 const SILENT_OBSERVER = { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} };
+const silent = (ports: DeliveryPorts): DeliveryPorts => ({ ...ports, observer: SILENT_OBSERVER });
 
 /**
  * The id of the event that a delivery becomes: of its message where that can be read, else of the body as it arrived,
  * as its dead-letter record has it.
  */
-export function deliveryIdOf(
+export function identifyDelivery(
   delivery: VerifiedDelivery,
-  { layout, encryptionKeysOf }: Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf'>,
-): string {
+  ports: Omit<DeliveryPorts, 'publish'>,
+): DeliveryIdentity {
   try {
-    return openMessage(delivery, { layout, encryptionKeysOf, observer: SILENT_OBSERVER }, readEventId);
+    const own = { ...ports, observer: SILENT_OBSERVER };
+    return openMessage(delivery, own, (opened) => readIdentity(opened, own));
   } catch (error) {
     if (!isForDeadLetters(error)) throw error;
-    return eventIdOf(delivery.subscriptionId, delivery.body);
+    const eventId = eventIdOf(delivery.subscriptionId, delivery.body);
+    const key = Buffer.from(eventId, 'latin1');
+    return { eventId, order: orderKey({ topic: ports.deadLetterTopic, key }) };
   }
 }
 

@@ -1,83 +1,116 @@
 import { isUtf8 } from 'node:buffer';
+import type { SourcePolicy } from '../avro/event-schema.ts';
 import type { FoundMessage } from '../avro/transcoder.ts';
-import type { OpenedMessage } from '../core/delivery.ts';
+import type { DeliveryIdentity, OpenedMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
-import { isJson, NotJson } from '../core/json-scanner.ts';
-import type { OutgoingRecord } from '../core/record.ts';
+import { NotJson } from '../core/json-scanner.ts';
 import { eventIdOf } from '../crypto/ids.ts';
-import type { EventRoute, EventRoutes } from './event-routes.ts';
+import { orderKey } from './claim-check.ts';
+import { type EncodedEvent, encodeByPolicy } from './encode-by-policy.ts';
+import type { EventRoute } from './event-routes.ts';
 import type { DeliveryPorts } from './ports.ts';
 
 /** A message that is JSON: its event has an id, and can be encoded. */
 export type ReadEvent = {
   readonly message: Buffer;
   readonly eventId: string;
+  /** Where messages of its type are kept. */
+  readonly source: SourcePolicy;
   /**
-   * The record: Avro in the wire format, keyed by the entity, with CloudEvents headers. To be called before the next
-   * message is read.
+   * The record: Avro in the wire format, keyed by the entity, with CloudEvents headers; and the object that it refers to
+   * where it does not hold its message. To be called before the next message is read.
+   * @param isTaken other bytes have the object's usual name
    * @throws HooklineError UNENCODABLE
    */
-  readonly encode: () => OutgoingRecord;
+  readonly encode: (isTaken: boolean) => EncodedEvent;
 };
+
+type Ports = Pick<DeliveryPorts, 'routes' | 'observer' | 'memory' | 'claims' | 'limitOf'>;
 
 /**
  * Reads a message. Its text is kept exactly: numbers beyond double precision and the order of members too.
  * @throws HooklineError UNPARSABLE: other bytes than UTF-8, a byte order mark, or no JSON
  */
-export function readEvent(
-  opened: OpenedMessage,
-  parts: Pick<DeliveryPorts, 'routes' | 'observer' | 'memory'>,
-): ReadEvent {
+export function readEvent(opened: OpenedMessage, ports: Ports): ReadEvent {
   const { message, subscriptionId } = opened;
-  const { route, found } = parsing(message, () => findRouted(message, parts.routes));
+  const { route, found } = parsing(message, () => findRouted(message, ports));
   const eventId = eventIdOf(subscriptionId, message);
-  const encode = () => {
-    if (!route.classified) parts.observer.unclassified();
-    return recordOf(opened, { eventId, route, found }, parts);
+  const encode = (isTaken: boolean) => {
+    if (!route.classified) ports.observer.unclassified();
+    try {
+      return encodeRecord(opened, { eventId, route, found, isTaken }, ports);
+    } catch (error) {
+      if (error instanceof HooklineError) throw error;
+      throw new HooklineError('UNENCODABLE', undefined, { cause: error, topic: route.topic });
+    } finally {
+      found.drop();
+    }
   };
-  return { message, eventId, encode };
+  return { message, eventId, source: route.schema.source, encode };
 }
 
-/** The id of the event that the message becomes. @throws HooklineError UNPARSABLE */
-export function readEventId({ message, subscriptionId }: OpenedMessage): string {
-  parsing(message, () => {
-    if (!isJson(message)) throw new NotJson();
-  });
-  return eventIdOf(subscriptionId, message);
+/** The event's id, and what its order depends on. @throws HooklineError UNPARSABLE */
+export function readIdentity(
+  { message, subscriptionId }: OpenedMessage,
+  ports: Pick<DeliveryPorts, 'routes' | 'claims'>,
+): DeliveryIdentity {
+  const { route, found } = parsing(message, () => findRouted(message, ports));
+  found.drop();
+  const eventId = eventIdOf(subscriptionId, message);
+  return { eventId, order: orderKey({ topic: route.topic, key: keyOf(found, eventId) }) };
 }
 
-function recordOf(
-  { ref, receivedAt, traceparent }: OpenedMessage,
-  { eventId, route, found }: { eventId: string; route: EventRoute; found: FoundMessage },
-  { observer, memory }: Pick<DeliveryPorts, 'observer' | 'memory'>,
-): OutgoingRecord {
-  const drift = (field: string) => observer.drift(route.topic, field);
+/** Without an entity there is no order to keep: the event's own id spreads such events. */
+const keyOf = ({ entityId }: FoundMessage, eventId: string): Buffer =>
+  entityId ? Buffer.from(entityId) : Buffer.from(eventId, 'latin1');
+
+function encodeRecord(
+  opened: OpenedMessage,
+  { eventId, route, found, isTaken }: RoutedMessage,
+  ports: Ports,
+): EncodedEvent {
+  const { ref, receivedAt, traceparent } = opened;
   const type = found.type ?? route.schema.topic;
-  // Without an entity there is no order to keep: the event's own id spreads such events.
-  const entityId = found.entityId ? Buffer.from(found.entityId) : null;
-  try {
-    return {
-      topic: route.topic,
-      key: entityId ?? Buffer.from(eventId, 'latin1'),
-      value: found.write({ eventId, subscription: ref, receivedAt }, route.schemaId, drift, memory),
-      headers: route.headers({ eventId, ref, type, entityId, receivedAt, traceparent }),
+  const key = keyOf(found, eventId);
+  const entityId = found.entityId ? key : null;
+  const headers = route.headers({ eventId, ref, type, entityId, receivedAt, traceparent });
+  const { topic, schemaId } = route;
+  const envelope = { eventId, subscription: ref, receivedAt };
+  const drift = (field: string) => ports.observer.drift(topic, field);
+  if (ports.claims || route.schema.source !== 'keep') {
+    const event = {
+      message: opened.message,
+      envelope,
+      route,
+      found,
+      isTaken,
+      record: { topic, key, headers },
     };
-  } catch (error) {
-    throw new HooklineError('UNENCODABLE', undefined, { cause: error, topic: route.topic });
+    return encodeByPolicy(event, { ...ports, drift });
   }
+  return { record: { topic, key, headers, value: found.write(envelope, schemaId, drift, ports.memory) } };
 }
+
+type RoutedMessage = {
+  readonly eventId: string;
+  readonly route: EventRoute;
+  readonly found: FoundMessage;
+  readonly isTaken: boolean;
+};
 
 /** The type is in the message, mostly at its beginning; otherwise the message is walked over once more. */
 function findRouted(
   message: Buffer,
-  routes: EventRoutes,
+  { routes, claims }: Pick<DeliveryPorts, 'routes' | 'claims'>,
 ): { readonly route: EventRoute; readonly found: FoundMessage } {
+  // Where the message does not fit the record, longer arrays do not either.
+  const maxArrayBytes = claims && message.length > claims.maxRecordBytes ? claims.maxRecordBytes : undefined;
   const guessed = routes.of(firstType(message));
-  const found = guessed.schema.transcoder.find(message);
+  const found = guessed.schema.transcoder.find(message, maxArrayBytes);
   const route = routes.of(found.rawType);
   if (route === guessed) return { route, found };
   found.drop();
-  return { route, found: route.schema.transcoder.find(message) };
+  return { route, found: route.schema.transcoder.find(message, maxArrayBytes) };
 }
 
 const BEGINNING = Buffer.from('{"type":"');

@@ -20,7 +20,7 @@ import { startKeyring } from '../subscriptions/open-keyring.ts';
 import { openBodyMemory, startIngressServer } from './ingress-server.ts';
 import { startLargeBodies } from './large-body/large-body-threads.ts';
 import { loadIngressConfig } from './settings.ts';
-import { mayStartWithoutKafka, openStartupState, startDelivery } from './start-delivery.ts';
+import { bodiesByPolicy, mayStartWithoutKafka, openStartupState, startDelivery } from './start-delivery.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
 
 disablePretenuring();
@@ -31,6 +31,7 @@ const { subscription } = configOrExit(() =>
   readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')),
 );
 const sealingKeys = configOrExit(() => readSealingKeys(config.subscriptions.sealingKeyFile));
+const bodies = configOrExit(() => bodiesByPolicy(events, config.bodyStore, sealingKeys));
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
 const files = filesLog(logger);
 const registry = configOrExit(() => openRegistry(config.registry, files));
@@ -75,14 +76,14 @@ await runProcess({
     if (isKafkaReached) await topicRead;
 
     const { ports, publisher } = await startDelivery(
-      { kafka, routes, prefix, layout, keyring, isKafkaReached },
+      { kafka, routes, prefix, layout, ...bodies, files, keyring, isKafkaReached },
       context,
     );
     const memory = openBodyMemory(config.ingress, clock);
     const large = startLargeBodies(
       {
         worker: {
-          ...{ kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
+          ...{ ...bodies, kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
           ...{ layout, schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])) },
         },
         ...{ memory, delivery: ports },

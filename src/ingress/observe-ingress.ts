@@ -1,7 +1,7 @@
 import type { Receipt } from '../core/delivery.ts';
 import type { DeadLetterStage } from '../core/errors.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
-import { deadLetterMetrics } from '../delivery/dead-letter/store-dead-letter.ts';
+import { deadLetterMetrics } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { DeliveryObserver } from '../delivery/ports.ts';
 import { createThrottledLog, type Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';

@@ -25,6 +25,7 @@ import {
   kafkaSettings,
   topicSettings,
 } from '../kafka/connect/settings.ts';
+import { bodyStoreSettings, checkBodyStoreSettings } from '../object-store/settings.ts';
 import { minBudget } from './body/body-memory.ts';
 
 export const MIB = 1024 * 1024;
@@ -115,6 +116,7 @@ export const ingressConfig = {
   subscriptions: subscriptionSettings,
   ingress: ingressSettings,
   spool: spoolSettings,
+  bodyStore: bodyStoreSettings,
   tracing: tracingSettings,
 };
 
@@ -126,6 +128,7 @@ export function loadIngressConfig(source: EnvSource) {
   const config = readGroups(reader, ingressConfig);
   checkKafkaSettings(config.kafka, reader);
   checkRegistrySettings(config.registry, reader);
+  checkBodyStoreSettings(config.bodyStore, reader);
   const { tlsCertFile, tlsKeyFile, tlsClientCaFile, memoryBudgetBytes, maxBodyBytes } = config.ingress;
   if (memoryBudgetBytes < minBudget(maxBodyBytes)) {
     reader.fault(

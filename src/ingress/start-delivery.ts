@@ -1,3 +1,4 @@
+import type { EventSchemaSet } from '../avro/event-schema.ts';
 import type { Registry } from '../avro/registry.ts';
 import {
   type RegisteredSchema,
@@ -5,12 +6,17 @@ import {
   resolveSchemaIds,
   type SchemaIds,
 } from '../avro/resolve-ids.ts';
+import type { RenewalObserver } from '../config/renewed-files.ts';
 import { hasCode } from '../core/errors.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
+import { ClaimCheck } from '../delivery/claim-check.ts';
 import type { EventRoutes } from '../delivery/event-routes.ts';
-import { deliveryTopics, type OpenDelivery, openDelivery } from '../delivery/open-delivery.ts';
+import { bodySealingOf, deliveryTopics, type OpenDelivery, openDelivery } from '../delivery/open-delivery.ts';
 import { type KafkaAccess, observePublishing, openPublisher } from '../kafka/open-kafka.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
+import { observeBodyStore, openBodyStore } from '../object-store/open-body-store.ts';
+import type { BodyStoreSettings } from '../object-store/settings.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -31,19 +37,23 @@ export type DeliveryOptions = {
   readonly routes: EventRoutes;
   readonly prefix: string;
   readonly layout: SealedLayout;
+  readonly bodyStore: BodyStoreSettings;
+  readonly bodySealing: SealingKeys | undefined;
+  readonly files: RenewalObserver;
   readonly keyring: LiveKeyring;
   /** Otherwise it starts without them, with the spool. */
   readonly isKafkaReached: boolean;
 };
 
-/** The delivery flow of ingress, with its publisher connected where Kafka was reached. */
+/** The delivery flow of ingress, with its publisher connected where Kafka was reached, and its object store checked. */
 export async function startDelivery(
-  { kafka, routes, prefix, layout, keyring, isKafkaReached }: DeliveryOptions,
+  { kafka, routes, prefix, layout, bodySealing, keyring, isKafkaReached, ...others }: DeliveryOptions,
   context: ProcessContext,
 ): Promise<OpenDelivery<Publisher>> {
   const { metrics, components, gate } = context;
+  const claims = await startClaimCheck(others, context);
   const delivery = openDelivery({
-    ...{ routes, prefix, layout },
+    ...{ routes, prefix, layout, claims, bodySealing },
     encryptionKeysOf: (ref) => keyring.encryptionKeysOf(ref),
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
@@ -59,6 +69,33 @@ export async function startDelivery(
   metrics.samplers.add(() => publishBacklog.set(publisher.backlogBytes));
   if (isKafkaReached) await gate.pass('the brokers', () => publisher.open(deliveryTopics(routes, prefix)));
   return delivery;
+}
+
+/**
+ * How bodies are kept that do not go into records as they are.
+ * @throws HooklineError SCHEMA_INVALID where a type's policy needs a variable that is not set
+ */
+export const bodiesByPolicy = (
+  events: EventSchemaSet,
+  bodyStore: BodyStoreSettings,
+  sealingKeys: SealingKeys | undefined,
+): Pick<DeliveryOptions, 'bodyStore' | 'bodySealing'> => ({
+  bodyStore,
+  bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodyStore.address !== undefined }),
+});
+
+/** Where large messages go; undefined without BODY_STORE. A store that refuses them ends no start: it waits for its operator. */
+async function startClaimCheck(
+  { bodyStore, files }: Pick<DeliveryOptions, 'bodyStore' | 'files'>,
+  context: ProcessContext,
+): Promise<ClaimCheck | undefined> {
+  const { clock, components, gate } = context;
+  if (bodyStore.address === undefined) return undefined;
+  const bodies = await openBodyStore(bodyStore, { files, clock, observer: observeBodyStore(context) });
+  if (!bodies) return undefined;
+  components.add('object store', { stop: async () => bodies.close() });
+  await gate.pass('the object store', () => bodies.check());
+  return new ClaimCheck(bodies, bodyStore.claimCheckBytes);
 }
 
 /** Records that wait for the brokers. */

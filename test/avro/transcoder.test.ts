@@ -123,7 +123,15 @@ describe('the transcoder', () => {
   it.each([
     ['is no JSON after all', '}]', () => {}],
     ['is not written', '}', (found: FoundMessage) => found.drop()],
-    ['is written', '}', (found: FoundMessage) => found.write(ENVELOPE, 7, () => {})],
+    [
+      'is written',
+      '}',
+      (found: FoundMessage) => {
+        const written = found.write(ENVELOPE, 7, () => {});
+        found.drop();
+        return written;
+      },
+    ],
   ])('keeps nothing of a long list that %s', (_, end, then) => {
     const message = Buffer.from(`{"list":[${'{"status":"0123456789"},'.repeat(400_000)}{}]${end}`);
     const held = () => process.memoryUsage().arrayBuffers;

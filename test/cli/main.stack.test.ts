@@ -93,7 +93,7 @@ describe('hookline tail', () => {
     const messages = [deep, '{"a":1}'].map((value) => ({ key: 'k', value, partition: 0 }));
     await producer.send({ topic, messages });
     await producer.disconnect();
-    const args = ['tail', 'dead-letter', '--from-beginning', '--limit', '2', '--json'];
+    const args = ['tail', 'dead-letter', '--from-beginning', '--limit', '2', '--json', '--reveal'];
     const { out } = await cliUntil(AbortSignal.timeout(15_000), fixture.env, ...args);
     const values = out.split('\n').map((line) => JSON.parse(line).value);
     expect(values).toEqual([deep, { a: 1 }]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hasCode } from '../../src/core/errors.ts';
 import { openMessage as open } from '../../src/delivery/open-message.ts';
-import { deliveryIdOf } from '../../src/delivery/publish-delivery.ts';
+import { identifyDelivery } from '../../src/delivery/publish-delivery.ts';
 import { readEvent } from '../../src/delivery/read-event.ts';
 import { deliveryParts, verified } from '../support/delivery-parts.ts';
 import { fromBase64, readVectors, type SealedVectors } from '../support/vectors.ts';
@@ -117,7 +117,7 @@ describe('the message of a delivery', () => {
         const outcome = (mediaType: (typeof MEDIA_TYPES)[number]) => {
           const delivery = verified(Buffer.from(body), mediaType);
           const parts = deliveryParts({ layout });
-          const id = deliveryIdOf(delivery, parts);
+          const id = identifyDelivery(delivery, parts).eventId;
           try {
             const { message, eventId } = openMessage(delivery, parts);
             expect(eventId).toBe(id);

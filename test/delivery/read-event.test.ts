@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isLarge, LARGE_BODY_BYTES } from '../../src/core/delivery.ts';
 import { openMessage } from '../../src/delivery/open-message.ts';
-import { deliveryIdOf, publishDelivery } from '../../src/delivery/publish-delivery.ts';
+import { identifyDelivery, publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { readEvent } from '../../src/delivery/read-event.ts';
 import { jsonText } from '../avro/transcode/json-text.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
@@ -23,7 +23,7 @@ function expected(source: string) {
 
 function made(source: string) {
   const { own, opened } = openedAs(source);
-  const record = readEvent(opened, own).encode();
+  const { record } = readEvent(opened, own).encode(false);
   const { schema } = own.routes.all.find(({ topic }) => topic === record.topic) ?? expect.fail('no route');
   return { record, decoded: schema.codec.decode((record.value as Buffer).subarray(5)), seen: own.seen };
 }
@@ -94,7 +94,7 @@ describe('a large message', () => {
     const delivery = large('{"type":"payment-status","entityId":"entity-7"}');
     expect(isLarge(delivery)).toBe(true);
     const { eventId } = await publishDelivery(delivery, parts);
-    expect(deliveryIdOf(delivery, parts)).toBe(eventId);
+    expect(identifyDelivery(delivery, parts).eventId).toBe(eventId);
     expect(parts.seen.records.map(({ topic, key }) => `${topic} ${key}`)).toEqual([
       'payments.payment-status entity-7',
     ]);
@@ -108,6 +108,6 @@ describe('a large message', () => {
     const delivery = verified(Buffer.concat([bytes, Buffer.alloc(LARGE_BODY_BYTES, ' ')]));
     const { eventId } = await publishDelivery(delivery, parts);
     expect(parts.seen.deadLettered).toEqual(['PARSE']);
-    expect(deliveryIdOf(delivery, parts)).toBe(eventId);
+    expect(identifyDelivery(delivery, parts).eventId).toBe(eventId);
   });
 });

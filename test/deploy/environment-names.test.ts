@@ -15,7 +15,9 @@ const namesOf = (config: object) => settingsOf(config).map(({ name }) => name);
 const ingress = namesOf(ingressConfig);
 const control = namesOf(controlConfig);
 const ofTopicsJob = namesOf({ recordSizeSettings });
-const known = new Set([...ingress, ...control, ...ofTopicsJob]);
+/** AWS's own, which the SDK reads: credentials by its default chain. */
+const OF_AWS = ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_SHARED_CREDENTIALS_FILE'];
+const known = new Set([...OF_AWS, ...ingress, ...control, ...ofTopicsJob]);
 
 /** Names in a chart's environment template: the keys of ConfigMaps, `env:` of the files, and `name:` of variables. */
 function namesInChart(): Set<string> {
@@ -35,7 +37,7 @@ describe('the variables of the chart', () => {
   });
 
   it('are those that it says it sets itself', () => {
-    expect([...namesInChart()].sort()).toEqual([...SET_BY_CHART, ...ofTopicsJob].sort());
+    expect([...namesInChart()].sort()).toEqual([...SET_BY_CHART, ...OF_AWS, ...ofTopicsJob].sort());
   });
 
   it.each([

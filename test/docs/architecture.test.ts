@@ -78,7 +78,7 @@ describe.each([
 
 it('The steps are those that the imports keep to', () => {
   const steps = [...text.matchAll(/^\| (\d) \| (.*) \|$/gm)].map(([, , folders = '']) =>
-    [...folders.matchAll(/`(\w+)`/g)].map(([, folder]) => folder),
+    [...folders.matchAll(/`([\w-]+)`/g)].map(([, folder]) => folder),
   );
   const held =
     /const STEPS = (\[[\s\S]*?\n\]);/.exec(readFileSync('test/imports.test.ts', 'utf8'))?.[1] ?? '';

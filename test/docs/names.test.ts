@@ -17,7 +17,14 @@ const variables = [TABLES.configuration, TABLES.sandbox].flatMap((table) =>
 /** Of other programs, of the example, of the tests, and of a shell. */
 const OTHERS = [
   ...['KAFKA_HEAP_OPTS', 'ERR_WORKER_OUT_OF_MEMORY', 'NOT_ENOUGH_REPLICAS'],
-  ...['FULL_TRANSITIVE', 'LEDGER_FILE', 'GROUP_ID', 'HOOKLINE_IMAGE', 'HOOKLINE_SANDBOX_IMAGE'],
+  ...[
+    'FULL_TRANSITIVE',
+    'AWS_ROLE_ARN',
+    'LEDGER_FILE',
+    'GROUP_ID',
+    'HOOKLINE_IMAGE',
+    'HOOKLINE_SANDBOX_IMAGE',
+  ],
 ];
 const capitals = new Set([...variables, ...Object.keys(ERRORS), ...OTHERS]);
 

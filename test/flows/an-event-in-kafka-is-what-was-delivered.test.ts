@@ -61,7 +61,16 @@ describe('an event in Kafka', () => {
 
   it('is shown by hookline tail as it is', async () => {
     const execution = await receiver.trigger1({ event: 'payment-status' });
-    const tail = ['tail', 'payment-status', '--from-beginning', '--key', execution.entityId, '--limit', '1'];
+    const tail = [
+      'tail',
+      'payment-status',
+      '--from-beginning',
+      '--key',
+      execution.entityId,
+      '--limit',
+      '1',
+      '--reveal',
+    ];
     const shown = await cliJson<{ value: Record<string, unknown>; headers: Record<string, string> }>(
       receiver.fixture.env,
       ...tail,

@@ -1,5 +1,5 @@
 import { controlMetrics } from '../../src/control/observe-control.ts';
-import { deadLetterMetrics } from '../../src/delivery/dead-letter/store-dead-letter.ts';
+import { deadLetterMetrics } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { spoolMetrics } from '../../src/delivery/store/open-store.ts';
 import { serverMetrics } from '../../src/ingress/ingress-server.ts';
 import { largeBodyMetrics } from '../../src/ingress/large-body/large-body-threads.ts';
@@ -7,6 +7,7 @@ import { deliveryMetrics, memoryMetrics, webhookMetrics } from '../../src/ingres
 import { backlogMetrics } from '../../src/ingress/start-delivery.ts';
 import { safetyMetrics } from '../../src/kafka/admin/watch-safety.ts';
 import { publisherMetrics } from '../../src/kafka/open-kafka.ts';
+import { bodyStoreMetrics } from '../../src/object-store/open-body-store.ts';
 import { processMetrics } from '../../src/runtime/admin-server.ts';
 import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
 import { keyMetrics } from '../../src/subscriptions/open-keyring.ts';
@@ -14,7 +15,7 @@ import { keyMetrics } from '../../src/subscriptions/open-keyring.ts';
 const OF_BOTH = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics];
 const OF_INGRESS = [
   ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
-  ...[spoolMetrics, keyMetrics],
+  ...[bodyStoreMetrics, spoolMetrics, keyMetrics],
 ];
 const OF_CONTROL = [controlMetrics];
 

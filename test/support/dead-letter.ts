@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../../src/cli/dlq/dead-letters.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 
 type Wanted = {
   at?: string;
@@ -20,7 +20,7 @@ export function deadLetter(wanted: Wanted = {}): DeadLetter {
   const place = { partition: Number(partition), offset: BigInt(offset ?? 0) };
   return {
     ...{ at, time, missing, positions: [place], copies: [place], parts: 1 + missing.length },
-    ...{ bytes: wanted.bytes ?? 10, key: wanted.eventId ?? null },
+    ...{ bytes: wanted.bytes ?? 10, key: wanted.eventId ?? null, object: null },
     headers: {
       [NAMES.stage]: wanted.stage ?? 'DECRYPT',
       [NAMES.code]: 'UNDECRYPTABLE',

@@ -3,6 +3,7 @@ import type { DeadLetterStage } from '../../src/core/errors.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseLayout } from '../../src/crypto/layout.ts';
+import { type ClaimCheck, objectFirst } from '../../src/delivery/claim-check.ts';
 import { createEventRoutes } from '../../src/delivery/event-routes.ts';
 import type { DeliveryPorts } from '../../src/delivery/ports.ts';
 import { ownEventSchemas } from './event-schemas.ts';
@@ -25,23 +26,26 @@ export function deliveryParts(
     layout?: string;
     publish?: (record: OutgoingRecord, n: number) => void;
     limitOf?: (topic: string) => number;
+    claims?: ClaimCheck;
   } = {},
 ): DeliveryPorts & { seen: Seen } {
   const seen: Seen = { records: [], drift: [], deadLettered: [], matched: [], unclassified: 0 };
   const layout = parseLayout(options.layout ?? 'iv12.ciphertext.tag16');
   if (!layout) throw new Error('no layout');
   let n = 0;
+  const send = async (record: OutgoingRecord) => {
+    options.publish?.(record, ++n);
+    seen.records.push(record);
+    return { topic: record.topic, partition: 0, offset: BigInt(seen.records.length - 1) };
+  };
   return {
     seen,
     layout,
+    claims: options.claims,
     routes: createEventRoutes(ownEventSchemas(), 'payments', { of: () => 258 }),
     deadLetterTopic: 'payments.dead-letter',
     encryptionKeysOf: () => [encryptionKey(sealed.encryptionKey, 0)],
-    publish: async (record) => {
-      options.publish?.(record, ++n);
-      seen.records.push(record);
-      return { topic: record.topic, partition: 0, offset: BigInt(seen.records.length - 1) };
-    },
+    publish: objectFirst(options.claims, send),
     limitOf: options.limitOf ?? (() => Number.MAX_SAFE_INTEGER),
     observer: {
       keyMatched: (ref, use, place) => seen.matched.push(`${ref} ${use} ${place}`),

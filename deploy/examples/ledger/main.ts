@@ -7,6 +7,7 @@
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka } from 'kafkajs';
 import { Book } from './book.ts';
+import { createFetcher } from './fetch-message.ts';
 import { createEventReader } from './read-event.ts';
 
 const {
@@ -15,12 +16,14 @@ const {
   TOPIC = 'payments.payment-status',
   GROUP_ID = 'ledger',
   LEDGER_FILE = 'ledger.sqlite',
+  BODY_STORE_ENDPOINT,
 } = process.env;
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });
 const registry = new SchemaRegistry({ host: SCHEMA_REGISTRY_URL });
-const readEvent = createEventReader((id) => registry.getSchema(id));
+const fetchMessage = createFetcher(BODY_STORE_ENDPOINT);
+const readEvent = createEventReader((id) => registry.getSchema(id), fetchMessage);
 const book = new Book(LEDGER_FILE);
 // Operators create topics: a consumer would create a missing one with other settings.
 const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });

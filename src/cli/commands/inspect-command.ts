@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { openRanges } from '../../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';

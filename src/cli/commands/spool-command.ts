@@ -88,7 +88,7 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   try {
     await drainSpool({
       ...{ spool, clock: systemClock },
-      delivery: redelivery.delivery,
+      ...{ delivery: redelivery.delivery, send: redelivery.send },
       stopping: shell.signal,
       observer: {
         drainFailed(error) {
@@ -97,7 +97,6 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
           lastMessage = message;
         },
       },
-      onNearlyEmpty() {},
     });
   } catch (error) {
     if (!shell.signal.aborted) throw error;

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { referenceIn } from '../../avro/envelope.ts';
 import { createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
 import { parseBoundedJson } from '../../core/json.ts';
 import { topicName } from '../../core/names.ts';
@@ -6,13 +7,29 @@ import type { IncomingRecord } from '../../core/record.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
+import {
+  CLI_GROUPS,
+  type Config,
+  connectBodyStore,
+  connectKafka,
+  connectRegistry,
+  loadConfig,
+} from '../shell/connections.ts';
+import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
 import { jsonValue, visible } from '../shell/print-rows.ts';
 import { watchReadErrors } from '../shell/read-own-topics.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
-type Options = { fromBeginning?: boolean; since?: string; limit?: string; key?: string; json?: boolean };
+type Options = {
+  fromBeginning?: boolean;
+  since?: string;
+  limit?: string;
+  key?: string;
+  json?: boolean;
+  reveal?: boolean;
+  fetch?: boolean;
+};
 
 export function addTailCommand(program: Command, shell: Shell, run: Run): void {
   program
@@ -27,6 +44,8 @@ export function addTailCommand(program: Command, shell: Shell, run: Run): void {
     .option('--limit <n>', 'ends after n records')
     .option('--key <key>', 'only records with this key')
     .option('--json', 'print a JSON object per line')
+    .option('--reveal', REVEAL_HELP)
+    .option('--fetch', 'fetches the messages that events refer to from the object store, and verifies them')
     .action(run((topic: string, options: Options) => tail(shell, topic, options)));
 }
 
@@ -34,9 +53,11 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   const limit =
     ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? Number.POSITIVE_INFINITY;
   const begin = beginning(options);
-  const config = loadConfig(shell, ...CLI_GROUPS);
+  const config = loadConfig(shell, ...CLI_GROUPS, 'bodyStore');
   const kafka = connectKafka(config);
   const topic = await findTopic(kafka, config.topics.prefix, given);
+  const mask = createMask(config, options.reveal === true);
+  await using bodies = await openBodies(config, options);
   const read = createWriterReader(connectRegistry(config));
   const end = Promise.withResolvers<void>();
   shell.signal.addEventListener('abort', () => end.resolve());
@@ -50,7 +71,9 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
       shown++;
-      shell.print(show(await describe(record, read), options.json === true));
+      const described = await describe(record, read);
+      const value = mask(topic, bodies.fetch ? await bodies.fetch(described.value) : described.value);
+      shell.print(show({ ...described, value }, options.json === true));
       if (shown >= limit) end.resolve();
     },
   });
@@ -61,6 +84,28 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   } finally {
     await follower.stop();
   }
+}
+
+/** With --fetch, what puts the message into an event that refers to it. */
+async function openBodies(
+  config: Config<'bodyStore'>,
+  { fetch }: Options,
+): Promise<AsyncDisposable & { readonly fetch?: (value: unknown) => Promise<unknown> }> {
+  if (!fetch) return { [Symbol.asyncDispose]: async () => {} };
+  const bodies = await connectBodyStore(config);
+  if (!bodies) throw new UsageError('--fetch needs BODY_STORE: set it as the ingress has it.');
+  return {
+    async fetch(value) {
+      const reference = referenceIn(value);
+      if (!reference) return value;
+      // The record is shown all the same, and the next ones.
+      const message = await bodies.read(reference).catch((error: Error) => error);
+      const fetched = Buffer.isBuffer(message) ? 'verified' : message.message;
+      const source = Buffer.isBuffer(message) ? message.toString() : null;
+      return { ...(value as object), source, fetched };
+    },
+    [Symbol.asyncDispose]: async () => bodies.close(),
+  };
 }
 
 /** Where the follower starts; by default at the beginning. */

@@ -1,8 +1,11 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import type { SealingKeys } from '../../crypto/sealing.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import { openBody } from '../../delivery/dead-letter/seal-body.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import type { BodyStore } from '../../object-store/body-store.ts';
 import { type DeadLetter, DeadLetterIndex, type DeadLetterPosition, positionText } from './dead-letters.ts';
 
 /** Reads the dead-letter topic. */
@@ -11,20 +14,51 @@ export type DeadLetterTopic = {
   readonly topic: string;
   /** All that the topic holds now, sorted by time. Reads the whole topic and keeps no body. */
   all(): Promise<DeadLetter[]>;
-  /** The original bytes by name (`at`); undefined if retention has deleted a part in the meantime. */
-  bodiesOf(deadLetters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | undefined>>;
+  /** The original bytes by name (`at`), or why they cannot be had. */
+  bodiesOf(deadLetters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | Error>>;
   stop(): Promise<void>;
 };
 
-export async function openDeadLetterTopic(kafka: KafkaAccess, prefix: string): Promise<DeadLetterTopic> {
+/** What is needed to read bodies that their records do not hold as they were received. */
+export type BodyAccess = {
+  /** Undefined without BODY_STORE. */
+  readonly bodies: BodyStore | undefined;
+  /** Undefined without SEALING_KEY_FILE. */
+  readonly sealingKeys: SealingKeys | undefined;
+};
+
+export async function openDeadLetterTopic(
+  kafka: KafkaAccess,
+  prefix: string,
+  { bodies, sealingKeys }: BodyAccess,
+): Promise<DeadLetterTopic> {
   const topic = topicName(prefix, OWN_TOPICS.deadLetter);
   await checkTopics(kafka.client, [topic]);
   const reader = await openRanges({ ...kafka, topic });
+  const openOne = (body: Buffer | Error | undefined, headers: DeadLetter['headers']) => {
+    try {
+      return Buffer.isBuffer(body) ? openBody(sealingKeys, headers, body) : body;
+    } catch (error) {
+      return error as Error;
+    }
+  };
   return {
     topic,
     all: () => readAll(reader),
-    bodiesOf: (deadLetters) => readBodies(reader, deadLetters),
-    stop: () => reader.stop(),
+    async bodiesOf(deadLetters) {
+      const referring = deadLetters.filter(({ object }) => object !== null);
+      const holding = deadLetters.filter(({ object }) => object === null);
+      const found = new Map([
+        ...(await readBodies(reader, holding)),
+        ...(await fetchBodies(bodies, referring)),
+      ]);
+      const opened = deadLetters.map(({ at, headers }) => [at, openOne(found.get(at), headers)] as const);
+      return new Map(opened.filter((one): one is [string, Buffer | Error] => one[1] !== undefined));
+    },
+    async stop() {
+      bodies?.close();
+      await reader.stop();
+    },
   };
 }
 
@@ -50,13 +84,24 @@ async function readBodies(reader: RangeReader, deadLetters: readonly DeadLetter[
   return new Map(deadLetters.map((deadLetter) => [deadLetter.at, join(deadLetter.positions, values)]));
 }
 
-function join(
-  positions: readonly DeadLetterPosition[],
-  values: ReadonlyMap<string, Buffer>,
-): Buffer | undefined {
+function join(positions: readonly DeadLetterPosition[], values: ReadonlyMap<string, Buffer>): Buffer | Error {
   const parts = positions.flatMap((position) => values.get(positionText(position)) ?? []);
-  if (parts.length < positions.length) return undefined;
-  return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+  if (parts.length < positions.length) return new Error('retention has deleted it');
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+}
+
+/** One after the other: each may have 50 MB. */
+async function fetchBodies(
+  bodies: BodyStore | undefined,
+  deadLetters: readonly DeadLetter[],
+): Promise<Map<string, Buffer | Error>> {
+  const found = new Map<string, Buffer | Error>();
+  for (const { at, object } of deadLetters) {
+    if (!object) continue;
+    const unset = new Error(`its body is in the object store, at ${object.uri}: set BODY_STORE`);
+    found.set(at, bodies ? await bodies.read(object).catch((error: Error) => error) : unset);
+  }
+  return found;
 }
 
 /** Unwanted records between two wanted ones: up to this many, one range costs less than two. */

@@ -1,4 +1,8 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import type { ObjectReference } from '../../core/record.ts';
+import {
+  bodyReferenceOf,
+  DEAD_LETTER_HEADERS as NAMES,
+} from '../../delivery/dead-letter/dead-letter-headers.ts';
 
 /** A record of the dead-letter topic, without its value, which may be large. */
 export type DeadLetterRecord = {
@@ -38,6 +42,8 @@ export type DeadLetter = {
   readonly time: number;
   /** Size of the original bytes, without missing parts. */
   readonly bytes: number;
+  /** Where the original bytes are, if the record does not hold them. */
+  readonly object: ObjectReference | null;
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** When it was last redriven, and to which record; null if it never was. */
@@ -97,6 +103,7 @@ export class DeadLetterIndex {
     const present = numbers.map((number) => parts.get(number) as DeadLetterRecord);
     const [first = records[0] as DeadLetterRecord] = present;
     const markers = records.flatMap((record) => this.#markers.get(positionText(record)) ?? []);
+    const object = bodyReferenceOf(first.headers);
     return {
       at: positionText(first),
       positions: present.map(toPosition),
@@ -104,7 +111,8 @@ export class DeadLetterIndex {
       missing: missingOf(count, parts),
       parts: count,
       time: first.timestamp,
-      bytes: present.reduce((sum, part) => sum + part.bytes, 0),
+      bytes: object?.bytes ?? present.reduce((sum, part) => sum + part.bytes, 0),
+      object,
       key: first.key,
       headers: first.headers,
       redriven: markers.at(-1) ?? null,

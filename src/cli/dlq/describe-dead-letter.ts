@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { ERRORS } from '../../core/errors.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { oneLine } from '../shell/print-rows.ts';
 import type { ExitCode, Shell } from '../shell/shell.ts';
 import type { DeadLetterTopic } from './dead-letter-topic.ts';
@@ -131,7 +131,7 @@ export async function showBody(
   if (deadLetter.missing.length > 0)
     throw new Error(`${deadLetter.at} is incomplete: ${missingText(deadLetter)}`);
   const body = (await topic.bodiesOf([deadLetter])).get(deadLetter.at);
-  if (!body) throw new Error(`retention has just deleted ${deadLetter.at}`);
+  if (!Buffer.isBuffer(body)) throw new Error(`${deadLetter.at}: ${body?.message}`);
   if (file === undefined) await shell.write(body);
   else {
     await writeFile(file, body, { mode: 0o600, flag: 'wx' });

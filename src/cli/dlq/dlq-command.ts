@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { connectKafka, loadConfig } from '../shell/connections.ts';
+import { readSealingKeys } from '../../crypto/sealing.ts';
+import { connectBodyStore, connectKafka, loadConfig } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
@@ -77,8 +78,12 @@ async function withDeadLetterTopic(
   shell: Shell,
   work: (topic: DeadLetterTopic) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const config = loadConfig(shell, 'kafka', 'topics');
-  const topic = await openDeadLetterTopic(connectKafka(config), config.topics.prefix);
+  const config = loadConfig(shell, 'kafka', 'topics', 'bodyStore', 'subscriptions');
+  const access = {
+    bodies: await connectBodyStore(config),
+    sealingKeys: readSealingKeys(config.subscriptions.sealingKeyFile),
+  };
+  const topic = await openDeadLetterTopic(connectKafka(config), config.topics.prefix, access);
   try {
     return await work(topic);
   } finally {

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { instant } from '../shell/option-values.ts';
 import { UsageError } from '../shell/shell.ts';
 import { type DeadLetter, parsePosition, positionText, stateOf } from './dead-letters.ts';

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import type { Outcome, RedriveOutcome } from './redrive-one.ts';
 
 /** Outcomes for `--json`. */

@@ -26,7 +26,7 @@ export async function redriveAll(
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
   const nextTurn = createRate(rate, ending);
-  const redrive = async (deadLetter: DeadLetter, body: Buffer | undefined) => {
+  const redrive = async (deadLetter: DeadLetter, body: Buffer | Error | undefined) => {
     const outcome = await redriveOne(deadLetter, body, redelivery);
     if (outcome.outcome === 'failed') failing.abort();
     outcomes.push(outcome);

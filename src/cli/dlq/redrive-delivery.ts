@@ -1,9 +1,9 @@
 import { type Delivery, restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { isRef } from '../../core/names.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
-import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../../delivery/dead-letter/store-dead-letter.ts';
-import type { DeliveryPorts } from '../../delivery/ports.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { publishDelivery } from '../../delivery/publish-delivery.ts';
+import type { Redelivery } from '../shell/open-redelivery.ts';
 import { type DeadLetter, positionText, redrivesOf } from './dead-letters.ts';
 
 /** Where a redriven delivery is stored now. `code` is null unless it was dead-lettered again. */
@@ -25,20 +25,20 @@ const MAX_MARKER_POSITIONS = 20;
 export async function redriveDelivery(
   deadLetter: DeadLetter,
   body: Buffer,
-  parts: DeliveryPorts,
+  { delivery: ports, send, storing }: Pick<Redelivery, 'delivery' | 'send' | 'storing'>,
 ): Promise<Redriven | null> {
   const delivery = restoreDeadLetter(deadLetter, body);
   if (!delivery) return null;
   let stored: { record: OutgoingRecord; position: Position } | undefined;
-  const marks = redriveMarks(deadLetter, parts.deadLetterTopic);
-  const publish = async (record: OutgoingRecord) => {
-    const position = await parts.publish({ ...record, headers: new Map([...record.headers, ...marks]) });
+  const marks = redriveMarks(deadLetter, ports.deadLetterTopic);
+  const publish = storing(async (record) => {
+    const position = await send({ ...record, headers: new Map([...record.headers, ...marks]) });
     stored ??= { record, position };
     return position;
-  };
-  const { eventId } = await publishDelivery(delivery, { ...parts, publish });
+  });
+  const { eventId } = await publishDelivery(delivery, { ...ports, publish });
   if (!stored) throw new TypeError(`${deadLetter.at} was stored without being published`);
-  const isDeadLetter = stored.record.topic === parts.deadLetterTopic;
+  const isDeadLetter = stored.record.topic === ports.deadLetterTopic;
   return { eventId, position: stored.position, code: isDeadLetter ? codeOf(stored.record) : null };
 }
 

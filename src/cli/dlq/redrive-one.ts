@@ -1,7 +1,7 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
 import { ERRORS, HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import type { Redelivery } from '../shell/open-redelivery.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
@@ -27,7 +27,7 @@ export type RedriveOutcome = {
 /** Publishes one dead-letter record again, then its marker. A crash between the two only means that it can be redriven twice. */
 export async function redriveOne(
   deadLetter: DeadLetter,
-  body: Buffer | undefined,
+  body: Buffer | Error | undefined,
   redelivery: Redelivery,
 ): Promise<RedriveOutcome> {
   const { deadLetterTopic, publish } = redelivery.delivery;
@@ -51,23 +51,24 @@ export async function redriveOne(
 
 /** Publishes nothing, and otherwise does what a redrive would do now. */
 export function dryRun(redelivery: Redelivery): Redelivery {
-  const publish = async (record: OutgoingRecord): Promise<Position> => {
+  const send = async (record: OutgoingRecord): Promise<Position> => {
     const bytes = record.key.length + (record.value?.length ?? 0);
     if (bytes > redelivery.delivery.limitOf(record.topic))
       throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic: record.topic });
     return { topic: record.topic, partition: -1, offset: -1n };
   };
-  return { ...redelivery, delivery: { ...redelivery.delivery, publish } };
+  const storing: Redelivery['storing'] = (by) => (record) => by(record);
+  return { ...redelivery, send, storing, delivery: { ...redelivery.delivery, publish: storing(send) } };
 }
 
 async function publishAgain(
   deadLetter: DeadLetter,
-  body: Buffer | undefined,
+  body: Buffer | Error | undefined,
   redelivery: Redelivery,
 ): Promise<RedriveOutcome> {
   const refused = (message: string): RedriveOutcome => ({ deadLetter, outcome: 'refused', message });
   if (deadLetter.missing.length > 0) return refused(missingText(deadLetter));
-  if (!body) return refused('retention has deleted it');
+  if (!Buffer.isBuffer(body)) return refused(body?.message ?? 'retention has deleted it');
   const { delivery } = redelivery;
   if (deadLetter.headers[NAMES.stage] === 'SPOOL')
     return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
@@ -79,7 +80,7 @@ async function publishAgain(
     if (typeof record === 'string') return refused(record);
     return { deadLetter, outcome: 'stored', to: positionOf(await delivery.publish(record)) };
   }
-  const redriven = await redriveDelivery(deadLetter, body, delivery);
+  const redriven = await redriveDelivery(deadLetter, body, redelivery);
   if (!redriven) return refused('its headers do not identify the delivery');
   const { eventId, position, code } = redriven;
   const to = positionOf(position);

@@ -1,8 +1,9 @@
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/store-dead-letter.ts';
+import { readSealingKeys } from '../../crypto/sealing.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { acquireLeaderLease, type HeldLease } from '../../kafka/consume/leader-lease.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import { connectKafka, loadConfig } from '../shell/connections.ts';
+import { connectBodyStore, connectKafka, loadConfig } from '../shell/connections.ts';
 import { openRedelivery, REDELIVERY_GROUPS } from '../shell/open-redelivery.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
@@ -37,7 +38,9 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
   try {
     const lease = options.dryRun ? null : await acquireLease(shell, kafka, config.topics.prefix);
     opened.defer(() => lease?.release());
-    const topic = await openDeadLetterTopic(kafka, config.topics.prefix);
+    const bodies = await connectBodyStore(config);
+    const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
+    const topic = await openDeadLetterTopic(kafka, config.topics.prefix, { bodies, sealingKeys });
     opened.defer(() => topic.stop());
     const redelivery = await openRedelivery(shell, config, kafka, PUBLISH_DEADLINE_MS);
     opened.defer(() => redelivery.stop());

@@ -3,6 +3,7 @@ import { ConfigError } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
+import { checkBodyStore } from './check-body-store.ts';
 import { checkConfiguration, checkSecrets } from './check-files.ts';
 import { checkKafka } from './check-kafka.ts';
 import { checkClock, checkProvider, checkRegistry } from './check-services.ts';
@@ -12,6 +13,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   configuration: checkConfiguration,
   kafka: checkKafka,
   registry: checkRegistry,
+  'object store': checkBodyStore,
   secrets: checkSecrets,
   provider: checkProvider,
   clock: checkClock,

@@ -17,6 +17,9 @@ import {
   topicSettings,
 } from '../../kafka/connect/settings.ts';
 import { type KafkaAccess, openKafka } from '../../kafka/open-kafka.ts';
+import type { BodyStore } from '../../object-store/body-store.ts';
+import { openBodyStore } from '../../object-store/open-body-store.ts';
+import { bodyStoreSettings, checkBodyStoreSettings } from '../../object-store/settings.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Shell } from './shell.ts';
 
@@ -31,6 +34,7 @@ const groupsFor = (prefix: string) => ({
   recordSize: recordSizeSettings,
   subscriptions: subscriptionSettings,
   delivery: { layout: layoutSetting },
+  bodyStore: bodyStoreSettings,
   runtime: runtimeSettings,
 });
 
@@ -52,6 +56,7 @@ export function loadConfig<G extends keyof Groups>(
   const config: Partial<Config<keyof Groups>> = Object.fromEntries(values);
   if (config.kafka) checkKafkaSettings(config.kafka, reader);
   if (config.registry) checkRegistrySettings(config.registry, reader);
+  if (config.bodyStore) checkBodyStoreSettings(config.bodyStore, reader);
   return reader.done(config) as Config<G>;
 }
 
@@ -71,3 +76,10 @@ export function connectKafka(config: Config<'kafka'>): KafkaAccess {
 
 export const connectRegistry = (config: Config<'registry'>): Registry =>
   openRegistry(config.registry, SILENT);
+
+/** The object store of BODY_STORE; undefined where that is unset. */
+export const connectBodyStore = (config: Config<'bodyStore'>): Promise<BodyStore | undefined> =>
+  openBodyStore(config.bodyStore, {
+    ...{ files: SILENT, clock: systemClock },
+    observer: { written() {}, troubleChanged() {} },
+  });

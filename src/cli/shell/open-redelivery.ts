@@ -3,20 +3,26 @@ import { createRecordReader, createWriterReader, type RecordReader } from '../..
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
+import { ClaimCheck, objectFirst } from '../../delivery/claim-check.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
-import { deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';
+import { bodySealingOf, deliveryTopics, openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { checkTopics } from '../../kafka/admin/watch-safety.ts';
 import { type KafkaAccess, openPublisher } from '../../kafka/open-kafka.ts';
 import { openKeyring } from '../../subscriptions/open-keyring.ts';
-import { CLI_GROUPS, type Config, connectRegistry } from './connections.ts';
+import { CLI_GROUPS, type Config, connectBodyStore, connectRegistry } from './connections.ts';
 import { watchReadErrors } from './read-own-topics.ts';
 import type { Shell } from './shell.ts';
 
 /** Publishes deliveries of the dead-letter topic or of a spool: as ingress does, by the same variables. */
 export type Redelivery = {
   readonly delivery: DeliveryPorts;
+  /** Publishes a record whose object, if it has one, is stored. */
+  readonly send: (record: OutgoingRecord) => Promise<Position>;
+  /** Publishes by `send`, what a record refers to before it. */
+  readonly storing: (send: Redelivery['send']) => DeliveryPorts['publish'];
   /** Decodes a record by its writer's schema. */
   readonly readAvro: RecordReader;
   /** Full names. */
@@ -24,7 +30,13 @@ export type Redelivery = {
   stop(): Promise<void>;
 };
 
-export const REDELIVERY_GROUPS = [...CLI_GROUPS, 'subscriptions', 'delivery', 'commands'] as const;
+export const REDELIVERY_GROUPS = [
+  ...CLI_GROUPS,
+  'subscriptions',
+  'delivery',
+  'commands',
+  'bodyStore',
+] as const;
 
 type RedeliveryConfig = Config<(typeof REDELIVERY_GROUPS)[number]>;
 
@@ -48,6 +60,8 @@ export async function openRedelivery(
   await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), ...commandTopics, stateTopic]);
   const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
   const keys = await openKeys(shell, config, kafka, stateTopic, readSubscription);
+  const bodies = await connectBodyStore(config);
+  const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
   const { ports, publisher, limits } = openDelivery({
     ...{ routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
     encryptionKeysOf: (ref) => keys.keyring.encryptionKeysOf(ref),
@@ -57,14 +71,20 @@ export async function openRedelivery(
         observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
       }),
     observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
+    claims: bodies && new ClaimCheck(bodies, config.bodyStore.claimCheckBytes),
+    bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodies !== undefined }),
   });
   await limits.renew();
+  const send = (record: OutgoingRecord) => publisher.publish(record, publishDeadlineMs);
+  const storing: Redelivery['storing'] = (by) => objectFirst(ports.claims, by);
   return {
-    delivery: { ...ports, publish: (record) => publisher.publish(record, publishDeadlineMs) },
+    delivery: { ...ports, publish: storing(send) },
+    ...{ send, storing },
     readAvro: createWriterReader(registry),
     commandTopics,
     async stop() {
       await publisher.stop();
+      bodies?.close();
       await keys.stop();
     },
   };

@@ -1,8 +1,17 @@
+import type { SourcePolicy } from '../../avro/event-schema.ts';
 import type { Receipt, StoredDelivery } from '../../core/delivery.ts';
 import { type DeadLetterStage, HooklineError, hasCode } from '../../core/errors.ts';
-import type { OutgoingRecord, Position } from '../../core/record.ts';
-import { eventIdOf } from '../../crypto/ids.ts';
-import type { Metrics } from '../../runtime/metrics.ts';
+import {
+  type ObjectReference,
+  type OutgoingObject,
+  type OutgoingRecord,
+  type Position,
+  wireBytes,
+} from '../../core/record.ts';
+import { eventIdOf, sha256Of } from '../../crypto/ids.ts';
+import type { SealingKeys } from '../../crypto/sealing.ts';
+import { deadLetterHeaders } from './dead-letter-headers.ts';
+import { sealBody } from './seal-body.ts';
 
 /** What a part's headers, key and framing take at most, in bytes. */
 const PART_OVERHEAD = 4_096;
@@ -11,12 +20,22 @@ const PART_OVERHEAD = 4_096;
 const FIRST_PART_BYTES = 900_000;
 const MIN_PART_BYTES = 16_384;
 
+/** Where bodies go that do not fit their record; see claim-check.ts. */
+type BodyClaims = {
+  readonly maxRecordBytes: number;
+  uriOf(at: { readonly topic: string; readonly receivedAt: number; readonly name: string }): string;
+};
+
 /** What storing a dead-letter record needs: a part of the delivery flow's ports. */
 export type DeadLetterPorts = {
   /** Full name of the dead-letter topic. */
   readonly deadLetterTopic: string;
-  readonly publish: (record: OutgoingRecord) => Promise<Position>;
+  readonly publish: (record: OutgoingRecord, object?: OutgoingObject) => Promise<Position>;
+  /** Where bodies go that do not fit; undefined: they are stored in parts. */
+  readonly claims?: BodyClaims | undefined;
   readonly limitOf: (topic: string) => number;
+  /** Seals bodies of types that do not keep their messages in Kafka; undefined where all types do. */
+  readonly bodySealing?: SealingKeys | undefined;
   readonly observer: { deadLettered(stage: DeadLetterStage): void };
 };
 
@@ -27,28 +46,72 @@ export type DeadLetterCase = {
   readonly eventId: string | undefined;
   readonly reason: HooklineError;
   readonly stage: DeadLetterStage;
+  /** The policy of its type, where that could be read. */
+  readonly source?: SourcePolicy | undefined;
 };
 
 /**
- * Stores a delivery in the dead-letter topic as it arrived: ciphertext stays ciphertext. Where the topic does
- * not take it whole it goes in parts that fit, in order, all under the event's id.
+ * Stores a delivery in the dead-letter topic as it arrived: ciphertext stays ciphertext. A body that does not fit goes to
+ * the object store; without one it goes to the topic in parts that fit, in order, all under the event's id.
  * @throws HooklineError retryable ones: nothing is promised
  */
-export async function storeDeadLetter(
-  { delivery, reason, stage, ...known }: DeadLetterCase,
-  ports: DeadLetterPorts,
-): Promise<Receipt> {
-  const eventId = known.eventId ?? eventIdOf(delivery.subscriptionId, delivery.body);
-  const key = Buffer.from(eventId, 'latin1');
+export async function storeDeadLetter(stored: DeadLetterCase, ports: DeadLetterPorts): Promise<Receipt> {
+  const { delivery, stage } = stored;
+  const eventId = stored.eventId ?? eventIdOf(delivery.subscriptionId, delivery.body);
+  const { claims, bodySealing } = ports;
+  const isSealed = bodySealing !== undefined && stored.source !== 'keep';
+  const body = isSealed ? sealBody(bodySealing, eventId, delivery) : delivery.body;
+  const known = { ...stored, eventId, body, isSealed };
+  if (claims) await storeWhole(known, claims, ports);
+  else await storeInParts(known, ports);
+  ports.observer.deadLettered(stage);
+  return { eventId, stored: 'kafka' };
+}
+
+type Known = DeadLetterCase & {
+  readonly eventId: string;
+  /** As it is stored. */
+  readonly body: Buffer;
+  readonly isSealed: boolean;
+};
+
+/** In one record, with the body in it or in an object: named by its own hash, as ciphertext differs per delivery. */
+async function storeWhole(known: Known, claims: BodyClaims, ports: DeadLetterPorts): Promise<void> {
+  const { body } = known;
+  const { receivedAt } = known.delivery;
+  const topic = ports.deadLetterTopic;
+  const recordOf = (value: Buffer, object?: ObjectReference): OutgoingRecord => ({
+    ...{ topic, value, key: Buffer.from(known.eventId, 'latin1') },
+    headers: deadLetterHeaders({ ...known, part: 1, parts: 1, ...(object && { object }) }),
+  });
+  try {
+    const whole = recordOf(body);
+    if (wireBytes(whole) <= Math.min(claims.maxRecordBytes, ports.limitOf(topic)))
+      return void (await ports.publish(whole));
+  } catch (error) {
+    if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
+  }
+  const sha256 = sha256Of(body);
+  const uri = claims.uriOf({ topic, receivedAt, name: `${sha256}.bin` });
+  const object = { uri, bytes: body, sha256, contentType: 'application/octet-stream' };
+  try {
+    await ports.publish(recordOf(Buffer.alloc(0), { uri, sha256, bytes: body.length }), object);
+  } catch (error) {
+    throw hasCode(error, 'RECORD_TOO_LARGE') ? takesNothing(topic, error) : error;
+  }
+}
+
+async function storeInParts({ body, ...known }: Known, ports: DeadLetterPorts): Promise<void> {
+  const key = Buffer.from(known.eventId, 'latin1');
   const publishPart = (value: Buffer, n: number, count: number) => {
-    const headers = deadLetterHeaders({ delivery, eventId, stage, reason, part: n + 1, parts: count });
+    const headers = deadLetterHeaders({ ...known, part: n + 1, parts: count });
     return ports.publish({ topic: ports.deadLetterTopic, key, value, headers });
   };
   const fitting = Math.max(MIN_PART_BYTES, ports.limitOf(ports.deadLetterTopic) - PART_OVERHEAD);
-  let partBytes = Math.max(1, Math.min(delivery.body.length, fitting));
+  let partBytes = Math.max(1, Math.min(body.length, fitting));
   for (;;) {
     try {
-      await publishAll(split(delivery.body, partBytes), publishPart);
+      await publishAll(split(body, partBytes), publishPart);
       break;
     } catch (error) {
       if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
@@ -56,8 +119,6 @@ export async function storeDeadLetter(
       partBytes = Math.max(MIN_PART_BYTES, Math.min(FIRST_PART_BYTES, Math.floor(partBytes / 2)));
     }
   }
-  ports.observer.deadLettered(stage);
-  return { eventId, stored: 'kafka' };
 }
 
 /** The first part alone, as none is larger: where it is refused no smaller one stays behind. Then the others. */
@@ -87,86 +148,3 @@ function split(body: Buffer, partBytes: number): Buffer[] {
   const count = Math.max(1, Math.ceil(body.length / partBytes));
   return Array.from({ length: count }, (_, n) => body.subarray(n * partBytes, (n + 1) * partBytes));
 }
-
-/** Why a record is in the dead-letter topic, under Kafka Connect's names, and what a redrive needs to send it the same way again. */
-export const DEAD_LETTER_HEADERS = {
-  stage: '__connect.errors.stage',
-  code: '__connect.errors.exception.class.name',
-  message: '__connect.errors.exception.message',
-  topic: '__connect.errors.topic',
-  partition: '__connect.errors.partition',
-  offset: '__connect.errors.offset',
-  connector: '__connect.errors.connector.name',
-  ref: 'hookline.ref',
-  subscriptionId: 'hookline.subscription-id',
-  mediaType: 'hookline.media-type',
-  receivedAt: 'hookline.received-at',
-  eventId: 'hookline.event-id',
-  part: 'hookline.part',
-  parts: 'hookline.parts',
-  /** Of a command: it has its result, under this id. */
-  commandId: 'hookline.command-id',
-  /** On what a redrive stored, an event or a dead-letter record again. */
-  redrivenAt: 'hookline.redriven-at',
-  redrivenFrom: 'hookline.redriven-from',
-  redriveCount: 'hookline.redrive-count',
-  /** On the marker that a redrive leaves behind: which dead-letter record it stored, and where. */
-  redriveOf: 'hookline.redrive-of',
-  redrivenTo: 'hookline.redriven-to',
-  traceparent: 'traceparent',
-} as const;
-
-type DeadLetter = {
-  readonly delivery: StoredDelivery;
-  readonly eventId: string;
-  readonly stage: DeadLetterStage;
-  readonly reason: HooklineError;
-  readonly part: number;
-  readonly parts: number;
-};
-
-/** Never plaintext, keys or secrets: the reason's text comes from the error table. */
-export function deadLetterHeaders({
-  delivery,
-  eventId,
-  stage,
-  reason,
-  part,
-  parts,
-}: DeadLetter): Map<Buffer, Buffer> {
-  const names = DEAD_LETTER_HEADERS;
-  const texts: Record<string, string | undefined> = {
-    [names.stage]: stage,
-    [names.code]: reason.code,
-    [names.message]: reason.message,
-    [names.topic]: reason.topic,
-    [names.connector]: 'hookline',
-    [names.ref]: delivery.ref,
-    [names.subscriptionId]: delivery.subscriptionId,
-    [names.mediaType]: delivery.mediaType,
-    [names.receivedAt]: String(delivery.receivedAt),
-    [names.eventId]: eventId,
-    [names.part]: String(part),
-    [names.parts]: String(parts),
-    [names.traceparent]: delivery.traceparent,
-  };
-  return toHeaders(texts);
-}
-
-/** Headers as bytes; those without a value are left out. */
-export function toHeaders(texts: Readonly<Record<string, string | undefined>>): Map<Buffer, Buffer> {
-  const headers = new Map<Buffer, Buffer>();
-  for (const [name, text] of Object.entries(texts)) {
-    if (text !== undefined) headers.set(Buffer.from(name), Buffer.from(text));
-  }
-  return headers;
-}
-
-/** Counts dead-letter records, of webhooks and of commands. */
-export const deadLetterMetrics = (metrics: Metrics) => ({
-  deadLetters: metrics.counter({
-    name: 'hookline_dead_letters_total',
-    help: 'Records sent to the dead-letter topic, by stage',
-    labels: ['stage'],
-  }),
-});

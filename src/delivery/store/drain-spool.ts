@@ -1,31 +1,11 @@
-import { isLarge, type LargeBodyPublisher, type StoredDelivery } from '../../core/delivery.ts';
-import { HooklineError, hasCode } from '../../core/errors.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import { type Backoff, retry } from '../../runtime/retry.ts';
-import type { Spool } from '../../spool/spool.ts';
+import type { DeliveryIdentity, LargeBodyPublisher } from '../../core/delivery.ts';
+import type { OutgoingRecord } from '../../core/record.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
-import { storeDeadLetter } from '../dead-letter/store-dead-letter.ts';
+import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts } from '../ports.ts';
-import { publishDelivery } from '../publish-delivery.ts';
-import { RefusingTopics, TopicSkipped } from './refusing-topics.ts';
-
-export type DrainPorts = {
-  readonly spool: Pick<Spool, 'read' | 'remove' | 'outstanding'>;
-  /** `publish` waits for Kafka as long as it takes. */
-  readonly delivery: DeliveryPorts;
-  readonly observer: DrainObserver;
-  readonly clock: Clock;
-  readonly stopping: AbortSignal;
-  /** Takes the large ones; without it they are published like all others. */
-  readonly large?: LargeBodyPublisher;
-  /** What is left is about one batch. */
-  readonly onNearlyEmpty: () => void;
-};
-
-export type DrainObserver = {
-  /** A delivery could not be published, or the disk not be read, and is tried again. */
-  drainFailed(error: unknown): void;
-};
+import { type DrainPorts, drainLarge, drainOne, isLargeRow, persist, type VerifiedRow } from './drain-row.ts';
+import { RefusingTopics, RowSkipped } from './refusing-topics.ts';
+import { WaitingRows } from './waiting-rows.ts';
 
 /** Read at once: little enough that decoding it does not delay an answer. */
 const BATCH = { maxRows: 500, maxBytes: 8 * 1024 * 1024 };
@@ -35,20 +15,21 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
 /** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left in the spool. */
 const QUIET_MS = 250;
-const RETRY: Backoff = { firstMs: 1_000, factor: 1, maxMs: 1_000 };
 
 /**
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
  * of a key is kept, as the publisher keeps that of the calls. A topic that takes no records does not delay the others:
  * its deliveries stay, in their order, until it does. (A large delivery waits, with all behind it, until every topic
- * takes records: its topic is known only when it has been opened.) What was confirmed but not yet removed when the
+ * takes records: its topic is known only when it has been opened.) So do deliveries that need an object store which takes
+ * nothing, and later ones of their keys. What was confirmed but not yet removed when the
  * process is killed comes twice, under the same event id.
  * @returns how many were drained, when the spool is empty
  */
 export async function drainSpool(ports: DrainPorts): Promise<number> {
   const topics = new RefusingTopics(ports.clock, (error) => ports.observer.drainFailed(error));
+  const waiting = new WaitingRows(ports.delivery.claims, (order) => ports.onHeld?.(order));
   try {
-    return await new Drain(ports, topics).run();
+    return await new Drain(ports, topics, waiting).run();
   } finally {
     topics.stop();
   }
@@ -57,6 +38,7 @@ export async function drainSpool(ports: DrainPorts): Promise<number> {
 class Drain {
   readonly #ports: DrainPorts;
   readonly #topics: RefusingTopics;
+  readonly #waiting: WaitingRows;
   readonly #batches = new Set<Promise<void>>();
   /** Rows that were read and are not yet removed or skipped. */
   readonly #taken = new Set<number>();
@@ -65,9 +47,10 @@ class Drain {
   #bytes = 0;
   #lastRead = 0;
 
-  constructor(ports: DrainPorts, topics: RefusingTopics) {
+  constructor(ports: DrainPorts, topics: RefusingTopics, waiting: WaitingRows) {
     this.#ports = ports;
     this.#topics = topics;
+    this.#waiting = waiting;
   }
 
   async run(): Promise<number> {
@@ -75,10 +58,11 @@ class Drain {
     while (spool.outstanding > 0) {
       stopping.throwIfAborted();
       this.#throwFailure();
-      this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1);
-      if (spool.outstanding <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty();
+      this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1, this.#waiting.reopen() - 1);
+      const left = spool.outstanding - this.#waiting.size;
+      if (left <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty?.();
       const read = await this.#read();
-      const rows = read.filter(({ id }) => !this.#taken.has(id));
+      const rows = read.filter(({ id }) => !this.#taken.has(id) && !this.#waiting.has(id));
       const firstLarge = large ? rows.findIndex(isLargeRow) : -1;
       const [first] = rows;
       if (read.length > 0 && firstLarge < 0) this.#begin(rows, read.at(-1)?.id);
@@ -125,10 +109,7 @@ class Drain {
         isReleased = true;
         resolve();
       };
-      const { publish } = this.#ports.delivery;
-      const publishing = (record: Parameters<typeof publish>[0]) =>
-        this.#topics.publish(record, { id: row.id, release }, publish);
-      drainOne(row, { ...this.#ports, delivery: { ...this.#ports.delivery, publish: publishing } })
+      drainOne(row, this.#ports, { ...this.#ports.delivery, publish: this.#publishOf(row, release) })
         .then(async (isStored) => {
           if (!isStored) this.#taken.delete(row.id);
           else if (!isReleased) stored.push(row.id);
@@ -139,19 +120,52 @@ class Drain {
     });
   }
 
+  #publishOf({ id }: SpooledDelivery, release: () => void): DeliveryPorts['publish'] {
+    const { delivery, send } = this.#ports;
+    return (record, object) => {
+      const order = orderKey(record);
+      const sendUnlessHeld = (wanted: OutgoingRecord) => {
+        if (!this.#waiting.holds(order)) return this.#topics.publish(wanted, { id, release }, send);
+        this.#waiting.add(id, order);
+        return Promise.reject(new RowSkipped());
+      };
+      const notStored = (error: unknown) => {
+        if (isForObjectStore(error)) this.#waiting.add(id, order);
+      };
+      return delivery.claims
+        ? delivery.claims.publish(record, object, sendUnlessHeld, notStored)
+        : sendUnlessHeld(record);
+    };
+  }
+
   /** What came before a large one must be in Kafka first, and what comes after it waits: it is published by a thread. */
   async #drainLargeRow(row: VerifiedRow, large: LargeBodyPublisher): Promise<void> {
     await Promise.all(this.#batches);
     this.#throwFailure();
     if (this.#topics.isAnyStuck) return this.#pause();
     this.#lastRead = row.id;
-    await drainLarge(row, this.#ports, large);
-    this.#drained++;
+    if (!(await this.#isLargeHeld(row, large)) && (await drainLarge(row, this.#ports, large)))
+      this.#drained++;
+    else this.#waiting.add(row.id, (await this.#identify(row, large)).order);
+  }
+
+  /** Whether it must wait for the object store: it would need that, or a row of its key waits. */
+  async #isLargeHeld(row: VerifiedRow, large: LargeBodyPublisher): Promise<boolean> {
+    if (this.#ports.delivery.claims?.trouble != null) return true;
+    return this.#waiting.size > 0 && this.#waiting.holds((await this.#identify(row, large)).order);
+  }
+
+  #identify({ delivery }: VerifiedRow, large: LargeBodyPublisher): Promise<DeliveryIdentity> {
+    return persist(this.#ports, () => large.identify(delivery));
   }
 
   async #waitForMore(): Promise<void> {
     if (this.#batches.size > 0) return void (await Promise.race(this.#batches));
     if (this.#topics.isAnyStuck || this.#taken.size > 0) return this.#pause();
+    if (this.#waiting.size > 0 && this.#ports.spool.outstanding === this.#waiting.size) {
+      this.#ports.onOnlyWaiting?.();
+      return this.#pause();
+    }
     // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read, also
     // what has a low number again because the file was opened again.
     this.#lastRead = 0;
@@ -175,73 +189,4 @@ class Drain {
   #throwFailure(): void {
     if (this.#failure) throw this.#failure.error;
   }
-}
-
-/**
- * The sender was answered that it is stored: whatever happens here, it must be stored somewhere.
- * @returns false where its topic takes no records: it stays in the spool
- */
-async function drainOne(row: SpooledDelivery, ports: DrainPorts): Promise<boolean> {
-  return persist(ports, async () => {
-    try {
-      if (row.isChanged) await deadLetterChanged(row.delivery, ports);
-      else await publishDelivery(row.delivery, ports.delivery);
-      return true;
-    } catch (error) {
-      if (error instanceof TopicSkipped) return false;
-      if (error instanceof HooklineError) throw error;
-      await deadLetterUnreadable(row.delivery, error, ports);
-      return true;
-    }
-  });
-}
-
-type VerifiedRow = Extract<SpooledDelivery, { isChanged: false }>;
-
-const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
-
-/**
- * Stores a large one and removes it. One that ends its thread twice becomes a dead-letter record as it is: nothing that comes
- * later could pass it.
- */
-async function drainLarge(row: VerifiedRow, ports: DrainPorts, large: LargeBodyPublisher): Promise<void> {
-  let deaths = 0;
-  await persist(ports, async () => {
-    try {
-      await large.store(row.delivery, () => Number.POSITIVE_INFINITY);
-    } catch (error) {
-      if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
-      if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
-      await deadLetterUnreadable(row.delivery, error, ports);
-    }
-  });
-  await persist(ports, () => ports.spool.remove([row.id]));
-}
-
-/** Of a changed row the columns may hold anything, of any length. */
-async function deadLetterChanged(delivery: StoredDelivery, ports: DrainPorts): Promise<void> {
-  const ref = delivery.ref.slice(0, 100);
-  const subscriptionId = delivery.subscriptionId.slice(0, 100);
-  const reason = new HooklineError('SPOOL_ROW_CHANGED');
-  const named = { ...delivery, ref, subscriptionId, traceparent: undefined };
-  await storeDeadLetter({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, ports.delivery);
-}
-
-async function deadLetterUnreadable(
-  delivery: StoredDelivery,
-  cause: unknown,
-  ports: DrainPorts,
-): Promise<void> {
-  ports.observer.drainFailed(cause);
-  const reason = new HooklineError('UNENCODABLE', undefined, { cause });
-  await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, ports.delivery);
-}
-
-/** Tries until it succeeds or the process stops. */
-function persist<T>({ clock, stopping, observer }: DrainPorts, work: () => Promise<T>): Promise<T> {
-  const again = (error: unknown) => !hasCode(error, 'PUBLISHER_CLOSED');
-  const onFailure = (error: unknown) => {
-    if (again(error)) observer.drainFailed(error);
-  };
-  return retry(work, { backoff: RETRY, signal: stopping, again, onFailure, clock });
 }

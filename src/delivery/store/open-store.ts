@@ -2,6 +2,7 @@ import type { ValuesOf } from '../../config/env.ts';
 import type { spoolSettings } from '../../config/shared-settings.ts';
 import { isLarge, type LargeBodyPublisher } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
+import type { OutgoingRecord } from '../../core/record.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -9,6 +10,7 @@ import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { Spool } from '../../spool/spool.ts';
 import type { AcceptPorts } from '../accept-delivery.ts';
+import { objectFirst } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
 import { publishDelivery } from '../publish-delivery.ts';
 import { SpoolingStore, type SpoolObserver } from './spooling-store.ts';
@@ -51,10 +53,8 @@ export function openStore(
 /** Kafka alone: while it is unavailable nothing can be stored. */
 function storeInKafka({ delivery, publisher, publishDeadlineMs, large }: StoreDeps): DeliveryStore {
   const deadlineMs = publishDeadlineMs ?? PUBLISH_DEADLINE_MS.alone;
-  const parts: DeliveryPorts = {
-    ...delivery,
-    publish: (record) => publisher.publish(record, deadlineMs),
-  };
+  const send = (record: OutgoingRecord) => publisher.publish(record, deadlineMs);
+  const parts: DeliveryPorts = { ...delivery, publish: objectFirst(delivery.claims, send) };
   return {
     store: (verified) =>
       isLarge(verified) ? large.store(verified, () => deadlineMs) : publishDelivery(verified, parts),
@@ -143,8 +143,18 @@ function observeSpool(parts: {
       saidFailure = '';
       logger.warn({ why }, 'the spool is in use');
     },
+    holding(why) {
+      own.spoolInUse.set(0);
+      own.spoolHolding.set(1);
+      saidFailure = '';
+      logger.warn(
+        { why },
+        'events that need the object store, and later ones of their keys, wait in the spool',
+      );
+    },
     drained(deliveries, seconds) {
       own.spoolInUse.set(0);
+      own.spoolHolding.set(0);
       own.spoolDrained.inc(deliveries);
       logger.info({ deliveries, seconds: Number(seconds.toFixed(3)) }, 'the spool is drained');
     },
@@ -162,6 +172,10 @@ export const spoolMetrics = (metrics: Metrics) => ({
   spoolInUse: metrics.gauge({
     name: 'hookline_spool_in_use',
     help: '1 while new events go to the spool, else 0',
+  }),
+  spoolHolding: metrics.gauge({
+    name: 'hookline_spool_holding',
+    help: '1 while only events that wait for the object store, and later ones of their keys, go to the spool, else 0',
   }),
   spoolDeliveries: metrics.gauge({
     name: 'hookline_spool_deliveries',

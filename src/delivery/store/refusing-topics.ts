@@ -2,8 +2,8 @@ import { HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
-/** The topic does not take records now: the row stays in the spool, behind those that already wait. */
-export class TopicSkipped extends Error {}
+/** The row stays in the spool for now, behind those of its topic or key that already wait. */
+export class RowSkipped extends Error {}
 
 /** After it a topic that confirmed nothing holds up the others no longer. */
 const STUCK_MS = 2_000;
@@ -37,7 +37,7 @@ export class RefusingTopics {
 
   /**
    * @param release called when the record is no longer waited for: it is stored later, or the process ends before
-   * @throws TopicSkipped
+   * @throws RowSkipped
    */
   async publish(
     record: OutgoingRecord,
@@ -47,7 +47,7 @@ export class RefusingTopics {
     const topic = this.#of(record.topic);
     if (topic.state !== 'open') {
       topic.firstSkipped = Math.min(topic.firstSkipped, row.id);
-      throw new TopicSkipped();
+      throw new RowSkipped();
     }
     const waiting = { since: this.#clock.now(), release: row.release };
     topic.waiting.add(waiting);

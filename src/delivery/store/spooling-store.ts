@@ -8,9 +8,11 @@ import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Spool } from '../../spool/spool.ts';
+import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
-import { deliveryIdOf, publishDelivery } from '../publish-delivery.ts';
-import { type DrainObserver, drainSpool } from './drain-spool.ts';
+import { identifyDelivery, publishDelivery } from '../publish-delivery.ts';
+import type { DrainObserver, DrainPorts } from './drain-row.ts';
+import { drainSpool } from './drain-spool.ts';
 
 export type SpoolingStorePorts = {
   /** Without `publish`: the store has its own deadlines. */
@@ -28,6 +30,8 @@ export type SpoolingStorePorts = {
 export type SpoolObserver = DrainObserver & {
   /** The spool is in use from now on, and why. */
   spooling(why: string): void;
+  /** From now on only events that wait for the object store go to the spool, and why. */
+  holding(why: string): void;
   /** It is empty, and Kafka is used again; what was in it since the last change. */
   drained(deliveries: number, seconds: number): void;
 };
@@ -48,20 +52,23 @@ const HANDOVER_MS = 1_000;
 
 /**
  * Stores deliveries in Kafka, and while Kafka is unavailable in the spool; in the order of the calls, over all changes
- * between the two. Three states:
- * - `kafka`: straight to Kafka. When the first is not confirmed in time, all that wait go to the spool, in their order.
- * - `spool`: everything goes behind what is in the spool, which is drained meanwhile.
- * - `handover`: the spool is nearly empty. New ones wait for up to a second until it is: under steady traffic it would
- *   never be empty otherwise.
+ * between the two. When the first is not confirmed in time, all that wait go to the spool, in their order, and everything
+ * later behind them, until the spool is drained. While only the object store takes nothing, events that need it go to
+ * the spool, large ones and later ones of their keys behind them, and all others to Kafka.
  */
 export class SpoolingStore {
   readonly #ports: SpoolingStorePorts;
-  #state: 'kafka' | 'spool' | 'handover' = 'kafka';
-  /** Being published, in the order of their arrival. */
-  readonly #inFlight = new Set<Entry>();
+  /** Everything goes to the spool. */
+  #isSpooling = false;
+  /** Keys of what is in the spool because of the object store; see {@link orderKey}. */
+  readonly #held = new Set<string>();
+  /** The spool is nearly empty: what would go there waits for a while. Under steady traffic it would never be empty otherwise. */
+  #handover: Timer | undefined;
   /** They wait for the end of a handover, in the order of their arrival. */
   #queued: Entry[] = [];
-  #handover: Timer | undefined;
+  /** Being published, in the order of their arrival. */
+  readonly #inFlight = new Set<Entry>();
+  #isDraining = false;
   readonly #stopping = new AbortController();
 
   /** What an earlier process left in the spool is drained first. */
@@ -73,12 +80,7 @@ export class SpoolingStore {
   /** @throws HooklineError SPOOL_FULL, SPOOL_FAILING, and what publishDelivery throws: nothing is promised */
   store(delivery: VerifiedDelivery): Promise<Receipt> {
     if (this.#ports.large && isLarge(delivery)) return this.#storeLarge(delivery, this.#ports.large);
-    return new Promise((resolve, reject) => {
-      const entry = { delivery, resolve, reject };
-      if (this.#state === 'kafka') this.#send(entry);
-      else if (this.#state === 'spool') void this.#append(entry);
-      else this.#queued.push(entry);
-    });
+    return new Promise((resolve, reject) => this.#take({ delivery, resolve, reject }));
   }
 
   /**
@@ -87,42 +89,47 @@ export class SpoolingStore {
    */
   async #storeLarge(delivery: VerifiedDelivery, large: LargeBodyPublisher): Promise<Receipt> {
     const deadlineMs = () => {
-      if (this.#state !== 'kafka') throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
+      if (this.#isSpooling || this.#held.size > 0)
+        throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
       return this.#ports.publishDeadlineMs;
     };
-    let unavailable: unknown;
+    let unavailable: Error;
     try {
       return await large.store(delivery, deadlineMs);
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      unavailable = error;
+      if (!isUnavailable(error) && !isForObjectStore(error)) throw error;
+      unavailable = error as Error;
     }
-    const eventId = await large.identify(delivery);
+    const { eventId, order } = await large.identify(delivery);
     const appended = this.#ports.spool.append(delivery);
     // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
-    if (this.#state === 'kafka') this.#startSpooling((unavailable as Error).message);
+    if (isForObjectStore(unavailable) || this.#held.size > 0) this.#hold(order, unavailable.message);
+    else if (!this.#isSpooling) this.#startSpooling(unavailable.message);
     await appended;
     return { eventId, stored: 'spool' };
   }
 
+  /** Whether all new events go to the spool. */
   get isSpooling(): boolean {
-    return this.#state !== 'kafka';
+    return this.#isSpooling;
   }
 
   /** Ends the drain: what is not confirmed when the publisher stops, after it, stays in the spool. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#endHandover('spool');
+    this.#isSpooling = true;
+    this.#endHandover();
+  }
+
+  #take(entry: Entry): void {
+    if (this.#isSpooling) this.#toSpool(entry);
+    else this.#send(entry);
   }
 
   #send(entry: Entry): void {
     this.#inFlight.add(entry);
-    const publish = (record: OutgoingRecord) => {
-      // A dead-letter record in parts is published more than once: not after it went to the spool.
-      if (!this.#inFlight.has(entry)) return Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
-      return this.#ports.publisher.publish(record, this.#ports.publishDeadlineMs);
-    };
-    publishDelivery(entry.delivery, { ...this.#ports.delivery, publish }).then(
+    const ports = { ...this.#ports.delivery, publish: this.#publishOf(entry) };
+    publishDelivery(entry.delivery, ports).then(
       (receipt) => {
         if (this.#inFlight.delete(entry)) entry.resolve(receipt);
       },
@@ -135,10 +142,43 @@ export class SpoolingStore {
     );
   }
 
+  #publishOf(entry: Entry): DeliveryPorts['publish'] {
+    const { delivery, publisher, publishDeadlineMs } = this.#ports;
+    const hold = (record: OutgoingRecord, why = '') => {
+      if (!this.#inFlight.delete(entry)) return;
+      this.#toSpool(entry);
+      this.#hold(orderKey(record), why);
+    };
+    const send = (record: OutgoingRecord) => {
+      if (this.#held.size > 0 && this.#held.has(orderKey(record))) hold(record);
+      // It went to the spool: a dead-letter record in parts is published more than once, and others wait for an object.
+      if (!this.#inFlight.has(entry)) return Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
+      return publisher.publish(record, publishDeadlineMs);
+    };
+    const { claims } = delivery;
+    if (!claims) return send;
+    return (record, object) =>
+      claims.publish(record, object, send, (error) => {
+        if (isForObjectStore(error)) hold(record, error.message);
+      });
+  }
+
+  /** Deliveries of this key go to the spool from now on. One is on its way there, or the drain would end it at once. */
+  #hold(order: string, why: string): void {
+    if (this.#held.size === 0 && !this.#isSpooling) this.#ports.observer.holding(why);
+    this.#held.add(order);
+    this.#startDrain();
+  }
+
+  #toSpool(entry: Entry): void {
+    if (this.#handover) this.#queued.push(entry);
+    else void this.#append(entry);
+  }
+
   async #append({ delivery, resolve, reject }: Entry): Promise<void> {
     try {
       await this.#ports.spool.append(delivery);
-      resolve({ eventId: deliveryIdOf(delivery, this.#ports.delivery), stored: 'spool' });
+      resolve({ eventId: identifyDelivery(delivery, this.#ports.delivery).eventId, stored: 'spool' });
     } catch (error) {
       reject(error);
     }
@@ -146,52 +186,65 @@ export class SpoolingStore {
 
   /** All that wait for Kafka go to the spool, the oldest first; so nothing can overtake what was not confirmed. */
   #startSpooling(why: string): void {
-    this.#state = 'spool';
+    this.#isSpooling = true;
     const entries = [...this.#inFlight];
     this.#inFlight.clear();
+    // Those that wait for a handover came later.
     for (const entry of entries) void this.#append(entry);
+    this.#endHandover();
     this.#ports.publisher.dropWaiting();
     this.#ports.observer.spooling(why);
+    this.#startDrain();
+  }
+
+  #startDrain(): void {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
     this.#drain().catch((error) => {
       if (!this.#stopping.signal.aborted) this.#ports.observer.drainFailed(error);
     });
   }
 
   async #drain(): Promise<void> {
-    const start = this.#ports.clock.now();
     const { spool, delivery, publisher, observer, large, clock } = this.#ports;
-    const publish = (record: OutgoingRecord) => publisher.publish(record, Number.POSITIVE_INFINITY);
-    const ports = {
-      spool,
-      clock,
-      delivery: { ...delivery, publish },
-      observer,
-      stopping: this.#stopping.signal,
+    const start = clock.now();
+    const ports: DrainPorts = {
+      ...{ spool, clock, delivery, observer, stopping: this.#stopping.signal },
       ...(large && { large }),
+      send: (record) => publisher.publish(record, Number.POSITIVE_INFINITY),
       onNearlyEmpty: () => this.#beginHandover(),
+      onOnlyWaiting: () => this.#sendAgain(),
+      onHeld: (order) => this.#held.add(order),
     };
     let drained = 0;
     // Checked in the same turn of the event loop in which the state changes: nothing may come between.
     while (spool.outstanding > 0) drained += await drainSpool(ports);
     if (this.#stopping.signal.aborted) return;
-    observer.drained(drained, (this.#ports.clock.now() - start) / 1_000);
-    this.#endHandover('kafka');
+    this.#isDraining = false;
+    this.#held.clear();
+    observer.drained(drained, (clock.now() - start) / 1_000);
+    this.#isSpooling = false;
+    this.#endHandover();
+  }
+
+  /** What is left in the spool waits for the object store: all other events go to Kafka. */
+  #sendAgain(): void {
+    if (!this.#isSpooling) return;
+    this.#isSpooling = false;
+    this.#ports.observer.holding(this.#ports.delivery.claims?.trouble ?? '');
+    this.#endHandover();
   }
 
   #beginHandover(): void {
-    if (this.#state !== 'spool') return;
-    this.#state = 'handover';
-    this.#handover = this.#ports.clock.after(HANDOVER_MS, () => this.#endHandover('spool'));
+    // What waits for the object store would not be gone after a second.
+    const isWaiting = !this.#isSpooling && this.#ports.delivery.claims?.trouble != null;
+    if (this.#handover || isWaiting) return;
+    this.#handover = this.#ports.clock.after(HANDOVER_MS, () => this.#endHandover());
   }
 
-  #endHandover(state: 'kafka' | 'spool'): void {
+  #endHandover(): void {
     this.#handover?.cancel();
-    this.#state = state;
-    const queued = this.#queued;
-    this.#queued = [];
-    for (const entry of queued) {
-      if (state === 'kafka') this.#send(entry);
-      else void this.#append(entry);
-    }
+    this.#handover = undefined;
+    for (const entry of this.#queued.splice(0)) this.#take(entry);
   }
 }

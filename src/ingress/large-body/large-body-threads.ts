@@ -1,4 +1,4 @@
-import type { LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
+import type { DeliveryIdentity, LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -50,7 +50,7 @@ export class LargeBodyThreads implements LargeBodyPublisher {
     return this.#withThread(delivery, (thread) => thread.store(delivery, deadlineMs));
   }
 
-  identify(delivery: VerifiedDelivery): Promise<string> {
+  identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity> {
     return this.#withThread(delivery, (thread) => thread.identify(delivery));
   }
 
@@ -122,7 +122,7 @@ export function startLargeBodies(
   options: {
     readonly worker: WorkerOptions;
     readonly memory: Pick<BodyMemory, 'atWork' | 'isQuiet' | 'borrowWork'>;
-    readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer'>;
+    readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer' | 'claims'>;
   },
   { logger, metrics, clock, components }: ProcessContext,
 ): LargeBodyThreads {
@@ -135,6 +135,7 @@ export function startLargeBodies(
     observer: {
       delivery: delivery.observer,
       publishing: observePublishing({ logger, metrics }),
+      objectWritten: (...write) => delivery.claims?.noteWrite(...write),
       threadDied(err) {
         largeBodyThreadDeaths.inc();
         logger.error({ err }, 'the thread for large bodies ended; the next large body starts a new one');

@@ -1,12 +1,21 @@
-import type { Delivery, LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
+import type {
+  Delivery,
+  DeliveryIdentity,
+  LargeBodyPublisher,
+  Receipt,
+  VerifiedDelivery,
+} from '../../core/delivery.ts';
 import type { DeadLetterStage } from '../../core/errors.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { SealedLayout } from '../../crypto/layout.ts';
+import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { DeliveryObserver } from '../../delivery/ports.ts';
 import type { KafkaSettings } from '../../kafka/connect/settings.ts';
 import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
+import type { WriteOutcome } from '../../object-store/body-store.ts';
+import type { BodyStoreSettings } from '../../object-store/settings.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type ThreadFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
@@ -30,6 +39,8 @@ export type LargeBodyWorkerDeps = {
 export type LargeBodyObserver = {
   readonly delivery: DeliveryObserver;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
+  /** A write to the object store has ended. */
+  objectWritten(outcome: WriteOutcome, seconds: number, why: string | undefined): void;
   /** The thread ended by itself; the next large body starts a new one. */
   threadDied(error: unknown): void;
 };
@@ -55,11 +66,11 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     });
   }
 
-  identify(delivery: VerifiedDelivery): Promise<string> {
+  identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity> {
     return this.#withMemory(delivery, async () => {
       const result = await this.#call('identify', delivery, 0);
-      if (result.eventId === undefined) throw failureOf(result);
-      return result.eventId;
+      if (result.identity === undefined) throw failureOf(result);
+      return result.identity;
     });
   }
 
@@ -118,7 +129,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     return new WorkerCalls({
       program,
       options: { workerData: options, resourceLimits: { maxOldGenerationSizeMb: heapMb } },
-      onEvent: (event) => reportPublishing(event, observer.publishing),
+      onEvent: (event) => reportEvent(event, observer),
       onDeath: (error) => {
         this.#worker = undefined;
         observer.threadDied(error);
@@ -136,10 +147,11 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 }
 
-function reportPublishing(event: WorkerEvent, observer: LargeBodyObserver['publishing']): void {
-  if (event.kind === 'attempt') observer.attempt(event.outcome);
-  else if (event.kind === 'confirmed') observer.confirmed(event.seconds);
-  else observer.sessionOpened();
+function reportEvent(event: WorkerEvent, { publishing, objectWritten }: LargeBodyObserver): void {
+  if (event.kind === 'attempt') publishing.attempt(event.outcome);
+  else if (event.kind === 'confirmed') publishing.confirmed(event.seconds);
+  else if (event.kind === 'object') objectWritten(event.outcome, event.seconds, event.why);
+  else publishing.sessionOpened();
 }
 
 function failureOf({ fault }: JobResult): HooklineError {
@@ -147,7 +159,7 @@ function failureOf({ fault }: JobResult): HooklineError {
   return new HooklineError(code, detail, { cause });
 }
 
-/** What the thread for large bodies is started with. No secret is in it: keys come with each job. */
+/** What the thread for large bodies is started with. Keys are key objects, and those of subscriptions come with each job. */
 export type WorkerOptions = {
   readonly kafka: KafkaSettings;
   readonly schemasDir: string | undefined;
@@ -155,6 +167,8 @@ export type WorkerOptions = {
   /** The registered id of each event schema, by its file. */
   readonly schemaIds: ReadonlyMap<string, number>;
   readonly layout: SealedLayout;
+  readonly bodyStore: BodyStoreSettings;
+  readonly bodySealing: SealingKeys | undefined;
 };
 
 /** A verified delivery that the thread works on. */
@@ -172,7 +186,7 @@ export type Job = {
 /** What became of a job. The thread reads its body no more. */
 export type JobResult = {
   readonly receipt?: Receipt;
-  readonly eventId?: string;
+  readonly identity?: DeliveryIdentity;
   readonly fault?: ThreadFault;
   readonly observations: Observations;
 };
@@ -186,10 +200,16 @@ export type Observations = {
   unclassified: number;
 };
 
-/** What the thread's publisher reports. */
+/** What the thread's publisher and its object store report. */
 export type WorkerEvent =
   | { readonly kind: 'attempt'; readonly outcome: AttemptOutcome | 'confirmed' }
   | { readonly kind: 'confirmed'; readonly seconds: number }
+  | {
+      readonly kind: 'object';
+      readonly outcome: WriteOutcome;
+      readonly seconds: number;
+      readonly why: string | undefined;
+    }
   | { readonly kind: 'session' };
 
 const PROGRAM = new URL('./worker-thread.ts', import.meta.url);

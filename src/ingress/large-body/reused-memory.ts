@@ -26,6 +26,11 @@ export class ReusedMemory implements WorkMemory {
     return taken;
   }
 
+  /** Whether these bytes are in memory that was taken here and not given back. */
+  owns({ buffer }: Buffer): boolean {
+    return this.#handedOut.has(buffer);
+  }
+
   give({ buffer }: Buffer): void {
     if (!this.#handedOut.delete(buffer)) return;
     this.#kept.push(Buffer.from(buffer));

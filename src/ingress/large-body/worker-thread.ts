@@ -10,12 +10,14 @@ import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
+import { ClaimCheck, objectFirst } from '../../delivery/claim-check.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
 import { openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
-import { deliveryIdOf, publishDelivery } from '../../delivery/publish-delivery.ts';
+import { identifyDelivery, publishDelivery } from '../../delivery/publish-delivery.ts';
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
 import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
+import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type Call, openCallPort, toFault } from '../../runtime/worker-calls.ts';
 import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './large-body-worker.ts';
@@ -44,11 +46,21 @@ const kafka = openKafka({
 /** Attempts of this thread that were not confirmed. */
 let failures = 0;
 const memory = new ReusedMemory();
+const bodies = await openBodyStore(options.bodyStore, {
+  ...{ files: { renewed() {}, unusable() {} }, clock: systemClock },
+  observer: {
+    written: (outcome, seconds, why) => port.emit({ kind: 'object', outcome, seconds, why }),
+    // The main thread has one client more, which counts these writes too.
+    troubleChanged() {},
+  },
+});
 const opened = openDelivery({
   ...{ routes, memory, prefix: options.topicPrefix, layout: options.layout },
   // The keys of a job come with it, and its observations go back with its result.
   encryptionKeysOf: () => [],
   observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
+  claims: bodies && new ClaimCheck(bodies, options.bodyStore.claimCheckBytes),
+  bodySealing: options.bodySealing,
   openPublisher: (topics) =>
     openPublisher(kafka, topics, {
       // What is here has been admitted by its bytes before.
@@ -91,8 +103,8 @@ async function runJob(
   job: Job,
   delivery: VerifiedDelivery,
   parts: DeliveryPorts,
-): Promise<Pick<JobResult, 'receipt' | 'eventId'>> {
-  if (job.kind === 'identify') return { eventId: deliveryIdOf(delivery, parts) };
+): Promise<Pick<JobResult, 'receipt' | 'identity'>> {
+  if (job.kind === 'identify') return { identity: identifyDelivery(delivery, parts) };
   await limitsKnown;
   return { receipt: await publishDelivery(delivery, parts) };
 }
@@ -101,19 +113,20 @@ function portsOf({ keys, deadlineMs }: Job, observations: Observations): Deliver
   return {
     ...opened.ports,
     encryptionKeysOf: () => keys,
-    async publish(record) {
+    publish: objectFirst(opened.ports.claims, async (record) => {
       if (record.topic === opened.ports.deadLetterTopic) {
         // It is a piece of the body, which is no longer ours when the job has ended: an attempt may take longer.
         const value = record.value && Buffer.from(record.value);
         return publisher.publish({ ...record, value }, deadlineMs);
       }
       const before = failures;
-      if (record.value) layInPlace(record.value, memory.headroom);
+      // A small record, of an event whose message is in the object store, may be cut from memory that others share.
+      if (record.value && memory.owns(record.value)) layInPlace(record.value, memory.headroom);
       const position = await publisher.publish(record, deadlineMs);
       // Only then: what was given up, or sent again, may still be under way over another connection.
       if (record.value && failures === before) memory.give(record.value);
       return position;
-    },
+    }),
     observer: {
       keyMatched: (_, __, index) => void observations.matched.push(index),
       drift(topic, field) {

@@ -57,6 +57,8 @@ export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
       'cleanup.policy': 'compact',
       'min.compaction.lag.ms': String(DAY_MS),
     }),
+    spec(named(OWN_TOPICS.audit), { 'cleanup.policy': 'delete', ...keptFor(400) }),
+    spec(named(OWN_TOPICS.probe), { 'cleanup.policy': 'delete', ...keptFor(1) }),
   ];
 }
 

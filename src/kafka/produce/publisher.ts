@@ -1,5 +1,5 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import type { OutgoingRecord, Position } from '../../core/record.ts';
+import { type OutgoingRecord, type Position, wireBytes } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/describe-topics.ts';
 import type { Pending } from './partition-queue.ts';
@@ -34,8 +34,6 @@ export type PublisherObserver = {
 
 /** How often deadlines are checked: one timer for all records, none for each. */
 const SWEEP_MS = 50;
-/** What a record that is alone in its batch weighs on the wire beside its key, value and headers, at the least. */
-const RECORD_OVERHEAD = 68;
 /** Between two tries to learn a topic's partitions. */
 const COUNT_AGAIN_MS = 400;
 
@@ -81,8 +79,7 @@ export class Publisher {
    *   out too: it may be corrected, and nothing that comes later may overtake
    */
   publish(record: OutgoingRecord, deadlineMs: number): Promise<Position> {
-    const bytes =
-      RECORD_OVERHEAD + record.key.length + (record.value?.length ?? 0) + headerBytes(record.headers);
+    const bytes = wireBytes(record);
     if (this.#closed) return Promise.reject(new HooklineError('PUBLISHER_CLOSED'));
     // A record that is alone may be larger than the whole bound: it must pass too.
     if (this.#backlog > 0 && this.#backlog + bytes > this.#deps.backlogBytes) {
@@ -206,10 +203,4 @@ export class Publisher {
   #expire(now: number): void {
     for (const queues of this.#topics.values()) queues.expire(now);
   }
-}
-
-function headerBytes(headers: ReadonlyMap<Buffer, Buffer>): number {
-  let bytes = 0;
-  for (const [name, value] of headers) bytes += name.length + value.length + 2;
-  return bytes;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DeadLetterIndex, type DeadLetterRecord, stateOf } from '../../../src/cli/dlq/dead-letters.ts';
 import { redriveMarker } from '../../../src/cli/dlq/redrive-delivery.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 
 let offset = 0n;
 const record = (headers: Record<string, string>, more: Partial<DeadLetterRecord> = {}): DeadLetterRecord => ({

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type DeadLetter, DeadLetterIndex } from '../../../src/cli/dlq/dead-letters.ts';
 import { redriveDelivery } from '../../../src/cli/dlq/redrive-delivery.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
-import type { OutgoingRecord } from '../../../src/core/record.ts';
+import type { OutgoingRecord, Position } from '../../../src/core/record.ts';
+import type { DeliveryPorts } from '../../../src/delivery/ports.ts';
 import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { deliveryParts, headersOf, verified } from '../../support/delivery-parts.ts';
 
@@ -31,13 +32,19 @@ async function deadLetterOne() {
   return { deadLetter: deadLetterOf(parts.seen.records), eventId };
 }
 
+const asRedelivery = (delivery: DeliveryPorts) => ({
+  delivery,
+  send: (record: OutgoingRecord) => delivery.publish(record),
+  storing: (send: (record: OutgoingRecord) => Promise<Position>) => (record: OutgoingRecord) => send(record),
+});
+
 describe('a redriven delivery', () => {
   it('becomes the same event as a direct delivery, with headers that say it was redriven', async () => {
     const direct = deliveryParts();
     await publishDelivery({ ...verified(source), traceparent }, direct);
     const { deadLetter, eventId } = await deadLetterOne();
     const parts = deliveryParts();
-    const redriven = await redriveDelivery(deadLetter, Buffer.from(source), parts);
+    const redriven = await redriveDelivery(deadLetter, Buffer.from(source), asRedelivery(parts));
     const [record = expect.fail(), ...more] = parts.seen.records;
     const [event = expect.fail()] = direct.seen.records;
     expect(more).toEqual([]);
@@ -57,12 +64,12 @@ describe('a redriven delivery', () => {
   it('that fails again is dead-lettered again, with its code and the number of redrives', async () => {
     const { deadLetter } = await deadLetterOne();
     const parts = deliveryParts();
-    const again = await redriveDelivery(deadLetter, Buffer.from('{"no":'), parts);
+    const again = await redriveDelivery(deadLetter, Buffer.from('{"no":'), asRedelivery(parts));
     expect([again?.code, again?.position.topic]).toEqual(['UNPARSABLE', 'payments.dead-letter']);
     const anew = deadLetterOf(parts.seen.records);
     expect(anew.headers).toMatchObject({ 'hookline.redrive-count': '1', traceparent });
     const next = deliveryParts();
-    await redriveDelivery(anew, Buffer.from('{"no":'), next);
+    await redriveDelivery(anew, Buffer.from('{"no":'), asRedelivery(next));
     expect(deadLetterOf(next.seen.records).headers).toMatchObject({ 'hookline.redrive-count': '2' });
   });
 
@@ -73,7 +80,7 @@ describe('a redriven delivery', () => {
       const { 'hookline.media-type': _, ...rest } = deadLetter.headers;
       const headers = type === undefined ? rest : { ...rest, 'hookline.media-type': type };
       expect(
-        await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), deliveryParts()),
+        await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), asRedelivery(deliveryParts())),
       ).toMatchObject({
         ...{ eventId, code: null },
       });
@@ -87,9 +94,11 @@ describe('a redriven delivery', () => {
         throw new HooklineError('PUBLISH_DEADLINE');
       },
     });
-    await expect(redriveDelivery(deadLetter, Buffer.from(source), parts)).rejects.toMatchObject({
-      code: 'PUBLISH_DEADLINE',
-    });
+    await expect(redriveDelivery(deadLetter, Buffer.from(source), asRedelivery(parts))).rejects.toMatchObject(
+      {
+        code: 'PUBLISH_DEADLINE',
+      },
+    );
   });
 
   it.each([
@@ -102,7 +111,9 @@ describe('a redriven delivery', () => {
     const parts = deliveryParts();
     const { [name]: _, ...rest } = deadLetter.headers;
     const headers = value === undefined ? rest : { ...rest, [name]: value };
-    expect(await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), parts)).toBeNull();
+    expect(
+      await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), asRedelivery(parts)),
+    ).toBeNull();
     expect(parts.seen.records).toEqual([]);
   });
 });

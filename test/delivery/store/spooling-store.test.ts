@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LargeBodyPublisher, Receipt } from '../../../src/core/delivery.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { deliveryIdOf } from '../../../src/delivery/publish-delivery.ts';
+import { identifyDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
 import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
@@ -50,6 +50,7 @@ async function start(maxBytes = 64 * 1024 ** 2) {
     clock: systemClock,
     observer: {
       spooling: () => log.push('spooling'),
+      holding: () => log.push('holding'),
       drained: (deliveries) => log.push(`drained ${deliveries}`),
       drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
     },
@@ -291,7 +292,7 @@ describe('a store with a spool and a worker for large bodies', () => {
       large.stored.push(`${/"n":(\d+)/.exec(text)?.[1]} behind ${order('a')}`);
       return { eventId: 'id', stored: 'kafka' };
     },
-    identify: async (delivery) => deliveryIdOf(delivery, deliveryParts()),
+    identify: async (delivery) => identifyDelivery(delivery, deliveryParts()),
   };
   const sendLarge = (entity: string, n: number) =>
     store.store(verified(bodyOf(entity, n) + ' '.repeat(2 * 1024 * 1024)));
@@ -304,6 +305,7 @@ describe('a store with a spool and a worker for large bodies', () => {
       ...{ spool, publisher, publishDeadlineMs: 200, large: carrier, clock: systemClock },
       observer: {
         spooling: () => log.push('spooling'),
+        holding: () => log.push('holding'),
         drained: (deliveries) => log.push(`drained ${deliveries}`),
         drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
       },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { observeControl } from '../../../src/control/observe-control.ts';
 import { createIngressObserver, observeDelivery } from '../../../src/ingress/observe-ingress.ts';
+import { observeBodyStore } from '../../../src/object-store/open-body-store.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { capturedLog } from '../../support/captured-log.ts';
@@ -32,6 +33,7 @@ describe('a counter that an alert watches for its first increase', () => {
     await createIngressObserver({ logger, metrics }).stop();
     observeDelivery({ metrics, clock: systemClock });
     observeControl({ logger, metrics });
+    observeBodyStore({ logger, metrics });
     const lines = (await metrics.registry.metrics()).split('\n');
     expect(onIncrease.map(({ alert }) => alert).length).toBeGreaterThan(5);
     for (const { alert, name, matchers } of onIncrease) {

@@ -1,6 +1,7 @@
 import avro from 'avsc';
 import { expect, it } from 'vitest';
 import { createEventReader } from '../../../deploy/examples/ledger/read-event.ts';
+import { ownEventSchemas } from '../../support/event-schemas.ts';
 
 const string = (name: string) => ({ name, type: 'string' as const });
 const type = avro.Type.forSchema({
@@ -15,10 +16,11 @@ const type = avro.Type.forSchema({
   ],
 });
 const event = { eventId: 'e', entityId: 'p', status: 'ACCC', source: '{}' };
+const noFetch = () => expect.fail('nothing is fetched');
 const HEAD = Buffer.from('0000000007', 'hex');
 
 it('the ledger reads events, and passes over what is none', async () => {
-  const read = createEventReader(async () => type);
+  const read = createEventReader(async () => type, noFetch);
   const binary = type.toBuffer({ ...event, more: [] });
   expect(await read(Buffer.concat([HEAD, binary]))).toEqual(event);
   // The last field's list claims 2^30 items.
@@ -34,6 +36,36 @@ it('the ledger reads events, and passes over what is none', async () => {
 });
 
 it('the ledger passes over a record whose schema is no Avro, as that of Protobuf', async () => {
-  const read = createEventReader(async () => ({ message: 'a Protobuf schema' }));
+  const read = createEventReader(async () => ({ message: 'a Protobuf schema' }), noFetch);
   expect(await read(Buffer.concat([HEAD, Buffer.from([1, 2])]))).toBeNull();
+});
+
+it('the ledger fetches the message of an event that refers to it, and what its record leaves out', async () => {
+  const { all } = ownEventSchemas();
+  const { codec, transcoder } =
+    all.find(({ topic }) => topic === 'payment-status') ?? expect.fail('no schema');
+  const message = JSON.stringify({
+    type: 'payment-status',
+    entityId: 'p',
+    payload: { status: 'x'.repeat(1_000) },
+  });
+  const reference = { uri: 's3://events/e.json', bytes: message.length, sha256: '0'.repeat(64) };
+  const found = transcoder.find(Buffer.from(message));
+  const envelope = { eventId: 'e', subscription: 'ledger-eu', receivedAt: 0 };
+  const { value } = found.writeWithout(envelope, 7, () => {}, { reference, maxBytes: 500 });
+  const asked: unknown[] = [];
+  const read = createEventReader(
+    async () => avro.Type.forSchema(JSON.parse(codec.schema), { wrapUnions: 'never' }),
+    async (wanted) => {
+      asked.push(wanted);
+      return message;
+    },
+  );
+  expect(await read(value)).toEqual({
+    eventId: 'e',
+    entityId: 'p',
+    status: 'x'.repeat(1_000),
+    source: message,
+  });
+  expect(asked).toMatchObject([{ ...reference, omitted: ['status'] }]);
 });

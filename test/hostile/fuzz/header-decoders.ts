@@ -9,7 +9,7 @@ import {
 } from '../../../src/cli/dlq/dead-letters.ts';
 import { hasCode } from '../../../src/core/errors.ts';
 import { parseInstant } from '../../../src/core/instant.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { admitRequest } from '../../../src/ingress/receive-webhook.ts';
 import { toIncomingRecord } from '../../../src/kafka/consume/consumer.ts';
 import { retryAfterMs } from '../../../src/provider/http.ts';

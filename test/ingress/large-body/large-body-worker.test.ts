@@ -24,6 +24,7 @@ beforeEach(() => {
     observer: {
       delivery: observer,
       publishing: { attempt() {}, confirmed() {}, sessionOpened() {} },
+      objectWritten() {},
       threadDied: (error) => deaths.push((error as Error).message),
     },
     program: new URL('./moody-thread.fixture.ts', import.meta.url),
@@ -46,7 +47,7 @@ describe('the worker for large bodies', () => {
 
   it('says why one was not stored, and what the event id of one would be', async () => {
     await expect(store('fail')).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
-    expect(await large.identify(delivery('fine'))).toBe('id-2');
+    expect(await large.identify(delivery('fine'))).toEqual({ eventId: 'id-2', order: 'topic key' });
   });
 
   it('reads a body in shared memory where it is, and another in a copy: both stay with the caller', async () => {

@@ -14,7 +14,7 @@ const end = ({ n, request: job }: Call<Job>, isFailing = false) => {
   const eventId = `id-${n}`;
   const result: JobResult = {
     observations,
-    ...(job.kind === 'identify' ? { eventId } : {}),
+    ...(job.kind === 'identify' ? { identity: { eventId, order: 'topic key' } } : {}),
     ...(job.kind === 'store' && isFailing ? { fault } : {}),
     ...(job.kind === 'store' && !isFailing ? { receipt: { eventId, stored: 'kafka' as const } } : {}),
   };

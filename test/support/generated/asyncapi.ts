@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
 import { COMMAND_TYPES, MAX_EXECUTION_IDS } from '../../../src/core/command.ts';
 import { OWN_TOPICS } from '../../../src/core/names.ts';
-import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter/store-dead-letter.ts';
+import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
 import { ROOT } from '../source-tree.ts';
 
@@ -85,6 +85,27 @@ export function asyncapi(): string {
         headers: deadLetterHeaders(),
         payload: text('The original bytes.', { format: 'binary' }),
       },
+    },
+    'send',
+  );
+  const { audit, probe } = OWN_TOPICS;
+  add(
+    {
+      id: audit,
+      topic: audit,
+      key: 'The user.',
+      description: 'Reserved: who changed what, and when.',
+      message: { name: 'Audit', contentType: 'application/json', payload: { type: 'object' } },
+    },
+    'send',
+  );
+  add(
+    {
+      id: probe,
+      topic: probe,
+      key: 'The probe id.',
+      description: 'Reserved: probes of the whole way, which never enter an event topic.',
+      message: { name: 'Probe', contentType: 'application/avro', payload: avro('events/unclassified.avsc') },
     },
     'send',
   );

@@ -30,9 +30,32 @@ ALLOW_PLAINTEXT_CREDENTIALS: {{ $values.allowPlaintextCredentials | quote }}
 {{ include "hookline.plain" (dict "root" . "process" "ingress") }}
 ADMIN_PORT: "9464"
 INGRESS_PORT: "8080"
+{{- include "hookline.bodyStore" . }}
 {{- if .Values.ingress.spool.enabled }}
 SPOOL_MAX_BYTES: {{ .Values.ingress.spool.maxBytes | int64 | quote }}
 {{- end }}
+{{- end -}}
+
+{{/* For ingress; of control the jobs that the operator runs by hand use it. */}}
+{{- define "hookline.bodyStore" }}
+{{- with .Values.bodyStore }}{{ if .address }}
+BODY_STORE: {{ .address | quote }}
+CLAIM_CHECK_BYTES: {{ .claimCheckBytes | int64 | quote }}
+BODY_STORE_DEADLINE_MS: {{ .deadlineMs | int64 | quote }}
+{{- with .endpoint }}
+BODY_STORE_ENDPOINT: {{ . | quote }}
+{{- end }}
+{{- with .region }}
+BODY_STORE_REGION: {{ . | quote }}
+{{- end }}
+{{- with .sseKmsKeyId }}
+BODY_STORE_SSE_KMS_KEY_ID: {{ . | quote }}
+{{- end }}
+{{- with .webIdentity.roleArn }}
+AWS_ROLE_ARN: {{ . | quote }}
+AWS_WEB_IDENTITY_TOKEN_FILE: /etc/hookline/web-identity/token
+{{- end }}
+{{- end }}{{ end }}
 {{- end -}}
 
 {{- define "hookline.control.plain" -}}
@@ -55,6 +78,10 @@ MAX_RECORD_BYTES: {{ .Values.setup.topics.maxRecordBytes | int64 | quote }}
 {{ include "hookline.plain" (dict "root" . "process" "setup") }}
 COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands" .Values.topicPrefix) | quote }}
 {{- include "hookline.topicLimit" . }}
+{{- end -}}
+
+{{- define "hookline.usesWebIdentity" -}}
+{{- with .root.Values.bodyStore }}{{ and (eq $.process "ingress") (ne .address "") (ne .webIdentity.roleArn "") }}{{ end -}}
 {{- end -}}
 
 {{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
@@ -82,6 +109,11 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- if ne .process "setup" }}
 - { env: SEALING_KEY_FILE, dir: sealing-key, file: sealing-key, secret: {{ $v.sealingKey.secret }}, key: {{ $v.sealingKey.key }} }
 {{- end }}
+{{- if eq .process "ingress" }}{{ with $v.bodyStore }}{{ if .address }}{{ if .credentialsSecret }}
+- { env: AWS_SHARED_CREDENTIALS_FILE, dir: body-store, file: credentials, secret: {{ .credentialsSecret }}, key: {{ .credentialsKey }} }
+{{- end }}{{ if .caSecret }}
+- { env: BODY_STORE_CA_FILE, dir: body-store-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
+{{- end }}{{ end }}{{ end }}{{ end }}
 {{- if eq .process "ingress" }}{{ with $v.ingress.tls }}{{ if .secret }}
 - { env: TLS_CERT_FILE, dir: tls, file: tls.crt, secret: {{ .secret }}, key: tls.crt }
 - { env: TLS_KEY_FILE, dir: tls, file: tls.key, secret: {{ .secret }}, key: tls.key }
@@ -121,6 +153,9 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- end }}
 {{- if and .root.Values.subscriptions (ne .process "setup") }}
 - { name: subscriptions, mountPath: /etc/hookline/subscriptions, readOnly: true }
+{{- end }}
+{{- if eq (include "hookline.usesWebIdentity" .) "true" }}
+- { name: web-identity, mountPath: /etc/hookline/web-identity, readOnly: true }
 {{- end }}
 {{- if .root.Values.eventSchemasConfigMap }}
 - { name: event-schemas, mountPath: /app/schemas/events, readOnly: true }
@@ -165,6 +200,13 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
       - secret: { name: {{ $secret }}, optional: true, items: [{ key: {{ . }}, path: {{ $ref }}/{{ . }} }] }
       {{- end }}
       {{- end }}
+{{- end }}
+{{- if eq (include "hookline.usesWebIdentity" .) "true" }}
+- name: web-identity
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken: { path: token, audience: {{ .root.Values.bodyStore.webIdentity.audience | quote }}, expirationSeconds: 3600 }
 {{- end }}
 {{- if .root.Values.eventSchemasConfigMap }}
 - name: event-schemas

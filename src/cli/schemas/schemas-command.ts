@@ -6,6 +6,8 @@ import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { type DiffOptions, diffSchemas } from './diff-schemas.ts';
+import { type TestOptions, testSamples } from './test-samples.ts';
 
 type Options = { json?: boolean };
 
@@ -21,8 +23,42 @@ export function addSchemasCommand(program: Command, shell: Shell, run: Run): voi
   schemas
     .command('push')
     .description('registers every schema file as subject <topic>-value with FULL_TRANSITIVE compatibility')
+    .option(
+      '--major',
+      'moves subjects over to schemas that their versions are not compatible with: those are soft-deleted, and their ids still resolve',
+    )
     .option('--json', 'print JSON')
-    .action(run((options: Options) => checkOrPush(shell, pushSchema, options)));
+    .action(
+      run((options: Options & { major?: boolean }) =>
+        checkOrPush(shell, options.major ? moveSchema : pushSchema, options),
+      ),
+    );
+  addOffline(schemas, shell, run);
+}
+
+function addOffline(schemas: Command, shell: Shell, run: Run): void {
+  schemas
+    .command('test')
+    .description(
+      'shows what sample messages become, and fails on drift and unknown types; needs neither Kafka nor a registry',
+    )
+    .argument('<paths...>', 'files, or folders with *.json files')
+    .option('--junit <file>', 'also writes the results as JUnit XML')
+    .option('--json', 'print JSON')
+    .action(run((paths: string[], options: TestOptions) => testSamples(shell, paths, options)));
+  schemas
+    .command('diff')
+    .description(
+      'compares two schema files field by field, or without them all own files with the registry: what changed, and who upgrades first; exit code 1 unless any order will do',
+    )
+    .argument('[old]', 'schema file')
+    .argument('[new]', 'schema file')
+    .option('--json', 'print JSON')
+    .action(
+      run((before: string | undefined, after: string | undefined, options: DiffOptions) =>
+        diffSchemas(shell, before, after, options),
+      ),
+    );
 }
 
 type Finding = { ok: boolean; state: string; id?: number };
@@ -61,11 +97,25 @@ async function checkSchema(registry: Registry, subject: string, schema: string):
   }
 }
 
+async function moveSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
+  if (!(await registry.subjects()).includes(subject)) return pushSchema(registry, subject, schema);
+  const versions = await registry.moveOver(subject, schema);
+  const id = await registry.idOf(subject, schema);
+  const deleted = versions.map((version) => `version ${version}`).join(', ');
+  return {
+    ok: true,
+    state: versions.length === 0 ? 'registered' : `registered; soft-deleted: ${deleted}`,
+    id,
+  };
+}
+
 async function pushSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
   try {
     return { ok: true, state: 'registered', id: await registry.register(subject, schema) };
   } catch (error) {
     if (!hasCode(error, 'SCHEMA_INCOMPATIBLE')) throw error;
-    return { ok: false, state: `refused: ${error.message}` };
+    const remedy =
+      'hookline schemas push --major moves the subject over, once; read docs/consuming.md before';
+    return { ok: false, state: `refused: ${error.message}: ${remedy}` };
   }
 }

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
+
+/** Where the message of an event is that its record does not hold: `sourceRef`. */
+export type Reference = {
+  readonly uri: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Dotted paths of fields that are null in the record, and must be read from the message. */
+  readonly omitted: readonly string[];
+};
+
+/**
+ * Fetches messages from the object store, and verifies them: an object that is missing or was changed is an error, never a
+ * message. Credentials come from AWS's default chain.
+ * @param endpoint of a store that is compatible with S3; undefined for AWS
+ */
+export function createFetcher(endpoint: string | undefined): (reference: Reference) => Promise<string> {
+  const s3 = new S3Client({
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true, region: 'us-east-1' }),
+    // The checksum that counts is the one in the record.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
+  return async ({ uri, bytes, sha256 }) => {
+    const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(uri) ?? [];
+    const { Body, ContentLength } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    // Before it is read: another object may have any size.
+    if (ContentLength !== bytes || !Body)
+      throw new Error(`${uri} has ${ContentLength} bytes instead of ${bytes}`);
+    const message = await Body.transformToByteArray();
+    if (createHash('sha256').update(message).digest('hex') !== sha256) throw new Error(`${uri} was changed`);
+    return Buffer.from(message).toString();
+  };
+}

@@ -1,0 +1,89 @@
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+
+export type RegistryOptions = {
+  readonly url: string;
+  readonly auth?: { readonly username: string; readonly password: string };
+  /** Authorities that are trusted for https, instead of the system's. */
+  readonly ca?: readonly Buffer[];
+  /** From a request to the end of its answer: a registry that hangs would hang the start. */
+  readonly timeoutMs: number;
+};
+
+/** The largest schema that is read fits, escaped, and the names of tens of thousands of subjects. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+type AnswerLimits = {
+  /** From the request to the last byte of its answer. */
+  readonly timeoutMs: number;
+  /** A larger answer is as good as none. */
+  readonly maxBytes: number;
+};
+
+/** Node hands each request to its agent by this method; the types leave it out. */
+type Adding = { addRequest(request: ClientRequest, ...others: unknown[]): void };
+
+/**
+ * An agent whose requests end in time. The registry's client has a time-out for silence only: it waits without end for
+ * an answer that is cut off or comes a byte a second, and keeps an endless one in memory.
+ */
+export function boundedAgent({ url, timeoutMs, ca }: RegistryOptions): HttpAgent {
+  const limits = { timeoutMs, maxBytes: MAX_ANSWER_BYTES };
+  const options = { keepAlive: true, timeout: timeoutMs };
+  const agent = url.startsWith('https:')
+    ? new HttpsAgent({ ...options, ...(ca && { ca: [...ca] }) })
+    : new HttpAgent(options);
+  const adding = agent as unknown as Adding;
+  const add = adding.addRequest.bind(agent);
+  adding.addRequest = (request, ...others) => {
+    bound(request, limits);
+    add(request, ...others);
+  };
+  return agent;
+}
+
+function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): void {
+  const timer = setTimeout(() => request.destroy(new Error(`Timeout (${timeoutMs}ms)`)), timeoutMs);
+  request.once('close', () => clearTimeout(timer));
+  request.once('response', (answer: IncomingMessage) => {
+    let bytes = 0;
+    answer.on('data', (chunk: Buffer | string) => {
+      bytes += Buffer.byteLength(chunk);
+      if (bytes > maxBytes) request.destroy(new Error(`its answer is larger than ${maxBytes} bytes`));
+    });
+    // Nobody else listens: without this, the client would not hear that an answer is cut off.
+    answer.once('error', (error) => request.emit('error', error));
+  });
+}
+
+/**
+ * One request that the registry's client does not have. Rejects as the client does: with an error that has the status.
+ * @param path behind the registry's address
+ */
+export async function callRegistry<T>(
+  { url, auth, agent }: RegistryOptions & { readonly agent: HttpAgent },
+  method: 'GET' | 'DELETE',
+  path: string,
+): Promise<T> {
+  const { status, body } = await new Promise<{ status: number; body: string }>((resolve, reject) => {
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const credentials = auth && { auth: `${auth.username}:${auth.password}` };
+    const headers = { accept: 'application/vnd.schemaregistry.v1+json' };
+    const request = send(url + path, { method, agent, headers, ...credentials }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.once('end', () =>
+        resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+      );
+    });
+    request.once('error', reject).end();
+  });
+  if (status >= 300)
+    throw Object.assign(new Error(`${method} ${path} - ${body}, status ${status}`), { status });
+  return JSON.parse(body) as T;
+}

@@ -1,0 +1,127 @@
+import { isLarge, type LargeBodyPublisher, type StoredDelivery } from '../../core/delivery.ts';
+import { HooklineError, hasCode } from '../../core/errors.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type Backoff, retry } from '../../runtime/retry.ts';
+import type { Spool } from '../../spool/spool.ts';
+import type { SpooledDelivery } from '../../spool/spool-row.ts';
+import { isForObjectStore, objectFirst } from '../claim-check.ts';
+import { storeDeadLetter } from '../dead-letter/store-dead-letter.ts';
+import type { DeliveryPorts } from '../ports.ts';
+import { publishDelivery } from '../publish-delivery.ts';
+import { RowSkipped } from './refusing-topics.ts';
+
+export type DrainPorts = {
+  readonly spool: Pick<Spool, 'read' | 'remove' | 'outstanding'>;
+  readonly delivery: Omit<DeliveryPorts, 'publish'>;
+  /** Waits for Kafka as long as it takes. */
+  readonly send: (record: OutgoingRecord) => Promise<Position>;
+  readonly observer: DrainObserver;
+  readonly clock: Clock;
+  readonly stopping: AbortSignal;
+  /** Takes the large ones; without it they are published like all others. */
+  readonly large?: LargeBodyPublisher;
+  /** What is left, but for rows that wait for the object store, is about one batch. */
+  readonly onNearlyEmpty?: () => void;
+  /** Nothing is left but rows that wait for the object store. */
+  readonly onOnlyWaiting?: () => void;
+  /** Rows of this key wait for the object store; see {@link orderKey}. */
+  readonly onHeld?: (order: string) => void;
+};
+
+export type DrainObserver = {
+  /** A delivery could not be published, or the disk not be read, and is tried again. */
+  drainFailed(error: unknown): void;
+};
+
+const RETRY: Backoff = { firstMs: 1_000, factor: 1, maxMs: 1_000 };
+
+/**
+ * The sender was answered that it is stored: whatever happens here, it must be stored somewhere.
+ * @returns false where its topic takes no records, or the object store no messages: it stays in the spool
+ */
+export async function drainOne(
+  row: SpooledDelivery,
+  ports: DrainPorts,
+  delivery: DeliveryPorts,
+): Promise<boolean> {
+  return persist(ports, async () => {
+    try {
+      if (row.isChanged) await deadLetterChanged(row.delivery, delivery);
+      else await publishDelivery(row.delivery, delivery);
+      return true;
+    } catch (error) {
+      if (error instanceof RowSkipped || isForObjectStore(error)) return false;
+      if (error instanceof HooklineError) throw error;
+      return await deadLetterUnreadable(row.delivery, error, ports, delivery);
+    }
+  });
+}
+
+export type VerifiedRow = Extract<SpooledDelivery, { isChanged: false }>;
+
+export const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
+
+/**
+ * Stores a large one and removes it. One that ends its thread twice becomes a dead-letter record as it is: nothing that comes
+ * later could pass it.
+ * @returns false where the object store takes no messages: it stays in the spool
+ */
+export async function drainLarge(
+  row: VerifiedRow,
+  ports: DrainPorts,
+  large: LargeBodyPublisher,
+): Promise<boolean> {
+  let deaths = 0;
+  const isStored = await persist(ports, async () => {
+    try {
+      await large.store(row.delivery, () => Number.POSITIVE_INFINITY);
+      return true;
+    } catch (error) {
+      if (isForObjectStore(error)) return false;
+      if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
+      if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
+      const { claims } = ports.delivery;
+      const delivery = { ...ports.delivery, publish: objectFirst(claims, ports.send) };
+      return await deadLetterUnreadable(row.delivery, error, ports, delivery);
+    }
+  });
+  if (isStored) await persist(ports, () => ports.spool.remove([row.id]));
+  return isStored;
+}
+
+/** Of a changed row the columns may hold anything, of any length. */
+async function deadLetterChanged(delivery: StoredDelivery, ports: DeliveryPorts): Promise<void> {
+  const ref = delivery.ref.slice(0, 100);
+  const subscriptionId = delivery.subscriptionId.slice(0, 100);
+  const reason = new HooklineError('SPOOL_ROW_CHANGED');
+  const named = { ...delivery, ref, subscriptionId, traceparent: undefined };
+  await storeDeadLetter({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, ports);
+}
+
+/** @returns false where the object store does not take its body: it stays in the spool */
+async function deadLetterUnreadable(
+  delivery: StoredDelivery,
+  cause: unknown,
+  { observer }: DrainPorts,
+  ports: DeliveryPorts,
+): Promise<boolean> {
+  observer.drainFailed(cause);
+  const reason = new HooklineError('UNENCODABLE', undefined, { cause });
+  try {
+    await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, ports);
+    return true;
+  } catch (error) {
+    if (error instanceof RowSkipped || isForObjectStore(error)) return false;
+    throw error;
+  }
+}
+
+/** Tries until it succeeds or the process stops. */
+export function persist<T>({ clock, stopping, observer }: DrainPorts, work: () => Promise<T>): Promise<T> {
+  const again = (error: unknown) => !hasCode(error, 'PUBLISHER_CLOSED');
+  const onFailure = (error: unknown) => {
+    if (again(error)) observer.drainFailed(error);
+  };
+  return retry(work, { backoff: RETRY, signal: stopping, again, onFailure, clock });
+}

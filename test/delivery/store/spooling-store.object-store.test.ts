@@ -1,0 +1,244 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LargeBodyPublisher, Receipt } from '../../../src/core/delivery.ts';
+import { hasCode } from '../../../src/core/errors.ts';
+import { ClaimCheck, objectFirst } from '../../../src/delivery/claim-check.ts';
+import { identifyDelivery, publishDelivery } from '../../../src/delivery/publish-delivery.ts';
+import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
+import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
+import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { Spool } from '../../../src/spool/spool.ts';
+import { deliveryParts, verified } from '../../support/delivery-parts.ts';
+import { ScriptedCluster } from '../../support/scripted-cluster.ts';
+import { scriptedBodies } from '../../support/scripted-object-store.ts';
+import { until } from '../../support/until.ts';
+
+let dir: string;
+let cluster: ScriptedCluster;
+let objects: ReturnType<typeof scriptedBodies>;
+let claims: ClaimCheck;
+let spool: Spool;
+let publisher: Publisher;
+let store: SpoolingStore;
+let log: string[];
+let isUnavailable: boolean;
+let isStoreDown: boolean;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'hookline-spool-'));
+  cluster = new ScriptedCluster();
+  isUnavailable = false;
+  isStoreDown = false;
+  cluster.fateOf = () => (isUnavailable ? new AttemptError('unknown', 'cut') : undefined);
+  log = [];
+  await start();
+});
+afterEach(async () => {
+  await stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function start(large?: LargeBodyPublisher) {
+  objects = scriptedBodies(systemClock, 100);
+  objects.store.fateOf = () => (isStoreDown ? 'unavailable' : undefined);
+  claims = new ClaimCheck(objects.bodies, 2_000);
+  spool = await Spool.open({
+    clock: systemClock,
+    dir,
+    maxBytes: 64 * 1024 ** 2,
+    onDeath: () => log.push('death'),
+  });
+  publisher = cluster.publisher();
+  store = new SpoolingStore({
+    delivery: deliveryParts({ claims }),
+    ...{ spool, publisher, publishDeadlineMs: 200, clock: systemClock },
+    ...(large && { large }),
+    observer: {
+      spooling: () => log.push('spooling'),
+      holding: () => log.push('holding'),
+      drained: (deliveries) => log.push(`drained ${deliveries}`),
+      drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
+    },
+  });
+}
+
+/** As a process stops. */
+async function stop() {
+  await store.stop();
+  await publisher.stop();
+  await spool.close();
+}
+
+/** @param isBig it needs the object store */
+const send = (entity: string, n: number, isBig = false) =>
+  store.store(
+    verified(
+      `{"type":"payment-status","entityId":"${entity}","n":${n}${isBig ? `,"padding":"${'x'.repeat(3_000)}"` : ''}}`,
+    ),
+  );
+const where = (receipts: readonly Receipt[]) => receipts.map(({ stored }) => stored);
+
+/** The numbers of an entity's events in their partition, each at its first appearance; those of the objects that records refer to, too. */
+function order(entity: string): number[] {
+  const values = [...cluster.log.values()].flat().filter((value) => value.includes(entity));
+  const messages = values.map((value) => {
+    const [, key] = /s3:\/\/events\/([!-~]+?\.json)/.exec(value) ?? [];
+    return key === undefined ? value : String(objects.store.objects.get(key));
+  });
+  return [...new Set(messages.map((message) => Number(/"n":(\d+)/.exec(message)?.[1])))];
+}
+const drained = () =>
+  until('the spool is drained', () => log.some((line) => line.startsWith('drained')), 20_000);
+
+describe('a store with a spool, while the object store takes nothing', () => {
+  it('spools what needs it and later ones of the key, and sends all others to Kafka', async () => {
+    isStoreDown = true;
+    expect((await send('ent-a', 1, true)).stored).toBe('spool');
+    expect(
+      where(
+        await Promise.all([send('ent-a', 2), send('ent-b', 1), send('ent-c', 1, true), send('ent-b', 2)]),
+      ),
+    ).toEqual(['spool', 'kafka', 'spool', 'kafka']);
+    expect(log).toEqual(['holding']);
+    expect(store.isSpooling).toBe(false);
+    isStoreDown = false;
+    await drained();
+    expect(where([await send('ent-a', 3), await send('ent-c', 2, true)])).toEqual(['kafka', 'kafka']);
+    expect([order('ent-a'), order('ent-b'), order('ent-c')]).toEqual([
+      [1, 2, 3],
+      [1, 2],
+      [1, 2],
+    ]);
+    expect(log).toEqual(['holding', 'drained 3']);
+    expect(spool.state.rows).toBe(0);
+  });
+
+  it('keeps the order of keys, whatever comes and goes meanwhile', async () => {
+    const entities = ['ent-a', 'ent-b', 'ent-c', 'ent-d'];
+    const sent = new Map(entities.map((entity) => [entity, 0]));
+    const sending: Promise<Receipt>[] = [];
+    for (let round = 0; round < 200; round++) {
+      isStoreDown = round % 50 > 20 && round < 160;
+      isUnavailable = round > 60 && round < 90;
+      for (const entity of entities) {
+        const n = (sent.get(entity) ?? 0) + 1;
+        sent.set(entity, n);
+        sending.push(send(entity, n, (n + entity.charCodeAt(4)) % 5 === 0));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    isStoreDown = false;
+    isUnavailable = false;
+    await Promise.all(sending);
+    await until('the spool is drained', () => spool.state.rows === 0, 30_000);
+    for (const entity of entities)
+      expect(order(entity)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
+  });
+
+  it('goes back to Kafka with all others when nothing else is left in the spool', async () => {
+    isStoreDown = true;
+    isUnavailable = true;
+    expect(where(await Promise.all([send('ent-a', 1, true), send('ent-b', 1), send('ent-b', 2)]))).toEqual([
+      'spool',
+      'spool',
+      'spool',
+    ]);
+    expect(store.isSpooling).toBe(true);
+    isUnavailable = false;
+    await until('others go to Kafka', () => !store.isSpooling, 20_000);
+    expect(where([await send('ent-b', 3), await send('ent-a', 2)])).toEqual(['kafka', 'spool']);
+    expect(order('ent-b')).toEqual([1, 2, 3]);
+    isStoreDown = false;
+    await drained();
+    expect(order('ent-a')).toEqual([1, 2]);
+  });
+
+  it('keeps what waits over a restart', async () => {
+    isStoreDown = true;
+    await Promise.all([send('ent-a', 1, true), send('ent-a', 2), send('ent-b', 1, true)]);
+    await stop();
+    await start();
+    isStoreDown = true;
+    expect((await send('ent-a', 3)).stored).toBe('spool');
+    await until('others go to Kafka', () => !store.isSpooling, 20_000);
+    expect((await send('ent-c', 1)).stored).toBe('kafka');
+    isStoreDown = false;
+    await drained();
+    expect([order('ent-a'), order('ent-b')]).toEqual([[1, 2, 3], [1]]);
+  });
+
+  it('ends a hold under steady traffic of the same key', async () => {
+    isStoreDown = true;
+    await send('ent-a', 1, true);
+    isStoreDown = false;
+    const receipts: Receipt[] = [];
+    let n = 1;
+    await until(
+      'an event of the key goes to Kafka again',
+      async () => {
+        receipts.push(...(await Promise.all([send('ent-a', ++n), send('ent-a', ++n), send('ent-a', ++n)])));
+        return receipts.at(-1)?.stored === 'kafka';
+      },
+      20_000,
+    );
+    expect(order('ent-a')).toEqual(Array.from({ length: n }, (_, at) => at + 1));
+  });
+
+  it('dead-letters what cannot be opened when the store takes its body', async () => {
+    isStoreDown = true;
+    const body = Buffer.alloc(5_000, 7);
+    expect((await store.store(verified(body))).stored).toBe('spool');
+    isStoreDown = false;
+    await drained();
+    expect([...objects.store.objects.keys()].filter((key) => key.endsWith('.bin'))).toHaveLength(1);
+  });
+});
+
+describe('a store with a spool and a worker for large bodies, while the object store takes nothing', () => {
+  const bigText = ' '.repeat(2 * 1024 * 1024);
+  const sendLarge = (entity: string, n: number) =>
+    store.store(verified(`{"type":"payment-status","entityId":"${entity}","n":${n}}${bigText}`));
+
+  beforeEach(async () => {
+    await stop();
+    // As the thread does it, with a client of its own.
+    const ports = () => {
+      const parts = deliveryParts({ claims });
+      const publish = objectFirst(claims, (record) => publisher.publish(record, 1_000));
+      return { ...parts, publish };
+    };
+    await start({
+      store: (delivery, deadlineMs) => {
+        try {
+          deadlineMs();
+        } catch (error) {
+          return Promise.reject(error);
+        }
+        return publishDelivery(delivery, ports()).catch((error) => {
+          if (hasCode(error, 'BODY_STORE_UNAVAILABLE')) claims.noteWrite('unavailable', 0, error.detail);
+          throw error;
+        });
+      },
+      identify: async (delivery) => identifyDelivery(delivery, ports()),
+    });
+  });
+
+  it('spools them, and small ones of their keys behind them; others are not held up', async () => {
+    isStoreDown = true;
+    expect((await sendLarge('ent-a', 1)).stored).toBe('spool');
+    expect(where([await send('ent-a', 2), await send('ent-b', 1), await sendLarge('ent-b', 2)])).toEqual([
+      'spool',
+      'kafka',
+      'spool',
+    ]);
+    expect((await send('ent-b', 3)).stored).toBe('spool');
+    expect((await send('ent-c', 1)).stored).toBe('kafka');
+    isStoreDown = false;
+    await drained();
+    expect([order('ent-a'), order('ent-b'), order('ent-c')]).toEqual([[1, 2], [1, 2, 3], [1]]);
+    expect((await sendLarge('ent-a', 3)).stored).toBe('kafka');
+  });
+});

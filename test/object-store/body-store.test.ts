@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { sha256Of } from '../../src/crypto/ids.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { scriptedBodies } from '../support/scripted-object-store.ts';
+
+const objectOf = (text: string, name = 'e-1.json') => {
+  const bytes = Buffer.from(text);
+  return {
+    uri: `s3://events/hookline/${name}`,
+    bytes,
+    sha256: sha256Of(bytes),
+    contentType: 'application/json',
+  };
+};
+
+describe('the address of an object', () => {
+  it('has the topic, the UTC date of the receipt and the name', () => {
+    const { bodies } = scriptedBodies(manualClock());
+    const receivedAt = Date.UTC(2026, 10, 24, 23, 59, 59, 999);
+    expect(bodies.uriOf({ topic: 'payments.payment-status', receivedAt, name: 'e.json' })).toBe(
+      's3://events/hookline/payments.payment-status/2026/11/24/e.json',
+    );
+  });
+});
+
+describe('a write', () => {
+  it('creates the object once, however often it is repeated', async () => {
+    const { bodies, store, written } = scriptedBodies(manualClock());
+    await bodies.write(objectOf('{}'));
+    await bodies.write(objectOf('{}'));
+    expect(store.objects.get('hookline/e-1.json')?.toString()).toBe('{}');
+    expect(written).toEqual(['created', 'exists']);
+  });
+
+  it('finds its own bytes again where the store does not tell their hash', async () => {
+    const { bodies, store, written } = scriptedBodies(manualClock());
+    store.hashes = false;
+    await bodies.write(objectOf('{}'));
+    await bodies.write(objectOf('{}'));
+    expect(written).toEqual(['created', 'exists']);
+    await expect(bodies.write(objectOf('[]'))).rejects.toMatchObject({ code: 'OBJECT_TAKEN' });
+  });
+
+  it('says that other bytes of the same length have the name', async () => {
+    const { bodies, written, troubles } = scriptedBodies(manualClock());
+    await bodies.write(objectOf('{}'));
+    await expect(bodies.write(objectOf('[]'))).rejects.toMatchObject({ code: 'OBJECT_TAKEN' });
+    expect(written).toEqual(['created', 'taken']);
+    expect(troubles).toEqual([]);
+  });
+
+  it('is tried again while the store is unavailable, until its deadline', async () => {
+    const clock = manualClock();
+    const { bodies, store, written, troubles } = scriptedBodies(clock);
+    store.fateOf = () => 'unavailable';
+    const failed = bodies.write(objectOf('{}')).catch((error) => error);
+    await clock.advance(14_999);
+    expect(store.calls.length).toBeGreaterThan(5);
+    expect(written).toEqual([]);
+    await clock.advance(1);
+    expect(await failed).toMatchObject({
+      code: 'BODY_STORE_UNAVAILABLE',
+      message: expect.stringContaining('the script says unavailable'),
+    });
+    expect(written).toEqual(['unavailable']);
+    expect(troubles).toHaveLength(1);
+  });
+
+  it('ends at its deadline where the store does not answer', async () => {
+    const clock = manualClock();
+    const { bodies, store } = scriptedBodies(clock, 2_000);
+    store.fateOf = () => 'hangs';
+    const failed = bodies.write(objectOf('{}')).catch((error) => error);
+    await clock.advance(2_000);
+    expect(await failed).toMatchObject({
+      code: 'BODY_STORE_UNAVAILABLE',
+      message: expect.stringContaining('no answer within 2000 ms'),
+    });
+  });
+
+  it('ends at once where the store refuses it', async () => {
+    const { bodies, store, troubles } = scriptedBodies(manualClock());
+    store.fateOf = () => 'refused';
+    await expect(bodies.write(objectOf('{}'))).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
+    expect(store.calls).toHaveLength(1);
+    expect(troubles).toHaveLength(1);
+  });
+
+  it('takes an answer that was lost for what it was: its own object', async () => {
+    const clock = manualClock();
+    const { bodies, store, written } = scriptedBodies(clock);
+    // The object is there, and its answer is not.
+    store.fateOf = (_, n) => (n === 1 ? 'unavailable' : undefined);
+    store.objects.set('hookline/e-1.json', Buffer.from('{}'));
+    const done = bodies.write(objectOf('{}'));
+    await clock.advance(1_000);
+    await done;
+    expect(written).toEqual(['exists']);
+  });
+});
+
+describe('a store in trouble', () => {
+  const inTrouble = async () => {
+    const clock = manualClock();
+    const scripted = scriptedBodies(clock);
+    scripted.store.fateOf = () => 'refused';
+    for (const n of [1, 2]) await scripted.bodies.write(objectOf('{}', `${n}`)).catch(() => {});
+    return { clock, ...scripted };
+  };
+
+  it('is asked no more after two failures in a row: further writes fail at once', async () => {
+    const { bodies, store } = await inTrouble();
+    expect(bodies.mayTry).toBe(false);
+    await expect(bodies.write(objectOf('{}'))).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
+    expect(store.calls).toHaveLength(2);
+  });
+
+  it('gets one write after a second, and the next ones only when it took that', async () => {
+    const { bodies, store, clock, troubles } = await inTrouble();
+    await clock.advance(1_000);
+    let go = () => {};
+    store.fateOf = async () => {
+      await new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      return undefined;
+    };
+    const probe = bodies.write(objectOf('{}'));
+    expect(bodies.mayTry).toBe(false);
+    await expect(bodies.write(objectOf('{}', 'other'))).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
+    go();
+    await probe;
+    expect(bodies.mayTry).toBe(true);
+    expect(bodies.trouble).toBeNull();
+    expect(troubles).toEqual([expect.any(String), null]);
+  });
+
+  it('is left alone for longer with each probe that fails', async () => {
+    const { bodies, clock } = await inTrouble();
+    for (const pause of [1_000, 2_000, 4_000, 5_000, 5_000]) {
+      await clock.advance(pause - 1);
+      expect(bodies.mayTry).toBe(false);
+      await clock.advance(1);
+      await bodies.write(objectOf('{}')).catch(() => {});
+    }
+  });
+
+  it('is known by the writes of other clients too', () => {
+    const { bodies, troubles } = scriptedBodies(manualClock());
+    bodies.noteWrite('unavailable', 15, 'it hangs');
+    expect(bodies.trouble).toContain('it hangs');
+    bodies.noteWrite('created', 0.1);
+    expect(bodies.trouble).toBeNull();
+    expect(troubles).toHaveLength(2);
+  });
+});
+
+describe('a read', () => {
+  const stored = objectOf('{"a":1}');
+  const reference = { uri: stored.uri, bytes: stored.bytes.length, sha256: stored.sha256 };
+
+  it('gives the bytes that were stored', async () => {
+    const { bodies } = scriptedBodies(manualClock());
+    await bodies.write(stored);
+    expect((await bodies.read(reference)).toString()).toBe('{"a":1}');
+  });
+
+  it('says where the object is missing, changed, or in another bucket', async () => {
+    const { bodies, store } = scriptedBodies(manualClock());
+    await expect(bodies.read(reference)).rejects.toMatchObject({ code: 'OBJECT_MISSING' });
+    store.objects.set('hookline/e-1.json', Buffer.from('{"a":2}'));
+    await expect(bodies.read(reference)).rejects.toMatchObject({ code: 'OBJECT_CHANGED' });
+    store.objects.set('hookline/e-1.json', Buffer.from('{"a":1'));
+    await expect(bodies.read(reference)).rejects.toMatchObject({ code: 'OBJECT_CHANGED' });
+    const elsewhere = { ...reference, uri: 's3://other/hookline/e-1.json' };
+    await expect(bodies.read(elsewhere)).rejects.toMatchObject({ code: 'OBJECT_MISSING' });
+    expect(store.calls.filter((call) => call.includes('other'))).toEqual([]);
+  });
+});
