@@ -72,4 +72,6 @@ export type LargeBodyPublisher = {
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt>;
   /** The result of `identifyDelivery`. @throws HooklineError LARGE_BODY_FAILED */
   identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity>;
+  /** Does `work`, which needs as much memory as a body that is worked on, in the place of one. */
+  aside<T>(work: () => Promise<T>): Promise<T>;
 };

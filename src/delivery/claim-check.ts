@@ -36,6 +36,11 @@ export class ClaimCheck {
     return this.#bodies.trouble;
   }
 
+  /** Why the store would not even be tried now, or null. */
+  get refusal(): HooklineError | null {
+    return this.#bodies.refusal;
+  }
+
   /** Tries a store that is in trouble, if it is time for that. */
   probe(): void {
     if (this.trouble !== null && this.#bodies.mayTry) this.#bodies.check().catch(() => {});

@@ -33,8 +33,11 @@ export type WorkMemory = {
   readonly headroom: number;
   /** At least so many bytes, with whatever was in them before. */
   take(bytes: number): Buffer;
-  /** Gives back what was taken, or a part of it: it is not read any more. */
-  give(bytes: Buffer): void;
+  /**
+   * Gives back what was taken, or a part of it. It is not read any more, or only by what failed: an upload that was given up
+   * may still be under way, and what it sends does not count.
+   */
+  give(bytes: Buffer, options?: { readonly mayBeRead: boolean }): void;
 };
 
 export type DeliveryObserver = {

@@ -18,11 +18,17 @@ export async function publishDelivery(delivery: VerifiedDelivery, ports: Deliver
   const known: Known = {};
   try {
     const { record, object, message } = encodeEvent(delivery, known, ports);
-    await ports.publish(
-      record,
-      object && { ...object, renamed: () => renamed(encodeEvent(delivery, known, silent(ports), true)) },
-    );
-    if (object && message.buffer !== delivery.body.buffer) ports.memory?.give(message);
+    const isOwn = message.buffer !== delivery.body.buffer;
+    try {
+      await ports.publish(
+        record,
+        object && { ...object, renamed: () => renamed(encodeEvent(delivery, known, silent(ports), true)) },
+      );
+    } catch (error) {
+      if (object && isOwn) ports.memory?.give(message, { mayBeRead: true });
+      throw error;
+    }
+    if (object && isOwn) ports.memory?.give(message);
     return { eventId: known.eventId as string, stored: 'kafka' };
   } catch (error) {
     if (!isForDeadLetters(error)) throw error;
@@ -76,7 +82,11 @@ export function identifyDelivery(
 ): DeliveryIdentity {
   try {
     const own = { ...ports, observer: SILENT_OBSERVER };
-    return openMessage(delivery, own, (opened) => readIdentity(opened, own));
+    return openMessage(delivery, own, (opened) => {
+      const identity = readIdentity(opened, own);
+      if (opened.message.buffer !== delivery.body.buffer) ports.memory?.give(opened.message);
+      return identity;
+    });
   } catch (error) {
     if (!isForDeadLetters(error)) throw error;
     const eventId = eventIdOf(delivery.subscriptionId, delivery.body);

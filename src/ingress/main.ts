@@ -31,7 +31,9 @@ const { subscription } = configOrExit(() =>
   readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')),
 );
 const sealingKeys = configOrExit(() => readSealingKeys(config.subscriptions.sealingKeyFile));
-const bodies = configOrExit(() => bodiesByPolicy(events, config.bodyStore, sealingKeys));
+const bodies = configOrExit(() =>
+  bodiesByPolicy(events, config.bodyStore, { sealingKeys, hasSpool: config.spool.dir !== undefined }),
+);
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
 const files = filesLog(logger);
 const registry = configOrExit(() => openRegistry(config.registry, files));

@@ -38,6 +38,7 @@ export type DeliveryOptions = {
   readonly prefix: string;
   readonly layout: SealedLayout;
   readonly bodyStore: BodyStoreSettings;
+  readonly bodyStoreAttempts: number | undefined;
   readonly bodySealing: SealingKeys | undefined;
   readonly files: RenewalObserver;
   readonly keyring: LiveKeyring;
@@ -71,6 +72,9 @@ export async function startDelivery(
   return delivery;
 }
 
+/** The spool takes what the object store does not: a sender waits for a second at the most. */
+const ATTEMPTS_WITH_SPOOL = 3;
+
 /**
  * How bodies are kept that do not go into records as they are.
  * @throws HooklineError SCHEMA_INVALID where a type's policy needs a variable that is not set
@@ -78,20 +82,30 @@ export async function startDelivery(
 export const bodiesByPolicy = (
   events: EventSchemaSet,
   bodyStore: BodyStoreSettings,
-  sealingKeys: SealingKeys | undefined,
-): Pick<DeliveryOptions, 'bodyStore' | 'bodySealing'> => ({
+  { sealingKeys, hasSpool }: { readonly sealingKeys: SealingKeys | undefined; readonly hasSpool: boolean },
+): Pick<DeliveryOptions, 'bodyStore' | 'bodyStoreAttempts' | 'bodySealing'> => ({
   bodyStore,
+  bodyStoreAttempts: hasSpool ? ATTEMPTS_WITH_SPOOL : undefined,
   bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodyStore.address !== undefined }),
 });
 
 /** Where large messages go; undefined without BODY_STORE. A store that refuses them ends no start: it waits for its operator. */
 async function startClaimCheck(
-  { bodyStore, files }: Pick<DeliveryOptions, 'bodyStore' | 'files'>,
+  {
+    bodyStore,
+    bodyStoreAttempts: attempts,
+    files,
+  }: Pick<DeliveryOptions, 'bodyStore' | 'bodyStoreAttempts' | 'files'>,
   context: ProcessContext,
 ): Promise<ClaimCheck | undefined> {
   const { clock, components, gate } = context;
   if (bodyStore.address === undefined) return undefined;
-  const bodies = await openBodyStore(bodyStore, { files, clock, observer: observeBodyStore(context) });
+  const bodies = await openBodyStore(bodyStore, {
+    files,
+    clock,
+    attempts,
+    observer: observeBodyStore(context),
+  });
   if (!bodies) return undefined;
   components.add('object store', { stop: async () => bodies.close() });
   await gate.pass('the object store', () => bodies.check());

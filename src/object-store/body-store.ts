@@ -21,6 +21,10 @@ export type BodyStoreDeps = {
   readonly address: BodyStoreAddress;
   /** BODY_STORE_DEADLINE_MS: of one write or read, its repeats included. */
   readonly deadlineMs: number;
+  /** The most tries of a write; unset: as many as the deadline allows. */
+  readonly attempts?: number | undefined;
+  /** Another client of the same store decides when it is left alone: every write tries it. */
+  readonly isGuarded?: boolean | undefined;
   readonly clock: Clock;
   readonly observer: BodyStoreObserver;
 };
@@ -29,17 +33,17 @@ export type BodyStoreDeps = {
 const AGAIN: Backoff = { firstMs: 200, factor: 2, maxMs: 2_000 };
 /** The object of {@link BodyStore.check}. */
 export const CHECK_NAME = 'hookline-check.json';
-/** Writes in a row that failed before further ones fail at once. */
-const OPENS_AFTER = 2;
-/** Before each single write that finds out whether the store is back; the last one for all that follow. */
+/** When one has failed, all fail at once; before each single one that finds out whether the store is back. The last for all that follow. */
 const PROBE_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
+
+/** What is known of a failure. Not the error: the frames of its stack hold what was written, 50 MB of it. */
+type Trouble = Pick<HooklineError, 'code' | 'detail' | 'remedy' | 'message'>;
 
 /** Messages and bodies in an object store. Each object has a name that its bytes decide, so that every write may be repeated. */
 export class BodyStore {
   readonly #deps: BodyStoreDeps;
-  #failures = 0;
   #probes = 0;
-  #trouble: HooklineError | null = null;
+  #trouble: Trouble | null = null;
   /** While the store is in trouble: when the next write may try it. */
   #probeAt = 0;
   #isProbing = false;
@@ -69,9 +73,18 @@ export class BodyStore {
     return this.#trouble?.message ?? null;
   }
 
-  /** Whether a write would try the store now: one that is in trouble gets a single write from time to time. */
+  /** Why a write would fail at once, or null: a store in trouble gets a single write from time to time. */
+  get refusal(): HooklineError | null {
+    const { isGuarded = false, clock } = this.#deps;
+    const isTime = !this.#isProbing && clock.now() >= this.#probeAt;
+    if (isGuarded || isTime || !this.#trouble) return null;
+    const { code, detail, remedy } = this.#trouble;
+    return new HooklineError(code, detail, remedy === undefined ? {} : { remedy });
+  }
+
+  /** Whether a write would try the store now. */
   get mayTry(): boolean {
-    return !this.#isOpen || (!this.#isProbing && this.#deps.clock.now() >= this.#probeAt);
+    return this.refusal === null;
   }
 
   /**
@@ -80,15 +93,16 @@ export class BodyStore {
    * have its name
    */
   async write(object: OutgoingObject): Promise<void> {
-    if (!this.mayTry) throw this.#trouble as HooklineError;
-    const isProbe = this.#isOpen;
+    const { refusal } = this;
+    if (refusal) throw refusal;
+    const isProbe = this.#trouble !== null;
     this.#isProbing ||= isProbe;
     const { clock } = this.#deps;
     const start = clock.now();
     const ended = (outcome: WriteOutcome, error?: HooklineError) =>
       this.#note(outcome, (clock.now() - start) / 1_000, error);
     try {
-      ended(await this.#withDeadline((signal) => this.#create(object, signal)));
+      ended(await this.#withDeadline((signal) => this.#create(object, signal), this.#deps.attempts));
     } catch (error) {
       ended(outcomeOf(error), error as HooklineError);
       throw error;
@@ -138,10 +152,6 @@ export class BodyStore {
     this.#deps.store.close();
   }
 
-  get #isOpen(): boolean {
-    return this.#failures >= OPENS_AFTER;
-  }
-
   async #create(object: OutgoingObject, signal: AbortSignal): Promise<'created' | 'exists'> {
     const { store } = this.#deps;
     const key = this.keyOf(object.uri);
@@ -160,15 +170,20 @@ export class BodyStore {
   }
 
   /** @throws HooklineError BODY_STORE_UNAVAILABLE, BODY_STORE_REFUSED, and what `attempt` throws of its own */
-  async #withDeadline<T>(attempt: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #withDeadline<T>(
+    attempt: (signal: AbortSignal) => Promise<T>,
+    attempts = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
     const { clock, deadlineMs } = this.#deps;
     const deadline = new AbortController();
     const timer = clock.after(deadlineMs, () => deadline.abort());
     let last: ObjectStoreFault | undefined;
+    let failed = 0;
     try {
       return await retry(() => attempt(deadline.signal), {
         ...{ backoff: AGAIN, signal: deadline.signal, clock },
-        again: (error) => error instanceof ObjectStoreFault && error.kind === 'unavailable',
+        again: (error) =>
+          error instanceof ObjectStoreFault && error.kind === 'unavailable' && ++failed < attempts,
         onFailure(error) {
           if (error instanceof ObjectStoreFault) last = error;
         },
@@ -206,20 +221,20 @@ export class BodyStore {
   }
 
   #noteSuccess(): void {
-    this.#failures = 0;
     this.#probes = 0;
+    this.#probeAt = 0;
     if (this.#trouble) this.#deps.observer.troubleChanged(null);
     this.#trouble = null;
   }
 
   #noteFailure(error: HooklineError): void {
-    this.#failures++;
-    if (this.#isOpen) {
-      const pause = PROBE_AFTER_MS[Math.min(this.#probes++, PROBE_AFTER_MS.length - 1)] ?? 0;
-      this.#probeAt = this.#deps.clock.now() + pause;
-    }
+    const now = this.#deps.clock.now();
+    // Those that were under way together fail together: they are one failure.
+    if (now >= this.#probeAt)
+      this.#probeAt = now + (PROBE_AFTER_MS[Math.min(this.#probes++, PROBE_AFTER_MS.length - 1)] ?? 0);
     if (!this.#trouble) this.#deps.observer.troubleChanged(error.message);
-    this.#trouble = error;
+    const { code, detail, remedy, message } = error;
+    this.#trouble = { code, detail, remedy, message };
   }
 }
 

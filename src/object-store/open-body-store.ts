@@ -1,8 +1,7 @@
 import type { RenewalObserver } from '../config/renewed-files.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { BodyStore, type BodyStoreObserver, type WriteOutcome } from './body-store.ts';
+import { BodyStore, type BodyStoreDeps, type BodyStoreObserver, type WriteOutcome } from './body-store.ts';
 import { openS3 } from './s3.ts';
 import type { BodyStoreSettings } from './settings.ts';
 
@@ -12,7 +11,9 @@ import type { BodyStoreSettings } from './settings.ts';
  */
 export async function openBodyStore(
   settings: BodyStoreSettings,
-  deps: { readonly files: RenewalObserver; readonly clock: Clock; readonly observer: BodyStoreObserver },
+  deps: Pick<BodyStoreDeps, 'clock' | 'observer' | 'attempts' | 'isGuarded'> & {
+    readonly files: RenewalObserver;
+  },
 ): Promise<BodyStore | undefined> {
   const { address, deadlineMs } = settings;
   if (address === undefined) return undefined;

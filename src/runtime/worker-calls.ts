@@ -156,4 +156,5 @@ export function toFault(error: unknown): ThreadFault {
   return { code: 'INTERNAL', cause: error instanceof Error ? String(error.stack) : '' };
 }
 
-const toError = ({ code, detail, cause }: ThreadFault) => new HooklineError(code, detail, { cause });
+/** The error again. */
+export const toError = ({ code, detail, cause }: ThreadFault) => new HooklineError(code, detail, { cause });

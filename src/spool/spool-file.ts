@@ -2,6 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { HooklineError, hasCode } from '../core/errors.ts';
+import { releaseBytes } from '../core/release-bytes.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import {
   COLUMNS_SQL,
@@ -36,6 +37,7 @@ export class SpoolFile {
   readonly #reserve: Reserve;
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
+  readonly #lengths: StatementSync;
   readonly #select: StatementSync;
   readonly #delete: StatementSync;
   #nextId: number;
@@ -70,8 +72,12 @@ export class SpoolFile {
       this.#firstId = Number(id ?? 0);
       this.#nextId = Math.max(Number(last ?? 0) + 1, options.nextId ?? 1);
       this.#insert = this.#db.prepare(INSERT_SQL);
+      // SQLite finds the length of a blob without reading it.
+      this.#lengths = this.#db.prepare(
+        `SELECT id, length(body) AS bytes FROM deliveries WHERE id > ? AND ${openable} ORDER BY id LIMIT ?`,
+      );
       this.#select = this.#db.prepare(
-        `SELECT ${COLUMNS_SQL} FROM deliveries WHERE id > ? AND ${openable} ORDER BY id`,
+        `SELECT ${COLUMNS_SQL} FROM deliveries WHERE id > ? AND id <= ? AND ${openable} ORDER BY id`,
       );
       this.#delete = this.#db.prepare('DELETE FROM deliveries WHERE id = ?');
     } catch (error) {
@@ -88,24 +94,30 @@ export class SpoolFile {
         const { ref, subscriptionId, mediaType, receivedAt, traceparent } = row;
         const { id, keyId, proof, body } = this.#proofs.prove(row, this.#nextId + n);
         this.#insert.run(id, ref, subscriptionId, mediaType, receivedAt, traceparent, keyId, proof, body);
+        if (body !== row.body) release(body);
       }
     });
     this.#nextId += rows.length;
     this.#rows += rows.length;
   }
 
-  /** The oldest rows that can be opened, in order: at least one, if there is any, then as many as fit into the limits. */
-  read({ maxRows, maxBytes, after = 0 }: ReadLimits): StoredRow[] {
+  /** The oldest rows within the limits that can be opened, in order; one whatever `maxBytes`, if there is any. */
+  read({ maxRows, maxBytes, after = 0, maxRowBytes = Number.POSITIVE_INFINITY }: ReadLimits): StoredRow[] {
+    const from = Math.max(after, this.#firstId - 1);
     const found: StoredRow[] = [];
-    let bytes = 0;
     try {
-      for (const row of this.#select.iterate(Math.max(after, this.#firstId - 1))) {
+      let last = from;
+      let left = maxBytes;
+      for (const { id, bytes } of this.#lengths.iterate(from, maxRows)) {
+        left -= Number(bytes);
+        if (Number(bytes) > maxRowBytes || (left < 0 && last !== from)) break;
+        last = Number(id);
+      }
+      for (const row of this.#select.iterate(from, last)) {
         const { keyId, proof, ...stored } = { ...row } as unknown as TableRow;
-        bytes += stored.body.byteLength;
-        if (found.length > 0 && bytes > maxBytes) break;
         const body = this.#proofs.bodyOf({ ...stored, keyId, proof });
+        if (body !== null && body !== stored.body) release(stored.body);
         found.push({ ...stored, body: body ?? stored.body, isChanged: body === null });
-        if (found.length >= maxRows) break;
       }
     } catch (error) {
       throw sqliteFailure(error, this.#dir);
@@ -212,3 +224,6 @@ export class SpoolFile {
     return { ...this.#db.prepare(sql).get() };
   }
 }
+
+const release = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  releaseBytes(Buffer.from(buffer, byteOffset, byteLength));

@@ -30,8 +30,15 @@ export type SpoolState = {
   readonly keyMissing: number;
 };
 
-/** How much is read at once; `after`: only rows behind this id. */
-export type ReadLimits = { readonly maxRows: number; readonly maxBytes: number; readonly after?: number };
+/** How much is read at once. */
+export type ReadLimits = {
+  readonly maxRows: number;
+  readonly maxBytes: number;
+  /** Only rows behind this id. */
+  readonly after?: number;
+  /** Only rows before the first with a longer body. */
+  readonly maxRowBytes?: number;
+};
 
 /** A row that was changed on the disk is not verified: its bytes may not be the provider's. */
 export type SpooledDelivery =

@@ -85,7 +85,7 @@ export class Spool {
     }
   }
 
-  /** The oldest deliveries (with `after`, the oldest behind that id), in order; at least one, if there is any. */
+  /** The oldest deliveries within the limits, in order; one whatever `maxBytes`, if there is any. */
   async read(limits: ReadLimits): Promise<SpooledDelivery[]> {
     return (await this.#call({ kind: 'read', limits })).map(toDelivery);
   }

@@ -66,6 +66,16 @@ describe('a write', () => {
     expect(troubles).toHaveLength(1);
   });
 
+  it('is tried so often as it may be', async () => {
+    const clock = manualClock();
+    const { bodies, store } = scriptedBodies(clock, 15_000, { attempts: 3 });
+    store.fateOf = () => 'unavailable';
+    const failed = bodies.write(objectOf('{}')).catch((error) => error);
+    await clock.advance(1_000);
+    expect(await failed).toMatchObject({ code: 'BODY_STORE_UNAVAILABLE' });
+    expect(store.calls).toHaveLength(3);
+  });
+
   it('ends at its deadline where the store does not answer', async () => {
     const clock = manualClock();
     const { bodies, store } = scriptedBodies(clock, 2_000);
@@ -104,15 +114,41 @@ describe('a store in trouble', () => {
     const clock = manualClock();
     const scripted = scriptedBodies(clock);
     scripted.store.fateOf = () => 'refused';
-    for (const n of [1, 2]) await scripted.bodies.write(objectOf('{}', `${n}`)).catch(() => {});
+    await scripted.bodies.write(objectOf('{}', '1')).catch(() => {});
     return { clock, ...scripted };
   };
 
-  it('is asked no more after two failures in a row: further writes fail at once', async () => {
+  it('is asked no more after a write that failed: further ones fail at once', async () => {
     const { bodies, store } = await inTrouble();
     expect(bodies.mayTry).toBe(false);
     await expect(bodies.write(objectOf('{}'))).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
-    expect(store.calls).toHaveLength(2);
+    expect(store.calls).toHaveLength(1);
+  });
+
+  it('keeps no error, whose stack would hold the bytes that were written', async () => {
+    const { bodies, store } = scriptedBodies(manualClock());
+    store.fateOf = () => 'refused';
+    const error = await bodies.write(objectOf('{}')).catch((error) => error);
+    expect(bodies.refusal).toMatchObject({ code: error.code, message: error.message });
+    expect(bodies.refusal).not.toBe(error);
+    expect(bodies.refusal?.cause).toBeUndefined();
+  });
+
+  it('is tried by every write where another client decides', async () => {
+    const { bodies, store } = scriptedBodies(manualClock(), 15_000, { isGuarded: true });
+    store.fateOf = () => 'refused';
+    for (const n of [1, 2, 3]) await bodies.write(objectOf('{}', `${n}`)).catch(() => {});
+    expect([store.calls.length, bodies.refusal]).toEqual([3, null]);
+  });
+
+  it('is tried again after a second, however many writes failed together', async () => {
+    const clock = manualClock();
+    const { bodies, store } = scriptedBodies(clock);
+    store.fateOf = () => 'refused';
+    await Promise.allSettled([1, 2, 3, 4, 5].map((n) => bodies.write(objectOf('{}', `${n}`))));
+    expect(store.calls).toHaveLength(5);
+    await clock.advance(1_000);
+    expect(bodies.mayTry).toBe(true);
   });
 
   it('gets one write after a second, and the next ones only when it took that', async () => {

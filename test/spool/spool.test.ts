@@ -68,6 +68,20 @@ describe('the spool', () => {
     expect((await spool.read({ maxRows: 1, maxBytes: MIB, after: first?.id ?? 0 }))[0]).toEqual(second);
   });
 
+  it('reads up to a body that is longer than was asked for', async () => {
+    await using spool = disposable(await open());
+    for (const bytes of [10, 1_000, 10]) await spool.append(verified('x'.repeat(bytes)));
+    const limits = { maxRows: 9, maxBytes: MIB, maxRowBytes: 999 };
+    const [first, ...none] = await spool.read(limits);
+    expect(none).toEqual([]);
+    const second = (first?.id ?? 0) + 1;
+    expect(await spool.read({ ...limits, after: first?.id ?? 0 })).toEqual([]);
+    expect(await spool.read({ ...limits, after: second })).toHaveLength(1);
+    expect(await spool.read({ maxRows: 1, maxBytes: 0, after: first?.id ?? 0 })).toMatchObject([
+      { id: second },
+    ]);
+  });
+
   it('has one owner; its files are for their owner alone', async () => {
     const first = await open();
     await first.append(row(1));

@@ -63,6 +63,7 @@ export async function startIngressApp(options: Options = {}) {
   const memory = new BodyMemory({
     small: options.smallMemory ?? 16 * 1024 ** 2,
     large: options.largeMemory ?? 64 * 1024 ** 2,
+    read: options.largeMemory ?? 64 * 1024 ** 2,
     atWork: 64 * 1024 ** 2,
     admissionWaitMs: options.admissionWaitMs ?? 2_000,
     pace: options.pace ?? { beside: 1e9, alone: 1e9 },

@@ -1,5 +1,5 @@
 import { sha256Of } from '../../src/crypto/ids.ts';
-import { BodyStore, type WriteOutcome } from '../../src/object-store/body-store.ts';
+import { BodyStore, type BodyStoreDeps, type WriteOutcome } from '../../src/object-store/body-store.ts';
 import { type NewObject, type ObjectStore, ObjectStoreFault } from '../../src/object-store/object-store.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 
@@ -55,12 +55,16 @@ export class ScriptedObjectStore implements ObjectStore {
 }
 
 /** A body store over it, and what it reports. */
-export function scriptedBodies(clock: Clock, deadlineMs = 15_000) {
+export function scriptedBodies(
+  clock: Clock,
+  deadlineMs = 15_000,
+  options: Pick<BodyStoreDeps, 'attempts' | 'isGuarded'> = {},
+) {
   const store = new ScriptedObjectStore();
   const written: WriteOutcome[] = [];
   const troubles: (string | null)[] = [];
   const bodies = new BodyStore({
-    ...{ store, deadlineMs, clock },
+    ...{ store, deadlineMs, clock, ...options },
     address: { bucket: 'events', prefix: 'hookline' },
     observer: {
       written: (outcome) => written.push(outcome),

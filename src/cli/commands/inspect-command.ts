@@ -8,11 +8,12 @@ import { openRanges } from '../../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { StateFence } from '../../subscriptions/state-fence.ts';
 import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
+import { createMask, type Mask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import type { ExitCode, Run, Shell } from '../shell/shell.ts';
 
-type Options = { limit?: string; json?: boolean };
+type Options = { limit?: string; json?: boolean; reveal?: boolean };
 type Found = { time: string; topic: string; partition: number; offset: bigint; what: string };
 
 /** Records that are shown of one topic: the latest ones. */
@@ -24,6 +25,7 @@ export function addInspectCommand(program: Command, shell: Shell, run: Run): voi
     .description('finds records by ref, id or entity in all topics: where they are, and what happened')
     .argument('<what>', 'a ref, a command id, an event id, an entity or a subscription id')
     .option('--limit <n>', `the latest n records of each topic (default: ${DEFAULT_LIMIT})`)
+    .option('--reveal', REVEAL_HELP)
     .option('--json', 'print JSON')
     .action(run((what: string, options: Options) => inspect(shell, what, options)));
 }
@@ -34,7 +36,8 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
   const { prefix } = config.topics;
   const commandTopics = config.commands.topics.map(({ name }) => name);
   const kafka = connectKafka(config);
-  const describe = describers(createWriterReader(connectRegistry(config)));
+  const mask = createMask(config, options.reveal === true);
+  const describe = describers(createWriterReader(connectRegistry(config)), mask);
   const found: Found[] = [];
   for (const [topic, kind] of await topicsToSearch(kafka, prefix, commandTopics)) {
     const { latest, earlier } = await searchTopic(kafka, topic, { wanted, describe: describe[kind], limit });
@@ -99,7 +102,7 @@ export type Describe = (record: IncomingRecord, wanted: string) => Promise<strin
 type Fields = Readonly<Record<string, unknown>>;
 
 /** By kind of topic: decides whether a record is about the ref, id or entity, and describes it. */
-export function describers(read: RecordReader): Readonly<Record<TopicKind, Describe>> {
+export function describers(read: RecordReader, mask: Mask): Readonly<Record<TopicKind, Describe>> {
   const fieldsOf = async (value: Buffer | null, wanted: string): Promise<Fields | null> => {
     // Both JSON and Avro contain texts as they are: a value without this text needs no decoding.
     if (!value?.includes(wanted)) return null;
@@ -148,15 +151,16 @@ export function describers(read: RecordReader): Readonly<Record<TopicKind, Descr
       const by = `written by command ${fields.commandId}`;
       return joinTexts([fields.state, fields.subscriptionId, by, late]);
     },
-    async event({ key, headers }, wanted) {
+    async event({ topic, key, headers }, wanted) {
       const { ce_id: eventId, ce_type: type, ce_source: source } = headers;
       const isWanted =
         [key?.toString(), eventId, headers.ce_subject].includes(wanted) || source === `/webhooks/${wanted}`;
       const redriven = headers[NAMES.redrivenFrom];
+      const { entityId } = mask(topic, { entityId: headers.ce_subject ?? '-' }) as { entityId: string };
       return isWanted
         ? joinTexts([
             type,
-            `entity ${headers.ce_subject ?? '-'}`,
+            `entity ${entityId}`,
             source,
             id(eventId),
             redriven && `redriven from ${redriven}`,

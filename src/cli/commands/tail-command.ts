@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { referenceIn } from '../../avro/envelope.ts';
 import { createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
-import { parseBoundedJson } from '../../core/json.ts';
 import { topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
@@ -17,7 +16,7 @@ import {
 } from '../shell/connections.ts';
 import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
-import { jsonValue, visible } from '../shell/print-rows.ts';
+import { jsonValue, readableBody, visible } from '../shell/print-rows.ts';
 import { watchReadErrors } from '../shell/read-own-topics.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
@@ -138,22 +137,13 @@ async function describe(record: IncomingRecord, read: RecordReader) {
   };
 }
 
-/** Deeper JSON is printed as text: JSON.stringify would overflow the stack. */
-const SHOWN_JSON = { maxValues: Number.POSITIVE_INFINITY, maxDepth: 1_000 };
-
 /** Avro, or else JSON, text or base64: dead-letter records contain whatever arrived. */
 async function readValue(value: Buffer | null, read: RecordReader): Promise<unknown> {
   if (value === null) return null;
   try {
     return await read(value);
   } catch {
-    const text = value.toString('utf8');
-    if (!Buffer.from(text).equals(value)) return { bytes: value.length, base64: value.toString('base64') };
-    try {
-      return parseBoundedJson(text, SHOWN_JSON);
-    } catch {
-      return text;
-    }
+    return readableBody(value);
   }
 }
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { ERRORS } from '../../core/errors.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
-import { oneLine } from '../shell/print-rows.ts';
+import { oneLine, readableBody } from '../shell/print-rows.ts';
 import type { ExitCode, Shell } from '../shell/shell.ts';
 import type { DeadLetterTopic } from './dead-letter-topic.ts';
 import { type DeadLetter, redrivesOf, stateOf } from './dead-letters.ts';
@@ -92,8 +92,12 @@ function remedyOf(deadLetter: DeadLetter): string {
   }
 }
 
-/** Prints everything except the body, which can hold payment data. */
-export function showDeadLetter(shell: Shell, deadLetter: DeadLetter, json: boolean): ExitCode {
+/** @param options.body undefined: it is not printed, as it can hold payment data */
+export function showDeadLetter(
+  shell: Shell,
+  deadLetter: DeadLetter,
+  { json, body }: { readonly json: boolean; readonly body: Buffer | undefined },
+): ExitCode {
   const { missing, redriven, ...about } = describeDeadLetter(deadLetter);
   const shown = {
     ...about,
@@ -102,6 +106,7 @@ export function showDeadLetter(shell: Shell, deadLetter: DeadLetter, json: boole
     ...causeOf(deadLetter),
     key: deadLetter.key,
     headers: deadLetter.headers,
+    ...(body && { body: readableBody(body) }),
   };
   if (json) {
     shell.print(JSON.stringify(shown, null, 2));
@@ -114,11 +119,22 @@ export function showDeadLetter(shell: Shell, deadLetter: DeadLetter, json: boole
     ['cause', shown.cause],
     ['remedy', shown.remedy],
     ['key', deadLetter.key],
+    ['body', body ? null : `hidden (${about.bytes} bytes): --reveal shows it`],
   ];
   for (const [name, value] of lines) if (value !== null) shell.print(oneLine(`${name.padEnd(10)}${value}`));
   shell.print('headers');
   for (const [name, value] of Object.entries(deadLetter.headers)) shell.print(oneLine(`  ${name}: ${value}`));
+  if (body) shell.print(`body\n${JSON.stringify(readableBody(body), null, 2)}`);
   return 0;
+}
+
+/** The original bytes. @throws Error where a part is missing, or where they cannot be fetched or opened */
+export async function bodyOf(deadLetter: DeadLetter, topic: DeadLetterTopic): Promise<Buffer> {
+  if (deadLetter.missing.length > 0)
+    throw new Error(`${deadLetter.at} is incomplete: ${missingText(deadLetter)}`);
+  const body = (await topic.bodiesOf([deadLetter])).get(deadLetter.at);
+  if (!Buffer.isBuffer(body)) throw new Error(`${deadLetter.at}: ${body?.message}`);
+  return body;
 }
 
 /** Writes the original bytes; encrypted ones stay encrypted. The file must not exist, and only its owner can read it. */
@@ -128,10 +144,7 @@ export async function showBody(
   topic: DeadLetterTopic,
   file: string | undefined,
 ): Promise<ExitCode> {
-  if (deadLetter.missing.length > 0)
-    throw new Error(`${deadLetter.at} is incomplete: ${missingText(deadLetter)}`);
-  const body = (await topic.bodiesOf([deadLetter])).get(deadLetter.at);
-  if (!Buffer.isBuffer(body)) throw new Error(`${deadLetter.at}: ${body?.message}`);
+  const body = await bodyOf(deadLetter, topic);
   if (file === undefined) await shell.write(body);
   else {
     await writeFile(file, body, { mode: 0o600, flag: 'wx' });

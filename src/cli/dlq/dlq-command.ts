@@ -5,12 +5,18 @@ import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type DeadLetterTopic, openDeadLetterTopic } from './dead-letter-topic.ts';
-import { deadLetterRow, describeDeadLetter, showBody, showDeadLetter } from './describe-dead-letter.ts';
+import {
+  bodyOf,
+  deadLetterRow,
+  describeDeadLetter,
+  showBody,
+  showDeadLetter,
+} from './describe-dead-letter.ts';
 import { FILTER_HELP, parseFilter } from './filter.ts';
 import { type RedriveOptions, redrive } from './redrive.ts';
 
 type ListOptions = { filter?: string[]; json?: boolean };
-type ShowOptions = { body?: string | boolean; json?: boolean };
+type ShowOptions = { body?: string | boolean; json?: boolean; reveal?: boolean };
 
 export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
   const filterHelp = `only records that meet this condition (name=value); may be repeated, all must hold: ${FILTER_HELP}`;
@@ -27,9 +33,12 @@ export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
     .action(run((options: ListOptions) => list(shell, options)));
   dlq
     .command('show')
-    .description('shows one dead-letter record with its headers, cause and remedy; its body only with --body')
+    .description(
+      'shows one dead-letter record with its headers, cause and remedy; its body only with --reveal or --body',
+    )
     .argument('<record>', 'partition:offset as list shows it, or the event id if only one record has it')
     .option('--body [file]', 'writes only the original bytes, as received, to a new file or standard output')
+    .option('--reveal', 'also shows the body: JSON, text, or else base64')
     .option('--json', 'print JSON')
     .action(run((deadLetter: string, options: ShowOptions) => show(shell, deadLetter, options)));
   dlq
@@ -69,7 +78,10 @@ async function show(shell: Shell, name: string, options: ShowOptions): Promise<E
         `${found.length} dead-letter records have the event id ${name}: ${found.map(({ at }) => at).join(', ')}; name one by its position`,
       );
     }
-    if (options.body === undefined) return showDeadLetter(shell, deadLetter, options.json === true);
+    if (options.body === undefined) {
+      const body = options.reveal ? await bodyOf(deadLetter, topic) : undefined;
+      return showDeadLetter(shell, deadLetter, { json: options.json === true, body });
+    }
     return showBody(shell, deadLetter, topic, options.body === true ? undefined : String(options.body));
   });
 }

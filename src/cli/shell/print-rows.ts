@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { parseBoundedJson } from '../../core/json.ts';
 import type { Shell } from './shell.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -40,6 +41,20 @@ export function jsonValue(this: unknown, key: string, value: unknown): unknown {
   }
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   return value;
+}
+
+/** Deeper JSON is printed as text: JSON.stringify would overflow the stack. */
+const SHOWN_JSON = { maxValues: Number.POSITIVE_INFINITY, maxDepth: 1_000 };
+
+/** Bytes as a value that can be printed: JSON, else text, else base64. */
+export function readableBody(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
+  if (!Buffer.from(text).equals(bytes)) return { bytes: bytes.length, base64: bytes.toString('base64') };
+  try {
+    return parseBoundedJson(text, SHOWN_JSON);
+  } catch {
+    return text;
+  }
 }
 
 function cell(value: unknown): string {

@@ -60,7 +60,8 @@ export async function drainOne(
 
 export type VerifiedRow = Extract<SpooledDelivery, { isChanged: false }>;
 
-export const isLargeRow = (row: SpooledDelivery) => !row.isChanged && isLarge(row.delivery);
+export const isLargeRow = (row: SpooledDelivery): row is VerifiedRow =>
+  !row.isChanged && isLarge(row.delivery);
 
 /**
  * Stores a large one and removes it. One that ends its thread twice becomes a dead-letter record as it is: nothing that comes
@@ -83,7 +84,9 @@ export async function drainLarge(
       if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
       const { claims } = ports.delivery;
       const delivery = { ...ports.delivery, publish: objectFirst(claims, ports.send) };
-      return await deadLetterUnreadable(row.delivery, error, ports, delivery);
+      // A copy: pieces of it may still be under way when the caller gives the row's memory back.
+      const copy = { ...row.delivery, body: Buffer.from(row.delivery.body) };
+      return await deadLetterUnreadable(copy, error, ports, delivery);
     }
   });
   if (isStored) await persist(ports, () => ports.spool.remove([row.id]));

@@ -1,5 +1,6 @@
-import type { DeliveryIdentity, LargeBodyPublisher } from '../../core/delivery.ts';
+import { type DeliveryIdentity, LARGE_BODY_BYTES, type LargeBodyPublisher } from '../../core/delivery.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
+import { releaseBytes } from '../../core/release-bytes.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts } from '../ports.ts';
@@ -58,27 +59,31 @@ class Drain {
     while (spool.outstanding > 0) {
       stopping.throwIfAborted();
       this.#throwFailure();
-      this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1, this.#waiting.reopen() - 1);
+      this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1);
+      if (this.#waiting.isOver) await this.#endWaiting();
       const left = spool.outstanding - this.#waiting.size;
       if (left <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty?.();
       const read = await this.#read();
       const rows = read.filter(({ id }) => !this.#taken.has(id) && !this.#waiting.has(id));
-      const firstLarge = large ? rows.findIndex(isLargeRow) : -1;
-      const [first] = rows;
-      if (read.length > 0 && firstLarge < 0) this.#begin(rows, read.at(-1)?.id);
-      // Up to it they go together; it is read again, alone, when they are in progress.
-      else if (firstLarge > 0) this.#begin(rows.slice(0, firstLarge), rows[firstLarge - 1]?.id);
-      else if (large && first && !first.isChanged) await this.#drainLargeRow(first, large);
-      else await this.#waitForMore();
+      if (read.length > 0) this.#begin(rows, read.at(-1)?.id);
+      else if (!large || !(await this.#drainLargeRow(large))) await this.#waitForMore();
     }
     return this.#drained;
   }
 
-  /** The next rows; none where enough are in progress. */
+  /** Rows of the same keys are still in progress, and find out that they must wait: they do so before the first is read again. */
+  async #endWaiting(): Promise<void> {
+    await Promise.all(this.#batches);
+    this.#lastRead = Math.min(this.#lastRead, this.#waiting.end() - 1);
+  }
+
+  /** The next rows, up to one that a thread publishes; none where enough are in progress. */
   async #read(): Promise<readonly SpooledDelivery[]> {
     if (this.#batches.size >= MAX_BATCHES || this.#bytes >= MAX_BYTES) return [];
     if (this.#topics.isQuiet) await this.#pause();
-    return persist(this.#ports, () => this.#ports.spool.read({ ...BATCH, after: this.#lastRead }));
+    const { spool, large } = this.#ports;
+    const limits = { ...BATCH, after: this.#lastRead, ...(large && { maxRowBytes: LARGE_BODY_BYTES }) };
+    return persist(this.#ports, () => spool.read(limits));
   }
 
   #begin(rows: readonly SpooledDelivery[], lastRead: number | undefined): void {
@@ -138,15 +143,33 @@ class Drain {
     };
   }
 
-  /** What came before a large one must be in Kafka first, and what comes after it waits: it is published by a thread. */
-  async #drainLargeRow(row: VerifiedRow, large: LargeBodyPublisher): Promise<void> {
-    await Promise.all(this.#batches);
-    this.#throwFailure();
-    if (this.#topics.isAnyStuck) return this.#pause();
+  /**
+   * The next row where that is a large one. What came before it must be in Kafka first, and what comes after it waits: it is
+   * published by a thread.
+   * @returns false where it is not its turn, or there is none
+   */
+  async #drainLargeRow(large: LargeBodyPublisher): Promise<boolean> {
+    if (this.#batches.size > 0 || this.#taken.size > 0 || this.#topics.isAnyStuck) return false;
+    const [row] = await this.#readLarge(large);
+    if (!row) return false;
+    if (this.#waiting.has(row.id)) this.#lastRead = row.id;
+    else if (!isLargeRow(row)) this.#begin([row], row.id);
+    else await this.#publishLarge(row, large);
+    return true;
+  }
+
+  /** In the place of a body that is worked on: on its way here it is copied more than once. */
+  #readLarge(large: LargeBodyPublisher): Promise<readonly SpooledDelivery[]> {
+    const limits = { maxRows: 1, maxBytes: 0, after: this.#lastRead };
+    return persist(this.#ports, () => large.aside(() => this.#ports.spool.read(limits)));
+  }
+
+  async #publishLarge(row: VerifiedRow, large: LargeBodyPublisher): Promise<void> {
     this.#lastRead = row.id;
     if (!(await this.#isLargeHeld(row, large)) && (await drainLarge(row, this.#ports, large)))
       this.#drained++;
     else this.#waiting.add(row.id, (await this.#identify(row, large)).order);
+    releaseBytes(row.delivery.body);
   }
 
   /** Whether it must wait for the object store: it would need that, or a row of its key waits. */
@@ -167,8 +190,8 @@ class Drain {
       return this.#pause();
     }
     // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read, also
-    // what has a low number again because the file was opened again.
-    this.#lastRead = 0;
+    // what has a low number again because the file was opened again. Those that wait would be read for nothing.
+    if (this.#waiting.size === 0) this.#lastRead = 0;
     await this.#ports.clock.sleep(1);
   }
 

@@ -89,6 +89,8 @@ export class SpoolingStore {
    */
   async #storeLarge(delivery: VerifiedDelivery, large: LargeBodyPublisher): Promise<Receipt> {
     const deadlineMs = () => {
+      const refusal = this.#ports.delivery.claims?.refusal;
+      if (refusal) throw refusal;
       if (this.#isSpooling || this.#held.size > 0)
         throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
       return this.#ports.publishDeadlineMs;
@@ -101,11 +103,14 @@ export class SpoolingStore {
       unavailable = error as Error;
     }
     const { eventId, order } = await large.identify(delivery);
-    const appended = this.#ports.spool.append(delivery);
-    // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
-    if (isForObjectStore(unavailable) || this.#held.size > 0) this.#hold(order, unavailable.message);
-    else if (!this.#isSpooling) this.#startSpooling(unavailable.message);
-    await appended;
+    // In the place of a body that is worked on: on its way to the disk it is copied more than once.
+    await large.aside(() => {
+      const appended = this.#ports.spool.append(delivery);
+      // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
+      if (isForObjectStore(unavailable) || this.#held.size > 0) this.#hold(order, unavailable.message);
+      else if (!this.#isSpooling) this.#startSpooling(unavailable.message);
+      return appended;
+    });
     return { eventId, stored: 'spool' };
   }
 

@@ -35,11 +35,15 @@ export class WaitingRows {
     this.#onHeld(order);
   }
 
-  /** Ends the waiting where the store takes messages; else tries the store. @returns the oldest row that waited, or Infinity */
-  reopen(): number {
-    if (this.size === 0) return Number.POSITIVE_INFINITY;
+  /** Whether some wait and the store takes messages; tries the store where it did not. */
+  get isOver(): boolean {
+    if (this.size === 0) return false;
     this.#claims?.probe();
-    if (this.#claims?.trouble != null) return Number.POSITIVE_INFINITY;
+    return this.#claims?.trouble == null;
+  }
+
+  /** Ends the waiting. @returns the oldest row that waited */
+  end(): number {
     const first = [...this.#ids].reduce((least, id) => Math.min(least, id));
     this.#ids.clear();
     this.#orders.clear();

@@ -15,12 +15,17 @@ export const WORK_FACTOR = 4;
 /** Of the budget, for bodies that are not large: they never wait behind one that is. */
 const SMALL_SHARE = 1 / 12;
 
+/** Of those that were admitted, what is in memory at once: more would only wait for its turn there. */
+const READ_SHARE = 1 / 2;
+
 /** How MEMORY_BUDGET_BYTES is shared out. */
 export type MemoryShares = {
   /** For small bodies. */
   readonly small: number;
   /** For large bodies that were admitted: they wait to be read, arrive, or have arrived and wait for their turn. */
   readonly large: number;
+  /** Of those, for bodies that arrive or have arrived. */
+  readonly read: number;
   /** Bytes of bodies that are worked on at once: one of the largest. Each costs WORK_FACTOR times as much beside itself. */
   readonly atWork: number;
 };
@@ -28,7 +33,8 @@ export type MemoryShares = {
 export function memoryShares(budgetBytes: number, maxBodyBytes: number): MemoryShares {
   const small = Math.floor(budgetBytes * SMALL_SHARE);
   const atWork = maxBodyBytes;
-  return { small, large: budgetBytes - small - WORK_FACTOR * atWork, atWork };
+  const large = budgetBytes - small - WORK_FACTOR * atWork;
+  return { small, large, read: Math.max(maxBodyBytes, Math.floor(large * READ_SHARE)), atWork };
 }
 
 /** The least budget: one body of the largest size can arrive while another is worked on. */
@@ -77,12 +83,12 @@ export class BodyMemory {
   #timer: Timer | undefined;
   #nextCheckAt = 0;
 
-  constructor({ small, large, atWork, admissionWaitMs, pace = PACE, clock }: BodyMemoryOptions) {
+  constructor({ small, large, read, atWork, admissionWaitMs, pace = PACE, clock }: BodyMemoryOptions) {
     this.atWork = atWork;
     this.arriving = new ArrivingMemory(Math.floor(small / 2), clock);
     this.stored = new ByteSemaphore(Math.ceil(small / 2), clock);
     this.large = new ByteSemaphore(large, clock);
-    this.#arena = new BodyArena(large, clock);
+    this.#arena = new BodyArena(read, clock);
     this.throttle = new Throttle(pace, clock);
     this.#waitMs = admissionWaitMs;
     this.#clock = clock;
@@ -168,7 +174,7 @@ export class BodyMemory {
 
   /**
    * A large body's piece of memory, when it is its turn to be read: bodies that are read one after the other are written
-   * to the same few pages. Waits on where what is free is in pieces that are too small. `giveBack` takes it.
+   * to the same few pages. Waits on where others have all of it. `giveBack` takes it.
    * @throws HooklineError the reason of `gone`
    */
   async pieceFor(body: OpenBody, ticket: Ticket, gone: AbortSignal): Promise<Buffer> {
@@ -188,7 +194,7 @@ export class BodyMemory {
     this.#relieve(this.arriving.bytes, now, 'same');
     // Of large ones a fast body of the same class goes on: it will arrive whole, and what has arrived of it is not wasted.
     this.#relieve(this.large, now, 'worse');
-    // There are as many bytes, but in pieces that are too small.
+    // Those that were admitted are more than can be in memory, or what is free of it is in pieces that are too small.
     const waiter = this.#arena.first;
     if (waiter) this.#evict(this.large, waiter, now);
   }

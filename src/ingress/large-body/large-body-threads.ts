@@ -18,7 +18,7 @@ export type WorkLender = {
 /** A body that began to arrive is expected to be worked on within so long; else the memory for it is given back. */
 const EXPECTED_WITHIN_MS = 5_000;
 
-type Thread = Pick<LargeBodyWorker, 'store' | 'identify' | 'hasRoom' | 'warm' | 'stop'>;
+type Thread = Pick<LargeBodyWorker, 'store' | 'identify' | 'aside' | 'hasRoom' | 'warm' | 'stop'>;
 type Waiting = { readonly bytes: number; readonly start: (thread: Thread) => void };
 
 /**
@@ -52,6 +52,15 @@ export class LargeBodyThreads implements LargeBodyPublisher {
 
   identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity> {
     return this.#withThread(delivery, (thread) => thread.identify(delivery));
+  }
+
+  /** In the first thread's place: the second one's is only lent. */
+  async aside<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#first.aside(work);
+    } finally {
+      this.#startNext();
+    }
   }
 
   /**
@@ -131,6 +140,7 @@ export function startLargeBodies(
   const { largeBodyThreadDeaths } = largeBodyMetrics(metrics);
   const deps: LargeBodyWorkerDeps = {
     ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
+    storeRefusal: () => delivery.claims?.refusal ?? null,
     heapMb: Math.max(MIN_HEAP_MB, Math.ceil((HEAP_FACTOR * atWork) / MIB)),
     observer: {
       delivery: delivery.observer,

@@ -17,7 +17,7 @@ import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { WriteOutcome } from '../../object-store/body-store.ts';
 import type { BodyStoreSettings } from '../../object-store/settings.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { type ThreadFault, WorkerCalls } from '../../runtime/worker-calls.ts';
+import { type ThreadFault, toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
 
 /** After the last large body the thread is kept for this long. */
@@ -30,6 +30,8 @@ export type LargeBodyWorkerDeps = {
   /** Megabytes of the thread's heap; a body that needs more ends it. */
   readonly heapMb: number;
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
+  /** Why the object store is not to be tried now, or null. */
+  readonly storeRefusal: () => HooklineError | null;
   readonly observer: LargeBodyObserver;
   readonly clock: Clock;
   /** The thread's program; a test may give another. */
@@ -58,7 +60,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
-    return this.#withMemory(delivery, async () => {
+    return this.#withMemory(delivery.body.length, async () => {
       const result = await this.#call('store', delivery, deadlineMs());
       this.#report(delivery, result.observations);
       if (!result.receipt) throw failureOf(result);
@@ -67,17 +69,21 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 
   identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity> {
-    return this.#withMemory(delivery, async () => {
+    return this.#withMemory(delivery.body.length, async () => {
       const result = await this.#call('identify', delivery, 0);
       if (result.identity === undefined) throw failureOf(result);
       return result.identity;
     });
   }
 
+  aside<T>(work: () => Promise<T>): Promise<T> {
+    return this.#withMemory(this.#memory.capacity, work);
+  }
+
   /** Whether a body of so many bytes would be worked on at once. */
   hasRoom(bytes: number): boolean {
-    const { taken, capacity } = this.#memory;
-    return taken === 0 || taken + bytes <= capacity;
+    const { taken, capacity, waiting } = this.#memory;
+    return waiting === 0 && (taken === 0 || taken + bytes <= capacity);
   }
 
   /** Starts the thread while a large body arrives, which then need not wait for that. */
@@ -94,8 +100,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 
   /** As many at once as fit; what each costs while it is worked on is a multiple of its length. */
-  async #withMemory<T>({ body }: VerifiedDelivery, work: () => Promise<T>): Promise<T> {
-    const bytes = body.length;
+  async #withMemory<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     await this.#memory.acquire(bytes, Number.POSITIVE_INFINITY);
     try {
       return await work();
@@ -120,8 +125,10 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   #call(kind: Job['kind'], delivery: VerifiedDelivery, deadlineMs: number): Promise<JobResult> {
     const { body, ...rest } = delivery;
     const keys = this.#deps.encryptionKeysOf(delivery.ref);
+    const refusal = this.#deps.storeRefusal();
+    const storeFault = refusal ? { storeFault: toFault(refusal) } : {};
     this.#worker ??= this.#start();
-    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs });
+    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs, ...storeFault });
   }
 
   #start(): WorkerCalls<Job, JobResult, WorkerEvent> {
@@ -168,6 +175,8 @@ export type WorkerOptions = {
   readonly schemaIds: ReadonlyMap<string, number>;
   readonly layout: SealedLayout;
   readonly bodyStore: BodyStoreSettings;
+  /** Of one write to it. */
+  readonly bodyStoreAttempts: number | undefined;
   readonly bodySealing: SealingKeys | undefined;
 };
 
@@ -181,6 +190,8 @@ export type Job = {
   readonly keys: readonly EncryptionKey[];
   /** Of the publishing. */
   readonly deadlineMs: number;
+  /** Why the object store is not to be tried. */
+  readonly storeFault?: ThreadFault;
 };
 
 /** What became of a job. The thread reads its body no more. */

@@ -9,6 +9,7 @@ import { workerData } from 'node:worker_threads';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
+import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import { ClaimCheck, objectFirst } from '../../delivery/claim-check.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
@@ -19,7 +20,7 @@ import { layInPlace } from '../../kafka/connect/client-patches.ts';
 import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type Call, openCallPort, toFault } from '../../runtime/worker-calls.ts';
+import { type Call, openCallPort, toError, toFault } from '../../runtime/worker-calls.ts';
 import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './large-body-worker.ts';
 import { ReusedMemory } from './reused-memory.ts';
 
@@ -47,10 +48,12 @@ const kafka = openKafka({
 let failures = 0;
 const memory = new ReusedMemory();
 const bodies = await openBodyStore(options.bodyStore, {
+  // The main thread has one client more, which counts these writes too: it decides, and each job brings what it decided.
+  isGuarded: true,
+  attempts: options.bodyStoreAttempts,
   ...{ files: { renewed() {}, unusable() {} }, clock: systemClock },
   observer: {
     written: (outcome, seconds, why) => port.emit({ kind: 'object', outcome, seconds, why }),
-    // The main thread has one client more, which counts these writes too.
     troubleChanged() {},
   },
 });
@@ -104,29 +107,25 @@ async function runJob(
   delivery: VerifiedDelivery,
   parts: DeliveryPorts,
 ): Promise<Pick<JobResult, 'receipt' | 'identity'>> {
-  if (job.kind === 'identify') return { identity: identifyDelivery(delivery, parts) };
+  if (job.kind === 'identify') {
+    const identity = identifyDelivery(delivery, parts);
+    // It goes to the spool: for that it is copied.
+    memory.clear();
+    return { identity };
+  }
   await limitsKnown;
   return { receipt: await publishDelivery(delivery, parts) };
 }
 
-function portsOf({ keys, deadlineMs }: Job, observations: Observations): DeliveryPorts {
+function portsOf({ keys, deadlineMs, storeFault }: Job, observations: Observations): DeliveryPorts {
+  const publish = objectFirst(opened.ports.claims, (record) => send(record, deadlineMs));
   return {
     ...opened.ports,
     encryptionKeysOf: () => keys,
-    publish: objectFirst(opened.ports.claims, async (record) => {
-      if (record.topic === opened.ports.deadLetterTopic) {
-        // It is a piece of the body, which is no longer ours when the job has ended: an attempt may take longer.
-        const value = record.value && Buffer.from(record.value);
-        return publisher.publish({ ...record, value }, deadlineMs);
-      }
-      const before = failures;
-      // A small record, of an event whose message is in the object store, may be cut from memory that others share.
-      if (record.value && memory.owns(record.value)) layInPlace(record.value, memory.headroom);
-      const position = await publisher.publish(record, deadlineMs);
-      // Only then: what was given up, or sent again, may still be under way over another connection.
-      if (record.value && failures === before) memory.give(record.value);
-      return position;
-    }),
+    publish: async (record, object) => {
+      if (object && storeFault) throw toError(storeFault);
+      return publish(record, object);
+    },
     observer: {
       keyMatched: (_, __, index) => void observations.matched.push(index),
       drift(topic, field) {
@@ -138,6 +137,21 @@ function portsOf({ keys, deadlineMs }: Job, observations: Observations): Deliver
       deadLettered: (stage) => void observations.deadLettered.push(stage),
     },
   };
+}
+
+async function send(record: OutgoingRecord, deadlineMs: number): Promise<Position> {
+  if (record.topic === opened.ports.deadLetterTopic) {
+    // It is a piece of the body, which is no longer ours when the job has ended: an attempt may take longer.
+    const value = record.value && Buffer.from(record.value);
+    return publisher.publish({ ...record, value }, deadlineMs);
+  }
+  const before = failures;
+  // A small record, of an event whose message is in the object store, may be cut from memory that others share.
+  if (record.value && memory.owns(record.value)) layInPlace(record.value, memory.headroom);
+  const position = await publisher.publish(record, deadlineMs);
+  // Only then: what was given up, or sent again, may still be under way over another connection.
+  if (record.value && failures === before) memory.give(record.value);
+  return position;
 }
 
 /** Small bodies go first: where cores are short this thread gets what the main thread leaves. Possible on Linux only. */

@@ -24,14 +24,20 @@ it.each([
   ],
   ['nothing of what is about another ref', { ...RESULT, ref: 'b', message: 'a' }, null],
 ])('describes %s', async (_, fields, expected) => {
-  const { result } = describers(async () => fields);
+  const { result } = describers(
+    async () => fields,
+    (_, value) => value,
+  );
   const value = Buffer.from(`\0${JSON.stringify(fields)}`);
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
   expect(await result(record, 'a')).toBe(expected);
 });
 
 it('describes a command whose fields are objects that cannot be converted to text', async () => {
-  const { command } = describers(() => Promise.reject(new Error('no Avro')));
+  const { command } = describers(
+    () => Promise.reject(new Error('no Avro')),
+    (_, value) => value,
+  );
   const odd = { toString: null };
   const value = Buffer.from(JSON.stringify({ ref: 'a', type: 'x', issuedBy: odd, commandId: odd }));
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };

@@ -223,6 +223,7 @@ describe('a store with a spool and a worker for large bodies, while the object s
         });
       },
       identify: async (delivery) => identifyDelivery(delivery, ports()),
+      aside: (work) => work(),
     });
   });
 

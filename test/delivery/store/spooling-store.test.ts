@@ -293,6 +293,7 @@ describe('a store with a spool and a worker for large bodies', () => {
       return { eventId: 'id', stored: 'kafka' };
     },
     identify: async (delivery) => identifyDelivery(delivery, deliveryParts()),
+    aside: (work) => work(),
   };
   const sendLarge = (entity: string, n: number) =>
     store.store(verified(bodyOf(entity, n) + ' '.repeat(2 * 1024 * 1024)));

@@ -17,7 +17,14 @@ beforeEach(() => {
   now = 0;
   ended = [];
   memory = new BodyMemory({
-    ...{ small: 8 * MIB, large: 300, atWork: 100, admissionWaitMs: 20, pace: { beside: 1e6, alone: 1e6 } },
+    ...{
+      small: 8 * MIB,
+      large: 300,
+      atWork: 100,
+      read: 300,
+      admissionWaitMs: 20,
+      pace: { beside: 1e6, alone: 1e6 },
+    },
     clock: { ...systemClock, now: () => now },
   });
 });
@@ -150,6 +157,7 @@ describe('memory for large bodies', () => {
     memory = new BodyMemory({
       small: 100,
       large: 300,
+      read: 300,
       atWork: 100,
       admissionWaitMs: 20,
       pace: { beside: 1, alone: 1 },
@@ -202,7 +210,14 @@ describe('memory for large bodies', () => {
 
 describe('memory for working on one more body', () => {
   const lender = (large: number) =>
-    new BodyMemory({ small: 8 * MIB, large, atWork: 100, admissionWaitMs: 20, clock: systemClock });
+    new BodyMemory({
+      small: 8 * MIB,
+      large,
+      read: large,
+      atWork: 100,
+      admissionWaitMs: 20,
+      clock: systemClock,
+    });
 
   it('is that of bodies that wait to be read, and theirs again when it is given back', async () => {
     const lent = lender(1_000);
@@ -228,7 +243,14 @@ describe('memory for working on one more body', () => {
 
   it('is for times in which no small bodies come', async () => {
     const clock = manualClock();
-    const lent = new BodyMemory({ small: 8 * MIB, large: 1_000, atWork: 100, admissionWaitMs: 20, clock });
+    const lent = new BodyMemory({
+      small: 8 * MIB,
+      large: 1_000,
+      read: 1_000,
+      atWork: 100,
+      admissionWaitMs: 20,
+      clock,
+    });
     expect(lent.isQuiet()).toBe(true);
     lent.throttle.smallCame();
     expect(lent.isQuiet()).toBe(false);

@@ -130,6 +130,36 @@ describe('the threads for large bodies', () => {
     expect(lent).toBe(0);
   });
 
+  it('start the next body when work in its place has ended', async () => {
+    let isFree = true;
+    const first = {
+      ...thread('A'),
+      hasRoom: () => isFree,
+      async aside(work: () => Promise<unknown>) {
+        isFree = false;
+        await work();
+        isFree = true;
+      },
+    };
+    const lender = { isQuiet: () => true, borrowWork: () => null };
+    threads = new LargeBodyThreads([first, thread('B')] as never, lender, clock);
+    let finish = () => {};
+    const aside = threads.aside(
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const stored = store('1');
+    await settled();
+    expect(begun).toEqual([]);
+    finish();
+    await aside;
+    expect(begun).toEqual(['A1']);
+    await end('1');
+    await stored;
+  });
+
   it('go on after a body that was not stored', async () => {
     const failing = { ...thread('A'), store: () => Promise.reject(new Error('no')), hasRoom: () => true };
     const lender = { isQuiet: () => true, borrowWork: () => null };

@@ -20,6 +20,7 @@ beforeEach(() => {
     atWork: 100,
     clock,
     heapMb: 64,
+    storeRefusal: () => null,
     encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
     observer: {
       delivery: observer,
@@ -70,6 +71,27 @@ describe('the worker for large bodies', () => {
     const failed = { status: 'rejected', reason: expect.objectContaining({ code: 'LARGE_BODY_FAILED' }) };
     expect(await kept).toEqual([failed, failed]);
     expect([await refused, asked]).toEqual(['no longer', 1]);
+  });
+
+  it('does other work in the place of a body, as soon as none is worked on, and before those that come later', async () => {
+    const order: string[] = [];
+    const note = (what: string) => () => void order.push(what);
+    let end = () => {};
+    const first = large.aside(
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
+    const stored = store('fine').then(note('stored'));
+    const aside = large.aside(async () => note('aside')());
+    expect(large.hasRoom(1)).toBe(false);
+    await new Promise(setImmediate);
+    expect(order).toEqual([]);
+    end();
+    await Promise.all([first, stored, aside]);
+    expect(order).toEqual(['stored', 'aside']);
+    expect(large.hasRoom(100)).toBe(true);
   });
 
   it('ends its thread half a minute after the last one, or after the start that none followed', async () => {

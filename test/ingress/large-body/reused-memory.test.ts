@@ -38,3 +38,23 @@ it('keeps no piece twice, though it is given back twice', () => {
   memory.give(piece);
   expect(memory.take(LARGE).buffer).not.toBe(memory.take(LARGE).buffer);
 });
+
+it('gives all that it kept back at once, but for what an upload may still read', () => {
+  const memory = new ReusedMemory();
+  const [idle, read] = [memory.take(LARGE), memory.take(LARGE)];
+  memory.give(idle);
+  memory.give(read, { mayBeRead: true });
+  memory.clear();
+  expect([idle.length, read.length]).toEqual([0, LARGE]);
+  expect(memory.take(LARGE).buffer).not.toBe(read.buffer);
+});
+
+it('uses what an upload may still read again, and never gives it back itself', () => {
+  const memory = new ReusedMemory();
+  const read = memory.take(LARGE);
+  memory.give(read, { mayBeRead: true });
+  expect(memory.take(LARGE).buffer).toBe(read.buffer);
+  memory.give(read);
+  for (const more of [2, 3].map((times) => memory.take(times * LARGE))) memory.give(more);
+  expect(read.length).toBe(LARGE);
+});
