@@ -197,6 +197,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct BODY_STORE',
   AccessDenied: 'allow s3:PutObject and s3:GetObject on the prefix of BODY_STORE, and the use of its KMS key',
   InvalidAccessKeyId: 'correct the credentials',
+  // As the Versity gateway says it.
+  XAdminUserNotFound: 'correct the credentials',
   SignatureDoesNotMatch: 'correct the credentials, or BODY_STORE_REGION',
   ExpiredToken: 'renew the credentials',
   CredentialsProviderError:

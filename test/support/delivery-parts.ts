@@ -1,8 +1,10 @@
+import type { EventSchemaSet } from '../../src/avro/event-schema.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../src/core/delivery.ts';
 import type { DeadLetterStage } from '../../src/core/errors.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseLayout } from '../../src/crypto/layout.ts';
+import type { SealingKeys } from '../../src/crypto/sealing.ts';
 import { type ClaimCheck, objectFirst } from '../../src/delivery/claim-check.ts';
 import { createEventRoutes } from '../../src/delivery/event-routes.ts';
 import type { DeliveryPorts } from '../../src/delivery/ports.ts';
@@ -27,6 +29,8 @@ export function deliveryParts(
     publish?: (record: OutgoingRecord, n: number) => void;
     limitOf?: (topic: string) => number;
     claims?: ClaimCheck;
+    events?: EventSchemaSet;
+    bodySealing?: SealingKeys;
   } = {},
 ): DeliveryPorts & { seen: Seen } {
   const seen: Seen = { records: [], drift: [], deadLettered: [], matched: [], unclassified: 0 };
@@ -42,7 +46,8 @@ export function deliveryParts(
     seen,
     layout,
     claims: options.claims,
-    routes: createEventRoutes(ownEventSchemas(), 'payments', { of: () => 258 }),
+    bodySealing: options.bodySealing,
+    routes: createEventRoutes(options.events ?? ownEventSchemas(), 'payments', { of: () => 258 }),
     deadLetterTopic: 'payments.dead-letter',
     encryptionKeysOf: () => [encryptionKey(sealed.encryptionKey, 0)],
     publish: objectFirst(options.claims, send),

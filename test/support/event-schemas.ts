@@ -1,8 +1,18 @@
-import { readEventSchemas } from '../../src/avro/event-schema.ts';
+import { readEventSchemas, type SourcePolicy } from '../../src/avro/event-schema.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 
 /** The event schemas that come with Hookline. */
 export const ownEventSchemas = () => readEventSchemas(readSchemaFiles(undefined, 'events'));
+
+/** The same, and where the messages of some topics are kept. */
+export const eventSchemasWith = (policies: Readonly<Record<string, SourcePolicy>>) =>
+  readEventSchemas(
+    readSchemaFiles(undefined, 'events').map((file) => {
+      const schema = JSON.parse(file.text);
+      const source = policies[schema.topic];
+      return source ? { ...file, text: JSON.stringify({ ...schema, source }) } : file;
+    }),
+  );
 
 const SOURCE_REF = {
   type: 'record',

@@ -28,6 +28,8 @@ export type RunningStore = AsyncDisposable & {
 };
 
 const BUCKET = 'events';
+/** The one key that S3Mock knows. */
+export const KMS_KEY = 'hookline';
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'hookline', AWS_SECRET_ACCESS_KEY: 'hookline-secret' };
 const READY_MS = 60_000;
 
@@ -56,6 +58,7 @@ export async function startS3Mock(): Promise<RunningStore> {
     `--com.adobe.testing.s3mock.store.root=${join(dir, 'store')}`,
     '--com.adobe.testing.s3mock.store.retain-files-on-exit=true',
     `--com.adobe.testing.s3mock.store.initial-buckets=${BUCKET}`,
+    `--com.adobe.testing.s3mock.store.valid-kms-keys=arn:aws:kms:us-east-1:1234567890:key/${KMS_KEY}`,
   ];
   const command = { command: join(jdk.home, 'bin/java'), args };
   return startProgram(command, `http://127.0.0.1:${httpPort}`, dir);
@@ -65,7 +68,7 @@ export async function startS3Mock(): Promise<RunningStore> {
 const VERSITYGW: GoTool = {
   name: 'versitygw',
   package: 'github.com/versity/versitygw/cmd/versitygw',
-  version: 'v1.0.20',
+  version: 'v1.8.0',
 };
 
 /** The Versity gateway over a folder. */
