@@ -31,9 +31,7 @@ const { subscription } = configOrExit(() =>
   readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')),
 );
 const sealingKeys = configOrExit(() => readSealingKeys(config.subscriptions.sealingKeyFile));
-const bodies = configOrExit(() =>
-  bodiesByPolicy(events, config.bodyStore, { sealingKeys, hasSpool: config.spool.dir !== undefined }),
-);
+const bodies = configOrExit(() => bodiesByPolicy(events, { ...config, sealingKeys }));
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
 const files = filesLog(logger);
 const registry = configOrExit(() => openRegistry(config.registry, files));

@@ -81,11 +81,18 @@ const ATTEMPTS_WITH_SPOOL = 3;
  */
 export const bodiesByPolicy = (
   events: EventSchemaSet,
-  bodyStore: BodyStoreSettings,
-  { sealingKeys, hasSpool }: { readonly sealingKeys: SealingKeys | undefined; readonly hasSpool: boolean },
+  {
+    bodyStore,
+    spool,
+    sealingKeys,
+  }: {
+    readonly bodyStore: BodyStoreSettings;
+    readonly spool: { readonly dir: string | undefined };
+    readonly sealingKeys: SealingKeys | undefined;
+  },
 ): Pick<DeliveryOptions, 'bodyStore' | 'bodyStoreAttempts' | 'bodySealing'> => ({
   bodyStore,
-  bodyStoreAttempts: hasSpool ? ATTEMPTS_WITH_SPOOL : undefined,
+  bodyStoreAttempts: spool.dir !== undefined ? ATTEMPTS_WITH_SPOOL : undefined,
   bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodyStore.address !== undefined }),
 });
 

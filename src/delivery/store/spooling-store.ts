@@ -6,13 +6,14 @@ import {
 } from '../../core/delivery.ts';
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Spool } from '../../spool/spool.ts';
 import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
 import { identifyDelivery, publishDelivery } from '../publish-delivery.ts';
 import type { DrainObserver, DrainPorts } from './drain-row.ts';
 import { drainSpool } from './drain-spool.ts';
+import { Handover } from './handover.ts';
 
 export type SpoolingStorePorts = {
   /** Without `publish`: the store has its own deadlines. */
@@ -47,9 +48,6 @@ type Entry = {
 const isUnavailable = (error: unknown) =>
   hasCode(error, 'PUBLISH_DEADLINE', 'PUBLISH_BACKLOG_FULL', 'PUBLISH_REFUSED');
 
-/** How long new deliveries wait at most while the last of the spool goes to Kafka; then they go behind it. */
-const HANDOVER_MS = 1_000;
-
 /**
  * Stores deliveries in Kafka, and while Kafka is unavailable in the spool; in the order of the calls, over all changes
  * between the two. When the first is not confirmed in time, all that wait go to the spool, in their order, and everything
@@ -62,10 +60,7 @@ export class SpoolingStore {
   #isSpooling = false;
   /** Keys of what is in the spool because of the object store; see {@link orderKey}. */
   readonly #held = new Set<string>();
-  /** The spool is nearly empty: what would go there waits for a while. Under steady traffic it would never be empty otherwise. */
-  #handover: Timer | undefined;
-  /** They wait for the end of a handover, in the order of their arrival. */
-  #queued: Entry[] = [];
+  readonly #handover: Handover<Entry>;
   /** Being published, in the order of their arrival. */
   readonly #inFlight = new Set<Entry>();
   #isDraining = false;
@@ -74,6 +69,7 @@ export class SpoolingStore {
   /** What an earlier process left in the spool is drained first. */
   constructor(ports: SpoolingStorePorts) {
     this.#ports = ports;
+    this.#handover = new Handover(ports.clock, (entry) => this.#take(entry));
     if (ports.spool.outstanding > 0) this.#startSpooling('an earlier process left deliveries in it');
   }
 
@@ -123,7 +119,7 @@ export class SpoolingStore {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#isSpooling = true;
-    this.#endHandover();
+    this.#handover.end();
   }
 
   #take(entry: Entry): void {
@@ -176,8 +172,7 @@ export class SpoolingStore {
   }
 
   #toSpool(entry: Entry): void {
-    if (this.#handover) this.#queued.push(entry);
-    else void this.#append(entry);
+    if (!this.#handover.queue(entry)) void this.#append(entry);
   }
 
   async #append({ delivery, resolve, reject }: Entry): Promise<void> {
@@ -196,7 +191,7 @@ export class SpoolingStore {
     this.#inFlight.clear();
     // Those that wait for a handover came later.
     for (const entry of entries) void this.#append(entry);
-    this.#endHandover();
+    this.#handover.end();
     this.#ports.publisher.dropWaiting();
     this.#ports.observer.spooling(why);
     this.#startDrain();
@@ -229,7 +224,7 @@ export class SpoolingStore {
     this.#held.clear();
     observer.drained(drained, (clock.now() - start) / 1_000);
     this.#isSpooling = false;
-    this.#endHandover();
+    this.#handover.end();
   }
 
   /** What is left in the spool waits for the object store: all other events go to Kafka. */
@@ -237,19 +232,12 @@ export class SpoolingStore {
     if (!this.#isSpooling) return;
     this.#isSpooling = false;
     this.#ports.observer.holding(this.#ports.delivery.claims?.trouble ?? '');
-    this.#endHandover();
+    this.#handover.end();
   }
 
   #beginHandover(): void {
     // What waits for the object store would not be gone after a second.
     const isWaiting = !this.#isSpooling && this.#ports.delivery.claims?.trouble != null;
-    if (this.#handover || isWaiting) return;
-    this.#handover = this.#ports.clock.after(HANDOVER_MS, () => this.#endHandover());
-  }
-
-  #endHandover(): void {
-    this.#handover?.cancel();
-    this.#handover = undefined;
-    for (const entry of this.#queued.splice(0)) this.#take(entry);
+    if (!isWaiting) this.#handover.begin();
   }
 }
