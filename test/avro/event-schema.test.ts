@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readEventSchema, readEventSchemas } from '../../src/avro/event-schema.ts';
+import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { hasCode } from '../../src/core/errors.ts';
 import { field, ownEventSchemas, schemaText } from '../support/event-schemas.ts';
 
@@ -171,4 +172,17 @@ describe('schema files together', () => {
     const value = found.write({ eventId: 'e', subscription: 's', receivedAt: 1 }, 7, () => {});
     expect(codec.decode(value.subarray(5))).toMatchObject({ type: 'refund', amount: '1.10' });
   });
+});
+
+it('the schemas of Hookline refer to no type by name: datacontract-cli 1.2.8 cannot read one that does', () => {
+  const primitives = /^(null|boolean|int|long|float|double|bytes|string|record|array)$/;
+  const namesIn = (type: unknown): unknown[] => {
+    if (typeof type === 'string') return primitives.test(type) ? [] : [type];
+    if (Array.isArray(type)) return type.flatMap(namesIn);
+    const { type: inner, items, fields = [] } = type as Record<string, unknown>;
+    const all = [inner, items, ...(fields as { type: unknown }[]).map((one) => one.type)];
+    return all.filter((one) => one !== undefined).flatMap(namesIn);
+  };
+  const files = (['events', 'commands'] as const).flatMap((kind) => readSchemaFiles(undefined, kind));
+  expect(files.flatMap(({ text }) => namesIn(JSON.parse(text)))).toEqual([]);
 });
