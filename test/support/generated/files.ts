@@ -4,6 +4,7 @@ import { ROOT } from '../source-tree.ts';
 import { asyncapi } from './asyncapi.ts';
 import { CHART, withValues } from './chart-readme.ts';
 import { withSettings } from './chart-settings.ts';
+import { contracts } from './contracts.ts';
 import { withTables } from './tables.ts';
 
 /** Files that are generated from the code, wholly or in part: by path, a function of the text that the file has now. */
@@ -12,6 +13,7 @@ export const GENERATED: Readonly<Record<string, (text: string) => string>> = {
   'docs/configuration.md': withTables('configuration', 'sandbox'),
   'docs/errors.md': withTables('errors'),
   'schemas/asyncapi.yaml': () => asyncapi(),
+  ...contracts(),
   [`${CHART}/values.schema.json`]: withSettings,
   [`${CHART}/README.md`]: withValues,
 };
