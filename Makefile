@@ -28,6 +28,9 @@ test-bench: setup ## Tests that make bench measures what is stored, in a very sh
 test-bodies: setup ## Bodies of 50 MB in an object store that fails, on topics of 1 and 8 MiB; ingress killed 50 times (Linux; 6 min)
 	@npm run -s test-bodies -- $(ARGS)
 
+test-contracts: setup ## Judges the data contracts, and topics by them, with datacontract-cli; registers them in Apicurio (Python, Maven; 5 min)
+	@npm run -s test-contracts -- $(ARGS)
+
 test-deploy: setup ## Tests the chart with Helm and the alerts with promtool; builds both with Go if they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 
@@ -91,7 +94,7 @@ down: setup ## Stops what make up started
 fix: setup ## Formats, and applies the linter's fixes
 	@npm run -s fix
 
-docs: setup ## Writes what is generated from the code: tables of docs/, chart values, asyncapi.yaml
+docs: setup ## Writes what is generated from the code: tables of docs/, chart values, asyncapi.yaml, data contracts
 	@npm run -s docs
 
 .PHONY: $(shell grep -oE '^[a-z-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')

@@ -34,6 +34,9 @@ const NEEDS_COMPOSE = 'test/deploy/compose/*.compose.test.ts';
 /** Bodies of 50 MB and an object store that fails: `make test-bodies`. */
 const BODIES = 'test/faults/bodies/*.bodies.test.ts';
 
+/** Data contracts, judged by datacontract-cli on a live Kafka: `make test-contracts`. */
+const CONTRACTS = 'test/contracts/*.contracts.test.ts';
+
 /** Files that take longest, those that take most first. */
 const LONGEST = [
   'a-secured-connection-to-the-brokers-works-or-says-why',
@@ -83,6 +86,7 @@ export default defineConfig({
             NEEDS_COMPOSE,
             CAMPAIGNS,
             BODIES,
+            CONTRACTS,
           ],
           deps,
           // Files of a worker share what they import: half of the time would go into importing it anew for each.
@@ -193,6 +197,17 @@ export default defineConfig({
           globalSetup: ['test/support/global-stack.ts'],
           deps,
           testTimeout: 900_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'contracts',
+          include: [CONTRACTS],
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          testTimeout: 120_000,
           hookTimeout: 300_000,
           fileParallelism: false,
         },
