@@ -24,6 +24,10 @@ const OTHERS = [
     'GROUP_ID',
     'HOOKLINE_IMAGE',
     'HOOKLINE_SANDBOX_IMAGE',
+    'DATACONTRACT_KAFKA_SCHEMA_REGISTRY_URL',
+    'DATACONTRACT_KAFKA_MAX_MESSAGES',
+    'ODCS_CONTRACT',
+    'SYNTAX_ONLY',
   ],
 ];
 const capitals = new Set([...variables, ...Object.keys(ERRORS), ...OTHERS]);
