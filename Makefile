@@ -97,4 +97,7 @@ fix: setup ## Formats, and applies the linter's fixes
 docs: setup ## Writes what is generated from the code: tables of docs/, chart values, asyncapi.yaml, data contracts
 	@npm run -s docs
 
+charts: setup ## Draws the charts of docs/analytics.md again, from two made-up days
+	@npm run -s charts
+
 .PHONY: $(shell grep -oE '^[a-z-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
