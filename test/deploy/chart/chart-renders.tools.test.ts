@@ -208,6 +208,58 @@ describe('the chart', () => {
     expect(restricted).toHaveLength(2);
   });
 
+  it('lets all but the jobs reach the object store, and gives them its credentials', async () => {
+    const store = [
+      'address=s3://events/hookline',
+      'endpoint=https://minio.example:9000',
+      'credentialsSecret=s3',
+    ];
+    const set = [...store, 'caSecret=s3-ca'].flatMap((one) => ['--set', `bodyStore.${one}`]);
+    const manifests = await render(helm, 'minimal', ...set, '--set', 'networkPolicy.egress.enabled=true');
+    const reaches = (component: string) =>
+      JSON.stringify(policyOf(manifests, component).spec.egress).includes('9000');
+    const files = (component: string) =>
+      podsOf(manifests)
+        .filter(
+          ({ owner }) => (owner.spec.template?.metadata ?? owner.metadata).labels[COMPONENT] === component,
+        )
+        .flatMap(({ pod }) => pod.containers.flatMap(({ env = [] }) => env.map(({ name }) => name)))
+        .filter((name) => name === 'AWS_SHARED_CREDENTIALS_FILE' || name === 'BODY_STORE_CA_FILE');
+    const both = ['AWS_SHARED_CREDENTIALS_FILE', 'BODY_STORE_CA_FILE'];
+    expect(['ingress', 'control', 'test', 'setup'].map((one) => [one, reaches(one), files(one)])).toEqual([
+      ['ingress', true, both],
+      ['control', true, both],
+      ['test', true, both],
+      ['setup', false, []],
+    ]);
+    for (const name of ['pay-hookline-ingress', 'pay-hookline-control'])
+      expect(find(manifests, 'ConfigMap', name).data).toMatchObject({
+        BODY_STORE: 's3://events/hookline',
+        BODY_STORE_ENDPOINT: 'https://minio.example:9000',
+        CLAIM_CHECK_BYTES: '900000',
+        BODY_STORE_DEADLINE_MS: '15000',
+      });
+  });
+
+  it('gives pods a token for the role of their web identity, and else none', async () => {
+    const set = [
+      '--set',
+      'bodyStore.address=s3://events',
+      '--set',
+      'bodyStore.webIdentity.roleArn=arn:aws:iam::1:role/h',
+    ];
+    const tokens = (manifests: readonly Manifest[]) =>
+      podsOf(manifests).filter(({ pod }) => JSON.stringify(pod.volumes ?? []).includes('serviceAccountToken'))
+        .length;
+    const manifests = await render(helm, 'minimal', ...set);
+    expect(tokens(manifests)).toBe(3);
+    expect(find(manifests, 'ConfigMap', 'pay-hookline-ingress').data).toMatchObject({
+      AWS_ROLE_ARN: 'arn:aws:iam::1:role/h',
+      AWS_WEB_IDENTITY_TOKEN_FILE: '/etc/hookline/web-identity/token',
+    });
+    expect(tokens(await render(helm, 'minimal'))).toBe(0);
+  });
+
   it('has no NetworkPolicy where the cluster has its own', async () => {
     const manifests = await render(helm, 'minimal', '--set', 'networkPolicy.enabled=false');
     expect(manifests.filter(({ kind }) => kind === 'NetworkPolicy')).toEqual([]);

@@ -36,7 +36,7 @@ SPOOL_MAX_BYTES: {{ .Values.ingress.spool.maxBytes | int64 | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* For ingress; of control the jobs that the operator runs by hand use it. */}}
+{{/* For ingress; in a pod of control `hookline` uses it, run by hand, and the doctor of `helm test`. */}}
 {{- define "hookline.bodyStore" }}
 {{- with .Values.bodyStore }}{{ if .address }}
 BODY_STORE: {{ .address | quote }}
@@ -67,6 +67,7 @@ PROVIDER_AUTH_URL: {{ required "provider.authUrl is needed while control is enab
 PROVIDER_BASE_URL: {{ required "provider.baseUrl is needed while control is enabled" .Values.provider.baseUrl | quote }}
 PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" .Values.provider.scope | quote }}
 {{- include "hookline.topicLimit" . }}
+{{- include "hookline.bodyStore" . }}
 {{- end -}}
 
 {{/* How large topics' records may be, for `hookline topics`: in the job, and by hand in a pod of control. */}}
@@ -81,7 +82,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- end -}}
 
 {{- define "hookline.usesWebIdentity" -}}
-{{- with .root.Values.bodyStore }}{{ and (eq $.process "ingress") (ne .address "") (ne .webIdentity.roleArn "") }}{{ end -}}
+{{- with .root.Values.bodyStore }}{{ and (ne $.process "setup") (ne .address "") (ne .webIdentity.roleArn "") }}{{ end -}}
 {{- end -}}
 
 {{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
@@ -109,7 +110,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- if ne .process "setup" }}
 - { env: SEALING_KEY_FILE, dir: sealing-key, file: sealing-key, secret: {{ $v.sealingKey.secret }}, key: {{ $v.sealingKey.key }} }
 {{- end }}
-{{- if eq .process "ingress" }}{{ with $v.bodyStore }}{{ if .address }}{{ if .credentialsSecret }}
+{{- if ne .process "setup" }}{{ with $v.bodyStore }}{{ if .address }}{{ if .credentialsSecret }}
 - { env: AWS_SHARED_CREDENTIALS_FILE, dir: body-store, file: credentials, secret: {{ .credentialsSecret }}, key: {{ .credentialsKey }} }
 {{- end }}{{ if .caSecret }}
 - { env: BODY_STORE_CA_FILE, dir: body-store-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
