@@ -13,11 +13,11 @@ import { scriptedBodies } from '../support/scripted-object-store.ts';
 const bodySealing = parseSealingKeys(Buffer.from('ab'.repeat(32))) ?? expect.fail('no key');
 
 /** @param hasStore whether BODY_STORE is set */
-function start(policies: Readonly<Record<string, SourcePolicy>>, hasStore = true) {
+function start(policies: Readonly<Record<string, SourcePolicy>>, hasStore = true, limit = 1_048_588) {
   const { bodies, store } = scriptedBodies(manualClock());
   const events = eventSchemasWith(policies);
   const claims = hasStore ? { claims: new ClaimCheck(bodies, 900_000) } : {};
-  const delivery = deliveryParts({ ...claims, events, bodySealing });
+  const delivery = deliveryParts({ ...claims, events, bodySealing, limitOf: () => limit });
   const decode = ({ topic, value }: OutgoingRecord) =>
     events.all
       .find((schema) => topic === `payments.${schema.topic}`)!
@@ -78,6 +78,22 @@ describe('a type with "omit"', () => {
       { source: null, sourceRef: null, status: 'ACCC', entityId: 'e-1' },
     ]);
     expect(places('payload', parts)).toEqual([0, 0]);
+  });
+
+  it('has a message in the object store whose values do not fit into the record: no value is only left out', async () => {
+    const parts = start({ 'payment-status': 'omit' }, true, 4_000);
+    const rows = Array.from({ length: 200 }, (_, n) => ({ OrgnlInstrId: `i-${n}`, TxSts: 'ACSC' }));
+    const payload = { pacs002: { FIToFIPmtStsRpt: { TxInfAndSts: rows } } };
+    const message = JSON.stringify({ type: 'payment-status', entityId: 'e-1', payload });
+    await publishDelivery(verified(message), parts.delivery);
+    expect(parts.delivery.seen.drift).toEqual([]);
+    expect(parts.delivery.seen.records.map(parts.decode)).toMatchObject([
+      {
+        source: null,
+        sourceRef: { bytes: message.length, omitted: [expect.stringContaining('TxInfAndSts')] },
+      },
+    ]);
+    expect(String([...parts.store.objects.values()][0])).toBe(message);
   });
 
   it('has a message with drift in the object store: the values that do not fit are there alone', async () => {

@@ -198,11 +198,16 @@ describe('a store with a spool, while the object store takes nothing', () => {
 });
 
 describe('a store with a spool and a worker for large bodies, while the object store takes nothing', () => {
+  /** Bodies that came to the thread, and those that it worked on. */
+  let asked = 0;
+  let tried = 0;
   const bigText = ' '.repeat(2 * 1024 * 1024);
   const sendLarge = (entity: string, n: number) =>
     store.store(verified(`{"type":"payment-status","entityId":"${entity}","n":${n}}${bigText}`));
 
   beforeEach(async () => {
+    asked = 0;
+    tried = 0;
     await stop();
     // As the thread does it, with a client of its own.
     const ports = () => {
@@ -212,11 +217,13 @@ describe('a store with a spool and a worker for large bodies, while the object s
     };
     await start({
       store: (delivery, deadlineMs) => {
+        asked++;
         try {
           deadlineMs();
         } catch (error) {
           return Promise.reject(error);
         }
+        tried++;
         return publishDelivery(delivery, ports()).catch((error) => {
           if (hasCode(error, 'BODY_STORE_UNAVAILABLE')) claims.noteWrite('unavailable', 0, error.detail);
           throw error;
@@ -225,6 +232,20 @@ describe('a store with a spool and a worker for large bodies, while the object s
       identify: async (delivery) => identifyDelivery(delivery, ports()),
       aside: (work) => work(),
     });
+  });
+
+  it('are not worked on for nothing: only the first finds it out', async () => {
+    isStoreDown = true;
+    await sendLarge('ent-a', 1);
+    // Nothing waits in the spool: its trouble alone decides.
+    isStoreDown = false;
+    await drained();
+    expect(claims.trouble).toBeNull();
+    claims.noteWrite('unavailable', 0, 'it is down');
+    const before = tried;
+    expect((await sendLarge('ent-b', 1)).stored).toBe('spool');
+    expect(asked).toBeGreaterThan(before);
+    expect(tried - before).toBe(0);
   });
 
   it('spools them, and small ones of their keys behind them; others are not held up', async () => {

@@ -196,8 +196,9 @@ describe('the chart', () => {
         .spec.egress.flatMap((rule: { ports: { port: number }[] }) => rule.ports.map(({ port }) => port))
         .sort((a: number, b: number) => a - b);
     const [dns, kafka, registry, provider, collector] = [[53, 53], [9093, 9094], [8443], [443], [4318]];
-    expect(ports('ingress')).toEqual([...dns, ...collector, ...registry, ...kafka]);
-    expect(ports('control')).toEqual([...dns, ...provider, ...registry, ...kafka]);
+    const objects = [9443];
+    expect(ports('ingress')).toEqual([...dns, ...collector, ...registry, ...kafka, ...objects]);
+    expect(ports('control')).toEqual([...dns, ...provider, ...registry, ...kafka, ...objects]);
     expect(ports('setup')).toEqual([...dns, ...registry, ...kafka]);
     const restricted = policyOf(manifests, 'ingress').spec.ingress.at(-1).from;
     expect(restricted).toContainEqual({
