@@ -31,6 +31,9 @@ test-bodies: setup ## Bodies of 50 MB in an object store that fails, on topics o
 test-contracts: setup ## Judges the data contracts, and topics by them, with datacontract-cli; registers them in Apicurio (Python, Maven; 5 min)
 	@npm run -s test-contracts -- $(ARGS)
 
+test-readers: setup ## Other people's readers of the events, every topic and schema version, 50 MB among them: Java, Python, Go, Node, kcat, Flink SQL, Iceberg (JDK, Maven, Go, Python, kcat; 4 min)
+	@npm run -s test-readers -- $(ARGS)
+
 test-deploy: setup ## Tests the chart with Helm and the alerts with promtool; builds both with Go if they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 

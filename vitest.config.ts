@@ -37,6 +37,9 @@ const BODIES = 'test/faults/bodies/*.bodies.test.ts';
 /** Data contracts, judged by datacontract-cli on a live Kafka: `make test-contracts`. */
 const CONTRACTS = 'test/contracts/*.contracts.test.ts';
 
+/** Other people's readers of Kafka and Avro, at their default settings: `make test-readers` fetches and runs them. */
+const READERS = 'test/readers/*.readers.test.ts';
+
 /** Files that take longest, those that take most first. */
 const LONGEST = [
   'a-secured-connection-to-the-brokers-works-or-says-why',
@@ -88,6 +91,7 @@ export default defineConfig({
             CAMPAIGNS,
             BODIES,
             CONTRACTS,
+            READERS,
           ],
           deps,
           // Files of a worker share what they import: half of the time would go into importing it anew for each.
@@ -210,6 +214,18 @@ export default defineConfig({
           deps,
           testTimeout: 120_000,
           hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'readers',
+          include: [READERS],
+          globalSetup: ['test/readers/records/global-records.ts'],
+          deps,
+          testTimeout: 60_000,
+          // The first run fetches and builds the readers.
+          hookTimeout: 30 * 60_000,
           fileParallelism: false,
         },
       },
