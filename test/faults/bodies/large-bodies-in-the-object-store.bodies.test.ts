@@ -76,6 +76,9 @@ describe('twenty sealed bodies of 50 MB at once', () => {
       async () => /^hookline_spool_deliveries 0$/m.test(await process.metrics()),
       180_000,
     );
+    console.log(
+      `the store stopped for 30 s, with a spool: peak RSS ${Math.round(peakRss(process) / MIB)} MiB`,
+    );
     expect(peakRss(process)).toBeLessThan(GB);
     expect(await faultsOf(of('text'), await eventsByEntity(fixture, 20), store)).toEqual([]);
   });
