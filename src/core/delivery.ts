@@ -70,6 +70,11 @@ export type LargeBodyPublisher = {
    * @throws HooklineError what `publishDelivery` throws, and LARGE_BODY_FAILED: the thread ended
    */
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt>;
+  /**
+   * The same for one that comes from the spool: it waits for the brokers as long as it takes, and meanwhile holds up none of
+   * those that come from outside.
+   */
+  drain(delivery: VerifiedDelivery): Promise<Receipt>;
   /** The result of `identifyDelivery`. @throws HooklineError LARGE_BODY_FAILED */
   identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity>;
   /** Does `work`, which needs as much memory as a body that is worked on, in the place of one. */

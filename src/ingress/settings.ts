@@ -26,7 +26,7 @@ import {
   topicSettings,
 } from '../kafka/connect/settings.ts';
 import { bodyStoreSettings, checkBodyStoreSettings } from '../object-store/settings.ts';
-import { minBudget } from './body/body-memory.ts';
+import { minBudget } from './body/memory-shares.ts';
 
 export const MIB = 1024 * 1024;
 

@@ -76,7 +76,7 @@ export async function drainLarge(
   let deaths = 0;
   const isStored = await persist(ports, async () => {
     try {
-      await large.store(row.delivery, () => Number.POSITIVE_INFINITY);
+      await large.drain(row.delivery);
       return true;
     } catch (error) {
       if (isForObjectStore(error)) return false;

@@ -3,44 +3,9 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { ArrivingMemory } from './arriving-memory.ts';
 import { BodyArena } from './body-arena.ts';
 import { ByteSemaphore, type Ticket } from './byte-semaphore.ts';
+import { type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
 import { type BodyClass, chooseVictims, OpenBodies, type OpenBody } from './open-bodies.ts';
-import { type Pace, Throttle } from './throttle.ts';
-
-/**
- * What a large body costs while it is opened, encoded and produced, in times of its length and beside itself: its plain
- * message, what its lists become, and the record, which may be twice as long. Measured with `make bench-large`.
- */
-export const WORK_FACTOR = 4;
-
-/** Of the budget, for bodies that are not large: they never wait behind one that is. */
-const SMALL_SHARE = 1 / 12;
-
-/** Of those that were admitted, what is in memory at once: more would only wait for its turn there. */
-const READ_SHARE = 1 / 2;
-
-/** How MEMORY_BUDGET_BYTES is shared out. */
-export type MemoryShares = {
-  /** For small bodies. */
-  readonly small: number;
-  /** For large bodies that were admitted: they wait to be read, arrive, or have arrived and wait for their turn. */
-  readonly large: number;
-  /** Of those, for bodies that arrive or have arrived. */
-  readonly read: number;
-  /** Bytes of bodies that are worked on at once: one of the largest. Each costs WORK_FACTOR times as much beside itself. */
-  readonly atWork: number;
-};
-
-export function memoryShares(budgetBytes: number, maxBodyBytes: number): MemoryShares {
-  const small = Math.floor(budgetBytes * SMALL_SHARE);
-  const atWork = maxBodyBytes;
-  const large = budgetBytes - small - WORK_FACTOR * atWork;
-  return { small, large, read: Math.max(maxBodyBytes, Math.floor(large * READ_SHARE)), atWork };
-}
-
-/** The least budget: one body of the largest size can arrive while another is worked on. */
-export function minBudget(maxBodyBytes: number): number {
-  return Math.ceil(((WORK_FACTOR + 2) * maxBodyBytes) / (1 - SMALL_SHARE));
-}
+import { FIRST_TICKET, type Pace, Throttle } from './throttle.ts';
 
 export type BodyMemoryOptions = MemoryShares & {
   /** How long a body waits for memory, at the most. */
@@ -163,6 +128,15 @@ export class BodyMemory {
     const bytes = WORK_FACTOR * this.atWork;
     if (bytes > this.large.capacity / 2 || !this.large.tryAcquire(bytes)) return null;
     return () => this.large.release(bytes);
+  }
+
+  /** The same for a body of the spool, of so many bytes: waits for it, before bodies that come from outside. */
+  async awaitWork(bytes: number): Promise<() => void> {
+    const all = WORK_FACTOR * bytes;
+    const entered = this.large.acquire(all, Number.POSITIVE_INFINITY, undefined, { ticket: FIRST_TICKET });
+    this.#watchQueues();
+    await entered;
+    return () => this.large.release(all);
   }
 
   /** Gives back what `acquireLarge` gave. */

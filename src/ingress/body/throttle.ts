@@ -20,6 +20,8 @@ const PIECE_BYTES = 64 * 1024;
 /** Node has read some 100 KiB ahead for each one that waits, which is not counted. */
 const MAX_READERS = 2_048;
 
+/** Before all others. */
+export const FIRST_TICKET: Ticket = { tag: Number.NEGATIVE_INFINITY, n: 0 };
 /** The ticket of what is only read to be discarded: behind all others. */
 export const LAST_TICKET: Ticket = { tag: Number.POSITIVE_INFINITY, n: 0 };
 /**

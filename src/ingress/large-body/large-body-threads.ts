@@ -4,21 +4,24 @@ import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
-import { type BodyMemory, WORK_FACTOR } from '../body/body-memory.ts';
+import type { BodyMemory } from '../body/body-memory.ts';
+import { WORK_FACTOR } from '../body/memory-shares.ts';
 import { LargeBodyWorker, type LargeBodyWorkerDeps, type WorkerOptions } from './large-body-worker.ts';
 
-/** Memory for working on one more body, lent as long as no small bodies come. */
+/** Memory for working on one more body. */
 export type WorkLender = {
   /** Whether small bodies have not come for a while: then the machine is free for large ones. */
   isQuiet(): boolean;
   /** Gives what gives it back; null where there is none. */
   borrowWork(): (() => void) | null;
+  /** Waits for it, for a body of so many bytes; gives what gives it back. */
+  awaitWork(bytes: number): Promise<() => void>;
 };
 
 /** A body that began to arrive is expected to be worked on within so long; else the memory for it is given back. */
 const EXPECTED_WITHIN_MS = 5_000;
 
-type Thread = Pick<LargeBodyWorker, 'store' | 'identify' | 'aside' | 'hasRoom' | 'warm' | 'stop'>;
+type Thread = Pick<LargeBodyWorker, 'store' | 'drain' | 'identify' | 'aside' | 'hasRoom' | 'warm' | 'stop'>;
 type Waiting = { readonly bytes: number; readonly start: (thread: Thread) => void };
 
 /**
@@ -48,6 +51,16 @@ export class LargeBodyThreads implements LargeBodyPublisher {
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
     return this.#withThread(delivery, (thread) => thread.store(delivery, deadlineMs));
+  }
+
+  /** In the first thread, with memory of bodies that wait to be read: what the brokers do not confirm would hold up all others. */
+  async drain(delivery: VerifiedDelivery): Promise<Receipt> {
+    const giveBack = await this.#lender.awaitWork(delivery.body.length);
+    try {
+      return await this.#first.drain(delivery);
+    } finally {
+      giveBack();
+    }
   }
 
   identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity> {
@@ -130,7 +143,7 @@ const HEAP_FACTOR = 2 * WORK_FACTOR;
 export function startLargeBodies(
   options: {
     readonly worker: WorkerOptions;
-    readonly memory: Pick<BodyMemory, 'atWork' | 'isQuiet' | 'borrowWork'>;
+    readonly memory: Pick<BodyMemory, 'atWork' | 'isQuiet' | 'borrowWork' | 'awaitWork'>;
     readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer' | 'claims'>;
   },
   { logger, metrics, clock, components }: ProcessContext,

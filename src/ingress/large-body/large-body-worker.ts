@@ -52,6 +52,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   readonly #deps: LargeBodyWorkerDeps;
   readonly #memory: ByteSemaphore;
   #worker: WorkerCalls<Job, JobResult, WorkerEvent> | undefined;
+  #draining = 0;
   #idle: Timer | undefined;
 
   constructor(deps: LargeBodyWorkerDeps) {
@@ -60,12 +61,18 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 
   store(delivery: VerifiedDelivery, deadlineMs: () => number): Promise<Receipt> {
-    return this.#withMemory(delivery.body.length, async () => {
-      const result = await this.#call('store', delivery, deadlineMs());
-      this.#report(delivery, result.observations);
-      if (!result.receipt) throw failureOf(result);
-      return result.receipt;
-    });
+    return this.#withMemory(delivery.body.length, () => this.#store(delivery, deadlineMs()));
+  }
+
+  /** The caller has memory for it. */
+  async drain(delivery: VerifiedDelivery): Promise<Receipt> {
+    this.#draining++;
+    try {
+      return await this.#store(delivery, Number.POSITIVE_INFINITY);
+    } finally {
+      this.#draining--;
+      this.#endWhenIdle();
+    }
   }
 
   identify(delivery: VerifiedDelivery): Promise<DeliveryIdentity> {
@@ -99,6 +106,13 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     await worker?.terminate();
   }
 
+  async #store(delivery: VerifiedDelivery, deadlineMs: number): Promise<Receipt> {
+    const result = await this.#call('store', delivery, deadlineMs);
+    this.#report(delivery, result.observations);
+    if (!result.receipt) throw failureOf(result);
+    return result.receipt;
+  }
+
   /** As many at once as fit; what each costs while it is worked on is a multiple of its length. */
   async #withMemory<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     await this.#memory.acquire(bytes, Number.POSITIVE_INFINITY);
@@ -116,7 +130,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     this.#idle = this.#deps.clock.after(
       IDLE_MS,
       () => {
-        if (this.#memory.taken === 0) void this.stop();
+        if (this.#memory.taken === 0 && this.#draining === 0) void this.stop();
       },
       { ref: false },
     );

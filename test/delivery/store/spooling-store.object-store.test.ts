@@ -229,6 +229,7 @@ describe('a store with a spool and a worker for large bodies, while the object s
           throw error;
         });
       },
+      drain: (delivery) => publishDelivery(delivery, ports()),
       identify: async (delivery) => identifyDelivery(delivery, ports()),
       aside: (work) => work(),
     });

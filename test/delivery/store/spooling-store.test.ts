@@ -292,6 +292,7 @@ describe('a store with a spool and a worker for large bodies', () => {
       large.stored.push(`${/"n":(\d+)/.exec(text)?.[1]} behind ${order('a')}`);
       return { eventId: 'id', stored: 'kafka' };
     },
+    drain: (delivery) => carrier.store(delivery, () => Number.POSITIVE_INFINITY),
     identify: async (delivery) => identifyDelivery(delivery, deliveryParts()),
     aside: (work) => work(),
   };

@@ -219,6 +219,21 @@ describe('memory for working on one more body', () => {
       clock: systemClock,
     });
 
+  it('of the spool is waited for, and comes before bodies that wait', async () => {
+    const memory = lender(500);
+    await memory.large.acquire(300, 1_000);
+    const order: string[] = [];
+    const outside = memory.large.acquire(300, 10_000).then(() => order.push('outside'));
+    const work = memory.awaitWork(100).then((giveBack) => {
+      order.push('spool');
+      return giveBack;
+    });
+    memory.large.release(300);
+    (await work)();
+    await outside;
+    expect([order, memory.large.taken]).toEqual([['spool', 'outside'], 300]);
+  });
+
   it('is that of bodies that wait to be read, and theirs again when it is given back', async () => {
     const lent = lender(1_000);
     const giveBack = lent.borrowWork();

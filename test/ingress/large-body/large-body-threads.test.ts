@@ -22,7 +22,14 @@ function thread(name: string) {
     busy--;
     return name;
   };
-  return { store: work, identify: work, hasRoom: () => busy === 0, warm() {}, stop: async () => {} };
+  return {
+    store: work,
+    drain: work,
+    identify: work,
+    hasRoom: () => busy === 0,
+    warm() {},
+    stop: async () => {},
+  };
 }
 
 beforeEach(() => {
@@ -41,6 +48,12 @@ beforeEach(() => {
         lent++;
         return () => {
           lent--;
+        };
+      },
+      async awaitWork(bytes) {
+        lent += bytes;
+        return () => {
+          lent -= bytes;
         };
       },
     },
@@ -130,6 +143,22 @@ describe('the threads for large bodies', () => {
     expect(lent).toBe(0);
   });
 
+  it('work on one of the spool beside those that come from outside, with memory of those that wait', async () => {
+    isQuiet = false;
+    const drained = threads.drain({ ...verified(''), body: Buffer.from('drained') });
+    await settled();
+    expect([begun, lent]).toEqual([['Adrained'], 'drained'.length]);
+    const stored = store('1');
+    await settled();
+    // The fake is busy; the real one counts what is drained apart.
+    await end('drained');
+    expect([await drained, lent]).toEqual(['A', 0]);
+    const next = store('2');
+    await end('1');
+    await end('2');
+    await Promise.all([stored, next]);
+  });
+
   it('start the next body when work in its place has ended', async () => {
     let isFree = true;
     const first = {
@@ -141,7 +170,7 @@ describe('the threads for large bodies', () => {
         isFree = true;
       },
     };
-    const lender = { isQuiet: () => true, borrowWork: () => null };
+    const lender = { isQuiet: () => true, borrowWork: () => null, awaitWork: async () => () => {} };
     threads = new LargeBodyThreads([first, thread('B')] as never, lender, clock);
     let finish = () => {};
     const aside = threads.aside(
@@ -162,7 +191,7 @@ describe('the threads for large bodies', () => {
 
   it('go on after a body that was not stored', async () => {
     const failing = { ...thread('A'), store: () => Promise.reject(new Error('no')), hasRoom: () => true };
-    const lender = { isQuiet: () => true, borrowWork: () => null };
+    const lender = { isQuiet: () => true, borrowWork: () => null, awaitWork: async () => () => {} };
     threads = new LargeBodyThreads([failing, thread('B')] as never, lender, clock);
     await expect(store('1')).rejects.toThrow('no');
     await expect(store('2')).rejects.toThrow('no');

@@ -73,6 +73,20 @@ describe('the worker for large bodies', () => {
     expect([await refused, asked]).toEqual(['no longer', 1]);
   });
 
+  it('works on those that come from outside while the brokers do not confirm one of the spool', async () => {
+    const ended: string[] = [];
+    const draining = large.drain(delivery('keep', 100)).catch(({ code }: HooklineError) => ended.push(code));
+    expect(large.hasRoom(100)).toBe(true);
+    expect(await store('fine', 100)).toMatchObject({ stored: 'kafka' });
+    expect(await large.aside(async () => 'done')).toBe('done');
+    // Half a minute later its thread is still there.
+    await clock.advance(40_000);
+    expect(ended).toEqual([]);
+    await large.stop();
+    await draining;
+    expect(ended).toEqual(['LARGE_BODY_FAILED']);
+  });
+
   it('does other work in the place of a body, as soon as none is worked on, and before those that come later', async () => {
     const order: string[] = [];
     const note = (what: string) => () => void order.push(what);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { memoryShares, minBudget, WORK_FACTOR } from '../../../src/ingress/body/body-memory.ts';
+import { memoryShares, minBudget, WORK_FACTOR } from '../../../src/ingress/body/memory-shares.ts';
 
 const MIB = 1024 * 1024;
 

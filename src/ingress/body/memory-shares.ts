@@ -1,0 +1,35 @@
+/**
+ * What a large body costs while it is opened, encoded and produced, in times of its length and beside itself: its plain
+ * message, what its lists become, and the record, which may be twice as long. Measured with `make bench-large`.
+ */
+export const WORK_FACTOR = 4;
+
+/** Of the budget, for bodies that are not large: they never wait behind one that is. */
+const SMALL_SHARE = 1 / 12;
+
+/** Of those that were admitted, what is in memory at once: more would only wait for its turn there. */
+const READ_SHARE = 1 / 2;
+
+/** How MEMORY_BUDGET_BYTES is shared out. */
+export type MemoryShares = {
+  /** For small bodies. */
+  readonly small: number;
+  /** For large bodies that were admitted: they wait to be read, arrive, or have arrived and wait for their turn. */
+  readonly large: number;
+  /** Of those, for bodies that arrive or have arrived. */
+  readonly read: number;
+  /** Bytes of bodies that are worked on at once: one of the largest. Each costs WORK_FACTOR times as much beside itself. */
+  readonly atWork: number;
+};
+
+export function memoryShares(budgetBytes: number, maxBodyBytes: number): MemoryShares {
+  const small = Math.floor(budgetBytes * SMALL_SHARE);
+  const atWork = maxBodyBytes;
+  const large = budgetBytes - small - WORK_FACTOR * atWork;
+  return { small, large, read: Math.max(maxBodyBytes, Math.floor(large * READ_SHARE)), atWork };
+}
+
+/** The least budget: one body of the largest size can arrive while another is worked on. */
+export function minBudget(maxBodyBytes: number): number {
+  return Math.ceil(((WORK_FACTOR + 2) * maxBodyBytes) / (1 - SMALL_SHARE));
+}
