@@ -42,8 +42,9 @@ const READERS = 'test/readers/*.readers.test.ts';
 
 /** Files that take longest, those that take most first. */
 const LONGEST = [
-  'a-secured-connection-to-the-brokers-works-or-says-why',
   'the-spool-bridges-an-outage-of-kafka',
+  'analytics.stack',
+  'a-secured-connection-to-the-brokers-works-or-says-why',
   'the-documentation-is-followed',
   'strimzi-rights.stack',
   'an-outage-of-kafka-without-a-spool-is-answered-503',
