@@ -25,7 +25,7 @@ test-campaigns: setup ## The short forms of faults, control-faults and hostile (
 test-bench: setup ## Tests that make bench measures what is stored, in a very short run (wrk)
 	@npm run -s test-bench -- $(ARGS)
 
-test-bodies: setup ## Bodies of 50 MB in an object store that fails, on topics of 1 and 8 MiB; ingress killed 50 times (Linux; 6 min)
+test-bodies: setup ## Bodies of 50 MB in an object store that fails, on topics of 1 and 8 MiB; ingress killed 50 times; two S3 stores (Linux; 8 min)
 	@npm run -s test-bodies -- $(ARGS)
 
 test-contracts: setup ## Judges the data contracts, and topics by them, with datacontract-cli; registers them in Apicurio (Python, Maven; 5 min)

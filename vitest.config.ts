@@ -49,7 +49,6 @@ const LONGEST = [
   'strimzi-rights.stack',
   'an-outage-of-kafka-without-a-spool-is-answered-503',
   'ledger.stack',
-  'analytics.stack',
   'up-down',
 ];
 
