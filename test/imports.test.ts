@@ -10,7 +10,9 @@ const folderOf = (path: string) => path.split('/')[1] ?? '';
 const STEPS = [
   ['core'],
   ['config'],
-  ['crypto', 'runtime'],
+  ['crypto'],
+  ['runtime'],
+  ['tokens'],
   ['avro', 'kafka', 'object-store', 'provider', 'spool'],
   ['subscriptions'],
   ['delivery'],
@@ -36,11 +38,12 @@ const HOMES: Record<string, readonly string[]> = {
   'close-with-grace': ['runtime'],
   commander: ['cli'],
   fastify: ['ingress', 'sandbox'],
-  jose: ['provider'],
+  'aws-msk-iam-sasl-signer-js': ['kafka'],
+  jose: ['tokens'],
   kafkajs: ['kafka'],
   pino: ['runtime'],
   'prom-client': ['runtime'],
-  undici: ['provider', 'sandbox'],
+  undici: ['runtime', 'sandbox'],
   yaml: ['cli'],
 };
 

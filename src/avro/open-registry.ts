@@ -1,46 +1,54 @@
 import { readFileSync } from 'node:fs';
-import { type EnvReader, optional, path, text, url, type ValuesOf } from '../config/env.ts';
-import { checkPlaintextUrl, plaintextSettings } from '../config/plaintext-credentials.ts';
-import {
-  certificatesIn,
-  type NamedFile,
-  passwordIn,
-  type RenewalObserver,
-  renewedFrom,
-} from '../config/renewed-files.ts';
+import { passwordIn, renewedFrom } from '../config/renewed-files.ts';
+import { named, namedFiles, tlsMaterial } from '../runtime/tls-files.ts';
+import { openTokens, type TokenDeps } from '../tokens/open-tokens.ts';
+import type { TokenSource } from '../tokens/token-source.ts';
 import { createRegistry, type Registry } from './registry.ts';
-
-type RegistrySettings = ValuesOf<typeof registrySettings>;
+import type { RegistrySettings } from './registry-settings.ts';
 
 const TIMEOUT_MS = 10_000;
 
+/** A registry, and the access tokens that are shown to it, where it is reached by tokens. */
+export type OpenRegistry = Registry & { readonly tokens: TokenSource | undefined };
+
 /**
- * The registry that the settings name. Its client is made again when the password's or the authority's file changes.
+ * The registry that the settings name. Its client is made again when a file of its connection or the password changes.
  * @throws HooklineError CREDENTIALS_INVALID where one of them can't be used
  */
-export function openRegistry(settings: RegistrySettings, observer: RenewalObserver): Registry {
-  const { url, username, passwordFile, caFile } = settings;
+export function openRegistry(settings: RegistrySettings, deps: TokenDeps): OpenRegistry {
+  const { url, username, passwordFile, caFile, certFile, keyFile } = settings;
+  const tls = {
+    ca: named('SCHEMA_REGISTRY_CA_FILE', caFile),
+    cert: named('SCHEMA_REGISTRY_CERT_FILE', certFile),
+    key: named('SCHEMA_REGISTRY_KEY_FILE', keyFile),
+  };
+  const tlsFiles = namedFiles(tls);
   const password = named('SCHEMA_REGISTRY_PASSWORD_FILE', passwordFile);
-  const ca = named('SCHEMA_REGISTRY_CA_FILE', caFile);
+  const from = {
+    use: 'registry' as const,
+    prefix: 'SCHEMA_REGISTRY_OAUTH',
+    fileVariable: 'SCHEMA_REGISTRY_TOKEN_FILE',
+    file: settings.tokenFile,
+  };
+  const tokens = openTokens(settings, from, deps);
   const current = renewedFrom({
-    files: [...password, ...ca],
+    files: [...tlsFiles, ...(password ? [password] : [])],
     read: (path) => readFileSync(path),
-    observer,
+    observer: deps.files,
     make(contents) {
-      const passwords = password.map((file, n) => passwordIn(contents[n] as Buffer, file));
-      const authorities = ca.map((file, n) => certificatesIn(contents[password.length + n] as Buffer, file));
+      const secret = password && passwordIn(contents.at(-1) as Buffer, password);
       return createRegistry({
         url,
         timeoutMs: TIMEOUT_MS,
-        ...(username !== undefined &&
-          passwords[0] !== undefined && {
-            auth: { username, password: passwords[0] },
-          }),
-        ...(authorities.length > 0 && { ca: authorities }),
+        headers: Object.fromEntries(settings.headers),
+        ...(tokens && { tokens }),
+        ...(username !== undefined && secret !== undefined && { auth: { username, password: secret } }),
+        ...(tlsFiles.length > 0 && { secureContext: tlsMaterial(tls, contents).context }),
       });
     },
   });
   return {
+    tokens,
     idOf: (subject, schema) => current().idOf(subject, schema),
     writerType: (id) => current().writerType(id),
     isCompatible: (subject, schema) => current().isCompatible(subject, schema),
@@ -50,43 +58,3 @@ export function openRegistry(settings: RegistrySettings, observer: RenewalObserv
     subjects: () => current().subjects(),
   };
 }
-
-const named = (variable: string, path: string | undefined): NamedFile[] =>
-  path === undefined ? [] : [{ variable, path }];
-
-/** What only several variables together show. */
-export function checkRegistrySettings(settings: RegistrySettings, reader: EnvReader): void {
-  const { url, username, passwordFile, caFile } = settings;
-  if ((username === undefined) !== (passwordFile === undefined)) {
-    reader.fault('SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together: set both or none.');
-  }
-  if (caFile !== undefined && url?.startsWith('http:')) {
-    reader.fault('SCHEMA_REGISTRY_CA_FILE needs an https address in SCHEMA_REGISTRY_URL.');
-  }
-  if (username !== undefined) {
-    const credential = 'the password of SCHEMA_REGISTRY_USERNAME';
-    checkPlaintextUrl(settings, { variable: 'SCHEMA_REGISTRY_URL', url, credential }, reader);
-  }
-}
-
-/** Where the schemas are: files here, ids and the schemas of others at the registry. */
-export const schemaSettings = {
-  dir: optional(
-    path('SCHEMAS_DIR', {
-      about:
-        'directory with events/*.avsc and commands/*.avsc; unset means the schemas that are part of Hookline',
-    }),
-  ),
-};
-
-export const registrySettings = {
-  url: url('SCHEMA_REGISTRY_URL', { about: "address of the schema registry's Confluent API" }),
-  username: optional(
-    text('SCHEMA_REGISTRY_USERNAME', { about: 'user for basic authentication at the registry' }),
-  ),
-  passwordFile: optional(path('SCHEMA_REGISTRY_PASSWORD_FILE', { about: "file with that user's password" })),
-  caFile: optional(
-    path('SCHEMA_REGISTRY_CA_FILE', { about: "PEM file with the registry's certificate authority" }),
-  ),
-  ...plaintextSettings,
-};

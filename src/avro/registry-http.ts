@@ -5,12 +5,18 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { SecureContext } from 'node:tls';
+import type { TokenSource } from '../tokens/token-source.ts';
 
 export type RegistryOptions = {
   readonly url: string;
   readonly auth?: { readonly username: string; readonly password: string };
-  /** Authorities that are trusted for https, instead of the system's. */
-  readonly ca?: readonly Buffer[];
+  /** A bearer token for each request. */
+  readonly tokens?: TokenSource;
+  /** Further headers of each request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of https: the authority that is trusted instead of the system's, and a client certificate. */
+  readonly secureContext?: SecureContext;
   /** From a request to the end of its answer: a registry that hangs would hang the start. */
   readonly timeoutMs: number;
 };
@@ -32,11 +38,11 @@ type Adding = { addRequest(request: ClientRequest, ...others: unknown[]): void }
  * An agent whose requests end in time. The registry's client has a time-out for silence only: it waits without end for
  * an answer that is cut off or comes a byte a second, and keeps an endless one in memory.
  */
-export function boundedAgent({ url, timeoutMs, ca }: RegistryOptions): HttpAgent {
+export function boundedAgent({ url, timeoutMs, secureContext }: RegistryOptions): HttpAgent {
   const limits = { timeoutMs, maxBytes: MAX_ANSWER_BYTES };
   const options = { keepAlive: true, timeout: timeoutMs };
   const agent = url.startsWith('https:')
-    ? new HttpsAgent({ ...options, ...(ca && { ca: [...ca] }) })
+    ? new HttpsAgent({ ...options, ...(secureContext && { secureContext }) })
     : new HttpAgent(options);
   const adding = agent as unknown as Adding;
   const add = adding.addRequest.bind(agent);
@@ -61,19 +67,25 @@ function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): v
   });
 }
 
+/** What each request carries beside a password: the client's middleware asks for it. */
+export async function headersFor({ tokens, headers = {} }: RegistryOptions): Promise<Record<string, string>> {
+  return { ...headers, ...(tokens && { authorization: `Bearer ${await tokens.get()}` }) };
+}
+
 /**
  * One request that the registry's client does not have. Rejects as the client does: with an error that has the status.
  * @param path behind the registry's address
  */
 export async function callRegistry<T>(
-  { url, auth, agent }: RegistryOptions & { readonly agent: HttpAgent },
+  options: RegistryOptions & { readonly agent: HttpAgent },
   method: 'GET' | 'DELETE',
   path: string,
 ): Promise<T> {
+  const { url, auth, agent } = options;
+  const headers = { accept: 'application/vnd.schemaregistry.v1+json', ...(await headersFor(options)) };
   const { status, body } = await new Promise<{ status: number; body: string }>((resolve, reject) => {
     const send = url.startsWith('https:') ? httpsRequest : httpRequest;
     const credentials = auth && { auth: `${auth.username}:${auth.password}` };
-    const headers = { accept: 'application/vnd.schemaregistry.v1+json' };
     const request = send(url + path, { method, agent, headers, ...credentials }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -4,9 +4,9 @@ import registryApi, {
 } from '@kafkajs/confluent-schema-registry/dist/api/index.js';
 import type { Type } from 'avsc';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import { connectionFaultOf, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
+import { connectionFaultOf, eachError, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
 import { type FoundSchema, writerTypeOf } from './record-codec.ts';
-import { boundedAgent, callRegistry, type RegistryOptions } from './registry-http.ts';
+import { boundedAgent, callRegistry, headersFor, type RegistryOptions } from './registry-http.ts';
 
 /** What Hookline asks of a schema registry (Confluent's API). Nothing here is called per event. */
 export type Registry = {
@@ -42,6 +42,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
     agent,
     retry: { retries: 0 },
+    middlewares: [sendHeaders(options)],
   };
   const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
   const { Subject, Schema } = registryApi.default(args);
@@ -49,7 +50,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   const call = <T>(method: 'GET' | 'DELETE', path: string) =>
     callRegistry<T>({ ...options, agent }, method, path);
   const ask = <T>(request: () => Promise<T>) =>
-    request().catch((error) => Promise.reject(classify(error, options)));
+    request()
+      .catch((error) => (isTokenRefused(error, options) ? request() : Promise.reject(error)))
+      .catch((error) => Promise.reject(classify(error, options)));
   const isCompatibleWith = async (subject: string, schema: string, version: number | 'latest') => {
     const response: ApiResponse = await Subject.compatible({ subject, version, body: { schema } });
     return response.data<{ is_compatible: boolean }>().is_compatible;
@@ -105,6 +108,24 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
+/** The client asks for what its requests carry with each of them. */
+const sendHeaders =
+  (options: RegistryOptions): NonNullable<SchemaRegistryAPIClientArgs['middlewares']>[number] =>
+  () => ({
+    async prepareRequest(next) {
+      const request = await next();
+      return request.enhance({ headers: await headersFor(options) });
+    },
+  });
+
+/** Whether another token may be taken: the one that was shown was withdrawn, or its key is gone. */
+function isTokenRefused(error: unknown, { tokens }: RegistryOptions): boolean {
+  const shown = tokens?.current();
+  if (!tokens || shown === undefined || (error as RegistryFailure).status !== 401) return false;
+  tokens.reject(shown);
+  return tokens.current() !== shown;
+}
+
 /** The client takes any 200 for an answer: a page of a proxy, say. */
 function checked<T>(answer: T, isOne: (answer: T) => boolean): T {
   if (!isOne(answer)) throw new Error('what answers is no schema registry');
@@ -125,11 +146,15 @@ const REGISTRY: OtherSide = {
   ca: 'SCHEMA_REGISTRY_CA_FILE',
   useTls: 'write https in SCHEMA_REGISTRY_URL',
   useNoTls: 'write http in SCHEMA_REGISTRY_URL, or give the port that speaks TLS',
+  cert: 'SCHEMA_REGISTRY_CERT_FILE',
+  key: 'SCHEMA_REGISTRY_KEY_FILE',
 };
 
 /** Where no answer came at all the client makes up a status 400: what isn't known here is the registry's absence. */
-function classify(error: unknown, { url, auth }: RegistryOptions): HooklineError {
-  if (error instanceof HooklineError) return error;
+function classify(error: unknown, { url, auth, tokens }: RegistryOptions): HooklineError {
+  // The client wraps what happens before its request is sent: a token that can't be obtained.
+  const own = eachError(error).find((one) => one instanceof HooklineError);
+  if (own) return own;
   const { status, name, message } = error as RegistryFailure;
   // A registry says in JSON what it doesn't have; a bare 404 is the page of a proxy that has lost it.
   const isBare = / - Error, status 404/.test(message ?? '');
@@ -137,9 +162,11 @@ function classify(error: unknown, { url, auth }: RegistryOptions): HooklineError
     return new HooklineError('SCHEMA_NOT_REGISTERED', undefined, { cause: error });
   }
   if (status === 401 || status === 403) {
-    const remedy = auth
-      ? 'correct SCHEMA_REGISTRY_USERNAME, or the content of the file that SCHEMA_REGISTRY_PASSWORD_FILE names'
-      : 'set SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE';
+    const remedy = tokens
+      ? 'check what the registry demands of an access token, and SCHEMA_REGISTRY_HEADERS'
+      : auth
+        ? 'correct SCHEMA_REGISTRY_USERNAME, or the content of the file that SCHEMA_REGISTRY_PASSWORD_FILE names'
+        : 'set SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE, or SCHEMA_REGISTRY_OAUTH_TOKEN_URL and what goes with it';
     return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, remedy });
   }
   if (status === 409 || status === 422)

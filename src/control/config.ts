@@ -1,4 +1,4 @@
-import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
+import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/registry-settings.ts';
 import { commandTopicsSetting } from '../config/command-topics.ts';
 import {
   type EnvSource,

@@ -18,6 +18,7 @@ import { systemClock as clock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { type Components, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { limitHeapGrowth } from '../runtime/v8-flags.ts';
+import { observeTokens } from '../tokens/observe-tokens.ts';
 import { loadControlConfig } from './config.ts';
 import { followState } from './follow-state.ts';
 import { observeControl } from './observe-control.ts';
@@ -31,9 +32,11 @@ const config = configOrExit(() => loadControlConfig(nodeSource(process.env)));
 const schemas = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
 const sealingKeys = configOrExit(() => readSealingKeys(config.control.sealingKeyFile));
 const logger = createLogger({ name: 'hookline-control', level: config.runtime.logLevel });
-const [files, log, clientId] = [filesLog(logger), clientLog(logger), 'hookline-control'];
-const registry = configOrExit(() => openRegistry(config.registry, files));
-const access = configOrExit(() => openKafka({ settings: config.kafka, files, clock, clientId, log }));
+const tokenLog = observeTokens(logger);
+const connecting = { files: filesLog(logger), clock, tokenLog };
+const [log, clientId] = [clientLog(logger), 'hookline-control'];
+const registry = configOrExit(() => openRegistry(config.registry, connecting));
+const access = configOrExit(() => openKafka({ settings: config.kafka, ...connecting, clientId, log }));
 
 const { stopDeadlineMs } = config.runtime;
 const { groupId, sessionTimeoutMs } = config.control;
@@ -49,6 +52,7 @@ async function start(components: Components): Promise<void> {
   const context = await openContext({ logger, clock, components }, config.runtime);
   const { metrics, probes, gate } = context;
   const observe = observeControl({ logger, metrics });
+  tokenLog.report(metrics);
 
   const ids = await gate.pass('the schema registry', () =>
     resolveSchemaIds(registry, config.topics.prefix, Object.values(schemas)),
@@ -67,7 +71,7 @@ async function start(components: Components): Promise<void> {
 
   const { call } = add(
     'provider',
-    openProvider({ settings: config.provider, files, newId, clock, ...observe.provider }),
+    openProvider({ settings: config.provider, ...connecting, newId, ...observe.provider }),
   );
   const opened = { schemas, ids, registry, publisher, state, call };
   const control = add('control', openControl({ ...opened, config, sealingKeys, observe, clock }));

@@ -80,6 +80,8 @@ export const ERRORS = {
     text: 'a password or token would be sent without TLS',
   },
   CREDENTIALS_INVALID: { status: null, retryable: false, text: 'a credentials file cannot be used' },
+  ACCESS_TOKEN_REFUSED: { status: null, retryable: false, text: 'the token endpoint gives no access token' },
+  ACCESS_TOKEN_UNAVAILABLE: { status: null, retryable: true, text: 'there is no access token' },
   // Messages in the object store
   OBJECT_TAKEN: { status: null, retryable: false, text: 'another message has the name of the object' },
   OBJECT_MISSING: { status: null, retryable: false, text: 'the object store does not have the object' },

@@ -12,11 +12,12 @@ import { deliveryTopics } from '../delivery/open-delivery.ts';
 import { openSpool, openStore } from '../delivery/store/open-store.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { systemClock as clock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { backgroundGate, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { disablePretenuring } from '../runtime/v8-flags.ts';
 import { startKeyring } from '../subscriptions/open-keyring.ts';
+import { observeTokens } from '../tokens/observe-tokens.ts';
 import { openBodyMemory, startIngressServer } from './ingress-server.ts';
 import { startLargeBodies } from './large-body/large-body-threads.ts';
 import { loadIngressConfig } from './settings.ts';
@@ -24,7 +25,6 @@ import { bodiesByPolicy, mayStartWithoutKafka, openStartupState, startDelivery }
 import { startTracing, traced, traceStore } from './tracing.ts';
 
 disablePretenuring();
-const clock = systemClock;
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
 const { subscription } = configOrExit(() =>
@@ -33,17 +33,18 @@ const { subscription } = configOrExit(() =>
 const sealingKeys = configOrExit(() => readSealingKeys(config.subscriptions.sealingKeyFile));
 const bodies = configOrExit(() => bodiesByPolicy(events, { ...config, sealingKeys }));
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
-const files = filesLog(logger);
-const registry = configOrExit(() => openRegistry(config.registry, files));
-const client = { clientId: 'hookline-ingress', log: clientLog(logger), clock };
-const kafka = configOrExit(() => openKafka({ settings: config.kafka, files, ...client }));
+const [files, tokenLog] = [filesLog(logger), observeTokens(logger)];
+const client = { clientId: 'hookline-ingress', log: clientLog(logger), clock, files, tokenLog };
+const registry = configOrExit(() => openRegistry(config.registry, client));
+const kafka = configOrExit(() => openKafka({ settings: config.kafka, ...client }));
 
 await runProcess({
   logger,
   stopDeadlineMs: config.runtime.stopDeadlineMs,
   async start(components) {
     const context = await openContext({ logger, clock, components }, config.runtime);
-    const { gate } = context;
+    const { gate, metrics } = context;
+    tokenLog.report(metrics);
     const { prefix } = config.topics;
     const { layout, publishDeadlineMs } = config.ingress;
     const tracer = await startTracing(config.tracing, context);
@@ -74,7 +75,6 @@ await runProcess({
       context,
     );
     if (isKafkaReached) await topicRead;
-
     const { ports, publisher } = await startDelivery(
       { kafka, routes, prefix, layout, ...bodies, files, keyring, isKafkaReached },
       context,
@@ -86,7 +86,7 @@ await runProcess({
           ...{ ...bodies, kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
           ...{ layout, schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])) },
         },
-        ...{ memory, delivery: ports },
+        ...{ memory, delivery: ports, kafkaTokens: kafka.tokens },
       },
       context,
     );

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/open-registry.ts';
+import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/registry-settings.ts';
 import {
   type EnvSource,
   envReader,

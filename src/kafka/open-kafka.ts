@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import type { TokenSource } from '../tokens/token-source.ts';
 import { createTopicLimits, type TopicLimits } from './admin/describe-topics.ts';
 import { type ConnectionDeps, openConnection } from './connect/connection.ts';
 import { type ClientLog, createKafkajs, type KafkaClient } from './connect/kafkajs-client.ts';
@@ -14,6 +15,8 @@ export type KafkaAccess = {
   readonly openTopic: OpenTopic;
   readonly openSession: (rotation: number) => ProducerSession;
   readonly clock: Clock;
+  /** Its access tokens, where it authenticates by tokens. */
+  readonly tokens: TokenSource | undefined;
 };
 
 /** @throws HooklineError CREDENTIALS_INVALID where a certificate, key or password file can't be used */
@@ -21,15 +24,16 @@ export function openKafka(
   parts: ConnectionDeps & {
     readonly clientId: string;
     readonly log: ClientLog;
-    readonly clock: Clock;
     /** How long a broker may take to answer; unset means as long as small records take at most. */
     readonly requestTimeoutMs?: number;
   },
 ): KafkaAccess {
   const { clientId, log, clock, requestTimeoutMs } = parts;
   const connection = openConnection(parts);
+  const { sasl } = connection;
   return {
     clock,
+    tokens: sasl?.mechanism === 'OAUTHBEARER' ? sasl.tokens : undefined,
     client: createKafkajs(connection, clientId, log),
     openTopic: (topic) => openFetcher(connection, clientId, topic),
     openSession: (rotation) => openProducerSession(connection, clientId, rotation, requestTimeoutMs),

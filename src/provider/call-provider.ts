@@ -2,16 +2,9 @@ import { MAX_TIMER_MS } from '../config/env.ts';
 import { parseBoundedJson } from '../core/json.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Clock } from '../runtime/clock.ts';
-import {
-  type Http,
-  type HttpAnswer,
-  type HttpRequest,
-  type Judgement,
-  judgeStatus,
-  type OnRequest,
-  retryAfterMs,
-} from './http.ts';
-import type { TokenSource } from './token-source.ts';
+import { type Http, type HttpAnswer, type HttpRequest, retryAfterMs } from '../runtime/http-client.ts';
+import type { TokenSource } from '../tokens/token-source.ts';
+import { type Judgement, judgeStatus, type OnRequest } from './judge-answer.ts';
 
 /** One call, judged. `body` is the answer's JSON, or undefined where it has none. */
 export type Outcome = {

@@ -1,8 +1,10 @@
 import type { RenewalObserver } from '../config/renewed-files.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createHttp } from '../runtime/http-client.ts';
+import { named } from '../runtime/tls-files.ts';
 import { createBreaker } from './breaker.ts';
 import { createProviderCall, type ProviderCall } from './call-provider.ts';
-import { createHttp, type OnRequest } from './http.ts';
+import type { OnRequest } from './judge-answer.ts';
 import type { ProviderSettings } from './settings.ts';
 import { type Assertion, createAssertion, createTokenSource } from './token-source.ts';
 
@@ -20,7 +22,12 @@ export function openProvider(deps: {
   readonly onUnavailable?: (why: string | null) => void;
 }): { readonly call: ProviderCall; stop(): Promise<void> } {
   const { settings, newId, onNarrowerScope, onRequest, onToken, onUnavailable = () => {}, clock } = deps;
-  const http = createHttp({ caFile: settings.caFile, files: deps.files, clock });
+  const tls = {
+    ca: named('PROVIDER_CA_FILE', settings.caFile),
+    cert: named('PROVIDER_CERT_FILE', settings.certFile),
+    key: named('PROVIDER_KEY_FILE', settings.keyFile),
+  };
+  const http = createHttp({ tls, files: deps.files, clock });
   const assertion: Assertion = createAssertion(settings, newId, clock);
   const tokens = createTokenSource({
     ...{ clock, settings, http, assertion, onNarrowerScope, onRequest },

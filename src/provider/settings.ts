@@ -71,6 +71,14 @@ export const providerSettings = {
       about: "PEM file with the provider's certificate authority; read again when it changes",
     }),
   ),
+  certFile: optional(
+    path('PROVIDER_CERT_FILE', {
+      about: "PEM file with Hookline's client certificate for the provider; read again when it changes",
+    }),
+  ),
+  keyFile: optional(
+    path('PROVIDER_KEY_FILE', { about: "PEM file with that certificate's key; read again when it changes" }),
+  ),
   ...dialectSettings,
   ...plaintextSettings,
 };
@@ -86,6 +94,9 @@ export function checkProviderSettings(settings: ProviderSettings, reader: EnvRea
   }
   if (settings.jwtKeyFile !== undefined && settings.jwtIssuer === undefined) {
     reader.fault('PROVIDER_JWT_KEY_FILE needs PROVIDER_JWT_ISSUER: whose JWT is it?');
+  }
+  if ((settings.certFile === undefined) !== (settings.keyFile === undefined)) {
+    reader.fault('PROVIDER_CERT_FILE and PROVIDER_KEY_FILE go together: set both or none.');
   }
   const { authUrl, baseUrl } = settings;
   const urls = [

@@ -1,21 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { importPKCS8, SignJWT } from 'jose';
 import { HooklineError } from '../core/errors.ts';
-import { parseBoundedJson } from '../core/json.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { type Http, type HttpAnswer, judgeStatus, type OnRequest, retryAfterMs } from './http.ts';
+import { type Http, type HttpAnswer, retryAfterMs } from '../runtime/http-client.ts';
+import { signJwt } from '../tokens/jwt.ts';
+import { MAX_ANSWER_BYTES, readTokenAnswer, TOKEN_TIMEOUT_MS } from '../tokens/token-answer.ts';
+import { createTokenCache, type TokenSource } from '../tokens/token-source.ts';
+import { judgeStatus, type OnRequest } from './judge-answer.ts';
 import type { ProviderSettings } from './settings.ts';
-
-/** One access token for all callers. */
-export type TokenSource = {
-  /**
-   * The token, fetched where there is none or its time is nearly up. Throws TOKEN_REFUSED,
-   * TOKEN_UNAVAILABLE, JWT_UNAVAILABLE.
-   */
-  get(): Promise<string>;
-  /** The provider didn't take this token: the next call fetches a fresh one. */
-  reject(token: string): void;
-};
 
 export type TokenSettings = {
   readonly authUrl: string;
@@ -26,19 +17,7 @@ export type TokenSettings = {
 
 /** A token is renewed when so much of its life is left, or a tenth of it where that is less. */
 const RENEW_BEFORE_S = 60;
-/** Where the answer doesn't say how long it lives. */
-const DEFAULT_LIFETIME_S = 300;
-
-const TOKEN_TIMEOUT_MS = 10_000;
-const MAX_ANSWER_BYTES = 64 * 1024;
-const ANSWER_JSON = { maxValues: 1_000, maxDepth: 100 };
-
-/** Statuses below 500 that say nothing about the request itself. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
-
-type Held = { readonly token: string; readonly renewAt: number };
-
-export function createTokenSource(deps: {
+type ProviderTokens = {
   readonly clock: Clock;
   readonly settings: TokenSettings;
   readonly http: Http;
@@ -47,42 +26,29 @@ export function createTokenSource(deps: {
   readonly onNarrowerScope: (missing: readonly string[]) => void;
   readonly onRequest?: OnRequest;
   readonly onToken?: () => void;
-}): TokenSource {
+};
+
+/** Obtained where there is none or its time is nearly up. `get` throws TOKEN_REFUSED, TOKEN_UNAVAILABLE, JWT_UNAVAILABLE. */
+export function createTokenSource(deps: ProviderTokens): TokenSource {
   const { settings, clock } = deps;
-  let held: Held | undefined;
-  let fetching: Promise<Held> | undefined;
   let restUntil = 0;
-  const fetch = async (): Promise<Held> => {
-    try {
-      const reply = await requestToken(deps);
-      restUntil = clock.wall() + (reply.status === 200 ? 0 : (retryAfterMs(reply, clock.wall()) ?? 0));
-      const answer = readTokenAnswer(reply);
-      const missing = settings.scope
-        .split(' ')
-        .filter((scope) => answer.scope && !answer.scope.includes(scope));
-      if (missing.length > 0) deps.onNarrowerScope(missing);
-      const margin = Math.min(RENEW_BEFORE_S, answer.expiresIn / 10);
-      deps.onToken?.();
-      held = { token: answer.token, renewAt: clock.wall() + (answer.expiresIn - margin) * 1_000 };
-      return held;
-    } finally {
-      fetching = undefined;
-    }
+  const obtain = async () => {
+    const restMs = restUntil - clock.wall();
+    if (restMs > 0)
+      throw new HooklineError('TOKEN_UNAVAILABLE', `asked to wait ${Math.ceil(restMs / 1_000)} s longer`);
+    const reply = await requestToken(deps);
+    restUntil = clock.wall() + (reply.status === 200 ? 0 : (retryAfterMs(reply, clock.wall()) ?? 0));
+    const answer = readTokenAnswer(reply);
+    if ('fault' in answer)
+      throw new HooklineError(answer.isRefusal ? 'TOKEN_REFUSED' : 'TOKEN_UNAVAILABLE', answer.fault);
+    const { scopes } = answer;
+    const missing = settings.scope.split(' ').filter((scope) => scopes && !scopes.includes(scope));
+    if (missing.length > 0) deps.onNarrowerScope(missing);
+    deps.onToken?.();
+    return answer;
   };
-  return {
-    async get() {
-      if (held && clock.wall() < held.renewAt) return held.token;
-      const restMs = restUntil - clock.wall();
-      if (restMs > 0)
-        throw new HooklineError('TOKEN_UNAVAILABLE', `asked to wait ${Math.ceil(restMs / 1_000)} s longer`);
-      // One request for all who wait.
-      fetching ??= fetch();
-      return (await fetching).token;
-    },
-    reject(token) {
-      if (held?.token === token) held = undefined;
-    },
-  };
+  const renewBefore = (lifetimeS: number) => Math.min(RENEW_BEFORE_S, lifetimeS / 10);
+  return createTokenCache({ clock, obtain, renewBefore });
 }
 
 /** POST {auth_url}/oauth/token as section 4.1 has it: four form fields, no Authorization header. */
@@ -92,7 +58,7 @@ async function requestToken({
   assertion,
   onRequest,
   clock,
-}: Parameters<typeof createTokenSource>[0]): Promise<HttpAnswer> {
+}: ProviderTokens): Promise<HttpAnswer> {
   const body = new URLSearchParams({
     grant_type: settings.grantType,
     scope: settings.scope,
@@ -114,40 +80,6 @@ async function requestToken({
   } catch (error) {
     report('unknown');
     throw new HooklineError('TOKEN_UNAVAILABLE', (error as Error).message, { cause: error });
-  }
-}
-
-/** The answer is never quoted: it holds the token. */
-function readTokenAnswer({ status, body }: HttpAnswer) {
-  if (PASSING.has(status) || status >= 500) throw new HooklineError('TOKEN_UNAVAILABLE', `status ${status}`);
-  if (status !== 200) throw new HooklineError('TOKEN_REFUSED', `status ${status}`);
-  const { access_token: token, token_type: type, expires_in: expiresIn, scope } = parseObject(body) ?? {};
-  // It goes into a header: what can't stand there, or is larger than servers take, is as good as none.
-  if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token))
-    throw new HooklineError('TOKEN_UNAVAILABLE', 'the answer has no access_token');
-  // RFC 6749, 7.1: a token of a type that isn't understood must not be used. Here it would be sent as a bearer token.
-  if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
-    throw new HooklineError('TOKEN_REFUSED', 'the token_type of the answer is not bearer');
-  return {
-    token,
-    expiresIn: lifetimeOf(expiresIn),
-    scope: typeof scope === 'string' ? scope.split(' ') : undefined,
-  };
-}
-
-/** Seconds, as a number or as its digits; anything else says nothing. */
-function lifetimeOf(expiresIn: unknown): number {
-  const isSaid = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
-  const seconds = isSaid ? Number(expiresIn) : NaN;
-  return Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_LIFETIME_S;
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const json: unknown = parseBoundedJson(text, ANSWER_JSON);
-    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : null;
-  } catch {
-    return null;
   }
 }
 
@@ -186,15 +118,12 @@ async function signAssertion(
   keyFile: string,
   { id, now }: { id: string; now: number },
 ): Promise<string> {
-  const { jwtAlgorithm: alg, jwtKeyId: kid, jwtIssuer = '' } = settings;
-  const key = await importPKCS8(await readFile(keyFile, 'utf8'), alg);
-  return new SignJWT({})
-    .setProtectedHeader({ alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) })
-    .setIssuer(jwtIssuer)
-    .setSubject(settings.jwtSubject ?? jwtIssuer)
-    .setAudience(settings.jwtAudience ?? `${settings.authUrl}/oauth/token`)
-    .setIssuedAt(new Date(now))
-    .setExpirationTime(new Date(now + LIFETIME_S * 1_000))
-    .setJti(id)
-    .sign(key);
+  const { jwtAlgorithm: algorithm, jwtKeyId: keyId, jwtIssuer: issuer = '' } = settings;
+  return signJwt(await readFile(keyFile, 'utf8'), {
+    ...{ algorithm, keyId, issuer, id },
+    subject: settings.jwtSubject ?? issuer,
+    audience: settings.jwtAudience ?? `${settings.authUrl}/oauth/token`,
+    issuedAt: now,
+    endsAt: now + LIFETIME_S * 1_000,
+  });
 }

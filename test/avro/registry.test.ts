@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { createWriterReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
@@ -159,7 +160,7 @@ describe('the registry', () => {
       url: server.url,
       timeoutMs: 2_000,
       auth,
-      ca: [cert],
+      secureContext: createSecureContext({ ca: cert }),
     });
     expect(await trusting.subjects()).toEqual(['a-value']);
     const distrusting = createRegistry({ url: server.url, timeoutMs: 2_000, auth });

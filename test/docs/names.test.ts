@@ -22,6 +22,8 @@ const OTHERS = [
     'AWS_ROLE_ARN',
     'LEDGER_FILE',
     'ANALYTICS_FILE',
+    // A value of KAFKA_SASL_MECHANISM.
+    'AWS_MSK_IAM',
     'EXIT_AT_END',
     'GROUP_ID',
     'HOOKLINE_IMAGE',

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openRegistry } from '../../src/avro/open-registry.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { registrySettingsWith } from '../support/connection-settings.ts';
 import { type Authority, type Identity, makeAuthority } from '../support/secure/certificates.ts';
 import { findings } from '../support/secure/secure-fixture.ts';
 import { type SecureRegistry, startSecureRegistry } from '../support/secure/secure-registry.ts';
@@ -114,8 +116,11 @@ describe('the registry behind TLS and a password', () => {
     copyFileSync(authority.caFile, caFile);
     const told: string[] = [];
     const { subjects } = openRegistry(
-      { url: registry.url, username: 'ann', passwordFile, caFile, allowPlaintextCredentials: false },
-      { renewed: () => told.push('renewed'), unusable: ({ message }) => told.push(message) },
+      registrySettingsWith({ url: registry.url, username: 'ann', passwordFile, caFile }),
+      {
+        files: { renewed: () => told.push('renewed'), unusable: ({ message }) => told.push(message) },
+        clock: systemClock,
+      },
     );
     expect(await subjects()).toEqual(expect.any(Array));
     registry.allow('ann', 'renewed-horse-battery');

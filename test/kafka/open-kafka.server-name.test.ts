@@ -7,6 +7,7 @@ import { createServer } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { kafkaSettingsWith } from '../support/connection-settings.ts';
 import { makeAuthority } from '../support/secure/certificates.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'hookline-names-'));
@@ -33,17 +34,7 @@ async function startRouter() {
 
 const kafkaAt = (broker: string) =>
   openKafka({
-    settings: {
-      brokers: [broker],
-      ssl: true,
-      caFile: authority.caFile,
-      certFile: undefined,
-      keyFile: undefined,
-      saslMechanism: undefined,
-      username: undefined,
-      passwordFile: undefined,
-      allowPlaintextCredentials: false,
-    },
+    settings: kafkaSettingsWith({ brokers: [broker], ssl: true, caFile: authority.caFile }),
     files: { renewed() {}, unusable() {} },
     clock: systemClock,
     clientId: 'test',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createHttp, type Http } from '../../src/provider/http.ts';
 import { createTokenSource } from '../../src/provider/token-source.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { createHttp, type Http } from '../../src/runtime/http-client.ts';
 import { openSandbox } from '../sandbox/support/open-sandbox.ts';
 
 type Sandbox = Awaited<ReturnType<typeof openSandbox>>;
@@ -10,7 +10,7 @@ let http: Http;
 
 beforeAll(async () => {
   sandbox = await openSandbox({ tokenTtlS: 3_600 });
-  http = createHttp({ caFile: undefined, files: { renewed() {}, unusable() {} }, clock: systemClock });
+  http = createHttp({ tls: {}, files: { renewed() {}, unusable() {} }, clock: systemClock });
 });
 beforeEach(() => sandbox.call('POST', '/_sandbox/reset'));
 afterAll(async () => {

@@ -18,6 +18,8 @@ export type KafkaOptions = {
   host?: string;
   /** The heap of each node in MiB. */
   heapMb?: number;
+  /** Of the brokers' JVM, by their name. */
+  systemProperties?: Readonly<Record<string, string>>;
 };
 
 export type KafkaCluster = {
@@ -50,6 +52,7 @@ const READY_MS = 60_000;
 export async function startKafkaCluster(input: ClusterInput): Promise<KafkaCluster> {
   const plans = planNodes(input.ports, input.advertisedPorts);
   const { host = '127.0.0.1' } = input;
+  const defined = Object.entries(input.systemProperties ?? {}).map(([name, value]) => `-D${name}=${value}`);
   const nodes = plans.map((plan) => {
     const folder = join(input.runDir, `kafka-${plan.id}`);
     const properties = kafkaProperties({
@@ -68,7 +71,7 @@ export async function startKafkaCluster(input: ClusterInput): Promise<KafkaClust
       heapMb,
       scramUsers,
       classArchive,
-      jvmArgs,
+      jvmArgs: [...jvmArgs, ...defined],
       plan,
       folder,
       properties,

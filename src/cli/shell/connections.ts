@@ -1,10 +1,6 @@
-import {
-  checkRegistrySettings,
-  openRegistry,
-  registrySettings,
-  schemaSettings,
-} from '../../avro/open-registry.ts';
+import { openRegistry } from '../../avro/open-registry.ts';
 import type { Registry } from '../../avro/registry.ts';
+import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/registry-settings.ts';
 import { commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
@@ -75,7 +71,7 @@ export function connectKafka(config: Config<'kafka'>): KafkaAccess {
 }
 
 export const connectRegistry = (config: Config<'registry'>): Registry =>
-  openRegistry(config.registry, SILENT);
+  openRegistry(config.registry, { files: SILENT, clock: systemClock });
 
 /** The object store of BODY_STORE; undefined where that is unset. */
 export const connectBodyStore = (config: Config<'bodyStore'>): Promise<BodyStore | undefined> =>

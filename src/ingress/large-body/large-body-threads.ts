@@ -4,6 +4,7 @@ import { observePublishing } from '../../kafka/open-kafka.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
+import type { TokenSource } from '../../tokens/token-source.ts';
 import type { BodyMemory } from '../body/body-memory.ts';
 import { WORK_FACTOR } from '../body/memory-shares.ts';
 import { LargeBodyWorker, type LargeBodyWorkerDeps, type WorkerOptions } from './large-body-worker.ts';
@@ -145,14 +146,16 @@ export function startLargeBodies(
     readonly worker: WorkerOptions;
     readonly memory: Pick<BodyMemory, 'atWork' | 'isQuiet' | 'borrowWork' | 'awaitWork'>;
     readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer' | 'claims'>;
+    readonly kafkaTokens: TokenSource | undefined;
   },
   { logger, metrics, clock, components }: ProcessContext,
 ): LargeBodyThreads {
-  const { worker, memory, delivery } = options;
+  const { worker, memory, delivery, kafkaTokens } = options;
   const { atWork } = memory;
   const { largeBodyThreadDeaths } = largeBodyMetrics(metrics);
   const deps: LargeBodyWorkerDeps = {
     ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
+    kafkaToken: () => kafkaTokens?.current(),
     storeRefusal: () => delivery.claims?.refusal ?? null,
     heapMb: Math.max(MIN_HEAP_MB, Math.ceil((HEAP_FACTOR * atWork) / MIB)),
     observer: {

@@ -30,6 +30,8 @@ export type LargeBodyWorkerDeps = {
   /** Megabytes of the thread's heap; a body that needs more ends it. */
   readonly heapMb: number;
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
+  /** The access token for the brokers, where they are reached by tokens. */
+  readonly kafkaToken: () => string | undefined;
   /** Why the object store is not to be tried now, or null. */
   readonly storeRefusal: () => HooklineError | null;
   readonly observer: LargeBodyObserver;
@@ -142,7 +144,8 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     const refusal = this.#deps.storeRefusal();
     const storeFault = refusal ? { storeFault: toFault(refusal) } : {};
     this.#worker ??= this.#start();
-    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs, ...storeFault });
+    const kafkaToken = this.#deps.kafkaToken();
+    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs, kafkaToken, ...storeFault });
   }
 
   #start(): WorkerCalls<Job, JobResult, WorkerEvent> {
@@ -204,6 +207,7 @@ export type Job = {
   readonly keys: readonly EncryptionKey[];
   /** Of the publishing. */
   readonly deadlineMs: number;
+  readonly kafkaToken: string | undefined;
   /** Why the object store is not to be tried. */
   readonly storeFault?: ThreadFault;
 };

@@ -21,6 +21,7 @@ import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type Call, openCallPort, toError, toFault } from '../../runtime/worker-calls.ts';
+import { createHandedTokens } from '../../tokens/handed-tokens.ts';
 import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './large-body-worker.ts';
 import { ReusedMemory } from './reused-memory.ts';
 
@@ -35,6 +36,8 @@ const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
 const routes = createEventRoutes(schemas, options.topicPrefix, {
   of: ({ file }) => options.schemaIds.get(file) as number,
 });
+/** The main thread's: it obtains them once for the process. */
+const tokens = createHandedTokens();
 const kafka = openKafka({
   settings: options.kafka,
   // The main thread reads the same files, and logs what is wrong with them.
@@ -43,6 +46,7 @@ const kafka = openKafka({
   clientId: 'hookline-ingress-large',
   log() {},
   requestTimeoutMs: PATIENCE.requestMs,
+  tokens,
 });
 /** Attempts of this thread that were not confirmed. */
 let failures = 0;
@@ -88,6 +92,7 @@ port.onCalls((calls) => {
 });
 
 async function work({ n, request: job }: Call<Job>): Promise<void> {
+  tokens.hand(job.kafkaToken);
   const observations: Observations = { matched: [], drift: new Map(), deadLettered: [], unclassified: 0 };
   const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
   const delivery = restoreVerified({ ...job.delivery, body });

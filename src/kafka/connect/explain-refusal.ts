@@ -1,4 +1,4 @@
-import { HooklineError } from '../../core/errors.ts';
+import { HooklineError, hasCode } from '../../core/errors.ts';
 import {
   connectionFaultOf,
   type Explanation,
@@ -7,6 +7,7 @@ import {
   type OtherSide,
 } from '../../runtime/connection-fault.ts';
 import type { KafkaConnection } from './connection.ts';
+import { TokenRefusedError } from './sasl.ts';
 
 const BROKERS: OtherSide = {
   name: 'the brokers',
@@ -30,6 +31,8 @@ export function explainRefusal(
   { neverAnswered }: { neverAnswered: boolean },
 ): unknown {
   if (error instanceof HooklineError) return error;
+  const tokenFault = eachError(error).find(isTokenFault);
+  if (tokenFault) return tokenFault;
   const refused = explainSasl(error, connection);
   if (refused) return explained('KAFKA_REFUSED', refused, connection, error);
   const plaintext = explainPlaintext(error);
@@ -79,6 +82,14 @@ function explainSasl(error: unknown, { sasl }: KafkaConnection): Explanation | u
       const remedy = 'leave KAFKA_SASL_MECHANISM unset, or give the port with SASL in KAFKA_BROKERS';
       return { finding: 'this port of theirs has no SASL', remedy };
     }
+    if (
+      sasl.mechanism === 'OAUTHBEARER' &&
+      (one instanceof TokenRefusedError || kind === 'SASL_AUTHENTICATION_FAILED')
+    )
+      return {
+        finding: 'they do not take the access token',
+        remedy: `check ${sasl.variables}, and what the brokers demand of a token: issuer, audience, claims`,
+      };
     if (kind === 'SASL_AUTHENTICATION_FAILED' || name === 'KafkaJSSASLAuthenticationError') {
       const remedy = 'correct KAFKA_USERNAME, or the content of the file that KAFKA_PASSWORD_FILE names';
       return { finding: `${mechanism}: wrong user or password`, remedy };
@@ -87,9 +98,18 @@ function explainSasl(error: unknown, { sasl }: KafkaConnection): Explanation | u
   return undefined;
 }
 
-/** Whether it is about credentials, which may be others the next time: their files are read again. */
+/** Whether it is about credentials, which may be others the next time: files are read again, tokens obtained anew. */
 export const isRefusal = (error: unknown): boolean =>
-  eachError(error).some(({ name }) => name === 'KafkaJSSASLAuthenticationError');
+  eachError(error).some(
+    (one) =>
+      one.name === 'KafkaJSSASLAuthenticationError' ||
+      one instanceof TokenRefusedError ||
+      isTokenFault(one) ||
+      // A session that was too short to be renewed: the token was about to end.
+      (one as { type?: string }).type === 'ILLEGAL_SASL_STATE',
+  );
+
+const isTokenFault = (error: unknown) => hasCode(error, 'ACCESS_TOKEN_REFUSED', 'ACCESS_TOKEN_UNAVAILABLE');
 
 const CLOSED = /closed connection|connection closed|closed by the server|ECONNRESET|EPIPE|socket hang up/i;
 
@@ -100,7 +120,7 @@ const isClosed = (error: unknown) =>
 function explainClosed({ tls, sasl }: KafkaConnection): Explanation {
   const demands = [
     ...(tls ? [] : ['KAFKA_SSL to true where this port speaks TLS']),
-    ...(sasl ? [] : ['KAFKA_SASL_MECHANISM, KAFKA_USERNAME and KAFKA_PASSWORD_FILE where it demands SASL']),
+    ...(sasl ? [] : ['KAFKA_SASL_MECHANISM and what goes with it where it demands SASL']),
     ...(tls && tls().certificateEnds === undefined
       ? ['KAFKA_CERT_FILE and KAFKA_KEY_FILE where it demands a client certificate']
       : []),

@@ -5,6 +5,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explaining, explainRefusal } from './explain-refusal.ts';
+import { bearerMessage, refusalIn, type Sasl, type SaslToken, TokenRefusedError } from './sasl.ts';
 
 /**
  * Where the client's own words go. It calls an error what it then retries: what matters comes out of it as a rejected
@@ -14,6 +15,12 @@ export type ClientLog = (message: string, fields: object) => void;
 
 /** The client that consumes and administers. */
 export type KafkaClient = Pick<kafkajs.Kafka, 'admin' | 'consumer'>;
+
+/**
+ * A session with a broker that is nearer to its end than this is renewed before the next request. Sessions that are
+ * shorter it would renew without end.
+ */
+const REAUTHENTICATE_BEFORE_MS = 3_000;
 
 /** Retries of one request inside the client: 0.1, 0.2, 0.4, 0.8, 1 s; what takes longer is judged by its caller. */
 const RETRY = { initialRetryTime: 100, factor: 0, multiplier: 2, maxRetryTime: 1_000, retries: 5 };
@@ -34,6 +41,7 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     ssl: connection.tls !== undefined,
     socketFactory: createSockets(connection),
     ...(connection.sasl && { sasl: toSasl(connection.sasl) }),
+    reauthenticationThreshold: REAUTHENTICATE_BEFORE_MS,
     connectionTimeout: 2_000,
     authenticationTimeout: 5_000,
     requestTimeout: 5_000,
@@ -50,12 +58,11 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
   };
 }
 
-/** It reads these with each authentication: the password is asked for then. */
-function toSasl({
-  mechanism,
-  username,
-  password,
-}: NonNullable<KafkaConnection['sasl']>): kafkajs.SASLOptions {
+/** It reads these with each authentication: the password, or the token, is asked for then. */
+function toSasl(sasl: Sasl): kafkajs.SASLOptions | kafkajs.Mechanism {
+  if (sasl.mechanism === 'OAUTHBEARER')
+    return { mechanism: 'oauthbearer', authenticationProvider: bearerAuthenticator(sasl) };
+  const { mechanism, username, password } = sasl;
   const credentials = {
     username,
     get password() {
@@ -71,6 +78,36 @@ function toSasl({
       return Object.assign(credentials, { mechanism: 'scram-sha-512' as const });
   }
 }
+
+/** Kafka's `bytes`: four bytes of length before them. */
+const LENGTH_BYTES = 4;
+
+/** Its own takes any answer for a consent; a refused token would look like a connection that closes without a word. */
+const bearerAuthenticator =
+  ({ tokens, extensions }: SaslToken): kafkajs.Mechanism['authenticationProvider'] =>
+  ({ saslAuthenticate }) => ({
+    async authenticate() {
+      const token = await tokens.get();
+      const message = bearerMessage(token, extensions);
+      const refusal = await saslAuthenticate<string | undefined>({
+        request: {
+          encode() {
+            const bytes = Buffer.allocUnsafe(LENGTH_BYTES + message.length);
+            bytes.writeInt32BE(message.length);
+            message.copy(bytes, LENGTH_BYTES);
+            return bytes;
+          },
+        },
+        response: {
+          decode: (answer: Buffer) => answer.subarray(LENGTH_BYTES),
+          parse: refusalIn,
+        },
+      });
+      if (refusal === undefined) return;
+      tokens.reject(token);
+      throw new TokenRefusedError(refusal);
+    },
+  });
 
 const KEEP_ALIVE_MS = 60_000;
 

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { Producer } from '@platformatic/kafka';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
+import { refusalIn, type Sasl, TokenRefusedError } from './sasl.ts';
 
 /** What every client of @platformatic/kafka has. */
 type Client = Pick<Producer, 'connections' | 'metadata'> & { close(): Promise<void> };
@@ -24,12 +25,30 @@ export function clientOptions(
     clientId,
     bootstrapBrokers: [...brokers.slice(turn), ...brokers.slice(0, turn)],
     ...(tls && { tls: liveTls(tls), tlsServerName: canNameServers(brokers) }),
-    ...(sasl && { sasl }),
+    ...(sasl && { sasl: toSasl(sasl) }),
     timeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
     connectTimeout: tls || sasl ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     retries: 0,
     autocreateTopics: false,
+  };
+}
+
+/** It asks for password and token with each authentication, and takes any answer to a token for a consent. */
+function toSasl(sasl: Sasl) {
+  if (sasl.mechanism !== 'OAUTHBEARER') return sasl;
+  const { mechanism, tokens, extensions } = sasl;
+  return {
+    mechanism,
+    token: () => tokens.get(),
+    oauthBearerExtensions: { ...extensions },
+    authBytesValidator(answer: Buffer, callback: (error: Error | null, answer: Buffer) => void) {
+      const refusal = refusalIn(answer);
+      if (refusal === undefined) return callback(null, answer);
+      const shown = tokens.current();
+      if (shown !== undefined) tokens.reject(shown);
+      callback(new TokenRefusedError(refusal), answer);
+    },
   };
 }
 

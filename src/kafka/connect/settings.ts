@@ -11,6 +11,7 @@ import {
   type ValuesOf,
 } from '../../config/env.ts';
 import { checkPlaintextCredentials, plaintextSettings } from '../../config/plaintext-credentials.ts';
+import { checkOauthSettings, oauthSettings } from '../../tokens/settings.ts';
 
 export const MAX_MESSAGE_BYTES = 96 * 1024 * 1024;
 
@@ -26,12 +27,32 @@ export const kafkaSettings = {
   keyFile: optional(path('KAFKA_KEY_FILE', { about: "PEM file with that certificate's key" })),
   saslMechanism: optional(
     oneOf('KAFKA_SASL_MECHANISM', {
-      about: 'how Hookline authenticates: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512',
-      values: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
+      about:
+        'how Hookline authenticates: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (user and password), OAUTHBEARER (access token) or AWS_MSK_IAM (AWS credentials)',
+      values: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'AWS_MSK_IAM'],
     }),
   ),
   username: optional(text('KAFKA_USERNAME', { about: 'user for SASL' })),
   passwordFile: optional(path('KAFKA_PASSWORD_FILE', { about: "file with that user's password" })),
+  ...oauthSettings('KAFKA_OAUTH', 'the brokers'),
+  oauthExtensions: list(
+    'KAFKA_OAUTH_EXTENSIONS',
+    {
+      about:
+        'SASL extensions that go with the token, as name=value separated by commas, such as logicalCluster=lkc-1,identityPoolId=pool-1',
+      fallback: '',
+    },
+    parseExtension,
+  ),
+  oauthTokenFile: optional(
+    path('KAFKA_OAUTH_TOKEN_FILE', {
+      about:
+        'file with an access token that something else renews, such as a projected service account token; read again before each use',
+    }),
+  ),
+  awsRegion: optional(
+    text('KAFKA_AWS_REGION', { about: 'region of an Amazon MSK cluster, for AWS_MSK_IAM' }),
+  ),
   ...plaintextSettings,
 };
 
@@ -57,12 +78,7 @@ export type KafkaSettings = ValuesOf<typeof kafkaSettings>;
 
 /** What only several variables together show. */
 export function checkKafkaSettings(settings: KafkaSettings, reader: EnvReader): void {
-  const sasl = [settings.saslMechanism, settings.username, settings.passwordFile];
-  if (sasl.some((one) => one !== undefined) && sasl.includes(undefined)) {
-    reader.fault(
-      'KAFKA_SASL_MECHANISM, KAFKA_USERNAME and KAFKA_PASSWORD_FILE go together: set all three or none.',
-    );
-  }
+  checkSaslSettings(settings, reader);
   if ((settings.certFile === undefined) !== (settings.keyFile === undefined)) {
     reader.fault('KAFKA_CERT_FILE and KAFKA_KEY_FILE go together: set both or none.');
   }
@@ -73,11 +89,46 @@ export function checkKafkaSettings(settings: KafkaSettings, reader: EnvReader): 
     const use = {
       variable: 'KAFKA_BROKERS',
       hosts: (settings.brokers ?? []).map(hostOf),
-      credential: 'the password of KAFKA_USERNAME',
+      credential: settings.username === undefined ? 'access tokens' : 'the password of KAFKA_USERNAME',
       remedy: 'Set KAFKA_SSL to true',
     };
     checkPlaintextCredentials(settings, use, reader);
   }
+}
+
+const BY_PASSWORD: readonly (string | undefined)[] = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'];
+
+/** Each mechanism has variables of its own: those of another would be taken for in use. */
+function checkSaslSettings(settings: KafkaSettings, reader: EnvReader): void {
+  const { saslMechanism: mechanism, username, passwordFile, oauthTokenUrl, oauthTokenFile } = settings;
+  const needsPassword = BY_PASSWORD.includes(mechanism);
+  const byPassword = [username, passwordFile].filter((one) => one !== undefined).length;
+  if (byPassword !== (needsPassword ? 2 : 0)) {
+    reader.fault(
+      'KAFKA_USERNAME and KAFKA_PASSWORD_FILE go with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 in KAFKA_SASL_MECHANISM: set all three or none.',
+    );
+  }
+  const hasTokens = [oauthTokenUrl, oauthTokenFile].filter((one) => one !== undefined).length;
+  if (mechanism === 'OAUTHBEARER' ? hasTokens !== 1 : hasTokens > 0) {
+    reader.fault(
+      'OAUTHBEARER in KAFKA_SASL_MECHANISM goes with one of KAFKA_OAUTH_TOKEN_URL and KAFKA_OAUTH_TOKEN_FILE.',
+    );
+  }
+  if ((mechanism === 'AWS_MSK_IAM') !== (settings.awsRegion !== undefined)) {
+    reader.fault('AWS_MSK_IAM in KAFKA_SASL_MECHANISM and KAFKA_AWS_REGION go together: set both or none.');
+  }
+  if (mechanism !== 'OAUTHBEARER' && (settings.oauthExtensions ?? []).length > 0) {
+    reader.fault('KAFKA_OAUTH_EXTENSIONS needs OAUTHBEARER in KAFKA_SASL_MECHANISM.');
+  }
+  checkOauthSettings('KAFKA_OAUTH', settings, reader);
+}
+
+/** RFC 7628, 3.1: a name of letters; a value of printable characters. The name `auth` is the token's. */
+function parseExtension(pair: string): readonly [name: string, value: string] {
+  const [, name = '', value = ''] = /^([A-Za-z]+)=([\x20-\x7e]+)$/.exec(pair) ?? [];
+  if (name === '' || name === 'auth')
+    throw new Fault(`has ${JSON.stringify(pair)}: give name=value, the name in letters and not "auth".`);
+  return [name, value];
 }
 
 /** The host of `host:port`. */

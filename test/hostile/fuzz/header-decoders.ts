@@ -12,7 +12,7 @@ import { parseInstant } from '../../../src/core/instant.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { admitRequest } from '../../../src/ingress/receive-webhook.ts';
 import { toIncomingRecord } from '../../../src/kafka/consume/consumer.ts';
-import { retryAfterMs } from '../../../src/provider/http.ts';
+import { retryAfterMs } from '../../../src/runtime/http-client.ts';
 import { readTraceparent, writeTraceparent } from '../../../src/runtime/tracing.ts';
 import { changed, changes, fuzzed, must, outcome } from './fuzzed.ts';
 

@@ -21,6 +21,7 @@ beforeEach(() => {
     clock,
     heapMb: 64,
     storeRefusal: () => null,
+    kafkaToken: () => undefined,
     encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
     observer: {
       delivery: observer,

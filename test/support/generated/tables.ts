@@ -1,4 +1,4 @@
-import { registrySettings, schemaSettings } from '../../../src/avro/open-registry.ts';
+import { registrySettings, schemaSettings } from '../../../src/avro/registry-settings.ts';
 import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
 import { commandTopicSetting } from '../../../src/config/command-topics.ts';
 import type { Setting } from '../../../src/config/env.ts';

@@ -1,9 +1,16 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { request as ask } from 'node:http';
+import {
+  request as ask,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { serve } from '../serve.ts';
 import type { Identity } from './certificates.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 
 /** A registry behind TLS and basic authentication, as a proxy in front of the real one makes it. */
 export type SecureRegistry = AsyncDisposable & {
@@ -22,13 +29,7 @@ export async function startSecureRegistry(registryUrl: string, identity: Identit
       response.writeHead(401, { 'www-authenticate': 'Basic realm="registry"' }).end();
       return;
     }
-    const { method, headers } = request;
-    const asked = ask(new URL(request.url ?? '/', behind), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    asked.on('error', () => response.destroy());
-    request.pipe(asked);
+    passOn(request, response, behind);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
@@ -46,6 +47,34 @@ export async function startSecureRegistry(registryUrl: string, identity: Identit
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/**
+ * A registry that demands an access token, as a proxy in front of the real one makes it.
+ * @param seen gets the headers of each request
+ */
+export async function startTokenRegistry(
+  registryUrl: string,
+  issuer: TokenIssuer,
+  seen: (headers: IncomingHttpHeaders) => void = () => {},
+): Promise<{ readonly url: string } & AsyncDisposable> {
+  const behind = new URL(registryUrl);
+  const server = await serve(async (request, response) => {
+    seen(request.headers);
+    if (await issuer.takes(request.headers.authorization)) return passOn(request, response, behind);
+    response.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token"' }).end();
+  });
+  return { url: `${server.url}${behind.pathname}`, [Symbol.asyncDispose]: server[Symbol.asyncDispose] };
+}
+
+function passOn(request: IncomingMessage, response: ServerResponse, behind: URL): void {
+  const { method, headers } = request;
+  const asked = ask(new URL(request.url ?? '/', behind), { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  asked.on('error', () => response.destroy());
+  request.pipe(asked);
 }
 
 const pemOf = ({ certFile, keyFile }: Identity) => ({

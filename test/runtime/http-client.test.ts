@@ -4,8 +4,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { createHttp } from '../../src/provider/http.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { createHttp } from '../../src/runtime/http-client.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { serve } from '../support/serve.ts';
 import { until } from '../support/until.ts';
@@ -21,7 +21,7 @@ describe('the HTTP client', () => {
     await using server = await serve((_, response) =>
       response.writeHead(503, { 'retry-after': '9' }).end('unavailable'),
     );
-    const http = createHttp({ caFile: undefined, files: silent, clock: systemClock });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
     expect(await http.send(get(server.url))).toEqual({ status: 503, retryAfter: '9', body: 'unavailable' });
     await http.stop();
   });
@@ -36,7 +36,7 @@ describe('the HTTP client', () => {
       response.on('drain', send).on('close', resolve);
       send();
     });
-    const http = createHttp({ caFile: undefined, files: silent, clock: systemClock });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
     await expect(http.send(get(server.url))).rejects.toThrow(`larger than ${MEGABYTE} bytes`);
     await closed;
     expect(sent).toBeLessThan(16 * MEGABYTE);
@@ -48,7 +48,7 @@ describe('the HTTP client', () => {
     await using server = await serve((_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
     );
-    const http = createHttp({ caFile: undefined, files: silent, clock: systemClock });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
     expect((await http.send(get(server.url))).body.length).toBeLessThanOrEqual(packed.length);
     await http.stop();
   });
@@ -59,7 +59,7 @@ describe('the HTTP client', () => {
       asked.push(request.url);
       response.writeHead(307, { location: '/elsewhere' }).end();
     });
-    const http = createHttp({ caFile: undefined, files: silent, clock: systemClock });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
     expect((await http.send(get(`${server.url}/here`))).status).toBe(307);
     expect(asked).toEqual(['/here']);
     await http.stop();
@@ -71,7 +71,7 @@ describe('the HTTP client', () => {
       answers.push(response.writeHead(200));
       response.write(Buffer.alloc(512 * 1024, 0x20));
     });
-    const http = createHttp({ caFile: undefined, files: silent, clock: systemClock });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
     const ends: string[] = [];
     const ask = (name: string, timeoutMs: number) =>
       http.send({ ...get(server.url), timeoutMs }).then(
@@ -92,7 +92,7 @@ describe('the HTTP client', () => {
   it('cuts what is under way when it is stopped', async () => {
     const { promise: arrived, resolve } = Promise.withResolvers<void>();
     await using server = await serve(() => resolve());
-    const http = createHttp({ caFile: undefined, files: silent, clock: systemClock });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
     const answer = expect(http.send(get(server.url))).rejects.toThrow();
     await arrived;
     await http.stop();
@@ -114,7 +114,11 @@ describe('PROVIDER_CA_FILE', () => {
       unusable: (error: Error) => seen.push(error.message),
     };
     const caFile = other.certFile;
-    const http = createHttp({ caFile, files, clock: systemClock });
+    const http = createHttp({
+      tls: { ca: { variable: 'PROVIDER_CA_FILE', path: caFile } },
+      files,
+      clock: systemClock,
+    });
     await expect(http.send(get(url))).rejects.toThrow();
     copyFileSync(server.certFile, caFile);
     expect((await http.send(get(url))).body).toBe('of the provider');

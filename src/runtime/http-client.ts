@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
+import type { Clock } from './clock.ts';
+import { namedFiles, type TlsFiles, type TlsMaterial, tlsMaterial } from './tls-files.ts';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -29,27 +30,21 @@ export type Http = {
   stop(): Promise<void>;
 };
 
-/** Gets each request: its operation, how the answer was judged, and how long it took. */
-export type OnRequest = (operation: string, outcome: string, seconds: number) => void;
-
 /** Of answers that are larger one at a time is read on: dozens of commands may be in work. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
 
 /**
- * @param options.caFile PROVIDER_CA_FILE: read again when it changes, for the next connection
- * @throws HooklineError CREDENTIALS_INVALID where it cannot be used
+ * @param options.tls read again when one of them changes, for the next connection
+ * @throws HooklineError CREDENTIALS_INVALID where one of them cannot be used
  */
-export function createHttp(options: {
-  caFile: string | undefined;
-  files: RenewalObserver;
-  clock: Clock;
-}): Http {
-  const files = options.caFile === undefined ? [] : [{ variable: 'PROVIDER_CA_FILE', path: options.caFile }];
+export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clock: Clock }): Http {
+  const files = namedFiles(options.tls);
   const current = renewedFrom({
     files,
     read: (path) => readFileSync(path),
     observer: options.files,
-    make: (contents) => createAgent(files.map((file, n) => certificatesIn(contents[n] as Buffer, file))),
+    make: (contents) =>
+      createAgent(files.length > 0 ? tlsMaterial(options.tls, contents).context : undefined),
   });
   let agent = current();
   /** The one for the next request; what is in progress over the one before comes to its end. */
@@ -89,9 +84,9 @@ export function createHttp(options: {
   };
 }
 
-function createAgent(authorities: readonly Buffer[]): Agent {
+function createAgent(secureContext: TlsMaterial['context'] | undefined): Agent {
   return new Agent({
-    connect: { timeout: 5_000, ...(authorities.length > 0 && { ca: [...authorities] }) },
+    connect: { timeout: 5_000, ...(secureContext && { secureContext }) },
     // Each request has a time-out of its own.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -144,38 +139,6 @@ function createLock(): Lock {
     }
     return own.resolve;
   };
-}
-
-/**
- * What the provider's answer means for the effect that was asked for:
- * - `done`: it is there
- * - `gone`: what it was asked about doesn't exist
- * - `refused`: it won't be there, however often it is asked for
- * - `later`: it isn't there; ask again
- * - `unauthorised`: it isn't there, the token was not taken
- * - `unknown`: it may be there: check before asking again
- */
-export type Judgement = 'done' | 'gone' | 'refused' | 'later' | 'unauthorised' | 'unknown';
-
-/** Statuses whose meaning is certain; the interface shows none, so that these are HTTP's own. */
-const JUDGEMENTS: Readonly<Record<number, Judgement>> = {
-  200: 'done',
-  201: 'done',
-  202: 'done',
-  204: 'done',
-  401: 'unauthorised',
-  404: 'gone',
-  408: 'later',
-  410: 'gone',
-  425: 'later',
-  429: 'later',
-};
-
-export function judgeStatus(status: number): Judgement {
-  const known = JUDGEMENTS[status];
-  if (known) return known;
-  // A redirect isn't followed: it would take the token elsewhere. 4xx is a refusal, 5xx may come after the effect.
-  return status >= 300 && status < 500 ? 'refused' : 'unknown';
 }
 
 /** RFC 9110's IMF-fixdate, and no more: `Date.parse` takes "-5" and "soon 1" for dates of the year 2001. */

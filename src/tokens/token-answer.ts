@@ -1,0 +1,60 @@
+import { parseBoundedJson } from '../core/json.ts';
+import type { HttpAnswer } from '../runtime/http-client.ts';
+
+/** The body of a token endpoint's answer is never larger. */
+export const MAX_ANSWER_BYTES = 64 * 1024;
+/** From the connection to the last byte of the answer. */
+export const TOKEN_TIMEOUT_MS = 10_000;
+
+const ANSWER_JSON = { maxValues: 1_000, maxDepth: 100 };
+/** Where the answer doesn't say how long the token lives. */
+const DEFAULT_LIFETIME_S = 300;
+/** Statuses below 500 that say nothing about the request itself. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** What a token endpoint answered (RFC 6749, section 5): a token, or why there is none. It quotes nothing of a token. */
+export type TokenAnswer =
+  | { readonly token: string; readonly lifetimeS: number; readonly scopes: readonly string[] | undefined }
+  | {
+      readonly fault: string;
+      /** It will not answer otherwise until somebody changes something. */
+      readonly isRefusal: boolean;
+    };
+
+/** It goes into a header: what can't stand there, or is larger than servers take, is as good as none. */
+export const isToken = (token: unknown): token is string =>
+  typeof token === 'string' && /^[\x21-\x7e]{1,16384}$/.test(token);
+
+export function readTokenAnswer({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): TokenAnswer {
+  if (PASSING.has(status) || status >= 500) return { fault: `status ${status}`, isRefusal: false };
+  if (status !== 200) return { fault: `status ${status}`, isRefusal: true };
+  const { access_token: token, token_type: type, expires_in: expiresIn, scope } = parseObject(body);
+  if (!isToken(token)) return { fault: 'the answer has no access_token', isRefusal: false };
+  // RFC 6749, 7.1: a token of a type that isn't understood must not be used. Here it would be sent as a bearer token.
+  if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
+    return { fault: 'the token_type of the answer is not bearer', isRefusal: true };
+  const scopes = typeof scope === 'string' ? scope.split(' ') : undefined;
+  return { token, lifetimeS: lifetimeOf(expiresIn), scopes };
+}
+
+/** Seconds, as a number or as its digits; anything else says nothing. */
+function lifetimeOf(expiresIn: unknown): number {
+  const isSaid = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
+  const seconds = isSaid ? Number(expiresIn) : NaN;
+  return Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_LIFETIME_S;
+}
+
+/** The error code of an answer (RFC 6749, 5.2), such as `invalid_client`; undefined where it has none. */
+export function errorCodeIn(body: string): string | undefined {
+  const { error } = parseObject(body);
+  return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : undefined;
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const json: unknown = parseBoundedJson(text, ANSWER_JSON);
+    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
