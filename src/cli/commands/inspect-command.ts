@@ -156,7 +156,7 @@ export function describers(read: RecordReader, mask: Mask): Readonly<Record<Topi
       const isWanted =
         [key?.toString(), eventId, headers.ce_subject].includes(wanted) || source === `/webhooks/${wanted}`;
       const redriven = headers[NAMES.redrivenFrom];
-      const { entityId } = mask(topic, { entityId: headers.ce_subject ?? '-' }) as { entityId: string };
+      const entityId = headers.ce_subject === undefined ? '-' : mask.entity(topic, headers.ce_subject);
       return isWanted
         ? joinTexts([
             type,

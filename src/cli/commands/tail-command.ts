@@ -14,7 +14,7 @@ import {
   connectRegistry,
   loadConfig,
 } from '../shell/connections.ts';
-import { createMask, REVEAL_HELP } from '../shell/mask.ts';
+import { createMask, type Mask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
 import { jsonValue, readableBody, visible } from '../shell/print-rows.ts';
 import { watchReadErrors } from '../shell/read-own-topics.ts';
@@ -70,9 +70,10 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
       shown++;
-      const described = await describe(record, read);
-      const value = mask(topic, bodies.fetch ? await bodies.fetch(described.value) : described.value);
-      shell.print(show({ ...described, value }, options.json === true));
+      const { isDecoded, ...described } = await describe(record, read);
+      const fetched = bodies.fetch ? await bodies.fetch(described.value) : described.value;
+      const value = mask.value(topic, fetched, isDecoded);
+      shell.print(show({ ...described, ...identityOf(record, mask), value }, options.json === true));
       if (shown >= limit) end.resolve();
     },
   });
@@ -123,6 +124,15 @@ async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Pro
   return found;
 }
 
+/** Key and headers name the entity, too. */
+function identityOf({ topic, key, headers }: IncomingRecord, mask: Mask) {
+  const { ce_subject: subject } = headers;
+  return {
+    key: key && mask.entity(topic, key.toString()),
+    headers: subject === undefined ? headers : { ...headers, ce_subject: mask.entity(topic, subject) },
+  };
+}
+
 async function describe(record: IncomingRecord, read: RecordReader) {
   const { topic, partition, offset, key, headers, value } = record;
   const time = new Date(record.timestamp).toISOString();
@@ -133,21 +143,24 @@ async function describe(record: IncomingRecord, read: RecordReader) {
     time,
     key: key?.toString() ?? null,
     headers,
-    value: await readValue(value, read),
+    ...(await readValue(value, read)),
   };
 }
 
 /** Avro, or else JSON, text or base64: dead-letter records contain whatever arrived. */
-async function readValue(value: Buffer | null, read: RecordReader): Promise<unknown> {
-  if (value === null) return null;
+async function readValue(
+  value: Buffer | null,
+  read: RecordReader,
+): Promise<{ readonly value: unknown; readonly isDecoded: boolean }> {
+  if (value === null) return { value, isDecoded: true };
   try {
-    return await read(value);
+    return { value: await read(value), isDecoded: true };
   } catch {
-    return readableBody(value);
+    return { value: readableBody(value), isDecoded: false };
   }
 }
 
-type Described = Awaited<ReturnType<typeof describe>>;
+type Described = Omit<Awaited<ReturnType<typeof describe>>, 'isDecoded'>;
 
 function show(record: Described, json: boolean): string {
   if (json) return JSON.stringify(record, jsonValue);

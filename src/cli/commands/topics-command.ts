@@ -78,10 +78,10 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
 const DONE = { create: 'created', change: 'changed', none: 'as it should be' };
 const TO_DO = { create: 'would be created', change: 'would be changed', none: 'as it should be' };
 
-function row({ spec, action, changes, notes, kept }: TopicPlan, applied: boolean) {
+function row({ spec, action, differs, changes, notes, kept }: TopicPlan, applied: boolean) {
   return {
     topic: spec.name,
-    state: (applied ? DONE : TO_DO)[action],
+    state: action === 'none' && differs ? 'differs, and stays' : (applied ? DONE : TO_DO)[action],
     partitions: spec.partitions,
     replicas: spec.replicationFactor,
     settings: Object.entries(spec.config)

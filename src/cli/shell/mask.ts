@@ -3,29 +3,57 @@ import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { Config } from './connections.ts';
 
-/** Replaces what is sensitive in a decoded value. */
-export type Mask = (topic: string, value: unknown) => unknown;
+/** Replaces what is sensitive in what is shown of a record. */
+export type Mask = {
+  /** @param isDecoded false: it is not in the form that the topic's schema has, so that nothing tells what is sensitive in it */
+  value(topic: string, value: unknown, isDecoded: boolean): unknown;
+  /** @param entityId as it stands in keys and headers */
+  entity(topic: string, entityId: string): string;
+};
 
 export const REVEAL_HELP = 'shows fields that the schema tags as sensitive, and bodies';
+
+type Tagged = EventSchema['tagged'];
 
 /**
  * Masks the fields that the schema files tag (`confluent:tags`), and the bodies of the dead-letter topic. In topics that no schema file
  * has, such as that of a type that was removed, `source` is masked.
  */
 export function createMask(config: Config<'schemas' | 'topics'>, reveal: boolean): Mask {
-  if (reveal) return (_, value) => value;
+  if (reveal) return { value: (_, value) => value, entity: (_, entityId) => entityId };
   const { prefix } = config.topics;
   const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all;
   const tagged = new Map(schemas.map((schema) => [topicName(prefix, schema.topic), schema.tagged]));
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
-  return (topic, value) => {
-    if (topic === deadLetterTopic) return value === null ? null : hidden(value, ['a body']);
-    const fields = tagged.get(topic) ?? UNKNOWN;
-    return fields.reduce((masked, { path, tags }) => maskAt(masked, path, tags), value);
+  // Hookline's other topics have no messages of the provider: commands, results, state.
+  const own = new Set(Object.values(OWN_TOPICS).map((topic) => topicName(prefix, topic)));
+  const entityTags = (topic: string) =>
+    (topic === deadLetterTopic ? [...tagged.values()].flat() : (tagged.get(topic) ?? [])).find(isEntity)
+      ?.tags;
+  return {
+    value(topic, value, isDecoded) {
+      if (value === null) return null;
+      if (topic === deadLetterTopic) return hidden(value, ['a body']);
+      if (!isDecoded && (tagged.has(topic) || !(own.has(topic) || isJsonObject(value))))
+        return hidden(value, ['it cannot be decoded']);
+      let masked: unknown = value;
+      for (const { path, tags } of tagged.get(topic) ?? UNKNOWN) masked = maskAt(masked, path, tags);
+      return masked;
+    },
+    entity(topic, entityId) {
+      const tags = entityTags(topic);
+      return tags ? hidden(entityId, tags) : entityId;
+    },
   };
 }
 
-const UNKNOWN: EventSchema['tagged'] = [{ path: ['source'], tags: ['a message'] }];
+/** As commands are, in topics of teams; what is no JSON is shown in base64. */
+const isJsonObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, 'base64');
+
+const UNKNOWN: Tagged = [{ path: ['source'], tags: ['a message'] }];
+
+const isEntity = ({ path }: Tagged[number]) => path.length === 1 && path[0] === 'entityId';
 
 function maskAt(value: unknown, path: readonly string[], tags: readonly string[]): unknown {
   const [step, ...rest] = path;

@@ -27,6 +27,9 @@ const MIN_REPLICAS_FOR_TWO_IN_SYNC = 3;
 
 const DAY_MS = 86_400_000;
 
+/** A retention of an event topic that is shorter is reported. */
+const SHORT_MS = DAY_MS;
+
 /** Every topic that Hookline needs. */
 export function topicSpecs(options: TopicPlanOptions): TopicSpec[] {
   const { partitions, replicationFactor } = options;
@@ -108,11 +111,27 @@ export function changesTo(
       (isMore ? kept : notes).push(text);
     }
   }
-  const bytes = Number(config.get('retention.bytes') ?? -1);
-  if ('retention.ms' in spec.config && bytes >= 0) {
-    notes.push(`retention.bytes is ${bytes}: records can be deleted before retention.ms is over`);
-  }
-  return { changes, notes, kept };
+  return { changes, notes: [...notes, ...expiryNotes(spec, config)], kept };
+}
+
+/** Records that are gone sooner than anybody expects. */
+function expiryNotes(spec: TopicSpec, config: ReadonlyMap<string, string>): string[] {
+  const [ms, bytes] = ['retention.ms', 'retention.bytes'].map((name) => Number(config.get(name) ?? -1));
+  // Where the brokers do not report it, records are taken to expire.
+  const isExpiring = (config.get('cleanup.policy') ?? 'delete').includes('delete');
+  if (!isExpiring || ms === undefined || bytes === undefined) return [];
+  const isKept = spec.config['cleanup.policy'] === 'compact';
+  // Event topics have the cluster's default, or what their owner gave them.
+  const isShort = !('retention.ms' in spec.config) && ms >= 0 && ms < SHORT_MS;
+  return [
+    ...(bytes >= 0
+      ? [`retention.bytes is ${bytes}: records can be deleted before retention.ms is over`]
+      : []),
+    ...(isShort && !isKept
+      ? [`retention.ms is ${ms}: consumers that stand still for a day lose records`]
+      : []),
+    ...(isKept && ms >= 0 ? [`retention.ms is ${ms}: the state is deleted when it is over`] : []),
+  ];
 }
 
 /** min.insync.replicas depends on the topic's present replicas, not on those of a new topic. */

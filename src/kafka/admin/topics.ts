@@ -13,6 +13,8 @@ const RECORD_LIMIT = 'max.message.bytes';
 export type TopicPlan = TopicChanges & {
   readonly spec: TopicSpec;
   readonly action: 'create' | 'change' | 'none';
+  /** A setting is not as specified, and `apply` leaves it so. */
+  readonly differs: boolean;
 };
 
 export async function countBrokers(admin: kafkajs.Admin): Promise<number> {
@@ -81,13 +83,15 @@ async function compareTopics(
   const configs = existing.length > 0 ? await describeConfigs(admin, existing) : new Map();
   const metadata = existing.length > 0 ? (await admin.fetchTopicMetadata({ topics: existing })).topics : [];
   return specs.map((spec) => {
-    if (missing.has(spec.name)) return { spec, action: 'create' as const, changes: [], notes: [], kept: [] };
+    if (missing.has(spec.name))
+      return { spec, action: 'create' as const, differs: false, changes: [], notes: [], kept: [] };
     const partitions = metadata.find((topic) => topic.name === spec.name)?.partitions ?? [];
     const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
     const { changes, notes, kept } = changesTo(spec, replicas, configs.get(spec.name) ?? new Map(), options);
     return {
       ...{ spec, changes, kept },
       action: changes.length > 0 ? 'change' : 'none',
+      differs: notes.length > 0,
       notes: [...notesOn(spec, partitions.length, replicas), ...notes],
     };
   });

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
 import { describers } from '../../../src/cli/commands/inspect-command.ts';
+import type { Mask } from '../../../src/cli/shell/mask.ts';
+
+/** As with --reveal. */
+const SHOWN: Mask = { value: (_, value) => value, entity: (_, entityId) => entityId };
 
 const RESULT = {
   commandId: 'c-1',
@@ -24,20 +28,14 @@ it.each([
   ],
   ['nothing of what is about another ref', { ...RESULT, ref: 'b', message: 'a' }, null],
 ])('describes %s', async (_, fields, expected) => {
-  const { result } = describers(
-    async () => fields,
-    (_, value) => value,
-  );
+  const { result } = describers(async () => fields, SHOWN);
   const value = Buffer.from(`\0${JSON.stringify(fields)}`);
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
   expect(await result(record, 'a')).toBe(expected);
 });
 
 it('describes a command whose fields are objects that cannot be converted to text', async () => {
-  const { command } = describers(
-    () => Promise.reject(new Error('no Avro')),
-    (_, value) => value,
-  );
+  const { command } = describers(() => Promise.reject(new Error('no Avro')), SHOWN);
   const odd = { toString: null };
   const value = Buffer.from(JSON.stringify({ ref: 'a', type: 'x', issuedBy: odd, commandId: odd }));
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };

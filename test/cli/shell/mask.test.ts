@@ -29,7 +29,7 @@ const event = { eventId: 'e', source: '{"a":1}', iban: 'DE02', parties: [{ name:
 
 describe('a record that is shown', () => {
   it('hides fields that its schema tags, at any depth, and no others', () => {
-    expect(maskOf(false)('pay.example', event)).toEqual({
+    expect(maskOf(false).value('pay.example', event, true)).toEqual({
       eventId: 'e',
       source: 'hidden (PII, 7 bytes): --reveal shows it',
       iban: 'hidden (IBAN, PII, 4 bytes): --reveal shows it',
@@ -38,20 +38,43 @@ describe('a record that is shown', () => {
   });
 
   it('shows everything with --reveal', () => {
-    expect(maskOf(true)('pay.example', event)).toBe(event);
+    expect(maskOf(true).value('pay.example', event, true)).toBe(event);
   });
 
   it('hides the message of a type that no schema has any more, and bodies of dead-letter records', () => {
-    expect(maskOf(false)('pay.removed', event)).toMatchObject({
+    expect(maskOf(false).value('pay.removed', event, true)).toMatchObject({
       source: expect.stringMatching(/^hidden/),
       iban: 'DE02',
     });
-    expect(maskOf(false)('pay.dead-letter', { iban: 'DE02' })).toMatch(/^hidden \(a body\)/);
-    expect(maskOf(false)('pay.dead-letter', null)).toBeNull();
+    expect(maskOf(false).value('pay.dead-letter', { iban: 'DE02' }, false)).toMatch(/^hidden \(a body\)/);
+    expect(maskOf(false).value('pay.dead-letter', null, true)).toBeNull();
   });
 
-  it('is shown as it is where it is no record', () => {
-    expect(maskOf(false)('pay.example', 'text')).toBe('text');
-    expect(maskOf(false)('pay.example', null)).toBeNull();
+  it('is hidden as a whole where it cannot be decoded, but for commands, results and the state', () => {
+    const { value } = maskOf(false);
+    const texts = ['text', { base64: 'REUwMg==' }, [{ source: 'a' }], { source: 'a', iban: 'DE02' }];
+    for (const text of texts)
+      expect(value('pay.example', text, false)).toMatch(/^hidden \(it cannot be decoded/);
+    for (const text of texts.slice(0, 3)) expect(value('pay.removed', text, false)).toMatch(/^hidden/);
+    expect(value('pay.commands.ledger', { commandId: 'c' }, false)).toEqual({ commandId: 'c' });
+    expect(value('pay.commands', '{"commandId":', false)).toBe('{"commandId":');
+    expect(value('pay.example', null, true)).toBeNull();
+    expect(maskOf(true).value('pay.example', 'text', false)).toBe('text');
+  });
+
+  it('names the entity in key and headers only where it is not tagged', () => {
+    expect(maskOf(false).entity('pay.example', 'E-1')).toBe('E-1');
+    writeFileSync(join(dir, 'events/example.avsc'), withTaggedEntity(schemaText([])));
+    expect(maskOf(false).entity('pay.example', 'E-1')).toMatch(/^hidden \(PII, 3 bytes\)/);
+    expect(maskOf(false).entity('pay.dead-letter', 'E-1')).toMatch(/^hidden/);
+    expect(maskOf(true).entity('pay.example', 'E-1')).toBe('E-1');
   });
 });
+
+function withTaggedEntity(text: string): string {
+  const schema = JSON.parse(text) as { fields: { name: string }[] };
+  const fields = schema.fields.map((one) =>
+    one.name === 'entityId' ? { ...one, 'confluent:tags': ['PII'] } : one,
+  );
+  return JSON.stringify({ ...schema, fields });
+}

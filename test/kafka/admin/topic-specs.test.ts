@@ -82,3 +82,30 @@ it('a limit in bytes beside a retention in time is reported', () => {
     'retention.bytes is 1000: records can be deleted before retention.ms is over',
   ]);
 });
+
+it.each([
+  [
+    'an event topic that keeps records for less than a day',
+    {},
+    { 'retention.ms': '60000' },
+    /stand still for a day/,
+  ],
+  ['an event topic with a limit in bytes', {}, { 'retention.bytes': '1000' }, /retention.bytes is 1000/],
+  [
+    'a state that expires',
+    { 'cleanup.policy': 'compact' },
+    { 'cleanup.policy': 'delete', 'retention.ms': '60000' },
+    /the state is deleted/,
+  ],
+])('%s is reported', (_, wanted, config, note) => {
+  const { notes } = changesTo(spec(wanted), 1, new Map(Object.entries(config)), OPTIONS);
+  expect(notes).toContainEqual(expect.stringMatching(note));
+});
+
+it('an event topic with the usual retention is not reported', () => {
+  const config = new Map([
+    ['retention.ms', '604800000'],
+    ['retention.bytes', '-1'],
+  ]);
+  expect(changesTo(spec({}), 1, config, OPTIONS).notes).toEqual([]);
+});
