@@ -6,7 +6,6 @@ import { createRecordReader } from '../avro/record-reader.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { readSealingKeys } from '../crypto/sealing.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { deliveryTopics } from '../delivery/open-delivery.ts';
 import { openSpool, openStore } from '../delivery/store/open-store.ts';
@@ -15,6 +14,7 @@ import { openKafka } from '../kafka/open-kafka.ts';
 import { systemClock as clock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { backgroundGate, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
+import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { disablePretenuring } from '../runtime/v8-flags.ts';
 import { startKeyring } from '../subscriptions/open-keyring.ts';
 import { observeTokens } from '../tokens/observe-tokens.ts';
@@ -30,11 +30,11 @@ const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schema
 const { subscription } = configOrExit(() =>
   readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')),
 );
-const sealingKeys = configOrExit(() => readSealingKeys(config.subscriptions.sealingKeyFile));
-const bodies = configOrExit(() => bodiesByPolicy(events, { ...config, sealingKeys }));
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
 const [files, tokenLog] = [filesLog(logger), observeTokens(logger)];
 const client = { clientId: 'hookline-ingress', log: clientLog(logger), clock, files, tokenLog };
+const sealingKeys = configOrExit(() => openSealingKeys(config.subscriptions.sealingKeyFile, client));
+const bodies = configOrExit(() => bodiesByPolicy(events, { ...config, sealingKeys }));
 const registry = configOrExit(() => openRegistry(config.registry, client));
 const kafka = configOrExit(() => openKafka({ settings: config.kafka, ...client }));
 
@@ -49,7 +49,6 @@ await runProcess({
     const { layout, publishDeadlineMs } = config.ingress;
     const tracer = await startTracing(config.tracing, context);
     const spool = await openSpool(config.spool, sealingKeys, context);
-
     const startup = openStartupState({ dir: config.spool.dir, registry, prefix, logger, clock });
     const ids = await gate.pass('the schema registry', () =>
       startup.schemaIds([...events.all, subscription]),
@@ -83,7 +82,8 @@ await runProcess({
     const large = startLargeBodies(
       {
         worker: {
-          ...{ ...bodies, kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
+          ...{ kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
+          ...{ bodyStore: config.bodyStore, bodyStoreAttempts: bodies.bodyStoreAttempts },
           ...{ layout, schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])) },
         },
         ...{ memory, delivery: ports, kafkaTokens: kafka.tokens },

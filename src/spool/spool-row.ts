@@ -65,6 +65,7 @@ export type SpoolRequest =
   | { readonly kind: 'read'; readonly limits: ReadLimits }
   | { readonly kind: 'remove'; readonly ids: readonly number[] }
   | { readonly kind: 'probe' }
+  | { readonly kind: 'renew-keys'; readonly sealingKeys: SealingKeys }
   | { readonly kind: 'close' };
 
 export type AppendRequest = { readonly kind: 'append'; readonly row: SpoolRow };

@@ -17,7 +17,7 @@ const TRANSFER_BYTES = 65_536;
 type Rows = readonly StoredRow[];
 
 const port = openCallPort<SpoolRequest, Rows, SpoolState>();
-const options = workerData as ThreadOptions;
+let options = workerData as ThreadOptions;
 let file: SpoolFile | null = null;
 /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
 let nextId = 1;
@@ -87,6 +87,12 @@ function appendGroup(group: readonly Call<AppendRequest>[]): Answer<Rows>[] {
 }
 
 function perform(request: Exclude<SpoolRequest, AppendRequest>): Rows {
+  if (request.kind === 'renew-keys') {
+    options = { ...options, sealingKeys: request.sealingKeys };
+    // Opened again, it has the rows that these keys open.
+    forget();
+    opened();
+  }
   if (request.kind === 'open') opened();
   if (request.kind === 'read') return opened().read(request.limits);
   if (request.kind === 'remove') opened().remove(request.ids);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { WorkerCalls } from '../runtime/worker-calls.ts';
 import { FILE_NAME } from './database.ts';
@@ -92,6 +93,11 @@ export class Spool {
 
   async remove(ids: readonly number[]): Promise<void> {
     await this.#call({ kind: 'remove', ids });
+  }
+
+  /** Seals with these keys from now on, and opens what they open. What was sealed before and they do not open stays. */
+  async renewKeys(sealingKeys: SealingKeys): Promise<void> {
+    await this.#call({ kind: 'renew-keys', sealingKeys });
   }
 
   /** The content of the spool at the thread's last answer. */

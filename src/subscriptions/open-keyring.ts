@@ -6,6 +6,7 @@ import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ProcessContext, StartGate } from '../runtime/process-shell.ts';
+import type { LiveSealingKeys } from '../runtime/sealing-key-file.ts';
 import { LiveKeyring } from './keyring.ts';
 import { watchSecrets } from './secrets-dir.ts';
 import { readSubscriptionTable, type SubscriptionTable } from './state-topic.ts';
@@ -20,7 +21,7 @@ type KeyringDeps = {
   readonly secretsDir: string | undefined;
   readonly retiredKeysTtlMs: number;
   /** undefined if SEALING_KEY_FILE is unset: then keys come from SECRETS_DIR only. */
-  readonly sealingKeys: SealingKeys | undefined;
+  readonly sealingKeys: (SealingKeys & Partial<Pick<LiveSealingKeys, 'onRenewed'>>) | undefined;
   readonly openTopic: OpenTopic;
   /** Full name of the compacted topic. */
   readonly topic: string;
@@ -73,14 +74,23 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
       },
       onFault: (ref, error) => observer.secretsFaulty(ref, error),
     }));
+  const sealed = new Set<string>();
   const follow = followKeys({
     keyring,
     sealingKeys: deps.sealingKeys,
-    onSealed: (ref) => observer.sealed(ref),
+    onSealed(ref) {
+      sealed.add(ref);
+      observer.sealed(ref);
+    },
   });
   const before = deps.cache?.read() ?? [];
   for (const record of before) follow(record.ref, record);
   let table: SubscriptionTable | undefined;
+  deps.sealingKeys?.onRenewed?.(() => {
+    const refs = [...sealed];
+    sealed.clear();
+    for (const ref of refs) follow(ref, table?.get(ref) ?? before.find((one) => one.ref === ref) ?? null);
+  });
   const onChange = (ref: string, record: SubscriptionRecord | null) => {
     follow(ref, record);
     deps.cache?.keep(() => table?.all() ?? []);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ControlFixture } from '../support/control-fixture.ts';
+import { postSigned } from '../support/sign.ts';
 import { until } from '../support/until.ts';
 
 let the: ControlFixture;
@@ -49,3 +50,47 @@ it('a rotated sealing key leaves every webhook verified and opened; the old one 
   await until('it is told', () => foreign.process.written().includes('kept'));
   expect(await answerOf(foreign)).toBe(401);
 });
+
+it('without a restart: each process takes up the renewed file, and opens what another had sealed before', async () => {
+  const { fixture } = the;
+  const path = String(fixture.env.SEALING_KEY_FILE);
+  const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
+  writeFileSync(path, first);
+  await the.control.stop();
+  the.control = await fixture.control(the.urls);
+  const ingress = await fixture.ingress();
+  await the.run({ type: 'subscription.create', ref: 'renewed', events: ['payment_status'] });
+  const count = (process: typeof the.control) =>
+    process.lines.filter(({ msg }) => msg === 'changed files loaded').length;
+  const loaded = async (keys: string, ...processes: (typeof the.control)[]) => {
+    const before = processes.map(count);
+    writeFileSync(path, keys);
+    await until('all have it', () => processes.every((one, n) => count(one) > (before[n] ?? 0)), 20_000);
+  };
+  const answerOf = async () => {
+    const [mine] = (await the.subscriptions()).filter((one) => one.url.endsWith('/webhooks/renewed'));
+    const body = JSON.stringify({ type: 'payment-status', entityId: 'e' });
+    const keys = { subscriptionId: String(mine?.id), signingSecret: String(mine?.signingSecret) };
+    return (await postSigned(`${ingress.url}/webhooks/renewed`, keys, body)).status;
+  };
+  expect(await answerOf()).toBe(200);
+  await loaded(`${second}\n${first}\n`, the.control, ingress.process);
+  expect(await the.run({ type: 'subscription.update', ref: 'renewed' })).toMatchObject({
+    status: 'SUCCEEDED',
+  });
+  await loaded(`${second}\n`, the.control, ingress.process);
+  expect(await answerOf()).toBe(200);
+
+  // Control has a key that ingress gets later: what it has sealed meanwhile opens then.
+  const third = randomBytes(32).toString('hex');
+  const ownPath = fixture.file('sealing-key-of-control', `${third}\n${second}\n`);
+  await the.control.stop();
+  the.control = await fixture.control(the.urls, { SEALING_KEY_FILE: ownPath });
+  expect(await the.run({ type: 'subscription.update', ref: 'renewed' })).toMatchObject({
+    status: 'SUCCEEDED',
+  });
+  await ingress.process.logged('no key of SEALING_KEY_FILE opens the sealed secrets of this ref');
+  await loaded(`${third}\n${second}\n`, ingress.process);
+  await until('it opens', async () => (await answerOf()) === 200, 10_000);
+  await ingress.process.stop();
+}, 120_000);

@@ -226,3 +226,22 @@ describe('a spool without a sealing key', () => {
     },
   );
 });
+
+describe('sealing keys that are renewed while the spool is open', () => {
+  it('seal new rows, and open those that waited for them', async () => {
+    await append([A], 1);
+    await withSpool([B], async (spool) => {
+      await spool.append(row(2));
+      expect([spool.state.keyMissing, spool.outstanding]).toEqual([1, 1]);
+      await spool.renewKeys(keysOf(B, A));
+      expect([spool.state.keyMissing, spool.outstanding]).toEqual([0, 2]);
+      await spool.append(row(3));
+      expect((await spool.read(ALL)).map(({ id }) => id)).toEqual([1, 2, 3]);
+      await spool.renewKeys(keysOf(A));
+      await spool.append(row(4));
+      expect(spool.state.keyMissing).toBe(2);
+    });
+    expect(await read([A])).toMatchObject({ rows: [1, 4], keyMissing: 2 });
+    expect(await read([A, B])).toMatchObject({ rows: [1, 2, 3, 4], keyMissing: 0 });
+  });
+});

@@ -11,8 +11,9 @@ import { bodyStoreMetrics } from '../../src/object-store/open-body-store.ts';
 import { processMetrics } from '../../src/runtime/admin-server.ts';
 import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
 import { keyMetrics } from '../../src/subscriptions/open-keyring.ts';
+import { tokenMetrics } from '../../src/tokens/observe-tokens.ts';
 
-const OF_BOTH = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics];
+const OF_BOTH = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics, tokenMetrics];
 const OF_INGRESS = [
   ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
   ...[bodyStoreMetrics, spoolMetrics, keyMetrics],

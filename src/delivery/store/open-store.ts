@@ -3,11 +3,11 @@ import type { spoolSettings } from '../../config/shared-settings.ts';
 import { isLarge, type LargeBodyPublisher } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
-import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
+import { type LiveSealingKeys, sealingKeysNow } from '../../runtime/sealing-key-file.ts';
 import { Spool } from '../../spool/spool.ts';
 import type { AcceptPorts } from '../accept-delivery.ts';
 import { objectFirst } from '../claim-check.ts';
@@ -95,12 +95,15 @@ function storeWithSpool(
  */
 export async function openSpool(
   { dir, maxBytes }: ValuesOf<typeof spoolSettings>,
-  sealingKeys: SealingKeys | undefined,
+  sealingKeys: LiveSealingKeys | undefined,
   { logger, metrics, clock, components }: ProcessContext,
 ): Promise<Spool | undefined> {
   spoolMetrics(metrics).spoolMaxBytes.set(dir === undefined ? 0 : maxBytes);
   if (dir === undefined) return undefined;
-  const spool = await Spool.open({ dir, maxBytes, sealingKeys, clock, onDeath: components.fail });
+  const keys = sealingKeys && sealingKeysNow(sealingKeys);
+  const spool = await Spool.open({ dir, maxBytes, sealingKeys: keys, clock, onDeath: components.fail });
+  // A failure is the spool's own trouble: it shows there, and is tried again.
+  sealingKeys?.onRenewed((renewed) => void spool.renewKeys(renewed).catch(() => {}));
   components.add('spool', { stop: () => spool.close() });
   reportSpool({ logger, spool, isSealed: sealingKeys !== undefined });
   return spool;

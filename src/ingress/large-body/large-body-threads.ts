@@ -7,7 +7,8 @@ import type { ProcessContext } from '../../runtime/process-shell.ts';
 import type { TokenSource } from '../../tokens/token-source.ts';
 import type { BodyMemory } from '../body/body-memory.ts';
 import { WORK_FACTOR } from '../body/memory-shares.ts';
-import { LargeBodyWorker, type LargeBodyWorkerDeps, type WorkerOptions } from './large-body-worker.ts';
+import { LargeBodyWorker, type LargeBodyWorkerDeps } from './large-body-worker.ts';
+import type { WorkerOptions } from './worker-messages.ts';
 
 /** Memory for working on one more body. */
 export type WorkLender = {
@@ -145,7 +146,7 @@ export function startLargeBodies(
   options: {
     readonly worker: WorkerOptions;
     readonly memory: Pick<BodyMemory, 'atWork' | 'isQuiet' | 'borrowWork' | 'awaitWork'>;
-    readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer' | 'claims'>;
+    readonly delivery: Pick<DeliveryPorts, 'encryptionKeysOf' | 'observer' | 'claims' | 'bodySealing'>;
     readonly kafkaTokens: TokenSource | undefined;
   },
   { logger, metrics, clock, components }: ProcessContext,
@@ -156,6 +157,7 @@ export function startLargeBodies(
   const deps: LargeBodyWorkerDeps = {
     ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
     kafkaToken: () => kafkaTokens?.current(),
+    bodySealing: delivery.bodySealing,
     storeRefusal: () => delivery.claims?.refusal ?? null,
     heapMb: Math.max(MIN_HEAP_MB, Math.ceil((HEAP_FACTOR * atWork) / MIB)),
     observer: {

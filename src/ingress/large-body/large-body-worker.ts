@@ -1,24 +1,15 @@
-import type {
-  Delivery,
-  DeliveryIdentity,
-  LargeBodyPublisher,
-  Receipt,
-  VerifiedDelivery,
-} from '../../core/delivery.ts';
-import type { DeadLetterStage } from '../../core/errors.ts';
+import type { DeliveryIdentity, LargeBodyPublisher, Receipt, VerifiedDelivery } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
-import type { SealedLayout } from '../../crypto/layout.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { DeliveryObserver } from '../../delivery/ports.ts';
-import type { KafkaSettings } from '../../kafka/connect/settings.ts';
-import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
 import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { WriteOutcome } from '../../object-store/body-store.ts';
-import type { BodyStoreSettings } from '../../object-store/settings.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { type ThreadFault, toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
+import { sealingKeysNow } from '../../runtime/sealing-key-file.ts';
+import { toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
+import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './worker-messages.ts';
 
 /** After the last large body the thread is kept for this long. */
 const IDLE_MS = 30_000;
@@ -32,6 +23,8 @@ export type LargeBodyWorkerDeps = {
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
   /** The access token for the brokers, where they are reached by tokens. */
   readonly kafkaToken: () => string | undefined;
+  /** The keys that seal dead-lettered bodies, where a type's policy demands it. */
+  readonly bodySealing: SealingKeys | undefined;
   /** Why the object store is not to be tried now, or null. */
   readonly storeRefusal: () => HooklineError | null;
   readonly observer: LargeBodyObserver;
@@ -144,8 +137,12 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     const refusal = this.#deps.storeRefusal();
     const storeFault = refusal ? { storeFault: toFault(refusal) } : {};
     this.#worker ??= this.#start();
-    const kafkaToken = this.#deps.kafkaToken();
-    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs, kafkaToken, ...storeFault });
+    const { bodySealing, kafkaToken } = this.#deps;
+    const renewed = {
+      kafkaToken: kafkaToken(),
+      bodySealing: bodySealing && sealingKeysNow(bodySealing),
+    };
+    return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs, ...renewed, ...storeFault });
   }
 
   #start(): WorkerCalls<Job, JobResult, WorkerEvent> {
@@ -182,63 +179,5 @@ function failureOf({ fault }: JobResult): HooklineError {
   const { code = 'INTERNAL', detail, cause } = fault ?? {};
   return new HooklineError(code, detail, { cause });
 }
-
-/** What the thread for large bodies is started with. Keys are key objects, and those of subscriptions come with each job. */
-export type WorkerOptions = {
-  readonly kafka: KafkaSettings;
-  readonly schemasDir: string | undefined;
-  readonly topicPrefix: string;
-  /** The registered id of each event schema, by its file. */
-  readonly schemaIds: ReadonlyMap<string, number>;
-  readonly layout: SealedLayout;
-  readonly bodyStore: BodyStoreSettings;
-  /** Of one write to it. */
-  readonly bodyStoreAttempts: number | undefined;
-  readonly bodySealing: SealingKeys | undefined;
-};
-
-/** A verified delivery that the thread works on. */
-export type Job = {
-  readonly kind: 'store' | 'identify';
-  readonly delivery: Omit<Delivery, 'body'> & { readonly subscriptionId: string };
-  /** Shared with the thread, or a copy for it. */
-  readonly body: Uint8Array;
-  /** The live encryption keys of its ref: key objects, so that their bytes are not copied. */
-  readonly keys: readonly EncryptionKey[];
-  /** Of the publishing. */
-  readonly deadlineMs: number;
-  readonly kafkaToken: string | undefined;
-  /** Why the object store is not to be tried. */
-  readonly storeFault?: ThreadFault;
-};
-
-/** What became of a job. The thread reads its body no more. */
-export type JobResult = {
-  readonly receipt?: Receipt;
-  readonly identity?: DeliveryIdentity;
-  readonly fault?: ThreadFault;
-  readonly observations: Observations;
-};
-
-/** What the delivery's observer is to be called with. */
-export type Observations = {
-  /** Indexes of the encryption keys that matched. */
-  readonly matched: number[];
-  readonly drift: Map<string, { readonly topic: string; readonly field: string; count: number }>;
-  readonly deadLettered: DeadLetterStage[];
-  unclassified: number;
-};
-
-/** What the thread's publisher and its object store report. */
-export type WorkerEvent =
-  | { readonly kind: 'attempt'; readonly outcome: AttemptOutcome | 'confirmed' }
-  | { readonly kind: 'confirmed'; readonly seconds: number }
-  | {
-      readonly kind: 'object';
-      readonly outcome: WriteOutcome;
-      readonly seconds: number;
-      readonly why: string | undefined;
-    }
-  | { readonly kind: 'session' };
 
 const PROGRAM = new URL('./worker-thread.ts', import.meta.url);

@@ -22,8 +22,8 @@ import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type Call, openCallPort, toError, toFault } from '../../runtime/worker-calls.ts';
 import { createHandedTokens } from '../../tokens/handed-tokens.ts';
-import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './large-body-worker.ts';
 import { ReusedMemory } from './reused-memory.ts';
+import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './worker-messages.ts';
 
 /** A hundred megabytes take their time on a slow way: the outcome of an attempt counts as unknown later than with small records. */
 const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
@@ -67,7 +67,6 @@ const opened = openDelivery({
   encryptionKeysOf: () => [],
   observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
   claims: bodies && new ClaimCheck(bodies, options.bodyStore.claimCheckBytes),
-  bodySealing: options.bodySealing,
   openPublisher: (topics) =>
     openPublisher(kafka, topics, {
       // What is here has been admitted by its bytes before.
@@ -122,11 +121,15 @@ async function runJob(
   return { receipt: await publishDelivery(delivery, parts) };
 }
 
-function portsOf({ keys, deadlineMs, storeFault }: Job, observations: Observations): DeliveryPorts {
+function portsOf(
+  { keys, bodySealing, deadlineMs, storeFault }: Job,
+  observations: Observations,
+): DeliveryPorts {
   const publish = objectFirst(opened.ports.claims, (record) => send(record, deadlineMs));
   return {
     ...opened.ports,
     encryptionKeysOf: () => keys,
+    bodySealing,
     publish: async (record, object) => {
       if (object && storeFault) throw toError(storeFault);
       return publish(record, object);

@@ -22,6 +22,7 @@ beforeEach(() => {
     heapMb: 64,
     storeRefusal: () => null,
     kafkaToken: () => undefined,
+    bodySealing: undefined,
     encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
     observer: {
       delivery: observer,

@@ -2,7 +2,7 @@
  * In the place of the thread for large bodies: does what a body says. `die` ends the thread, `keep` answers not before
  * `go` comes, `fail` fails, `mark` writes into its body; all else is stored.
  */
-import type { Job, JobResult, WorkerEvent } from '../../../src/ingress/large-body/large-body-worker.ts';
+import type { Job, JobResult, WorkerEvent } from '../../../src/ingress/large-body/worker-messages.ts';
 import { type Call, openCallPort } from '../../../src/runtime/worker-calls.ts';
 
 const port = openCallPort<Job, JobResult, WorkerEvent>();

@@ -1,0 +1,68 @@
+import type { Delivery, DeliveryIdentity, Receipt } from '../../core/delivery.ts';
+import type { DeadLetterStage } from '../../core/errors.ts';
+import type { EncryptionKey } from '../../crypto/keys.ts';
+import type { SealedLayout } from '../../crypto/layout.ts';
+import type { SealingKeys } from '../../crypto/sealing.ts';
+import type { KafkaSettings } from '../../kafka/connect/settings.ts';
+import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
+import type { WriteOutcome } from '../../object-store/body-store.ts';
+import type { BodyStoreSettings } from '../../object-store/settings.ts';
+import type { ThreadFault } from '../../runtime/worker-calls.ts';
+
+/** What the thread for large bodies is started with. Keys are key objects, and those of subscriptions come with each job. */
+export type WorkerOptions = {
+  readonly kafka: KafkaSettings;
+  readonly schemasDir: string | undefined;
+  readonly topicPrefix: string;
+  /** The registered id of each event schema, by its file. */
+  readonly schemaIds: ReadonlyMap<string, number>;
+  readonly layout: SealedLayout;
+  readonly bodyStore: BodyStoreSettings;
+  /** Of one write to it. */
+  readonly bodyStoreAttempts: number | undefined;
+};
+
+/** A verified delivery that the thread works on. */
+export type Job = {
+  readonly kind: 'store' | 'identify';
+  readonly delivery: Omit<Delivery, 'body'> & { readonly subscriptionId: string };
+  /** Shared with the thread, or a copy for it. */
+  readonly body: Uint8Array;
+  /** The live encryption keys of its ref: key objects, so that their bytes are not copied. */
+  readonly keys: readonly EncryptionKey[];
+  /** Of the publishing. */
+  readonly deadlineMs: number;
+  readonly kafkaToken: string | undefined;
+  readonly bodySealing: SealingKeys | undefined;
+  /** Why the object store is not to be tried. */
+  readonly storeFault?: ThreadFault;
+};
+
+/** What became of a job. The thread reads its body no more. */
+export type JobResult = {
+  readonly receipt?: Receipt;
+  readonly identity?: DeliveryIdentity;
+  readonly fault?: ThreadFault;
+  readonly observations: Observations;
+};
+
+/** What the delivery's observer is to be called with. */
+export type Observations = {
+  /** Indexes of the encryption keys that matched. */
+  readonly matched: number[];
+  readonly drift: Map<string, { readonly topic: string; readonly field: string; count: number }>;
+  readonly deadLettered: DeadLetterStage[];
+  unclassified: number;
+};
+
+/** What the thread's publisher and its object store report. */
+export type WorkerEvent =
+  | { readonly kind: 'attempt'; readonly outcome: AttemptOutcome | 'confirmed' }
+  | { readonly kind: 'confirmed'; readonly seconds: number }
+  | {
+      readonly kind: 'object';
+      readonly outcome: WriteOutcome;
+      readonly seconds: number;
+      readonly why: string | undefined;
+    }
+  | { readonly kind: 'session' };
