@@ -63,6 +63,9 @@ control-faults: setup ## Kills control at each point of a command's flow while t
 night-drill: setup ## Provokes each alert, follows the runbook, and sees the alert resolved (Prometheus or Go; 6 min)
 	@npm run -s night-drill -- $(ARGS)
 
+token-faults: setup ## Load at 500 webhooks a second while sessions and access tokens end, and while their issuer is stopped (16 min; MINUTES=1 for a short form)
+	@npm run -s token-faults -- $(ARGS)
+
 disk-faults: setup ## Simulates power cuts, failing and full disks under the spool; SCALE=10 for longer. Needs Linux and cc
 	@npm run -s disk-faults -- $(ARGS)
 

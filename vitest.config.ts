@@ -35,6 +35,9 @@ const NEEDS_COMPOSE = 'test/deploy/compose/*.compose.test.ts';
 const BODIES = 'test/faults/bodies/*.bodies.test.ts';
 
 /** Data contracts, judged by datacontract-cli on a live Kafka: `make test-contracts`. */
+/** Ten minutes of load while sessions and tokens end: `make token-faults` runs it. */
+const IDENTITY = 'test/faults/identity/*.identity.test.ts';
+
 const CONTRACTS = 'test/contracts/*.contracts.test.ts';
 
 /** Other people's readers of Kafka and Avro, at their default settings: `make test-readers` fetches and runs them. */
@@ -91,6 +94,7 @@ export default defineConfig({
             CAMPAIGNS,
             BODIES,
             CONTRACTS,
+            IDENTITY,
             READERS,
           ],
           deps,
@@ -204,6 +208,15 @@ export default defineConfig({
           testTimeout: 900_000,
           hookTimeout: 300_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'identity',
+          include: [IDENTITY],
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          hookTimeout: 300_000,
         },
       },
       {
