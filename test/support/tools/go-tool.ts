@@ -16,6 +16,8 @@ export type GoTool = {
   readonly version: string;
   /** A main function of ours, which takes parts of that package's module. */
   readonly main?: string;
+  /** Where another version would make something else: one on the PATH is not taken. */
+  readonly isExact?: boolean;
 };
 
 export const HELM: GoTool = { name: 'helm', package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' };
@@ -54,7 +56,7 @@ export type Build = { env: Env; dir: string; signal: AbortSignal; onProgress: (l
 
 /** Where the program is: the one on the PATH, else one that Go has built, once, into the folder. */
 export async function goTool(tool: GoTool, build: Build): Promise<string> {
-  const there = onPath(tool.name, build.env);
+  const there = tool.isExact ? null : onPath(tool.name, build.env);
   if (there !== null) return there;
   const file = join(build.dir, `${tool.name}-${tool.version}`);
   if (existsSync(file)) return file;
