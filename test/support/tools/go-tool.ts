@@ -34,6 +34,13 @@ export const PROMETHEUS: GoTool = {
   version: PROMTOOL.version,
 };
 
+/** Checks workflows of GitHub Actions. */
+export const ACTIONLINT: GoTool = {
+  name: 'actionlint',
+  package: 'github.com/rhysd/actionlint/cmd/actionlint',
+  version: 'v1.7.12',
+};
+
 /** Sends requests at a steady rate. */
 export const VEGETA: GoTool = {
   name: 'vegeta',
