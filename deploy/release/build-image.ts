@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BaseImage } from './base-image.ts';
 import { type ImageDigests, writeOciArchive } from './oci-archive.ts';
+import { ReleaseError } from './release-error.ts';
 import { run } from './run.ts';
 import type { Source } from './source.ts';
 
@@ -52,9 +53,20 @@ export async function buildImage({ context, scratch, source, base, to }: ImageBu
   return writeOciArchive({ saved, scratch, base, tag, epoch: source.epoch, to });
 }
 
-/** The version that Docker's engine has. */
-export const engineVersion = async (): Promise<string> =>
-  (await run('docker', ['version', '--format', '{{.Server.Version}}'])).trim();
+/**
+ * The version that Docker's engine has.
+ * @throws ReleaseError where none answers
+ */
+export async function engineVersion(): Promise<string> {
+  const version = run('docker', ['version', '--format', '{{.Server.Version}}']);
+  return (
+    await version.catch((cause: Error) => {
+      throw new ReleaseError(`No Docker engine answers. Start it, or set DOCKER_HOST. ${cause.message}`, {
+        cause,
+      });
+    })
+  ).trim();
+}
 
 /** What a Dockerfile in the exported commit says. */
 export const readDockerfile = (context: string): string =>

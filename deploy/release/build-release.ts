@@ -54,6 +54,8 @@ const SCAN_MS = 5 * 60_000;
 export async function buildRelease(options: BuildOptions): Promise<BuiltRelease> {
   const { root, toolsDir, releases, key, env, onProgress } = options;
   const source = await openSource(root);
+  // First of all: to build the tools takes minutes.
+  const docker = await engineVersion();
   mkdirSync(releases, { recursive: true });
   const scratch = mkdtempSync(join(releases, '.unfinished-'));
   const dir = join(scratch, 'release');
@@ -66,7 +68,7 @@ export async function buildRelease(options: BuildOptions): Promise<BuiltRelease>
     const trialDir = join(releases, 'trial-key');
     const signer = await openSigner({ cosign: tools.cosign, key, trialDir, scratch, env });
     const base = await inspectBase(options.base ?? defaultBase(readDockerfile(context)));
-    const work = { ...options, source, scratch, dir, tools, signer, context, base };
+    const work = { ...options, source, scratch, dir, tools, signer, context, base, docker };
     const image = await buildFiles(work);
     await signFiles(work, image);
     const to = join(releases, source.version);
@@ -88,6 +90,8 @@ type Work = Omit<BuildOptions, 'base'> & {
   /** The exported commit. */
   readonly context: string;
   readonly base: BaseImage;
+  /** The version of Docker's engine. */
+  readonly docker: string;
 };
 
 const writeJson = (file: string, content: object) =>
@@ -120,7 +124,7 @@ async function buildFiles({
 
 /** Provenance, checksums, and a signature for each file. */
 async function signFiles(work: Work, image: ImageDigests): Promise<void> {
-  const { root, dir, signer, source, base, env, onProgress } = work;
+  const { root, dir, signer, source, base, docker, env, onProgress } = work;
   onProgress('provenance and signatures');
   const { provenance: statement, ...others } = artefactsOf(source.version);
   const fileOf = (name: string) => join(dir, name);
@@ -128,7 +132,7 @@ async function signFiles(work: Work, image: ImageDigests): Promise<void> {
   for (const name of Object.values(others)) sums.set(name, await sha256OfFile(fileOf(name)));
   const subjects = new Map([...sums, [`hookline:${source.version}`, image.manifest.replace('sha256:', '')]]);
   const lockDigest = sha256(await run('git', ['show', 'HEAD:package-lock.json'], { cwd: root }));
-  const versions = { ...VERSIONS, node: process.version, docker: await engineVersion() };
+  const versions = { ...VERSIONS, node: process.version, docker };
   const facts = { source, base, subjects, lockDigest, tools: versions, key: signer.kind, env };
   writeJson(fileOf(statement), provenance(facts));
   sums.set(statement, await sha256OfFile(fileOf(statement)));

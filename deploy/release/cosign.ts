@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReleaseError } from './release-error.ts';
 import { run } from './run.ts';
@@ -18,6 +18,8 @@ export type Verifier = {
   fileFault(file: string, bundle: string): Promise<string | null>;
   /** Also when the statement does not name the file, by its SHA-256. */
   statementFault(file: string, bundle: string): Promise<string | null>;
+  /** Whether a file holds this key; true where the key is in a key service. */
+  isKey(file: string): boolean;
 };
 
 /** What cosign would use beside the key: no services. Without these files it asks the network for those of Sigstore. */
@@ -83,7 +85,12 @@ async function trialKey(cosign: string, dir: string): Promise<string> {
   return file;
 }
 
+/** @throws ReleaseError where the key does not exist */
 export function openVerifier(cosign: string, publicKey: string): Verifier {
+  if (!publicKey.includes('://') && !existsSync(publicKey))
+    throw new ReleaseError(
+      `The public key ${publicKey} does not exist. Name the one that you trust: --key cosign.pub`,
+    );
   const faultOf = async (verb: string, file: string, bundle: string, ...more: string[]) => {
     if (!existsSync(bundle)) return 'it is missing';
     const args = [verb, '--key', publicKey, '--bundle', bundle, '--insecure-ignore-tlog=true', ...more, file];
@@ -96,5 +103,7 @@ export function openVerifier(cosign: string, publicKey: string): Verifier {
     fileFault: (file, bundle) => faultOf('verify-blob', file, bundle),
     statementFault: (file, bundle) =>
       faultOf('verify-blob-attestation', file, bundle, '--type', 'https://slsa.dev/provenance/v1'),
+    isKey: (file) =>
+      publicKey.includes('://') || readFileSync(publicKey, 'utf8') === readFileSync(file, 'utf8'),
   };
 }

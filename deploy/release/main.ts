@@ -14,6 +14,8 @@ import { verifyRelease } from './verify-release.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const TOOLS = join(ROOT, '.local/tools');
 const RELEASES = join(ROOT, '.local/release');
+const COMMITTED_KEY = join(ROOT, 'deploy/release', PUBLIC_KEY);
+const TRIAL_KEY = join(RELEASES, 'trial-key', PUBLIC_KEY);
 const USAGE = `node deploy/release/main.ts version
 node deploy/release/main.ts build [--base IMAGE@sha256:…] [--key KEY]
 node deploy/release/main.ts verify [--dir FOLDER] [--key PUBLIC_KEY]`;
@@ -43,18 +45,21 @@ async function version(): Promise<number> {
 }
 
 async function verify({ dir, key }: Options): Promise<number> {
-  const folder = dir ?? join(RELEASES, (await readSource(ROOT)).version);
-  const verifier = openVerifier(await releaseTool(TOOLS, COSIGN), key ?? publicKey());
-  const verdict = await verifyRelease(folder, verifier);
+  const expected = dir === undefined ? (await readSource(ROOT)).version : null;
+  const folder = dir ?? join(RELEASES, expected ?? '');
+  const trusted = key ?? publicKey();
+  const verifier = openVerifier(await releaseTool(TOOLS, COSIGN), trusted);
+  const verdict = await verifyRelease(folder, verifier, expected);
   print(verdictLines(verdict));
+  // A trial release in a repository that has a key.
+  if (verdict.faults.length > 0 && key === undefined && existsSync(COMMITTED_KEY) && existsSync(TRIAL_KEY))
+    print([`The key was deploy/release/${PUBLIC_KEY}. For a trial release: --key ${TRIAL_KEY}`]);
   return verdict.faults.length === 0 ? 0 : 1;
 }
 
 /** Never the one in the release's own folder: whoever changes the files can change that too. */
 function publicKey(): string {
-  const committed = join(ROOT, 'deploy/release', PUBLIC_KEY);
-  const trial = join(RELEASES, 'trial-key', PUBLIC_KEY);
-  const found = [committed, trial].find((file) => existsSync(file));
+  const found = [COMMITTED_KEY, TRIAL_KEY].find((file) => existsSync(file));
   if (found === undefined)
     throw new ReleaseError('No public key is known. Name the one that you trust: --key cosign.pub');
   return found;

@@ -32,13 +32,22 @@ export type Verdict = {
 /**
  * Verifies each file of a release by one public key, without a network: signatures, checksums, and that image, chart,
  * SBOMs and provenance speak of each other.
+ * @param expected the version that is wanted, or null for any: another one that was signed too is refused
  * @throws ReleaseError where the folder holds no release
  */
-export async function verifyRelease(dir: string, verifier: Verifier): Promise<Verdict> {
+export async function verifyRelease(
+  dir: string,
+  verifier: Verifier,
+  expected: string | null = null,
+): Promise<Verdict> {
   const names = existsSync(dir) ? readdirSync(dir) : [];
   const version = versionIn(names);
   if (version === null)
     throw new ReleaseError(`${dir} holds no release. Build one with make release, or name its folder.`);
+  if (expected !== null && version !== expected)
+    throw new ReleaseError(
+      `${dir} holds the release ${version}, and ${expected} is wanted. Build it with make release.`,
+    );
   const artefacts = artefactsOf(version);
   const changed = await changedFiles(dir, names, artefacts, verifier);
   const unsigned = await unsignedFiles(dir, artefacts, new Set(changed.keys()), verifier);
@@ -77,6 +86,8 @@ async function changedFiles(dir: string, names: readonly string[], artefacts: Ar
         ]);
     }
   }
+  if (names.includes(PUBLIC_KEY) && !verifier.isKey(join(dir, PUBLIC_KEY)))
+    faults.set(PUBLIC_KEY, [`${PUBLIC_KEY} is refused: it is not the key that verifies the release.`]);
   for (const name of names.filter((one) => !known.has(one)))
     faults.set(name, [`${name} is refused: it does not belong to the release.`]);
   return faults;

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -179,6 +179,15 @@ describe('a release', () => {
     });
     expect(status).toBe('!! .local/\n');
   });
+});
+
+it('without a Docker engine ends at once, with a remedy', async () => {
+  const env = { ...process.env, DOCKER_HOST: 'tcp://127.0.0.1:1' };
+  const args = [join(dir, 'first/deploy/release/main.ts'), 'build'];
+  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'first/node_modules'));
+  await expect(promisify(execFile)(process.execPath, args, { env })).rejects.toThrow(
+    'No Docker engine answers. Start it, or set DOCKER_HOST.',
+  );
 });
 
 describe('a key that cannot be used', () => {

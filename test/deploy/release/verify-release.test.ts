@@ -7,6 +7,7 @@ import {
   bundleOf,
   CHECKSUMS,
   checksumLines,
+  PUBLIC_KEY,
   readChecksums,
 } from '../../../deploy/release/artefacts.ts';
 import type { Verifier } from '../../../deploy/release/cosign.ts';
@@ -31,6 +32,7 @@ const signStatement = () =>
     dsseEnvelope: { payload: read(names.provenance).toString('base64') },
   });
 const verifier: Verifier = {
+  isKey: (path) => readFileSync(path, 'utf8') === 'the key',
   fileFault: async (path, bundle) => {
     const { signed } = JSON.parse(readFileSync(bundle, 'utf8'));
     return signed === sha256(readFileSync(path)) ? null : 'invalid signature';
@@ -151,6 +153,20 @@ describe('a release', () => {
     expect(await faults()).toEqual([
       `provenance ${names.provenance} is refused: it is not the statement that was signed.`,
     ]);
+  });
+
+  it('is refused with a public key beside it that is not the one that verifies it', async () => {
+    writeFileSync(file(PUBLIC_KEY), 'the key');
+    expect(await faults()).toEqual([]);
+    writeFileSync(file(PUBLIC_KEY), 'another key');
+    expect(await faults()).toEqual(['cosign.pub is refused: it is not the key that verifies the release.']);
+  });
+
+  it('is refused when another version is wanted', async () => {
+    await expect(verifyRelease(dir, verifier, '1.2.4')).rejects.toThrow(
+      'holds the release 1.2.3, and 1.2.4 is wanted',
+    );
+    expect((await verifyRelease(dir, verifier, '1.2.3')).faults).toEqual([]);
   });
 
   it('is not found in a folder without one', async () => {
