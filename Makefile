@@ -44,6 +44,15 @@ image: ## Builds the images hookline:test and hookline-sandbox:test
 test-image: setup image ## Runs the image: not as root, read-only, a webhook into Kafka, a stop at SIGTERM
 	@npm run -s test-image -- $(ARGS)
 
+release: setup ## Builds image, chart, SBOMs, provenance and signatures of this commit into .local/release (Docker engine, Go; 3 min, the first time 10)
+	@npm run -s release -- $(ARGS)
+
+verify-release: setup ## Verifies what make release built, or a folder (ARGS="--dir FOLDER --key cosign.pub"), without a network
+	@npm run -s verify-release -- $(ARGS)
+
+test-release: setup ## Builds a release twice, compares them, and changes one bit of each file (Docker engine, Go; 3 min, the first time 10)
+	@npm run -s test-release -- $(ARGS)
+
 test-compose: setup image ## Runs all of deploy/compose.yaml in a Docker engine: a webhook, Prometheus, Grafana
 	@docker tag hookline:test hookline:latest && docker tag hookline-sandbox:test hookline-sandbox:latest
 	@npm run -s test-compose -- $(ARGS)

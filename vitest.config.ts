@@ -25,6 +25,9 @@ const NEEDS_CLUSTER = 'test/kubernetes/**/*.cluster.test.ts';
 /** Tests of the image in a Docker engine: `make test-image` builds it and runs them. */
 const NEEDS_ENGINE = 'test/deploy/**/*.image.test.ts';
 
+/** Two builds of a release, and what verifies them, in a Docker engine: `make test-release`. */
+const RELEASE = 'test/deploy/release/*.release.test.ts';
+
 /** Each alert provoked, seen at a Prometheus that runs, and fixed by the runbook: `make night-drill`. */
 const NIGHT = 'test/deploy/night/*.night.test.ts';
 
@@ -96,6 +99,7 @@ export default defineConfig({
             CONTRACTS,
             IDENTITY,
             READERS,
+            RELEASE,
           ],
           deps,
           // Files of a worker share what they import: half of the time would go into importing it anew for each.
@@ -176,6 +180,16 @@ export default defineConfig({
           deps,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'release',
+          include: [RELEASE],
+          deps,
+          testTimeout: 60_000,
+          // Two images; the first run builds cosign and Syft.
+          hookTimeout: 40 * 60_000,
         },
       },
       {

@@ -12,6 +12,7 @@ export const GENERATED: Readonly<Record<string, (text: string) => string>> = {
   'docs/commands.md': withTables('statuses'),
   'docs/configuration.md': withTables('configuration', 'sandbox'),
   'docs/errors.md': withTables('errors'),
+  'docs/licences.md': withTables('licences of the image', 'licences of development'),
   'schemas/asyncapi.yaml': () => asyncapi(),
   ...contracts(),
   [`${CHART}/values.schema.json`]: withSettings,

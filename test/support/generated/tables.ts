@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { registrySettings, schemaSettings } from '../../../src/avro/registry-settings.ts';
 import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
 import { commandTopicSetting } from '../../../src/config/command-topics.ts';
@@ -14,6 +16,8 @@ import {
 } from '../../../src/kafka/connect/settings.ts';
 import { dialectSettings } from '../../../src/provider/settings.ts';
 import { sandboxSettings } from '../../../src/sandbox/config.ts';
+import { ROOT } from '../source-tree.ts';
+import { licencesOf } from '../supply/licences.ts';
 
 /** The tables of docs/ that are made from the code, by the name in their markers. */
 export const TABLES: Readonly<Record<string, () => string>> = {
@@ -21,6 +25,8 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   sandbox: sandboxTable,
   errors: errorTable,
   statuses: statusTable,
+  'licences of the image': () => licenceTable(true),
+  'licences of development': () => licenceTable(false),
 };
 
 type Use = { readonly setting: Setting<unknown>; readonly by: Set<string>; readonly neededBy: Set<string> };
@@ -116,6 +122,21 @@ function statusTable(): string {
     codesOf(status).join(', ') || '–',
   ]);
   return markdown(['status', 'what it means', '`errorCode`'], rows);
+}
+
+/** A row per licence: what is in the image, or what only developers run. */
+function licenceTable(isShipped: boolean): string {
+  const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
+  const packages = licencesOf(lock).filter((one) => one.isShipped === isShipped);
+  const byLicence = Object.entries(Object.groupBy(packages, ({ licence }) => licence));
+  const rows = byLicence
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([licence, some = []]) => [
+      licence,
+      String(some.length),
+      some.map(({ name, version }) => `${name}@${version}`).join(', '),
+    ]);
+  return markdown(['licence', 'packages', 'names and versions'], rows);
 }
 
 function fallback({ name, fallback: text, required }: Setting<unknown>): string {

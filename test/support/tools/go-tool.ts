@@ -16,6 +16,8 @@ export type GoTool = {
   readonly version: string;
   /** A main function of ours, which takes parts of that package's module. */
   readonly main?: string;
+  /** Where another version would make something else: one on the PATH is not taken. */
+  readonly isExact?: boolean;
 };
 
 export const HELM: GoTool = { name: 'helm', package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' };
@@ -30,6 +32,13 @@ export const PROMETHEUS: GoTool = {
   name: 'prometheus',
   package: 'github.com/prometheus/prometheus/cmd/prometheus',
   version: PROMTOOL.version,
+};
+
+/** Checks workflows of GitHub Actions. */
+export const ACTIONLINT: GoTool = {
+  name: 'actionlint',
+  package: 'github.com/rhysd/actionlint/cmd/actionlint',
+  version: 'v1.7.12',
 };
 
 /** Sends requests at a steady rate. */
@@ -54,7 +63,7 @@ export type Build = { env: Env; dir: string; signal: AbortSignal; onProgress: (l
 
 /** Where the program is: the one on the PATH, else one that Go has built, once, into the folder. */
 export async function goTool(tool: GoTool, build: Build): Promise<string> {
-  const there = onPath(tool.name, build.env);
+  const there = tool.isExact ? null : onPath(tool.name, build.env);
   if (there !== null) return there;
   const file = join(build.dir, `${tool.name}-${tool.version}`);
   if (existsSync(file)) return file;
