@@ -52,4 +52,14 @@ describe('at night, the token endpoint', () => {
     await issuer.resume();
     await night.resolves('HooklineAccessTokenNotRenewed', NAMESPACE);
   });
+
+  it('takes the secret no longer: it is renewed, and read with the next request', async () => {
+    issuer.secret = 'renewed-horse-battery';
+    await night.fires('HooklineAccessTokenNotRenewed', NAMESPACE);
+    const doctor = await night.run('HooklineAccessTokenNotRenewed', 'hookline doctor', env);
+    expect(doctor).toMatch(/gives no access token.*invalid_client/s);
+    bySection('HooklineAccessTokenNotRenewed', 'A renewed Secret is read with the next request.');
+    fixture.file('client-secret', issuer.secret);
+    await night.resolves('HooklineAccessTokenNotRenewed', NAMESPACE);
+  });
 });
