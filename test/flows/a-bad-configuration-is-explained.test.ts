@@ -123,11 +123,11 @@ describe('a faulty configuration', () => {
     const { exitCode, text } = await refusal(fixture, 'src/ingress/main.ts', env);
     expect(exitCode).toBe(78);
     for (const fault of [
-      'KAFKA_SASL_MECHANISM, KAFKA_USERNAME and KAFKA_PASSWORD_FILE go together: set all three or none.',
+      'KAFKA_USERNAME and KAFKA_PASSWORD_FILE go with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 in KAFKA_SASL_MECHANISM: set all three or none.',
       'KAFKA_CERT_FILE and KAFKA_KEY_FILE go together: set both or none.',
       'KAFKA_CA_FILE and KAFKA_CERT_FILE need TLS: set KAFKA_SSL to true.',
       'SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE go together: set both or none.',
-      'SCHEMA_REGISTRY_CA_FILE needs an https address in SCHEMA_REGISTRY_URL.',
+      'SCHEMA_REGISTRY_CA_FILE and SCHEMA_REGISTRY_CERT_FILE need an https address in SCHEMA_REGISTRY_URL.',
     ])
       expect(text).toContain(fault);
   });

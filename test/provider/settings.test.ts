@@ -64,6 +64,13 @@ describe("the provider's settings", () => {
     ]);
   });
 
+  it('want a client certificate and its key together', async () => {
+    await using fixture = new Fixture({ brokers: [], registryUrl: '' });
+    const [jwt, cert] = [fixture.file('jwt', 'x'), fixture.file('cert', 'x')];
+    const { faults } = read({ ...BASE, PROVIDER_JWT_FILE: jwt, PROVIDER_CERT_FILE: cert });
+    expect(faults).toEqual([expect.stringContaining('PROVIDER_CERT_FILE and PROVIDER_KEY_FILE go together')]);
+  });
+
   it('name a file that is not there', () => {
     expect(read({ ...BASE, PROVIDER_JWT_FILE: '/nowhere/jwt' }).faults).toContainEqual(
       expect.stringContaining('"/nowhere/jwt", which can\'t be read (ENOENT)'),

@@ -1,12 +1,16 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createHttp } from '../../src/runtime/http-client.ts';
 import { selfSigned } from '../support/certificates.ts';
+import { makeAuthority } from '../support/secure/certificates.ts';
 import { serve } from '../support/serve.ts';
 import { until } from '../support/until.ts';
 
@@ -134,5 +138,41 @@ describe('PROVIDER_CA_FILE', () => {
     ]);
     await http.stop();
     provider.close();
+  });
+});
+
+describe('a client certificate', () => {
+  it('is shown to a server that demands one, and read again when it changes', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'hookline-mtls-'));
+    const authority = makeAuthority(dir, 'authority');
+    const stranger = makeAuthority(dir, 'stranger');
+    const server = authority.issue('server', 'IP:127.0.0.1');
+    const [certFile, keyFile] = [join(dir, 'own.pem'), join(dir, 'own.key')];
+    const show = (identity: { certFile: string; keyFile: string }) => {
+      copyFileSync(identity.certFile, certFile);
+      copyFileSync(identity.keyFile, keyFile);
+    };
+    const [cert, key, ca] = [server.certFile, server.keyFile, authority.caFile].map((file) =>
+      readFileSync(file),
+    );
+    const provider = createServer(
+      { cert, key, ca, requestCert: true, rejectUnauthorized: true },
+      (request, response) => response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN),
+    );
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const url = `https://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    show(stranger.issue('strange', 'IP:127.0.0.1'));
+    const tls = {
+      ca: { variable: 'PROVIDER_CA_FILE', path: authority.caFile },
+      cert: { variable: 'PROVIDER_CERT_FILE', path: certFile },
+      key: { variable: 'PROVIDER_KEY_FILE', path: keyFile },
+    };
+    const http = createHttp({ tls, files: silent, clock: systemClock });
+    await expect(http.send(get(url))).rejects.toThrow();
+    show(authority.issue('hookline', 'IP:127.0.0.1'));
+    expect((await http.send(get(url))).body).toBe('hookline');
+    await http.stop();
+    provider.close();
+    rmSync(dir, { recursive: true });
   });
 });
