@@ -1,4 +1,4 @@
-import type { AvroField, AvroSchema, AvroType } from './event-shape.ts';
+import type { AvroField, AvroSchema, AvroType } from './avro-schema.ts';
 
 /** Why data of one schema cannot be read by another one, and at which field (dotted; empty for the root). */
 export type Incompatibility = { readonly path: string; readonly why: string };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { AvroSchema } from '../../src/avro/avro-schema.ts';
 import { incompatibilities } from '../../src/avro/compatibility.ts';
-import type { AvroSchema } from '../../src/avro/event-shape.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
 
 const record = (name: string, ...fields: object[]) => ({ type: 'record', name, fields }) as AvroSchema;

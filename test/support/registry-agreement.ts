@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import type { AvroSchema } from '../../src/avro/avro-schema.ts';
 import { incompatibilities } from '../../src/avro/compatibility.ts';
-import type { AvroSchema } from '../../src/avro/event-shape.ts';
 import { changed, randomRecord, seeded } from './schema-changes.ts';
 
 const DIRECTIONS = ['BACKWARD', 'FORWARD'] as const;

@@ -1,4 +1,4 @@
-import type { AvroField, AvroSchema } from '../../src/avro/event-shape.ts';
+import type { AvroField, AvroSchema } from '../../src/avro/avro-schema.ts';
 
 /** A repeatable source of chance: mulberry32. */
 export function seeded(seed: number): () => number {
