@@ -1,5 +1,5 @@
 import type { ObjectReference } from '../core/record.ts';
-import type { AvroField, AvroSchema, AvroType } from './event-shape.ts';
+import type { AvroField, AvroSchema, AvroType } from './avro-schema.ts';
 
 /** Says where a message is stored that its record does not hold. */
 export type SourceRef = ObjectReference & {

@@ -1,12 +1,14 @@
 import { OWN_TOPICS } from '../core/names.ts';
-import { ENVELOPE, envelopeFault } from './envelope.ts';
 import {
   type AvroField,
   type AvroSchema,
   type AvroType,
-  collectNames,
-  readFieldShapes,
-} from './event-shape.ts';
+  type NamedTypes,
+  qualify,
+  typesInside,
+} from './avro-schema.ts';
+import { ENVELOPE, envelopeFault } from './envelope.ts';
+import { readFieldShapes } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 import { SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
 import { Transcoder } from './transcoder.ts';
@@ -54,16 +56,16 @@ const TAKEN: ReadonlySet<string> = new Set(Object.values(OWN_TOPICS));
 export function readEventSchema(file: SchemaFile): EventSchema {
   try {
     const json = parseSchema(file.text);
-    const fields = json.fields ?? [];
-    checkEnvelope(fields);
-    const shapes = readFieldShapes(fields, collectNames(json));
+    checkEnvelope(json.fields ?? []);
+    const { schema, types } = qualify<AvroType>(json);
+    const shapes = readFieldShapes(schema.fields ?? [], types);
     return {
       file: file.name,
       topic: readTopic(json),
       eventTypes: readEventTypes(json),
       codec: compileCodec(json),
       source: readPolicy(json),
-      tagged: taggedFields(json),
+      tagged: taggedFields(schema, types),
       transcoder: new Transcoder(shapes),
     };
   } catch (error) {
@@ -72,10 +74,26 @@ export function readEventSchema(file: SchemaFile): EventSchema {
 }
 
 function parseSchema(text: string): EventSchemaJson {
-  const json: unknown = JSON.parse(text);
+  const json: unknown = JSON.parse(text, (_, value) => {
+    checkNamespace(value);
+    return value;
+  });
   const isRecord = typeof json === 'object' && json !== null && (json as AvroType).type === 'record';
   if (!isRecord || !Array.isArray((json as AvroType).fields)) throw new SchemaFault('', 'is no Avro record');
   return json as EventSchemaJson;
+}
+
+/**
+ * By the specification the namespace beside a name with a dot is ignored. avsc takes it for the types inside, so that a
+ * reader with avsc would take their names for other types.
+ */
+function checkNamespace(value: Partial<AvroType> | null): void {
+  const { type, name, namespace } = value ?? {};
+  if (type === undefined || namespace === undefined || !String(name).includes('.')) return;
+  throw new SchemaFault(
+    '',
+    `the name ${JSON.stringify(name)} has a namespace: leave out the attribute namespace`,
+  );
 }
 
 function readTopic({ topic }: EventSchemaJson): string {
@@ -108,18 +126,21 @@ function readPolicy({ source = 'keep', eventTypes }: EventSchemaJson): SourcePol
   return policy;
 }
 
-function taggedFields(schema: AvroSchema, path: readonly string[] = []): TaggedField[] {
-  if (typeof schema === 'string') return [];
-  if (Array.isArray(schema)) return schema.flatMap((one) => taggedFields(one, path));
+function taggedFields(schema: AvroSchema, types: NamedTypes, path: readonly string[] = []): TaggedField[] {
+  if (typeof schema === 'string') {
+    const named = types.get(schema);
+    return named ? taggedFields(named, types, path) : [];
+  }
+  if (Array.isArray(schema)) return schema.flatMap((one) => taggedFields(one, types, path));
   const inside = [
-    ...(schema.items === undefined ? [] : taggedFields(schema.items, [...path, '[]'])),
-    ...(typeof schema.type === 'object' ? taggedFields(schema.type, path) : []),
+    ...(schema.items === undefined ? [] : taggedFields(schema.items, types, [...path, '[]'])),
+    ...(typeof schema.type === 'object' ? taggedFields(schema.type, types, path) : []),
   ];
   const fields = (schema.fields ?? []).flatMap((field) => {
     const at = [...path, field.name];
     const tags = field['confluent:tags'];
     const own = tags === undefined ? [] : [{ path: at, tags: readTags(tags, at) }];
-    return [...own, ...taggedFields(field.type, at)];
+    return [...own, ...taggedFields(field.type, typesInside(schema, types), at)];
   });
   return [...inside, ...fields];
 }

@@ -1,5 +1,12 @@
 import { parseInstant } from '../core/instant.ts';
 import { parsePointer } from '../core/json.ts';
+import {
+  type AvroField,
+  type AvroSchema,
+  type AvroType,
+  type NamedTypes,
+  typesInside,
+} from './avro-schema.ts';
 import { SchemaFault } from './schema-files.ts';
 
 /** What a JSON value becomes: the part of an Avro schema that a message fills. */
@@ -26,6 +33,8 @@ export type ValueType = keyof typeof CONVERSIONS;
 /**
  * Reads the fields of a record that carry `pointer` (RFC 6901, relative to the record's own value).
  * A field without one is skipped: the envelope's own fields are filled by name.
+ * @param fields of a qualified schema
+ * @param names what its names stand for
  * @throws SchemaFault naming the field, where a type or a pointer can't be mapped
  */
 export function readFieldShapes(fields: readonly AvroField[], names: NamedTypes, path = ''): FieldShape[] {
@@ -107,8 +116,7 @@ function readRecord(type: AvroType, names: NamedTypes, path: string): Shape {
     );
   }
   // A type inside itself would be walked as deep as a message cares to be: inside, its own name is unknown.
-  const inside = new Map([...names].filter(([, named]) => named !== type));
-  return { kind: 'record', fields: readFieldShapes(fields, inside, path) };
+  return { kind: 'record', fields: readFieldShapes(fields, typesInside(type, names), path) };
 }
 
 const MAPPABLE = 'string, boolean, int, long, float, double, timestamp-millis, a record or an array';
@@ -140,61 +148,8 @@ const isPrimitive = (name: string): name is Exclude<ValueType, 'timestamp-millis
 
 const valueShape = (type: ValueType): Shape => ({ kind: 'value', type, convert: CONVERSIONS[type] });
 
-/** An Avro schema as its JSON: what the mapping reads of it. avsc checks the rest. */
-export type AvroSchema = string | AvroSchema[] | AvroType;
-
-export type AvroType = {
-  readonly type: AvroSchema;
-  readonly name?: string;
-  readonly namespace?: string;
-  readonly logicalType?: string;
-  readonly fields?: readonly AvroField[];
-  readonly items?: AvroSchema;
-  /** Of a map, an enum and a fixed: a mapping has none of them. */
-  readonly values?: AvroSchema;
-  readonly symbols?: readonly string[];
-  readonly size?: number;
-  readonly default?: unknown;
-  readonly aliases?: readonly string[];
-};
-
-export type AvroField = {
-  readonly name: string;
-  readonly type: AvroSchema;
-  readonly default?: unknown;
-  readonly aliases?: readonly string[];
-  /** Ours: where in the message the value stands, a JSON pointer relative to the record. */
-  readonly pointer?: unknown;
-  /** Confluent's: what is sensitive about it. */
-  readonly 'confluent:tags'?: unknown;
-};
-
-type NamedTypes = ReadonlyMap<string, AvroType>;
-
 /** T of `["null", T]`, or null where the type is anything else. */
 function nullableOf(type: AvroSchema): AvroSchema | null {
   if (!Array.isArray(type) || type.length !== 2 || type[0] !== 'null') return null;
   return type[1] ?? null;
-}
-
-/** All record types by name, short and full, wherever in the schema they are defined. */
-export function collectNames(
-  schema: AvroSchema,
-  namespace = '',
-  names = new Map<string, AvroType>(),
-): Map<string, AvroType> {
-  if (typeof schema === 'string') return names;
-  if (Array.isArray(schema)) {
-    for (const one of schema) collectNames(one, namespace, names);
-    return names;
-  }
-  const space = schema.namespace ?? namespace;
-  if (schema.type === 'record' && schema.name !== undefined) {
-    names.set(schema.name, schema);
-    names.set(`${space}.${schema.name}`, schema);
-    for (const field of schema.fields ?? []) collectNames(field.type, space, names);
-  }
-  if (schema.items !== undefined) collectNames(schema.items, space, names);
-  if (typeof schema.type === 'object') collectNames(schema.type, space, names);
-  return names;
 }

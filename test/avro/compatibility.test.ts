@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { AvroSchema } from '../../src/avro/avro-schema.ts';
 import { incompatibilities } from '../../src/avro/compatibility.ts';
-import type { AvroSchema } from '../../src/avro/event-shape.ts';
 import { ownEventSchemas } from '../support/event-schemas.ts';
 
 const record = (name: string, ...fields: object[]) => ({ type: 'record', name, fields }) as AvroSchema;
@@ -70,10 +70,125 @@ describe('a reader of one schema', () => {
   it('names the field, however deep it is', () => {
     const inner = (type: string) =>
       record('R', { name: 'a', type: ['null', { type: 'array', items: record('I', { name: 'b', type }) }] });
-    expect(paths(inner('int'), inner('string'))).toEqual(['a']);
+    expect(paths(inner('int'), inner('string'))).toEqual(['a[].b']);
     const direct = (type: string) =>
       record('R', { name: 'a', type: { type: 'array', items: record('I', { name: 'b', type }) } });
     expect(paths(direct('int'), direct('string'))).toEqual(['a[].b']);
+  });
+
+  it('names the union where several of its branches could be meant', () => {
+    const branches = [
+      { ...(record('n.R', { name: 'a', type: 'int' }) as object) },
+      { ...(record('m.R', { name: 'a', type: 'long' }) as object) },
+    ] as AvroSchema[];
+    expect(incompatibilities(branches, record('R', { name: 'a', type: 'string' }))).toEqual([
+      { path: '', why: "no branch of the reader's union reads record" },
+    ]);
+  });
+
+  const root = (...fields: object[]) =>
+    ({ ...(record('Root', ...fields) as object), namespace: 'n' }) as AvroSchema;
+  const old = record('Old', { name: 'x', type: 'int' });
+  const renamed = (...aliases: string[]) => ({
+    ...(record('New', { name: 'x', type: 'int' }) as object),
+    aliases,
+  });
+  const agents = (third: AvroSchema) =>
+    root(
+      { name: 'a', type: record('Agent', { name: 'v', type: 'int' }) },
+      { name: 'b', type: record('m.Agent', { name: 'w', type: 'string' }) },
+      { name: 'c', type: third },
+    );
+
+  it.each<[string, AvroSchema, AvroSchema, string[]]>([
+    ['a type of its own namespace by the short name', agents('Agent'), agents('n.Agent'), []],
+    ['no type of that name in another namespace', agents('Agent'), agents('m.Agent'), ['c.v']],
+    [
+      'two types of one short name, one inside the other, each as itself',
+      root({
+        name: 'a',
+        type: record('m.X', { name: 'x', type: record('o.X', { name: 'v', type: 'string' }) }),
+      }),
+      root({
+        name: 'a',
+        type: record('m.X', { name: 'x', type: record('o.X', { name: 'v', type: 'int' }) }),
+      }),
+      ['a.x.v'],
+    ],
+    [
+      'a type inside one with a dotted name by its full name',
+      record('m.Root', { name: 'a', type: record('I') }, { name: 'b', type: 'm.I' }),
+      record('m.Root', { name: 'a', type: record('I') }, { name: 'b', type: 'I' }),
+      [],
+    ],
+    [
+      'a renamed type by its alias',
+      root({ name: 'a', type: renamed('Old') }),
+      root({ name: 'a', type: old }),
+      [],
+    ],
+    [
+      'a renamed type by its full alias',
+      root({ name: 'a', type: renamed('n.Old') }),
+      root({ name: 'a', type: old }),
+      [],
+    ],
+    [
+      'no renamed type by an alias of another namespace',
+      root({ name: 'a', type: renamed('m.Old') }),
+      root({ name: 'a', type: old }),
+      ['a'],
+    ],
+    [
+      'a renamed root with a dotted name by its short alias',
+      { ...(record('n.New') as object), aliases: ['Old'] } as never,
+      record('n.Old'),
+      [],
+    ],
+    [
+      'an error as a record',
+      record('X', { name: 'v', type: 'int' }),
+      { ...(record('X', { name: 'v', type: 'int' }) as object), type: 'error' } as AvroSchema,
+      [],
+    ],
+    [
+      'no field of an error as another type',
+      { ...(record('X', { name: 'v', type: 'int' }) as object), type: 'error' } as AvroSchema,
+      { ...(record('X', { name: 'v', type: 'string' }) as object), type: 'error' } as AvroSchema,
+      ['v'],
+    ],
+    [
+      'no field that could be one of two',
+      record('R', { name: 'b', type: 'int', aliases: ['a'] }),
+      record('R', { name: 'a', type: 'int' }, { name: 'b', type: 'int' }),
+      ['b'],
+    ],
+  ])('reads %s', (_, reader, writer, expected) => expect(paths(reader, writer)).toEqual(expected));
+
+  it('does not read a type that only its own recursion makes readable', () => {
+    // In Q, P is first met while it is being compared, and must not stay readable.
+    const schema = (type: string) =>
+      record('Root', {
+        name: 'u',
+        type: [
+          record(
+            'P',
+            { name: 'q', type: record('Q', { name: 'p', type: ['null', 'P'] }) },
+            { name: 'x', type },
+          ),
+          'Q',
+        ],
+      });
+    expect(paths(schema('int'), schema('string'))).toEqual(expect.arrayContaining(['u.x', 'u.p']));
+  });
+
+  it('is compared in no time where records are used twice at thirty levels', () => {
+    const level = (n: number, type: string): AvroSchema =>
+      n === 0
+        ? record('R0', { name: 'v', type })
+        : record(`R${n}`, { name: 'a', type: level(n - 1, type) }, { name: 'b', type: `R${n - 1}` });
+    expect(incompatibilities(level(30, 'long'), level(30, 'int'))).toEqual([]);
+    expect(paths(level(30, 'int'), level(30, 'long'))[0]).toBe(`${'a.'.repeat(30)}v`);
   });
 
   it('ends with a type inside itself', () => {

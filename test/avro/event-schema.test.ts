@@ -104,7 +104,14 @@ describe('a schema file', () => {
     [
       'has a type inside itself',
       schemaText([field('a', { type: 'record', name: 'A', fields: [field('b', 'A', '/b')] })]),
-      /field a\.b: type "A" is unknown here, stands inside itself/,
+      /field a\.b: type "test\.A" is unknown here, stands inside itself/,
+    ],
+    [
+      'gives a name with a dot a namespace too, which readers take for different things',
+      schemaText([
+        field('a', { type: 'record', name: 'x.A', namespace: 'y', fields: [field('b', 'string', '/b')] }),
+      ]),
+      /x\.avsc: the name "x\.A" has a namespace: leave out the attribute namespace/,
     ],
     [
       'can not be compiled',
@@ -171,6 +178,36 @@ describe('schema files together', () => {
     const found = transcoder.find(Buffer.from('{"type":"refund","payload":{"amount":"1.10"}}'));
     const value = found.write({ eventId: 'e', subscription: 's', receivedAt: 1 }, 7, () => {});
     expect(codec.decode(value.subarray(5))).toMatchObject({ type: 'refund', amount: '1.10' });
+  });
+});
+
+describe('the tags of a schema', () => {
+  const iban = { ...field('iban', 'string', '/iban'), 'confluent:tags': ['PII'] };
+  const party = { type: 'record', name: 'Party', fields: [iban] };
+  const tagsOf = (...fields: object[]) =>
+    readEventSchema(fileOf(schemaText(fields)))
+      .tagged.filter(({ path }) => path[0] !== 'source')
+      .map(({ path, tags }) => `${path.join('.')}: ${tags}`);
+
+  it('are found inside a type that is referred to by its name, short or full', () => {
+    const list = { type: 'array', items: 'test.Party' };
+    expect(tagsOf(field('debtor', party), field('creditor', 'Party'), field('others', list))).toEqual([
+      'debtor.iban: PII',
+      'creditor.iban: PII',
+      'others.[].iban: PII',
+    ]);
+  });
+
+  it('are those of the type that the name stands for in its namespace', () => {
+    const other = {
+      type: 'record',
+      name: 'Party',
+      namespace: 'other',
+      fields: [field('id', 'string', '/id')],
+    };
+    expect(
+      tagsOf(field('a', party), field('b', other), field('c', 'Party'), field('d', 'other.Party')),
+    ).toEqual(['a.iban: PII', 'c.iban: PII']);
   });
 });
 

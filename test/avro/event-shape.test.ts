@@ -111,6 +111,40 @@ describe('a field with a pointer', () => {
     });
   });
 
+  it('names a type by its short name in the enclosing namespace, whatever other namespaces define', () => {
+    const one = { type: 'record', name: 'Agent', fields: [field('v', 'string', '/v')] };
+    const two = {
+      ...{ type: 'record', name: 'Agent', namespace: 'test.two' },
+      fields: [field('w', 'long', '/w'), field('z', 'string', '/z')],
+    };
+    const schema = schemaOf(
+      field('a', one),
+      field('b', two),
+      field('c', 'Agent'),
+      field('d', 'test.two.Agent'),
+    );
+    const all = { v: 'V', w: 7, z: 'Z' };
+    expect(map(schema, { payload: { a: all, b: all, c: all, d: all } }).record).toMatchObject({
+      a: { v: 'V' },
+      b: { w: 7, z: 'Z' },
+      c: { v: 'V' },
+      d: { w: 7, z: 'Z' },
+    });
+  });
+
+  it('names a type inside one with a dotted name in the namespace of that name', () => {
+    const inner = { type: 'record', name: 'Id', fields: [field('v', 'string', '/v')] };
+    const outer = {
+      ...{ type: 'record', name: 'other.Agent' },
+      fields: [field('id', inner, '/id'), field('again', 'Id', '/id')],
+    };
+    const schema = schemaOf(field('a', outer), field('b', 'other.Id', '/payload/a/id'));
+    expect(map(schema, { payload: { a: { id: { v: 'V' } } } }).record).toMatchObject({
+      a: { id: { v: 'V' }, again: { v: 'V' } },
+      b: { v: 'V' },
+    });
+  });
+
   it('of any JSON never throws, and what it makes can always be encoded and read back', () => {
     const shaped = fc.record(
       {

@@ -3,7 +3,8 @@
  * transcoder is held against.
  */
 
-import { collectNames, type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
+import { type AvroType, qualify } from '../../src/avro/avro-schema.ts';
+import { type FieldShape, readFieldShapes, type Shape } from '../../src/avro/event-shape.ts';
 import type { DriftSink } from '../../src/avro/value-writer.ts';
 import { resolvePointer } from '../../src/core/json.ts';
 
@@ -15,8 +16,8 @@ type Take = (value: unknown, drift: DriftSink) => unknown;
 
 /** The mapping of a schema, by its text. */
 export function mappingOf(schema: string): Mapping {
-  const json = JSON.parse(schema);
-  return compileMapping(readFieldShapes(json.fields, collectNames(json)));
+  const { schema: json, types } = qualify<AvroType>(JSON.parse(schema));
+  return compileMapping(readFieldShapes(json.fields ?? [], types));
 }
 
 function compileMapping(fields: readonly FieldShape[]): Mapping {

@@ -1,34 +1,46 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import type { AvroSchema } from '../../src/avro/avro-schema.ts';
 import { incompatibilities } from '../../src/avro/compatibility.ts';
-import type { AvroSchema } from '../../src/avro/event-shape.ts';
 import { changed, randomRecord, seeded } from './schema-changes.ts';
 
 const DIRECTIONS = ['BACKWARD', 'FORWARD'] as const;
 
-/** Declares a test that compares our verdicts on generated changes with a real registry's. */
+/** What the generator makes of one schema is often no schema, as when a name loses what it stands for. */
+const TRIES_EACH = 20;
+
+/**
+ * Declares a test that compares our verdicts on generated changes with a real registry's. A change counts if the registry
+ * takes it for a schema: the others have no verdict.
+ */
 export function agreesWithRegistry(
   url: () => string,
   { bases, changesEach }: { bases: number; changesEach: number },
 ) {
-  it(`agree with the registry on ${bases * changesEach} generated changes, in both directions`, async () => {
+  const changes = bases * changesEach;
+  it(`agree with the registry on ${changes} generated changes, in both directions`, async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const random = seeded(seed);
     const differences: string[] = [];
     const verdicts = { compatible: 0, not: 0 };
+    let counted = 0;
     for (let base = 0; base < bases; base++) {
       const before = randomRecord(random);
       const subjects = DIRECTIONS.map((direction) => ({ direction, subject: `diff-${randomUUID()}` }));
       for (const { direction, subject } of subjects) await register(url(), subject, before, direction);
-      for (let n = 0; n < changesEach; n++) {
+      for (let tries = 0; tries < TRIES_EACH * changesEach && counted < (base + 1) * changesEach; tries++) {
         const after = changed(random, before);
-        for (const { direction, subject } of subjects) {
-          const theirs = await isCompatible(url(), subject, after);
-          // What is no schema at all has no verdict.
+        const found = await Promise.all(
+          subjects.map(async ({ direction, subject }) => {
+            const theirs = await isCompatible(url(), subject, after);
+            const ours =
+              direction === 'BACKWARD' ? incompatibilities(after, before) : incompatibilities(before, after);
+            return { direction, theirs, ours: ours.length === 0 };
+          }),
+        );
+        if (found.some(({ theirs }) => theirs !== null)) counted++;
+        for (const { direction, theirs, ours } of found) {
           if (theirs === null) continue;
-          const ours =
-            (direction === 'BACKWARD' ? incompatibilities(after, before) : incompatibilities(before, after))
-              .length === 0;
           verdicts[theirs ? 'compatible' : 'not']++;
           if (ours !== theirs)
             differences.push(
@@ -37,10 +49,10 @@ export function agreesWithRegistry(
         }
       }
     }
-    expect(differences.slice(0, 3), `seed ${seed}`).toEqual([]);
-    const tried = 2 * bases * changesEach;
-    expect(verdicts.compatible, `seed ${seed}`).toBeGreaterThan(tried / 10);
-    expect(verdicts.not, `seed ${seed}`).toBeGreaterThan(tried / 10);
+    expect(differences.slice(0, 3), `seed ${seed}, ${differences.length} differences`).toEqual([]);
+    expect(counted, `seed ${seed}`).toBe(changes);
+    expect(verdicts.compatible, `seed ${seed}`).toBeGreaterThan(changes / 5);
+    expect(verdicts.not, `seed ${seed}`).toBeGreaterThan(changes / 5);
   }, 300_000);
 }
 

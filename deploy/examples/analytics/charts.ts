@@ -155,9 +155,16 @@ function box(
 const text = (x: number, y: number, words: string, kind?: string) =>
   `<text${kind ? ` class="${kind}"` : ''} x="${fixed(x)}" y="${fixed(y)}">${escaped(words)}</text>`;
 
-/** Statuses and agents are from messages: they can hold anything. */
+/** Statuses and agents are from messages: they can hold anything. What XML 1.0 cannot hold at all is left out. */
 const escaped = (words: string) =>
-  words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  words
+    .toWellFormed()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it leaves out
+    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 
 /** Hundredths, so that the same data give the same file. */
 const fixed = (value: number) => String(Math.round(value * 100) / 100);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { AvroSchema, AvroType } from '../../avro/avro-schema.ts';
 import { type Incompatibility, incompatibilities } from '../../avro/compatibility.ts';
-import type { AvroSchema, AvroType } from '../../avro/event-shape.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';

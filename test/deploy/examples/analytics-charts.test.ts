@@ -83,6 +83,20 @@ describe('the charts', () => {
     }
   });
 
+  it('leave out of names what XML cannot hold: one character would make the whole chart unreadable', () => {
+    const series: Series = {
+      statuses: ['A\u0001'],
+      rows: [{ of: 'x\u0000\u001b\ufffe\ud800y 10:00', counts: [1] }],
+    };
+    for (const svg of [barChart({ ...words, series }), columnChart({ ...words, series })]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what must not be there
+      expect(svg).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/);
+      expect(svg.isWellFormed()).toBe(true);
+      expect(textsOf(svg)).toContain('A');
+    }
+    expect(textsOf(barChart({ ...words, series }))).toContain('x\ufffdy 10:00');
+  });
+
   it('are drawn of nothing, too', () => {
     const series = { statuses: [], rows: [] };
     for (const svg of [barChart({ ...words, series }), columnChart({ ...words, series })])

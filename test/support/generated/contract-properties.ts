@@ -1,9 +1,4 @@
-import {
-  type AvroField,
-  type AvroSchema,
-  type AvroType,
-  collectNames,
-} from '../../../src/avro/event-shape.ts';
+import { type AvroField, type AvroSchema, type AvroType, qualify } from '../../../src/avro/avro-schema.ts';
 
 /** A property of a data contract (ODCS 3.1), as far as an Avro field fills it. */
 export type Property = {
@@ -39,7 +34,7 @@ const CLASSIFICATION = 'confidential';
 
 /** The fields of an Avro record as properties, at every depth. */
 export function propertiesOf(schema: AvroType): Property[] {
-  const names = collectNames(schema);
+  const { schema: qualified, types } = qualify(schema);
 
   const fieldOf = (field: DocumentedField): Property => {
     const { inner, nullable } = nullableOf(field.type);
@@ -61,7 +56,7 @@ export function propertiesOf(schema: AvroType): Property[] {
 
   const typeOf = (type: AvroSchema): Property => {
     if (typeof type === 'string') {
-      const named = names.get(type);
+      const named = types.get(type);
       return named ? typeOf(named) : primitive(type);
     }
     if (Array.isArray(type)) throw new Error(`a union of several types cannot be a property: ${type}`);
@@ -77,7 +72,7 @@ export function propertiesOf(schema: AvroType): Property[] {
     return { ...typeOf(inner), required: !nullable };
   };
 
-  return (schema.fields ?? []).map(fieldOf);
+  return (qualified.fields ?? []).map(fieldOf);
 }
 
 /** Names that datacontract-cli knows: without them it would export a plain long. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
+import type { AvroType } from '../../../src/avro/avro-schema.ts';
 import { type EventSchema, readEventSchema } from '../../../src/avro/event-schema.ts';
-import type { AvroType } from '../../../src/avro/event-shape.ts';
 import { readSchemaFiles, type SchemaFile } from '../../../src/avro/schema-files.ts';
 import { OWN_TOPICS, subjectOf, topicName } from '../../../src/core/names.ts';
 import { topicSpecs } from '../../../src/kafka/admin/topic-specs.ts';
