@@ -17,7 +17,7 @@ import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { WriteOutcome } from '../../object-store/body-store.ts';
 import type { BodyStoreSettings } from '../../object-store/settings.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { type ThreadFault, toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
+import { type ThreadFault, toError, toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
 
 /** After the last large body the thread is kept for this long. */
@@ -44,7 +44,7 @@ export type LargeBodyObserver = {
   readonly delivery: DeliveryObserver;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
   /** A write to the object store has ended. */
-  objectWritten(outcome: WriteOutcome, seconds: number, why: string | undefined): void;
+  objectWritten(outcome: WriteOutcome, seconds: number, error: HooklineError | undefined): void;
   /** The thread ended by itself; the next large body starts a new one. */
   threadDied(error: unknown): void;
 };
@@ -174,13 +174,13 @@ export class LargeBodyWorker implements LargeBodyPublisher {
 function reportEvent(event: WorkerEvent, { publishing, objectWritten }: LargeBodyObserver): void {
   if (event.kind === 'attempt') publishing.attempt(event.outcome);
   else if (event.kind === 'confirmed') publishing.confirmed(event.seconds);
-  else if (event.kind === 'object') objectWritten(event.outcome, event.seconds, event.why);
+  else if (event.kind === 'object')
+    objectWritten(event.outcome, event.seconds, event.fault && toError(event.fault));
   else publishing.sessionOpened();
 }
 
 function failureOf({ fault }: JobResult): HooklineError {
-  const { code = 'INTERNAL', detail, cause } = fault ?? {};
-  return new HooklineError(code, detail, { cause });
+  return toError(fault ?? { code: 'INTERNAL' });
 }
 
 /** What the thread for large bodies is started with. Keys are key objects, and those of subscriptions come with each job. */
@@ -237,7 +237,7 @@ export type WorkerEvent =
       readonly kind: 'object';
       readonly outcome: WriteOutcome;
       readonly seconds: number;
-      readonly why: string | undefined;
+      readonly fault: ThreadFault | undefined;
     }
   | { readonly kind: 'session' };
 
