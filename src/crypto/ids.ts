@@ -19,6 +19,9 @@ export function eventIdOf(subscriptionId: string, message: Buffer): string {
 /** SHA-256 of a body or a message: 64 lower-case hexadecimal digits. */
 export const sha256Of = (bytes: Buffer): string => hash('sha256', bytes, 'hex');
 
+/** The same of bytes that come piece by piece: `update`, then `digest('hex')`. */
+export const startSha256 = () => createHash('sha256');
+
 /** One buffer with both: a one-shot hash is cheaper than a hash object with two updates. */
 function joined(subscriptionId: string, message: Buffer): Buffer {
   const all = Buffer.allocUnsafe(subscriptionId.length + message.length);

@@ -41,9 +41,15 @@ export class ClaimCheck {
     return this.#bodies.refusal;
   }
 
-  /** Tries a store that is in trouble, if it is time for that. */
+  /** A store in trouble has taken a check: only a message shows whether it takes messages again. */
+  get isMessageAwaited(): boolean {
+    return this.#bodies.isMessageAwaited;
+  }
+
+  /** Checks a store that is in trouble, if it is time for that. */
   probe(): void {
-    if (this.trouble !== null && this.#bodies.mayTry) this.#bodies.check().catch(() => {});
+    if (this.trouble !== null && !this.isMessageAwaited && this.refusal === null)
+      this.#bodies.check().catch(() => {});
   }
 
   /** A write of another thread, which has a client of its own, has ended. */

@@ -5,14 +5,15 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Backoff, retry } from '../runtime/retry.ts';
 import { type ObjectStore, ObjectStoreFault } from './object-store.ts';
 import type { BodyStoreAddress } from './settings.ts';
+import { type Evidence, StoreBreaker } from './store-breaker.ts';
 
 /** How a write ended: created; there already, with the same bytes; the name has other bytes; or as the fault says. */
 export type WriteOutcome = 'created' | 'exists' | 'taken' | ObjectStoreFault['kind'];
 
 export type BodyStoreObserver = {
-  /** @param why of an outcome that is a fault */
-  written(outcome: WriteOutcome, seconds: number, why?: string): void;
-  /** Why the store takes nothing, at the first failure after a success; null with the first success after failures. */
+  /** @param error of an outcome that is a fault */
+  written(outcome: WriteOutcome, seconds: number, error?: HooklineError): void;
+  /** Why the store takes nothing; null when it takes messages again, see {@link StoreBreaker}. */
   troubleChanged(why: string | null): void;
 };
 
@@ -33,23 +34,19 @@ export type BodyStoreDeps = {
 const AGAIN: Backoff = { firstMs: 200, factor: 2, maxMs: 2_000 };
 /** The object of {@link BodyStore.check}. */
 export const CHECK_NAME = 'hookline-check.json';
-/** When one has failed, all fail at once; before each single one that finds out whether the store is back. The last for all that follow. */
-const PROBE_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
-
-/** What is known of a failure. Not the error: the frames of its stack hold what was written, 50 MB of it. */
-type Trouble = Pick<HooklineError, 'code' | 'detail' | 'remedy' | 'message'>;
+/** How often at the most a refused object makes a check find out whether the store takes others. */
+const DOUBT_EVERY_MS = 5_000;
+const NOT_S3 = 'check BODY_STORE_ENDPOINT, and what stands before the store: something answers in its place';
 
 /** Messages and bodies in an object store. Each object has a name that its bytes decide, so that every write may be repeated. */
 export class BodyStore {
   readonly #deps: BodyStoreDeps;
-  #probes = 0;
-  #trouble: Trouble | null = null;
-  /** While the store is in trouble: when the next write may try it. */
-  #probeAt = 0;
-  #isProbing = false;
+  readonly #breaker: StoreBreaker;
+  #doubtedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: BodyStoreDeps) {
     this.#deps = deps;
+    this.#breaker = new StoreBreaker(deps.clock, (why) => deps.observer.troubleChanged(why));
   }
 
   /** The address of an object: {prefix}/{topic}/{yyyy}/{mm}/{dd}/{name}, by the UTC date of the receipt. */
@@ -70,21 +67,17 @@ export class BodyStore {
 
   /** Why the store takes nothing, or null. */
   get trouble(): string | null {
-    return this.#trouble?.message ?? null;
+    return this.#breaker.trouble;
   }
 
   /** Why a write would fail at once, or null: a store in trouble gets a single write from time to time. */
   get refusal(): HooklineError | null {
-    const { isGuarded = false, clock } = this.#deps;
-    const isTime = !this.#isProbing && clock.now() >= this.#probeAt;
-    if (isGuarded || isTime || !this.#trouble) return null;
-    const { code, detail, remedy } = this.#trouble;
-    return new HooklineError(code, detail, remedy === undefined ? {} : { remedy });
+    return this.#deps.isGuarded ? null : this.#breaker.refusal;
   }
 
-  /** Whether a write would try the store now. */
-  get mayTry(): boolean {
-    return this.refusal === null;
+  /** See {@link StoreBreaker.isMessageAwaited}. */
+  get isMessageAwaited(): boolean {
+    return this.#breaker.isMessageAwaited;
   }
 
   /**
@@ -92,28 +85,13 @@ export class BodyStore {
    * @throws HooklineError BODY_STORE_UNAVAILABLE, BODY_STORE_REFUSED: it may be there or not; OBJECT_TAKEN: other bytes
    * have its name
    */
-  async write(object: OutgoingObject): Promise<void> {
-    const { refusal } = this;
-    if (refusal) throw refusal;
-    const isProbe = this.#trouble !== null;
-    this.#isProbing ||= isProbe;
-    const { clock } = this.#deps;
-    const start = clock.now();
-    const ended = (outcome: WriteOutcome, error?: HooklineError) =>
-      this.#note(outcome, (clock.now() - start) / 1_000, error);
-    try {
-      ended(await this.#withDeadline((signal) => this.#create(object, signal), this.#deps.attempts));
-    } catch (error) {
-      ended(outcomeOf(error), error as HooklineError);
-      throw error;
-    } finally {
-      if (isProbe) this.#isProbing = false;
-    }
+  write(object: OutgoingObject): Promise<void> {
+    return this.#tryWrite(object, 'message');
   }
 
   /** A write of another client of the same store has ended: what it showed counts here too. */
-  noteWrite(outcome: WriteOutcome, seconds: number, why?: string): void {
-    this.#note(outcome, seconds, new HooklineError('BODY_STORE_UNAVAILABLE', why));
+  noteWrite(outcome: WriteOutcome, seconds: number, error?: HooklineError): void {
+    this.#note(outcome, seconds, 'message', error);
   }
 
   /**
@@ -124,17 +102,19 @@ export class BodyStore {
     const key = this.keyOf(uri);
     const found = await this.#withDeadline((signal) => this.#deps.store.read(key, bytes, signal));
     if (!found) throw new HooklineError('OBJECT_MISSING', uri);
-    if (found.length !== bytes || sha256Of(found) !== sha256) throw new HooklineError('OBJECT_CHANGED', uri);
+    if (found === 'larger' || found.length !== bytes || sha256Of(found) !== sha256)
+      throw new HooklineError('OBJECT_CHANGED', uri);
     return found;
   }
 
   /**
-   * Writes a small object, which stays. A store that does not answer passes: it may be back when it is needed.
+   * Writes a small object over the one of the last check: a store that is full or denies writes may still confirm what is
+   * there. A store that does not answer passes: it may be back when it is needed.
    * @throws HooklineError BODY_STORE_REFUSED where somebody must change rights, settings or credentials
    */
   async check(): Promise<void> {
     try {
-      await this.write(this.checkObject(CHECK_NAME));
+      await this.#tryWrite(this.checkObject(CHECK_NAME), 'check');
     } catch (error) {
       if (hasCode(error, 'BODY_STORE_REFUSED')) throw error;
     }
@@ -152,21 +132,41 @@ export class BodyStore {
     this.#deps.store.close();
   }
 
-  async #create(object: OutgoingObject, signal: AbortSignal): Promise<'created' | 'exists'> {
-    const { store } = this.#deps;
-    const key = this.keyOf(object.uri);
-    if ((await store.create(key, object, signal)) === 'created') return 'created';
-    const found = await store.describe(key, signal);
-    if (!found) throw new ObjectStoreFault('unavailable', `${object.uri} was there and was deleted at once`);
-    const isSame =
-      found.bytes === object.bytes.length &&
-      (found.sha256 ?? (await this.#hashOf(key, found.bytes, signal))) === object.sha256;
-    if (!isSame) throw new HooklineError('OBJECT_TAKEN', object.uri);
-    return 'exists';
+  async #tryWrite(object: OutgoingObject, as: Evidence): Promise<void> {
+    const { refusal } = this;
+    if (refusal) throw refusal;
+    const { clock, attempts } = this.#deps;
+    const start = clock.now();
+    const seconds = () => (clock.now() - start) / 1_000;
+    const end = this.#breaker.begin();
+    try {
+      const outcome = await this.#withDeadline((signal) => this.#put(object, as, signal), attempts);
+      this.#note(outcome, seconds(), as);
+    } catch (error) {
+      this.#note(outcomeOf(error, as), seconds(), as, error as HooklineError);
+      throw error;
+    } finally {
+      end();
+    }
   }
 
-  async #hashOf(key: string, bytes: number, signal: AbortSignal): Promise<string> {
-    return sha256Of((await this.#deps.store.read(key, bytes, signal)) ?? Buffer.alloc(0));
+  async #put(object: OutgoingObject, as: Evidence, signal: AbortSignal): Promise<'created' | 'exists'> {
+    const { store } = this.#deps;
+    const { uri, sha256, bytes } = object;
+    const key = this.keyOf(uri);
+    const answer = await (as === 'check'
+      ? store.replace(key, object, signal)
+      : store.create(key, object, signal));
+    if (answer === 'created') return 'created';
+    const found = await store.describe(key, signal);
+    const isSame =
+      found?.bytes === bytes.length &&
+      (found.sha256 ?? (await store.hash(key, found.bytes, signal))) === sha256;
+    if (isSame) return answer === 'exists' ? 'exists' : 'created';
+    if (answer === 'unconfirmed')
+      throw new ObjectStoreFault('unavailable', `${uri} was confirmed and is not there`, { remedy: NOT_S3 });
+    if (!found) throw new ObjectStoreFault('unavailable', `${uri} was there and was deleted at once`);
+    throw new HooklineError('OBJECT_TAKEN', uri);
   }
 
   /** @throws HooklineError BODY_STORE_UNAVAILABLE, BODY_STORE_REFUSED, and what `attempt` throws of its own */
@@ -196,7 +196,7 @@ export class BodyStore {
         message,
         remedy,
       } = last ?? { message: `no answer within ${deadlineMs} ms` };
-      const code = kind === 'refused' ? 'BODY_STORE_REFUSED' : 'BODY_STORE_UNAVAILABLE';
+      const code = kind === 'unavailable' ? 'BODY_STORE_UNAVAILABLE' : 'BODY_STORE_REFUSED';
       throw new HooklineError(code, message, {
         cause: last ?? error,
         ...(remedy !== undefined && { remedy }),
@@ -214,31 +214,27 @@ export class BodyStore {
     throw new HooklineError('OBJECT_MISSING', `${uri} is not in the bucket of BODY_STORE, ${bucket}`);
   }
 
-  #note(outcome: WriteOutcome, seconds: number, error?: HooklineError): void {
-    this.#deps.observer.written(outcome, seconds, error?.detail);
-    if (error && (outcome === 'unavailable' || outcome === 'refused')) this.#noteFailure(error);
-    else this.#noteSuccess();
+  #note(outcome: WriteOutcome, seconds: number, as: Evidence, error?: HooklineError): void {
+    this.#deps.observer.written(outcome, seconds, error);
+    if (outcome === 'object_refused') this.#checkOthers();
+    else if (error && outcome !== 'taken') this.#breaker.failed(error, as);
+    else this.#breaker.passed(as);
   }
 
-  #noteSuccess(): void {
-    this.#probes = 0;
-    this.#probeAt = 0;
-    if (this.#trouble) this.#deps.observer.troubleChanged(null);
-    this.#trouble = null;
-  }
-
-  #noteFailure(error: HooklineError): void {
-    const now = this.#deps.clock.now();
-    // Those that were under way together fail together: they are one failure.
-    if (now >= this.#probeAt)
-      this.#probeAt = now + (PROBE_AFTER_MS[Math.min(this.#probes++, PROBE_AFTER_MS.length - 1)] ?? 0);
-    if (!this.#trouble) this.#deps.observer.troubleChanged(error.message);
-    const { code, detail, remedy, message } = error;
-    this.#trouble = { code, detail, remedy, message };
+  /** The store's answer says that it is this object: a check finds out whether it takes others. */
+  #checkOthers(): void {
+    const { isGuarded, clock } = this.#deps;
+    if (isGuarded || clock.now() < this.#doubtedAt + DOUBT_EVERY_MS) return;
+    this.#doubtedAt = clock.now();
+    this.check().catch(() => {});
   }
 }
 
-function outcomeOf(error: unknown): WriteOutcome {
+/** A check's object is as plain as any: what refuses it refuses all. */
+function outcomeOf(error: unknown, as: Evidence): WriteOutcome {
   if (hasCode(error, 'OBJECT_TAKEN')) return 'taken';
-  return hasCode(error, 'BODY_STORE_REFUSED') ? 'refused' : 'unavailable';
+  if (!hasCode(error, 'BODY_STORE_REFUSED')) return 'unavailable';
+  const { cause } = error;
+  const isOneObject = cause instanceof ObjectStoreFault && cause.kind === 'object_refused';
+  return isOneObject && as === 'message' ? 'object_refused' : 'refused';
 }

@@ -6,6 +6,12 @@ export type NewObject = {
   readonly contentType: string;
 };
 
+/**
+ * How the store answered a write: as S3 does, or with a success that does not show that something was stored. A captive
+ * portal or a proxy answers 200 to everything.
+ */
+export type WriteAnswer = 'created' | 'unconfirmed';
+
 /** An object as the store lists it. */
 export type ListedObject = { readonly key: string; readonly bytes: number; readonly modifiedAt: Date };
 
@@ -14,14 +20,18 @@ export type ListedObject = { readonly key: string; readonly bytes: number; reado
  */
 export type ObjectStore = {
   /** Creates the object; 'exists', and changes nothing, where there is one of that name. */
-  create(key: string, object: NewObject, signal: AbortSignal): Promise<'created' | 'exists'>;
-  /** Size and SHA-256 of an object; the hash is undefined where the store does not know it. Null where there is none. */
+  create(key: string, object: NewObject, signal: AbortSignal): Promise<WriteAnswer | 'exists'>;
+  /** Writes the object, also where there is one of that name. */
+  replace(key: string, object: NewObject, signal: AbortSignal): Promise<WriteAnswer>;
+  /** Size and SHA-256 of an object; the hash is undefined where the store has not computed it. Null where there is none. */
   describe(
     key: string,
     signal: AbortSignal,
   ): Promise<{ readonly bytes: number; readonly sha256: string | undefined } | null>;
-  /** The object's bytes; null where there is none. Rejects where it has more than `maxBytes`. */
-  read(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null>;
+  /** The object's bytes; null where there is none, 'larger' where it has more than `maxBytes`. */
+  read(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | 'larger' | null>;
+  /** SHA-256 of the object's bytes, which are read for it and not kept; null where there is none, or a larger one. */
+  hash(key: string, maxBytes: number, signal: AbortSignal): Promise<string | null>;
   /** All objects whose key begins with the prefix, in the order of their keys. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedObject>;
   remove(key: string, signal: AbortSignal): Promise<void>;
@@ -33,10 +43,11 @@ export type ObjectStore = {
 /**
  * How a call to the store failed:
  * - `unavailable`: no answer in time, or one that says so; the object may have been created
- * - `refused`: an answer that stays the same until somebody changes rights, settings or credentials
+ * - `refused`: an answer that stays the same until somebody changes rights, settings, credentials or space
+ * - `object_refused`: the same, for this object alone, such as one above the store's limit; others may be taken
  */
 export class ObjectStoreFault extends Error {
-  readonly kind: 'unavailable' | 'refused';
+  readonly kind: 'unavailable' | 'refused' | 'object_refused';
   /** What an operator does about it, where that is known. */
   readonly remedy: string | undefined;
   constructor(

@@ -22,7 +22,14 @@ export async function openBodyStore(
   return new BodyStore({ store, address, deadlineMs, ...others });
 }
 
-const OUTCOMES: readonly WriteOutcome[] = ['created', 'exists', 'taken', 'unavailable', 'refused'];
+const OUTCOMES: readonly WriteOutcome[] = [
+  'created',
+  'exists',
+  'taken',
+  'unavailable',
+  'refused',
+  'object_refused',
+];
 
 /** Counts, the time of a write, whether the store takes messages, and one log line per change. */
 export function observeBodyStore({
@@ -58,7 +65,7 @@ export function observeBodyStore({
 export const bodyStoreMetrics = (metrics: Metrics) => ({
   bodyStoreWrites: metrics.counter({
     name: 'hookline_body_store_writes_total',
-    help: 'Writes to the object store by outcome: created; exists, with the same bytes; taken, by other bytes; unavailable; refused',
+    help: 'Writes to the object store by outcome: created; exists, with the same bytes; taken, by other bytes; unavailable; refused; object_refused, where the store takes others',
     labels: ['outcome'],
   }),
   bodyStoreSeconds: metrics.histogram({
@@ -68,6 +75,6 @@ export const bodyStoreMetrics = (metrics: Metrics) => ({
   }),
   bodyStoreAvailable: metrics.gauge({
     name: 'hookline_body_store_available',
-    help: '1 where the last write to the object store was taken, else 0; absent without BODY_STORE',
+    help: '0 while the object store takes no messages, else 1; after a second failure within a minute 0 until none has failed for a minute; absent without BODY_STORE',
   }),
 });

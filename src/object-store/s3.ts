@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { GetObjectCommandOutput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
-import { connectionFaultOf, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
-import { type ObjectStore, ObjectStoreFault } from './object-store.ts';
+import { startSha256 } from '../crypto/ids.ts';
+import type { NewObject, ObjectStore, WriteAnswer } from './object-store.ts';
+import { orNull, statusOf, toFault } from './s3-faults.ts';
 import type { BodyStoreSettings } from './settings.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
@@ -14,6 +15,9 @@ export type S3Options = Pick<BodyStoreSettings, 'endpoint' | 'region' | 'caFile'
 const CONNECT_MS = 3_000;
 /** A connection on which nothing moves for so long is dead. */
 const SILENCE_MS = 10_000;
+
+/** The 32 bytes of a SHA-256. */
+const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 
 /**
  * A bucket of S3 or of a compatible store. Credentials come from the SDK's default chain: environment, files, web identity,
@@ -81,24 +85,46 @@ function storeOver(
       throw toFault(error, { bucket: Bucket, endpoint });
     }
   };
+  const put = async (
+    s3: S3Client,
+    Key: string,
+    object: NewObject,
+    condition: { readonly IfNoneMatch?: '*' },
+    abortSignal: AbortSignal,
+  ): Promise<WriteAnswer> => {
+    const { bytes, sha256, contentType } = object;
+    const ChecksumSHA256 = Buffer.from(sha256, 'hex').toString('base64');
+    const command = new sdk.PutObjectCommand({
+      ...{ Bucket, Key, Body: bytes, ContentLength: bytes.length, ContentType: contentType },
+      ...{ ...condition, ChecksumSHA256 },
+      ...(sseKmsKeyId !== undefined && { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: sseKmsKeyId }),
+    });
+    command.middlewareStack.add(signedWith(sha256), { step: 'build', name: 'hooklinePayloadHash' });
+    const answer = await s3.send(command, { abortSignal });
+    // S3 always sends an ETag, and the checksum again; not every compatible store does the latter.
+    const isS3s = answer.ETag !== undefined && (answer.ChecksumSHA256 ?? ChecksumSHA256) === ChecksumSHA256;
+    return isS3s ? 'created' : 'unconfirmed';
+  };
+  const create: ObjectStore['create'] = (key, object, signal) =>
+    ask(async (s3) => {
+      try {
+        return await put(s3, key, object, { IfNoneMatch: '*' }, signal);
+      } catch (error) {
+        if (statusOf(error) === 412) return 'exists';
+        throw error;
+      }
+    });
   return {
-    create: (Key, { bytes, sha256, contentType }, abortSignal) =>
+    create,
+    replace: (key, object, signal) =>
       ask(async (s3) => {
-        const command = new sdk.PutObjectCommand({
-          ...{ Bucket, Key, Body: bytes, ContentLength: bytes.length, ContentType: contentType },
-          IfNoneMatch: '*',
-          ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
-          // Of a store that does not tell its checksums, this is how a later write finds its own bytes again.
-          Metadata: { sha256 },
-          ...(sseKmsKeyId !== undefined && { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: sseKmsKeyId }),
-        });
-        command.middlewareStack.add(signedWith(sha256), { step: 'build', name: 'hooklinePayloadHash' });
         try {
-          await s3.send(command, { abortSignal });
-          return 'created';
+          return await put(s3, key, object, {}, signal);
         } catch (error) {
-          if (statusOf(error) === 412) return 'exists';
-          throw error;
+          // The policy of some buckets denies all writes that could replace an object.
+          if (statusOf(error) !== 403) throw error;
+          const answer = await create(key, object, signal);
+          return answer === 'exists' ? 'created' : answer;
         }
       }),
     describe: (Key, abortSignal) =>
@@ -106,16 +132,27 @@ function storeOver(
         const command = new sdk.HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' });
         const found = await orNull(s3.send(command, { abortSignal }));
         if (!found) return null;
-        const { ChecksumSHA256, ContentLength = 0, Metadata } = found;
-        const hash = ChecksumSHA256
-          ? Buffer.from(ChecksumSHA256, 'base64').toString('hex')
-          : Metadata?.sha256;
-        return { bytes: ContentLength, sha256: hash };
+        const { ChecksumSHA256 = '', ContentLength = 0 } = found;
+        // Of an object that was put together from parts it is another hash, with their number behind it. The object's
+        // metadata is no substitute: whoever changes an object can copy it.
+        const isWhole = SHA256_BASE64.test(ChecksumSHA256);
+        const sha256 = isWhole ? Buffer.from(ChecksumSHA256, 'base64').toString('hex') : undefined;
+        return { bytes: ContentLength, sha256 };
       }),
     read: (Key, maxBytes, abortSignal) =>
       ask(async (s3) => {
         const found = await orNull(s3.send(new sdk.GetObjectCommand({ Bucket, Key }), { abortSignal }));
-        return found && readBounded(found, maxBytes);
+        const chunks: Buffer[] = [];
+        const isRead = found && (await readBounded(found, maxBytes, (chunk) => chunks.push(chunk)));
+        if (isRead === null) return null;
+        return isRead ? Buffer.concat(chunks) : 'larger';
+      }),
+    hash: (Key, maxBytes, abortSignal) =>
+      ask(async (s3) => {
+        const found = await orNull(s3.send(new sdk.GetObjectCommand({ Bucket, Key }), { abortSignal }));
+        const sha256 = startSha256();
+        const isRead = found && (await readBounded(found, maxBytes, (chunk) => sha256.update(chunk)));
+        return isRead ? sha256.digest('hex') : null;
       }),
     async *list(Prefix, abortSignal) {
       let ContinuationToken: string | undefined;
@@ -158,82 +195,17 @@ const signedWith =
     return next(args);
   };
 
-async function readBounded({ Body }: GetObjectCommandOutput, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+/** False, and the rest is not read, where there are more than `maxBytes`. */
+async function readBounded(
+  { Body }: GetObjectCommandOutput,
+  maxBytes: number,
+  take: (chunk: Buffer) => void,
+): Promise<boolean> {
   let bytes = 0;
   for await (const chunk of (Body ?? []) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new ObjectStoreFault('refused', `the object has more than ${maxBytes} bytes`);
-    chunks.push(chunk);
+    if (bytes > maxBytes) return false;
+    take(chunk);
   }
-  return Buffer.concat(chunks, bytes);
-}
-
-type SdkError = Error & { readonly $metadata?: { readonly httpStatusCode?: number }; readonly Code?: string };
-
-const statusOf = (error: unknown): number | undefined => (error as SdkError).$metadata?.httpStatusCode;
-
-/** Null where the answer is that there is no such thing. A bucket that is not there is another matter. */
-async function orNull<T>(answer: Promise<T>, name = 'NoSuchKey'): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    const { name: is } = error as SdkError;
-    if (is === name || (is === 'NotFound' && statusOf(error) === 404)) return null;
-    throw error;
-  }
-}
-
-const STORE: OtherSide = {
-  name: 'the object store',
-  address: 'BODY_STORE_ENDPOINT',
-  ca: 'BODY_STORE_CA_FILE',
-  useTls: 'write https in BODY_STORE_ENDPOINT',
-  useNoTls: 'write http in BODY_STORE_ENDPOINT, or give the port that speaks TLS',
-};
-
-/** By the error's name: what an operator does about it. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  NoSuchBucket: 'create the bucket, or correct BODY_STORE',
-  AccessDenied: 'allow s3:PutObject and s3:GetObject on the prefix of BODY_STORE, and the use of its KMS key',
-  InvalidAccessKeyId: 'correct the credentials',
-  // As the Versity gateway says it.
-  XAdminUserNotFound: 'correct the credentials',
-  SignatureDoesNotMatch: 'correct the credentials, or BODY_STORE_REGION',
-  ExpiredToken: 'renew the credentials',
-  CredentialsProviderError:
-    'give credentials by the environment, a file, web identity or the instance, as for every AWS SDK',
-  NotImplemented: 'use an object store that supports If-None-Match and SHA-256 checksums',
-  PermanentRedirect: 'set BODY_STORE_REGION to the region of the bucket',
-  RequestTimeTooSkewed: 'correct the clock of this machine',
-};
-
-/** What a store says of itself goes into logs and answers of readiness: never more than this. */
-const MAX_WHY = 300;
-
-function toFault(
-  error: unknown,
-  { bucket, endpoint }: { bucket: string; endpoint: string | undefined },
-): ObjectStoreFault {
-  if (error instanceof ObjectStoreFault) return error;
-  const { name, message } = error as SdkError;
-  const status = statusOf(error);
-  const at = endpoint === undefined ? `bucket ${bucket}` : `bucket ${bucket} at ${endpoint}`;
-  if (status === undefined && name !== 'CredentialsProviderError') {
-    const fault = connectionFaultOf(error);
-    const { finding, remedy } = fault ? explainFault(fault, STORE) : { finding: message, remedy: undefined };
-    return new ObjectStoreFault('unavailable', `${at}: ${finding.slice(0, MAX_WHY)}`, {
-      cause: error,
-      ...(remedy && { remedy }),
-    });
-  }
-  const isTemporary =
-    status === 409 || status === 429 || (status !== undefined && status >= 500 && status !== 501);
-  const why = `${at} answered ${status ?? 'nothing'}: ${name}, ${message.slice(0, MAX_WHY)}`;
-  const remedy = REMEDIES[name];
-  return new ObjectStoreFault(
-    isTemporary ? 'unavailable' : 'refused',
-    status === undefined ? `${at}: ${message.slice(0, MAX_WHY)}` : why,
-    { cause: error, ...(remedy && { remedy }) },
-  );
+  return true;
 }

@@ -13,6 +13,7 @@ export type Answer<Result> =
 export type ThreadFault = {
   readonly code: ErrorCode;
   readonly detail?: string | undefined;
+  readonly remedy?: string | undefined;
   /** Stack of an error without a code; it never quotes a body. */
   readonly cause?: string;
 };
@@ -152,9 +153,11 @@ export function openCallPort<Request, Result, Event = never>(): CallPort<Request
 
 /** Errors without a code are described by their stack: it says where, and never quotes a body. */
 export function toFault(error: unknown): ThreadFault {
-  if (error instanceof HooklineError) return { code: error.code, detail: error.detail };
+  if (error instanceof HooklineError)
+    return { code: error.code, detail: error.detail, ...(error.remedy && { remedy: error.remedy }) };
   return { code: 'INTERNAL', cause: error instanceof Error ? String(error.stack) : '' };
 }
 
 /** The error again. */
-export const toError = ({ code, detail, cause }: ThreadFault) => new HooklineError(code, detail, { cause });
+export const toError = ({ code, detail, remedy, cause }: ThreadFault) =>
+  new HooklineError(code, detail, { cause, ...(remedy !== undefined && { remedy }) });

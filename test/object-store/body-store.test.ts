@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
 import { sha256Of } from '../../src/crypto/ids.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { scriptedBodies } from '../support/scripted-object-store.ts';
@@ -39,6 +40,7 @@ describe('a write', () => {
     await bodies.write(objectOf('{}'));
     expect(written).toEqual(['created', 'exists']);
     await expect(bodies.write(objectOf('[]'))).rejects.toMatchObject({ code: 'OBJECT_TAKEN' });
+    expect(store.calls).toContain('hash hookline/e-1.json');
   });
 
   it('says that other bytes of the same length have the name', async () => {
@@ -96,6 +98,63 @@ describe('a write', () => {
     expect(troubles).toHaveLength(1);
   });
 
+  it('of an object that the store refuses, and takes others, ends at once and stops no other', async () => {
+    const { bodies, store, written, troubles } = scriptedBodies(manualClock());
+    store.fateOf = (call) => (call.includes('large') ? 'object_refused' : undefined);
+    await expect(bodies.write(objectOf('{}', 'large.json'))).rejects.toMatchObject({
+      ...{ code: 'BODY_STORE_REFUSED', message: expect.stringContaining('the script says object_refused') },
+    });
+    expect(bodies.refusal).toBeNull();
+    await bodies.write(objectOf('{}'));
+    expect(written).toEqual(['object_refused', 'created', 'created']);
+    expect(troubles).toEqual([]);
+  });
+
+  it('of an object that the store refuses like any other opens the breaker: a check finds that out', async () => {
+    const clock = manualClock();
+    const { bodies, store, troubles } = scriptedBodies(clock);
+    store.fateOf = () => 'object_refused';
+    await expect(bodies.write(objectOf('{}'))).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
+    await clock.advance(0);
+    expect(troubles).toHaveLength(1);
+    expect(bodies.refusal).toMatchObject({ code: 'BODY_STORE_REFUSED' });
+  });
+
+  it('makes a check only from time to time, however many objects are refused', async () => {
+    const clock = manualClock();
+    const { bodies, store } = scriptedBodies(clock);
+    store.fateOf = (call) => (call.startsWith('create') ? 'object_refused' : undefined);
+    for (let n = 0; n < 10; n++) await bodies.write(objectOf('{}', `${n}`)).catch(() => {});
+    expect(store.calls.filter((call) => call.startsWith('replace'))).toHaveLength(1);
+    await clock.advance(5_000);
+    await bodies.write(objectOf('{}')).catch(() => {});
+    expect(store.calls.filter((call) => call.startsWith('replace'))).toHaveLength(2);
+  });
+
+  it('that is confirmed without a sign of S3 counts when the object is there', async () => {
+    const { bodies, store, written } = scriptedBodies(manualClock());
+    store.fateOf = (call) => (call.startsWith('create') ? 'lies' : undefined);
+    const create = store.create.bind(store);
+    store.create = async (key, object, signal) => {
+      const answer = await create(key, object, signal);
+      store.objects.set(key, object.bytes);
+      return answer;
+    };
+    await bodies.write(objectOf('{}'));
+    expect(written).toEqual(['created']);
+    expect(store.calls).toContain('describe hookline/e-1.json');
+  });
+
+  it('that is confirmed and not done does not count', async () => {
+    const { bodies, store, written } = scriptedBodies(manualClock(), 15_000, { attempts: 1 });
+    store.fateOf = () => 'lies';
+    await expect(bodies.write(objectOf('{}'))).rejects.toMatchObject({
+      code: 'BODY_STORE_UNAVAILABLE',
+      message: expect.stringContaining('was confirmed and is not there): check BODY_STORE_ENDPOINT'),
+    });
+    expect(written).toEqual(['unavailable']);
+  });
+
   it('takes an answer that was lost for what it was: its own object', async () => {
     const clock = manualClock();
     const { bodies, store, written } = scriptedBodies(clock);
@@ -120,7 +179,7 @@ describe('a store in trouble', () => {
 
   it('is asked no more after a write that failed: further ones fail at once', async () => {
     const { bodies, store } = await inTrouble();
-    expect(bodies.mayTry).toBe(false);
+    expect(bodies.refusal).not.toBeNull();
     await expect(bodies.write(objectOf('{}'))).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
     expect(store.calls).toHaveLength(1);
   });
@@ -148,7 +207,7 @@ describe('a store in trouble', () => {
     await Promise.allSettled([1, 2, 3, 4, 5].map((n) => bodies.write(objectOf('{}', `${n}`))));
     expect(store.calls).toHaveLength(5);
     await clock.advance(1_000);
-    expect(bodies.mayTry).toBe(true);
+    expect(bodies.refusal).toBeNull();
   });
 
   it('gets one write after a second, and the next ones only when it took that', async () => {
@@ -162,11 +221,11 @@ describe('a store in trouble', () => {
       return undefined;
     };
     const probe = bodies.write(objectOf('{}'));
-    expect(bodies.mayTry).toBe(false);
+    expect(bodies.refusal).not.toBeNull();
     await expect(bodies.write(objectOf('{}', 'other'))).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
     go();
     await probe;
-    expect(bodies.mayTry).toBe(true);
+    expect(bodies.refusal).toBeNull();
     expect(bodies.trouble).toBeNull();
     expect(troubles).toEqual([expect.any(String), null]);
   });
@@ -175,15 +234,72 @@ describe('a store in trouble', () => {
     const { bodies, clock } = await inTrouble();
     for (const pause of [1_000, 2_000, 4_000, 5_000, 5_000]) {
       await clock.advance(pause - 1);
-      expect(bodies.mayTry).toBe(false);
+      expect(bodies.refusal).not.toBeNull();
       await clock.advance(1);
       await bodies.write(objectOf('{}')).catch(() => {});
     }
   });
 
+  it('is not back when it takes the object of a check: the next message decides', async () => {
+    const { bodies, store, clock, troubles } = await inTrouble();
+    store.fateOf = (call) => (call.startsWith('create') ? 'unavailable' : undefined);
+    await clock.advance(1_000);
+    expect(bodies.isMessageAwaited).toBe(false);
+    await bodies.check();
+    expect(store.calls.at(-1)).toBe('replace hookline/hookline-check.json');
+    expect([bodies.isMessageAwaited, bodies.refusal]).toEqual([true, null]);
+    expect(bodies.trouble).not.toBeNull();
+    const failed = bodies.write(objectOf('{}')).catch(() => {});
+    await clock.advance(15_000);
+    await failed;
+    expect(bodies.isMessageAwaited).toBe(false);
+    expect(bodies.refusal).not.toBeNull();
+    await clock.advance(2_000);
+    await bodies.check();
+    store.fateOf = () => undefined;
+    await bodies.write(objectOf('{}'));
+    expect(bodies.trouble).toBeNull();
+    expect(troubles).toEqual([expect.any(String), null]);
+  });
+
+  it('that only a check has found is back with the next check', async () => {
+    const clock = manualClock();
+    const { bodies, store } = scriptedBodies(clock);
+    store.fateOf = () => 'refused';
+    await expect(bodies.check()).rejects.toMatchObject({ code: 'BODY_STORE_REFUSED' });
+    store.fateOf = () => undefined;
+    await clock.advance(1_000);
+    await bodies.check();
+    expect(bodies.trouble).toBeNull();
+  });
+
+  it('that fails again soon is left alone for as long as before, and counts as unavailable for a minute', async () => {
+    const { bodies, store, clock, troubles } = await inTrouble();
+    const pauses = [1_000, 2_000, 4_000, 5_000, 5_000];
+    for (const pause of pauses) {
+      await clock.advance(pause - 1);
+      expect(bodies.refusal).not.toBeNull();
+      await clock.advance(1);
+      store.fateOf = () => undefined;
+      await bodies.write(objectOf('{}'));
+      expect(bodies.refusal).toBeNull();
+      store.fateOf = () => 'refused';
+      await bodies.write(objectOf('{}', 'large')).catch(() => {});
+    }
+    // The first recovery was believed.
+    expect(troubles).toEqual([expect.any(String), null, expect.any(String)]);
+    await clock.advance(5_000);
+    store.fateOf = () => undefined;
+    await bodies.write(objectOf('{}', 'last'));
+    await clock.advance(59_999);
+    expect(troubles).toHaveLength(3);
+    await clock.advance(1);
+    expect(troubles.at(-1)).toBeNull();
+  });
+
   it('is known by the writes of other clients too', () => {
     const { bodies, troubles } = scriptedBodies(manualClock());
-    bodies.noteWrite('unavailable', 15, 'it hangs');
+    bodies.noteWrite('unavailable', 15, new HooklineError('BODY_STORE_UNAVAILABLE', 'it hangs'));
     expect(bodies.trouble).toContain('it hangs');
     bodies.noteWrite('created', 0.1);
     expect(bodies.trouble).toBeNull();
@@ -205,6 +321,8 @@ describe('a read', () => {
     const { bodies, store } = scriptedBodies(manualClock());
     await expect(bodies.read(reference)).rejects.toMatchObject({ code: 'OBJECT_MISSING' });
     store.objects.set('hookline/e-1.json', Buffer.from('{"a":2}'));
+    await expect(bodies.read(reference)).rejects.toMatchObject({ code: 'OBJECT_CHANGED' });
+    store.objects.set('hookline/e-1.json', Buffer.from('{"a":1}}'));
     await expect(bodies.read(reference)).rejects.toMatchObject({ code: 'OBJECT_CHANGED' });
     store.objects.set('hookline/e-1.json', Buffer.from('{"a":1'));
     await expect(bodies.read(reference)).rejects.toMatchObject({ code: 'OBJECT_CHANGED' });

@@ -1,10 +1,15 @@
 import { sha256Of } from '../../src/crypto/ids.ts';
 import { BodyStore, type BodyStoreDeps, type WriteOutcome } from '../../src/object-store/body-store.ts';
-import { type NewObject, type ObjectStore, ObjectStoreFault } from '../../src/object-store/object-store.ts';
+import {
+  type NewObject,
+  type ObjectStore,
+  ObjectStoreFault,
+  type WriteAnswer,
+} from '../../src/object-store/object-store.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 
-/** What the store does with a call: nothing said means that it does it. */
-export type Fate = 'unavailable' | 'refused' | 'hangs' | undefined;
+/** What the store does with a call: nothing said means that it does it. One that lies confirms what it does not do. */
+export type Fate = ObjectStoreFault['kind'] | 'hangs' | 'lies' | undefined;
 
 /** An object store in memory, whose faults are scripted. */
 export class ScriptedObjectStore implements ObjectStore {
@@ -15,11 +20,13 @@ export class ScriptedObjectStore implements ObjectStore {
   hashes = true;
   fateOf: (call: string, n: number) => Fate | Promise<Fate> = () => undefined;
 
-  async create(key: string, { bytes }: NewObject, signal: AbortSignal): Promise<'created' | 'exists'> {
-    await this.#meet(`create ${key}`, signal);
-    if (this.objects.has(key)) return 'exists';
-    this.objects.set(key, Buffer.from(bytes));
-    return 'created';
+  async create(key: string, object: NewObject, signal: AbortSignal): Promise<WriteAnswer | 'exists'> {
+    const fate = await this.#meet(`create ${key}`, signal);
+    return this.objects.has(key) ? 'exists' : this.#put(key, object, fate);
+  }
+
+  async replace(key: string, object: NewObject, signal: AbortSignal): Promise<WriteAnswer> {
+    return this.#put(key, object, await this.#meet(`replace ${key}`, signal));
   }
 
   async describe(key: string, signal: AbortSignal) {
@@ -28,9 +35,16 @@ export class ScriptedObjectStore implements ObjectStore {
     return bytes ? { bytes: bytes.length, sha256: this.hashes ? sha256Of(bytes) : undefined } : null;
   }
 
-  async read(key: string, _: number, signal: AbortSignal): Promise<Buffer | null> {
+  async read(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | 'larger' | null> {
     await this.#meet(`read ${key}`, signal);
-    return this.objects.get(key) ?? null;
+    const bytes = this.objects.get(key) ?? null;
+    return bytes && bytes.length > maxBytes ? 'larger' : bytes;
+  }
+
+  async hash(key: string, maxBytes: number, signal: AbortSignal): Promise<string | null> {
+    await this.#meet(`hash ${key}`, signal);
+    const bytes = this.objects.get(key);
+    return bytes && bytes.length <= maxBytes ? sha256Of(bytes) : null;
   }
 
   async *list(prefix: string) {
@@ -45,12 +59,20 @@ export class ScriptedObjectStore implements ObjectStore {
   expiryDays = async () => null;
   close(): void {}
 
-  async #meet(call: string, signal: AbortSignal): Promise<void> {
+  #put(key: string, { bytes }: NewObject, fate: Fate): WriteAnswer {
+    if (fate === 'lies') return 'unconfirmed';
+    this.objects.set(key, Buffer.from(bytes));
+    return 'created';
+  }
+
+  async #meet(call: string, signal: AbortSignal): Promise<Fate> {
     this.calls.push(call);
     const fate = await this.fateOf(call, this.calls.length);
     if (fate === 'hangs')
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
-    if (fate !== undefined) throw new ObjectStoreFault(fate as 'unavailable', `the script says ${fate}`);
+    if (fate !== undefined && fate !== 'lies' && fate !== 'hangs')
+      throw new ObjectStoreFault(fate, `the script says ${fate}`);
+    return fate;
   }
 }
 

@@ -174,7 +174,7 @@ class Drain {
 
   /** Whether it must wait for the object store: it would need that, or a row of its key waits. */
   async #isLargeHeld(row: VerifiedRow, large: LargeBodyPublisher): Promise<boolean> {
-    if (this.#ports.delivery.claims?.trouble != null) return true;
+    if (this.#ports.delivery.claims?.refusal != null) return true;
     return this.#waiting.size > 0 && this.#waiting.holds((await this.#identify(row, large)).order);
   }
 

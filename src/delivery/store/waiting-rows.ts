@@ -35,11 +35,11 @@ export class WaitingRows {
     this.#onHeld(order);
   }
 
-  /** Whether some wait and the store takes messages; tries the store where it did not. */
+  /** Whether some wait and the store takes messages, or one of them is to find that out; checks the store where it did not. */
   get isOver(): boolean {
     if (this.size === 0) return false;
     this.#claims?.probe();
-    return this.#claims?.trouble == null;
+    return this.#claims?.trouble == null || this.#claims.isMessageAwaited;
   }
 
   /** Ends the waiting. @returns the oldest row that waited */

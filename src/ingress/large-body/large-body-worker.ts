@@ -7,7 +7,7 @@ import type { PublisherObserver } from '../../kafka/produce/publisher.ts';
 import type { WriteOutcome } from '../../object-store/body-store.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { sealingKeysNow } from '../../runtime/sealing-key-file.ts';
-import { toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
+import { toError, toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
 import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './worker-messages.ts';
 
@@ -37,7 +37,7 @@ export type LargeBodyObserver = {
   readonly delivery: DeliveryObserver;
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
   /** A write to the object store has ended. */
-  objectWritten(outcome: WriteOutcome, seconds: number, why: string | undefined): void;
+  objectWritten(outcome: WriteOutcome, seconds: number, error: HooklineError | undefined): void;
   /** The thread ended by itself; the next large body starts a new one. */
   threadDied(error: unknown): void;
 };
@@ -171,13 +171,13 @@ export class LargeBodyWorker implements LargeBodyPublisher {
 function reportEvent(event: WorkerEvent, { publishing, objectWritten }: LargeBodyObserver): void {
   if (event.kind === 'attempt') publishing.attempt(event.outcome);
   else if (event.kind === 'confirmed') publishing.confirmed(event.seconds);
-  else if (event.kind === 'object') objectWritten(event.outcome, event.seconds, event.why);
+  else if (event.kind === 'object')
+    objectWritten(event.outcome, event.seconds, event.fault && toError(event.fault));
   else publishing.sessionOpened();
 }
 
 function failureOf({ fault }: JobResult): HooklineError {
-  const { code = 'INTERNAL', detail, cause } = fault ?? {};
-  return new HooklineError(code, detail, { cause });
+  return toError(fault ?? { code: 'INTERNAL' });
 }
 
 const PROGRAM = new URL('./worker-thread.ts', import.meta.url);

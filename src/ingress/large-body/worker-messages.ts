@@ -63,6 +63,6 @@ export type WorkerEvent =
       readonly kind: 'object';
       readonly outcome: WriteOutcome;
       readonly seconds: number;
-      readonly why: string | undefined;
+      readonly fault: ThreadFault | undefined;
     }
   | { readonly kind: 'session' };

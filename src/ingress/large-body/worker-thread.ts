@@ -57,7 +57,8 @@ const bodies = await openBodyStore(options.bodyStore, {
   attempts: options.bodyStoreAttempts,
   ...{ files: { renewed() {}, unusable() {} }, clock: systemClock },
   observer: {
-    written: (outcome, seconds, why) => port.emit({ kind: 'object', outcome, seconds, why }),
+    written: (outcome, seconds, error) =>
+      port.emit({ kind: 'object', outcome, seconds, fault: error && toFault(error) }),
     troubleChanged() {},
   },
 });

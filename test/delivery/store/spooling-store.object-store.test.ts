@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LargeBodyPublisher, Receipt } from '../../../src/core/delivery.ts';
-import { hasCode } from '../../../src/core/errors.ts';
+import { HooklineError, hasCode } from '../../../src/core/errors.ts';
 import { ClaimCheck, objectFirst } from '../../../src/delivery/claim-check.ts';
 import { identifyDelivery, publishDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
@@ -225,7 +225,7 @@ describe('a store with a spool and a worker for large bodies, while the object s
         }
         tried++;
         return publishDelivery(delivery, ports()).catch((error) => {
-          if (hasCode(error, 'BODY_STORE_UNAVAILABLE')) claims.noteWrite('unavailable', 0, error.detail);
+          if (hasCode(error, 'BODY_STORE_UNAVAILABLE')) claims.noteWrite('unavailable', 0, error);
           throw error;
         });
       },
@@ -242,7 +242,7 @@ describe('a store with a spool and a worker for large bodies, while the object s
     isStoreDown = false;
     await drained();
     expect(claims.trouble).toBeNull();
-    claims.noteWrite('unavailable', 0, 'it is down');
+    claims.noteWrite('unavailable', 0, new HooklineError('BODY_STORE_UNAVAILABLE', 'it is down'));
     const before = tried;
     expect((await sendLarge('ent-b', 1)).stored).toBe('spool');
     expect(asked).toBeGreaterThan(before);

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sha256Of } from '../../src/crypto/ids.ts';
+import { fail, type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
+import { objectOf, within } from './s3-contract.ts';
+
+let s3: ScriptedS3;
+beforeEach(async () => {
+  s3 = await startScriptedS3();
+});
+afterEach(() => s3[Symbol.asyncDispose]());
+
+const create = () => s3.client.create('a.json', objectOf('{}'), within());
+
+describe('an answer to a write', () => {
+  it('confirms it with an ETag, and the checksum where the store tells one', async () => {
+    expect(await create()).toBe('created');
+    expect(await create()).toBe('exists');
+  });
+
+  it.each([
+    ['without an ETag, as a captive portal answers', { 'content-type': 'text/html' }],
+    ['with another checksum', { etag: '"x"', 'x-amz-checksum-sha256': `${'A'.repeat(43)}=` }],
+  ])('%s does not confirm it', async (_, headers) => {
+    s3.answer = (_, response) => {
+      response.writeHead(200, headers).end('<html>log in</html>');
+      return true;
+    };
+    expect(await create()).toBe('unconfirmed');
+    expect(await s3.client.replace('a.json', objectOf('{}'), within())).toBe('unconfirmed');
+  });
+
+  it.each([
+    [400, 'RequestTimeout', 'unavailable'],
+    [408, 'RequestTimeout', 'unavailable'],
+    [409, 'ConditionalRequestConflict', 'unavailable'],
+    [429, 'TooManyRequests', 'unavailable'],
+    [500, 'InternalError', 'unavailable'],
+    [503, 'SlowDown', 'unavailable'],
+    [507, 'InsufficientStorage', 'unavailable'],
+    [400, 'EntityTooLarge', 'object_refused'],
+    [400, 'InvalidArgument', 'object_refused'],
+    [400, 'BadDigest', 'object_refused'],
+    [413, 'RequestEntityTooLarge', 'object_refused'],
+    [400, 'ExpiredToken', 'refused'],
+    [400, 'InvalidBucketName', 'refused'],
+    [400, 'KMS.NotFoundException', 'refused'],
+    [400, 'XMinioAdminBucketQuotaExceeded', 'refused'],
+    [401, 'Unauthorized', 'refused'],
+    [403, 'AccessDenied', 'refused'],
+    [403, 'QuotaExceeded', 'refused'],
+    [404, 'NoSuchBucket', 'refused'],
+    [501, 'NotImplemented', 'refused'],
+  ])('%i %s: %s', async (status, code, kind) => {
+    s3.answer = (_, response) => fail(response, status, code);
+    await expect(create()).rejects.toMatchObject({ kind, message: expect.stringContaining(code) });
+  });
+
+  it('that says what is wrong with the object says what to do', async () => {
+    s3.answer = (_, response) => fail(response, 400, 'EntityTooLarge');
+    await expect(create()).rejects.toMatchObject({
+      remedy: "raise the store's limit for one object, or lower MAX_BODY_BYTES to what the store takes",
+    });
+  });
+});
+
+describe('an answer without a body', () => {
+  it.each([
+    [403, 'allow s3:PutObject and s3:GetObject on the prefix of BODY_STORE, and the use of its KMS key'],
+    [301, 'set BODY_STORE_REGION to the region of the bucket'],
+    [
+      307,
+      'set BODY_STORE_ENDPOINT to the address that answers by itself, or BODY_STORE_REGION to the region of the bucket',
+    ],
+  ])('of status %i is explained by it', async (status, remedy) => {
+    s3.answer = (_, response) => {
+      response.writeHead(status, { location: 'http://127.0.0.1:9/x' }).end();
+      return true;
+    };
+    const message = expect.stringMatching(new RegExp(`answered ${status} without a reason$`));
+    await expect(s3.client.describe('a.json', within())).rejects.toMatchObject({
+      ...{ kind: 'refused', message, remedy },
+    });
+    await expect(create()).rejects.toMatchObject({ kind: 'refused', message, remedy });
+  });
+});
+
+describe('an object', () => {
+  it('that the store has computed no checksum of has an unknown one, whatever its metadata say', async () => {
+    const { sha256 } = objectOf('{}');
+    s3.answer = (request, response) => {
+      if (request.method !== 'HEAD') return false;
+      response.writeHead(200, { 'content-length': 2, 'x-amz-meta-sha256': sha256 }).end();
+      return true;
+    };
+    expect(await s3.client.describe('a.json', within())).toEqual({ bytes: 2, sha256: undefined });
+  });
+
+  it('that was put together from parts has an unknown one, too', async () => {
+    s3.answer = (request, response) => {
+      if (request.method !== 'HEAD') return false;
+      const headers = { 'content-length': 2, 'x-amz-checksum-sha256': `${'A'.repeat(43)}=-3` };
+      response.writeHead(200, headers).end();
+      return true;
+    };
+    expect(await s3.client.describe('a.json', within())).toEqual({ bytes: 2, sha256: undefined });
+  });
+
+  it('is read and hashed up to the length that is asked for', async () => {
+    await create();
+    expect(String(await s3.client.read('a.json', 2, within()))).toBe('{}');
+    expect(await s3.client.read('a.json', 1, within())).toBe('larger');
+    expect(await s3.client.read('b.json', 1, within())).toBeNull();
+    expect(await s3.client.hash('a.json', 2, within())).toBe(sha256Of(Buffer.from('{}')));
+    expect(await s3.client.hash('a.json', 1, within())).toBeNull();
+    expect(await s3.client.hash('b.json', 1, within())).toBeNull();
+  });
+
+  it('is replaced; where the bucket denies that, it is created, or is there', async () => {
+    const replace = () => s3.client.replace('check.json', objectOf('{}'), within());
+    expect([await replace(), await replace()]).toEqual(['created', 'created']);
+    s3.answer = ({ headers }, response) =>
+      headers['if-none-match'] === undefined && fail(response, 403, 'AccessDenied');
+    expect(await replace()).toBe('created');
+    s3.answer = (_, response) => fail(response, 403, 'AccessDenied');
+    await expect(replace()).rejects.toMatchObject({ kind: 'refused' });
+  });
+});
