@@ -40,6 +40,12 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     ['ingress.spool.enabled=true', 'ingress.autoscaling.enabled=true'],
     /ingress\.autoscaling and ingress\.spool exclude one another/,
   ],
+  [
+    'an address of an object store with a blank',
+    ['bodyStore.address=s3://bucket/a b'],
+    /'\/bodyStore\/address'/,
+  ],
+  ['a prefix with an empty step', ['bodyStore.address=s3://bucket/a//b'], /'\/bodyStore\/address'/],
   ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
 ];
 
