@@ -5,8 +5,8 @@ export type PaymentEvent = {
   readonly eventId: string;
   readonly entityId: string;
   readonly status: string | null;
-  /** The message as the provider sent it, JSON. */
-  readonly source: string;
+  /** The message as the provider sent it, JSON; null where nothing keeps it (policy "omit"). */
+  readonly source: string | null;
 };
 
 export type Payment = { readonly entityId: string; readonly status: string | null; readonly changes: number };
@@ -35,7 +35,8 @@ export class Book implements Disposable {
     try {
       const { changes } = this.#db
         .prepare('INSERT INTO booked (event_id, source) VALUES (?, ?) ON CONFLICT DO NOTHING')
-        .run(eventId, source);
+        // Empty for no message: a column that can be null would need another table in files that are there already.
+        .run(eventId, source ?? '');
       const isNew = Number(changes) === 1;
       if (isNew) this.#apply(entityId, status);
       this.#db.exec('COMMIT');

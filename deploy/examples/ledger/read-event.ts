@@ -27,8 +27,11 @@ function paymentIn(
   source: unknown,
   omitted: readonly string[],
 ): PaymentEvent | null {
-  if (typeof eventId !== 'string' || typeof entityId !== 'string' || typeof source !== 'string') return null;
+  if (typeof eventId !== 'string' || typeof entityId !== 'string') return null;
+  // Null where the policy of the type is "omit": then the typed fields have all that there is.
+  if (typeof source !== 'string' && source !== null) return null;
   // Null in the record because it did not fit: the message has it.
-  const found: unknown = omitted.includes('status') ? JSON.parse(source).payload.status : status;
+  const found: unknown =
+    source !== null && omitted.includes('status') ? JSON.parse(source).payload.status : status;
   return typeof found === 'string' || found === null ? { eventId, entityId, status: found, source } : null;
 }

@@ -40,6 +40,22 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     ['ingress.spool.enabled=true', 'ingress.autoscaling.enabled=true'],
     /ingress\.autoscaling and ingress\.spool exclude one another/,
   ],
+  [
+    'an address of an object store with a blank',
+    ['bodyStore.address=s3://bucket/a b'],
+    /'\/bodyStore\/address'/,
+  ],
+  [
+    'limited connections, and not where the credentials of the object store come from',
+    ['bodyStore.address=s3://events', 'networkPolicy.egress.enabled=true'],
+    /bodyStore\.credentialsFrom is needed with networkPolicy\.egress/,
+  ],
+  [
+    'a source of credentials that there is not',
+    ['bodyStore.credentialsFrom=node'],
+    /'\/bodyStore\/credentialsFrom'/,
+  ],
+  ['a prefix with an empty step', ['bodyStore.address=s3://bucket/a//b'], /'\/bodyStore\/address'/],
   ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
 ];
 

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { CHART } from '../../support/generated/chart-readme.ts';
 import { readFile } from '../../support/generated/files.ts';
 import { ROOT } from '../../support/source-tree.ts';
-import { find, type Manifest, podsOf, render, VALUES, valuesFile } from './render.ts';
+import { COMPONENT, find, type Manifest, podsOf, policyOf, render, VALUES, valuesFile } from './render.ts';
 
 const helm = inject('helm');
 
@@ -150,65 +150,6 @@ describe('the chart', () => {
     expect(await checksum('--set', 'ingress.settings.LOG_LEVEL=debug')).not.toBe(await checksum());
   });
 
-  it('limits by default who may connect to each workload, the jobs and the tests included', async () => {
-    const manifests = await render(helm, 'minimal');
-    for (const component of new Set(componentsOf(manifests))) {
-      const policy = policyOf(manifests, component);
-      expect(policy.spec.policyTypes, component).toEqual(['Ingress']);
-      expect(policy.spec, component).not.toHaveProperty('egress');
-      expect(policy.spec.podSelector.matchLabels, component).toMatchObject({
-        'app.kubernetes.io/instance': 'pay',
-        'app.kubernetes.io/component': component,
-      });
-    }
-    const open = (component: string) =>
-      policyOf(manifests, component).spec.ingress.flatMap((rule: { ports: { port: string }[] }) =>
-        rule.ports.map(({ port }) => port),
-      );
-    expect([open('ingress'), open('control'), open('setup'), open('test')]).toEqual([
-      ['webhooks', 'metrics'],
-      ['metrics'],
-      [],
-      [],
-    ]);
-  });
-
-  it('makes the policy of a hook before the pods of that hook', async () => {
-    const manifests = await render(helm, 'minimal');
-    const hook = 'helm.sh/hook';
-    const weight = 'helm.sh/hook-weight';
-    for (const [component, kind] of [
-      ['setup', 'Job'],
-      ['test', 'Pod'],
-    ] as const) {
-      const { annotations: policy = {} } = policyOf(manifests, component).metadata;
-      for (const { metadata } of manifests.filter((one) => one.kind === kind)) {
-        expect(policy[hook]).toBe(metadata.annotations?.[hook]);
-        expect(Number(policy[weight])).toBeLessThan(Number(metadata.annotations?.[weight] ?? 0));
-      }
-    }
-  });
-
-  it('limits on request what each workload may connect to', async () => {
-    const manifests = await render(helm, 'full');
-    const ports = (component: string) =>
-      policyOf(manifests, component)
-        .spec.egress.flatMap((rule: { ports: { port: number }[] }) => rule.ports.map(({ port }) => port))
-        .sort((a: number, b: number) => a - b);
-    const [dns, kafka, registry, provider, collector] = [[53, 53], [9093, 9094], [8443], [443], [4318]];
-    const objects = [9443];
-    expect(ports('ingress')).toEqual([...dns, ...collector, ...registry, ...kafka, ...objects]);
-    expect(ports('control')).toEqual([...dns, ...provider, ...registry, ...kafka, ...objects]);
-    expect(ports('setup')).toEqual([...dns, ...registry, ...kafka]);
-    const restricted = policyOf(manifests, 'ingress').spec.ingress.at(-1).from;
-    expect(restricted).toContainEqual({
-      podSelector: {
-        matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'test' }),
-      },
-    });
-    expect(restricted).toHaveLength(2);
-  });
-
   it('lets all but the jobs reach the object store, and gives them its credentials', async () => {
     const store = [
       'address=s3://events/hookline',
@@ -260,21 +201,4 @@ describe('the chart', () => {
     });
     expect(tokens(await render(helm, 'minimal'))).toBe(0);
   });
-
-  it('has no NetworkPolicy where the cluster has its own', async () => {
-    const manifests = await render(helm, 'minimal', '--set', 'networkPolicy.enabled=false');
-    expect(manifests.filter(({ kind }) => kind === 'NetworkPolicy')).toEqual([]);
-  });
 });
-
-const COMPONENT = 'app.kubernetes.io/component';
-
-/** The component of each pod that the manifests make. */
-const componentsOf = (manifests: readonly Manifest[]): string[] =>
-  podsOf(manifests).map(
-    ({ owner }) => (owner.spec.template?.metadata ?? owner.metadata).labels[COMPONENT] as string,
-  );
-
-function policyOf(manifests: readonly Manifest[], component: string): Manifest {
-  return find(manifests, 'NetworkPolicy', `pay-hookline-${component}`);
-}

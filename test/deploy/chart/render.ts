@@ -76,3 +76,9 @@ export const find = (manifests: readonly Manifest[], kind: string, name?: string
   if (!found) throw new Error(`no ${kind} ${name ?? ''} among ${manifests.map((one) => one.kind)}`);
   return found;
 };
+
+export const COMPONENT = 'app.kubernetes.io/component';
+
+/** The NetworkPolicy of a component. */
+export const policyOf = (manifests: readonly Manifest[], component: string): Manifest =>
+  find(manifests, 'NetworkPolicy', `pay-hookline-${component}`);

@@ -1,7 +1,8 @@
 import avro from 'avsc';
 import { expect, it } from 'vitest';
+import { Book } from '../../../deploy/examples/ledger/book.ts';
 import { createEventReader } from '../../../deploy/examples/ledger/read-event.ts';
-import { ownEventSchemas } from '../../support/event-schemas.ts';
+import { eventSchemasWith, ownEventSchemas } from '../../support/event-schemas.ts';
 
 const string = (name: string) => ({ name, type: 'string' as const });
 const type = avro.Type.forSchema({
@@ -68,4 +69,24 @@ it('the ledger fetches the message of an event that refers to it, and what its r
     source: message,
   });
   expect(asked).toMatchObject([{ ...reference, omitted: ['status'] }]);
+});
+
+it('the ledger books an event whose message is kept nowhere, by its typed fields', async () => {
+  const { all } = eventSchemasWith({ 'payment-status': 'omit' });
+  const { codec, transcoder } =
+    all.find(({ topic }) => topic === 'payment-status') ?? expect.fail('no schema');
+  const found = transcoder.find(
+    Buffer.from('{"type":"payment-status","entityId":"p","payload":{"status":"ACCC"}}'),
+  );
+  const envelope = { eventId: 'e', subscription: 'ledger-eu', receivedAt: 0 };
+  const { value } = found.writeWithout(envelope, 7, () => {}, { reference: undefined, maxBytes: 500 });
+  const read = createEventReader(
+    async () => avro.Type.forSchema(JSON.parse(codec.schema), { wrapUnions: 'never' }),
+    noFetch,
+  );
+  const event = (await read(value)) ?? expect.fail('no event');
+  expect(event).toEqual({ eventId: 'e', entityId: 'p', status: 'ACCC', source: null });
+  using book = new Book(':memory:');
+  expect([book.book(event), book.book(event)]).toEqual([true, false]);
+  expect(book.payments()).toEqual([{ entityId: 'p', status: 'ACCC', changes: 1 }]);
 });
