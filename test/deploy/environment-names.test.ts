@@ -21,7 +21,9 @@ const known = new Set([...OF_AWS, ...ingress, ...control, ...ofTopicsJob]);
 
 /** Names in a chart's environment template: the keys of ConfigMaps, `env:` of the files, and `name:` of variables. */
 function namesInChart(): Set<string> {
-  const text = readFile(`${CHART}/templates/_environment.tpl`) + readFile(`${CHART}/templates/_pod.tpl`);
+  const text = ['_environment', '_identity', '_pod']
+    .map((name) => readFile(`${CHART}/templates/${name}.tpl`))
+    .join('');
   const names = text.matchAll(
     /^([A-Z][A-Z0-9_]+): |\benv: ([A-Z][A-Z0-9_]+)\b|\bname: ([A-Z][A-Z0-9_]+)\b/gm,
   );

@@ -74,8 +74,16 @@ describe('a new team, with a file of its subscriptions,', () => {
         ({ record }) => record?.status === 'DRIFT' && record.ref === 'analytics',
       ),
     );
+    const strict = await subscriptions('apply', THREE, '--fail-on-drift');
+    expect([strict.exitCode, strict.notes]).toEqual([
+      2,
+      expect.stringContaining('nothing was sent, because analytics changed at the provider: undo that'),
+    ]);
+    expect(strict.out).toContain('  ! analytics has drifted: the provider has the subscription with another');
+    expect(await at('analytics')).toMatchObject({ events: ['payment-status'] });
     expect((await subscriptions('apply', THREE)).exitCode).toBe(0);
     expect(await at('analytics')).toMatchObject({ events: ['collection-status'] });
+    expect((await subscriptions('apply', THREE, '--fail-on-drift')).exitCode).toBe(0);
     expect((await subscriptions('plan', THREE, '--detailed-exitcode')).exitCode).toBe(0);
   });
 

@@ -21,6 +21,7 @@ type Options = {
   json?: boolean;
   detailedExitcode?: boolean;
   delete?: boolean;
+  failOnDrift?: boolean;
 };
 
 export function addSubscriptionsCommand(program: Command, shell: Shell, run: Run): void {
@@ -40,6 +41,7 @@ export function addSubscriptionsCommand(program: Command, shell: Shell, run: Run
     .action(run((options: Options) => (options.detailedExitcode ? inDetail : plan)(shell, options)));
   add('apply', 'sends the commands and waits for their results; may be repeated', '120')
     .option('--delete', 'also deletes subscriptions that are not in the file')
+    .option('--fail-on-drift', 'sends nothing if a subscription was changed at the provider; exit code 2')
     .action(run((options: Options) => apply(shell, options)));
 }
 
@@ -62,8 +64,11 @@ async function inDetail(shell: Shell, options: Options): Promise<ExitCode> {
 }
 
 async function apply(shell: Shell, options: Options): Promise<ExitCode> {
+  if (options.failOnDrift && !options.refresh)
+    throw new UsageError('--fail-on-drift asks what the provider has: leave out --no-refresh.');
   return withPlan(shell, options, async (made, channel) => {
     if (!options.json) for (const text of showPlan(made, options.file)) shell.print(text);
+    if (options.failOnDrift) refuseDrift(made);
     const deleted = made.changes.filter(({ action }) => action === 'delete').map(({ ref }) => ref);
     if (deleted.length > 0 && !options.delete) {
       const remedy = 'add them to the file, or give --delete';
@@ -79,6 +84,14 @@ async function apply(shell: Shell, options: Options): Promise<ExitCode> {
     }
     return failed === 0 ? 0 : 1;
   });
+}
+
+/** For a pipeline that is to stop when somebody changes a subscription at the provider, instead of undoing that. */
+function refuseDrift({ changes }: Plan): void {
+  const drifted = changes.filter(({ drift }) => drift !== null).map(({ ref }) => ref);
+  if (drifted.length === 0) return;
+  const remedy = 'undo that at the provider, or repair it by applying without --fail-on-drift';
+  throw new UsageError(`nothing was sent, because ${drifted.join(', ')} changed at the provider: ${remedy}.`);
 }
 
 const timeoutOf = ({ timeout }: Options) => secondsAsMs('--timeout', timeout);

@@ -2,6 +2,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { helmTemplate, valuesFile } from './render.ts';
 
 const helm = inject('helm');
+const LOGIN = 'https://login.example.org/token';
 
 /** Wrong values over the minimal ones, and what the refusal has to name. */
 const WRONG: [what: string, sets: string[], named: RegExp][] = [
@@ -25,6 +26,61 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     'SASL without a user',
     ['kafka.sasl.mechanism=PLAIN'],
     /kafka\.credentials\.\w+\.(username|passwordSecret) is needed/,
+  ],
+  [
+    'OAUTHBEARER without tokens',
+    ['kafka.sasl.mechanism=OAUTHBEARER'],
+    /needs one of kafka\.sasl\.oauth\.tokenUrl and kafka\.sasl\.serviceAccountToken\.audience/,
+  ],
+  [
+    'tokens of two kinds',
+    [
+      'kafka.sasl.mechanism=OAUTHBEARER',
+      `kafka.sasl.oauth.tokenUrl=${LOGIN}`,
+      'kafka.sasl.serviceAccountToken.audience=kafka',
+    ],
+    /needs one of kafka\.sasl\.oauth\.tokenUrl/,
+  ],
+  [
+    'tokens without OAUTHBEARER',
+    ['kafka.sasl.serviceAccountToken.audience=kafka'],
+    /need kafka\.sasl\.mechanism OAUTHBEARER/,
+  ],
+  [
+    'client credentials without a client',
+    ['kafka.sasl.mechanism=OAUTHBEARER', `kafka.sasl.oauth.tokenUrl=${LOGIN}`],
+    /kafka\.credentials\.\w+\.(oauthClientId|oauthSecret) is needed with kafka\.sasl\.oauth\.tokenUrl/,
+  ],
+  ['MSK without a region', ['kafka.sasl.mechanism=AWS_MSK_IAM'], /kafka\.sasl\.awsRegion is needed/],
+  [
+    'a SASL extension with the name of the token',
+    ['kafka.sasl.oauth.extensions.auth=x'],
+    /'\/kafka\/sasl\/oauth\/extensions\/auth'/,
+  ],
+  [
+    'a token that Kubernetes would not project',
+    ['kafka.sasl.serviceAccountToken.expirationSeconds=60'],
+    /'\/kafka\/sasl\/serviceAccountToken\/expirationSeconds'.*600/,
+  ],
+  [
+    'a registry with two credentials',
+    ['schemaRegistry.username=u', 'schemaRegistry.serviceAccountToken.audience=registry'],
+    /Set only one of schemaRegistry\.username/,
+  ],
+  [
+    'registry tokens without a Secret',
+    [`schemaRegistry.oauth.tokenUrl=${LOGIN}`, 'schemaRegistry.oauth.clientId=hookline'],
+    /schemaRegistry\.oauth\.secret is needed/,
+  ],
+  [
+    'a credential among the headers',
+    ['schemaRegistry.headers.Authorization=Bearer x'],
+    /'\/schemaRegistry\/headers\/Authorization'/,
+  ],
+  [
+    'service accounts without a name',
+    ['serviceAccount.create=false', 'serviceAccount.perProcess=true'],
+    /serviceAccount\.name is needed with serviceAccount\.perProcess/,
   ],
   ['a digest that is none', ['image.digest=latest'], /'\/image\/digest'/],
   [

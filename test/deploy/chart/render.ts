@@ -17,9 +17,16 @@ export type Container = {
   readinessProbe?: object;
   livenessProbe?: object;
 };
+export type Volume = {
+  name: string;
+  secret?: { secretName: string };
+  configMap?: { name: string };
+  projected?: { sources: object[] };
+};
 export type PodSpec = {
   containers: Container[];
-  volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
+  volumes?: Volume[];
+  serviceAccountName?: string;
   securityContext: object;
   automountServiceAccountToken?: boolean;
   terminationGracePeriodSeconds?: number;
@@ -34,7 +41,7 @@ export type Manifest = {
 };
 
 /** The chart's values files, each a kind of installation that the chart has to serve. */
-export const VALUES = ['minimal', 'full', 'spool'] as const;
+export const VALUES = ['minimal', 'full', 'spool', 'oauth', 'tokens'] as const;
 export const valuesFile = (name: string): string => join(ROOT, CHART, 'ci', `${name}-values.yaml`);
 
 /** As a cluster with the Prometheus operator would have it. */

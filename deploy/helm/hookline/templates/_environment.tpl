@@ -10,17 +10,11 @@
 
 {{- define "hookline.plain" -}}
 {{- $values := .root.Values -}}
-{{- $user := index $values.kafka.credentials .process -}}
 KAFKA_BROKERS: {{ join "," $values.kafka.brokers | quote }}
 KAFKA_SSL: {{ $values.kafka.tls.enabled | quote }}
-{{- with ternary $values.kafka.sasl.mechanism "" (eq (include "hookline.usesKafka" .) "true") }}
-KAFKA_SASL_MECHANISM: {{ . }}
-KAFKA_USERNAME: {{ required (printf "kafka.credentials.%s.username is needed with kafka.sasl.mechanism" $.process) $user.username | quote }}
-{{- end }}
+{{- include "hookline.kafkaIdentity" . }}
 SCHEMA_REGISTRY_URL: {{ $values.schemaRegistry.url | quote }}
-{{- with $values.schemaRegistry.username }}
-SCHEMA_REGISTRY_USERNAME: {{ . | quote }}
-{{- end }}
+{{- include "hookline.registryIdentity" . }}
 TOPIC_PREFIX: {{ $values.topicPrefix | quote }}
 MIN_INSYNC_REPLICAS: {{ $values.minInsyncReplicas | quote }}
 ALLOW_PLAINTEXT_CREDENTIALS: {{ $values.allowPlaintextCredentials | quote }}
@@ -88,23 +82,14 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
 {{- define "hookline.fileList" -}}
 {{- $v := .root.Values -}}
-{{- $user := index $v.kafka.credentials .process -}}
 {{- $ofProvider := and (eq .process "control") $v.control.enabled -}}
 {{- if eq (include "hookline.usesKafka" .) "true" }}
 {{- with $v.kafka.tls }}{{ if and .enabled .caSecret }}
 - { env: KAFKA_CA_FILE, dir: kafka-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
 {{- end }}{{ end }}
-{{- if and $v.kafka.tls.enabled $user.certificateSecret }}
-- { env: KAFKA_CERT_FILE, dir: kafka-user, file: tls.crt, secret: {{ $user.certificateSecret }}, key: {{ $v.kafka.tls.certificateKey }} }
-- { env: KAFKA_KEY_FILE, dir: kafka-user, file: tls.key, secret: {{ $user.certificateSecret }}, key: {{ $v.kafka.tls.keyKey }} }
 {{- end }}
-{{- if $v.kafka.sasl.mechanism }}
-- { env: KAFKA_PASSWORD_FILE, dir: kafka-password, file: password, secret: {{ required (printf "kafka.credentials.%s.passwordSecret is needed with kafka.sasl.mechanism" .process) $user.passwordSecret }}, key: {{ $v.kafka.sasl.passwordKey }} }
-{{- end }}
-{{- end }}
-{{- with $v.schemaRegistry }}{{ if .passwordSecret }}
-- { env: SCHEMA_REGISTRY_PASSWORD_FILE, dir: registry-password, file: password, secret: {{ .passwordSecret }}, key: {{ .passwordKey }} }
-{{- end }}{{ if .caSecret }}
+{{- include "hookline.identityFiles" . }}
+{{- with $v.schemaRegistry }}{{ if .caSecret }}
 - { env: SCHEMA_REGISTRY_CA_FILE, dir: registry-ca, file: ca.crt, secret: {{ .caSecret }}, key: {{ .caKey }} }
 {{- end }}{{ end }}
 {{- if ne .process "setup" }}
@@ -138,6 +123,9 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- range (include "hookline.fileList" . | fromYamlArray) }}
 - { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/{{ .file }} }
 {{- end }}
+{{- range (include "hookline.projectedTokens" . | fromYamlArray) }}
+- { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/token }
+{{- end }}
 {{- if and .root.Values.subscriptions (ne .process "setup") }}
 - { name: SECRETS_DIR, value: /etc/hookline/subscriptions }
 {{- end }}
@@ -148,7 +136,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 
 {{- define "hookline.mounts" -}}
 {{- $dirs := dict -}}
-{{- range (include "hookline.fileList" . | fromYamlArray) }}{{ $_ := set $dirs .dir true }}{{ end -}}
+{{- range concat (include "hookline.fileList" . | fromYamlArray) (include "hookline.projectedTokens" . | fromYamlArray) }}{{ $_ := set $dirs .dir true }}{{ end -}}
 {{- range keys $dirs | sortAlpha }}
 - { name: {{ . }}, mountPath: /etc/hookline/{{ . }}, readOnly: true }
 {{- end }}
@@ -209,6 +197,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
     sources:
       - serviceAccountToken: { path: token, audience: {{ .root.Values.bodyStore.webIdentity.audience | quote }}, expirationSeconds: 3600 }
 {{- end }}
+{{- include "hookline.projectedVolumes" . }}
 {{- if .root.Values.eventSchemasConfigMap }}
 - name: event-schemas
   configMap: { name: {{ .root.Values.eventSchemasConfigMap }} }

@@ -9,7 +9,7 @@ metadata:
     checksum/config: {{ include (printf "hookline.%s.plain" .process) .root | printf "%s%s" (toJson .values.settings) | printf "%s%s" (toJson .root.Values.provider.dialect) | sha256sum }}
     {{- with .values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
 spec:
-  serviceAccountName: {{ include "hookline.serviceAccount" .root }}
+  serviceAccountName: {{ include "hookline.processAccount" . }}
   {{- include "hookline.podSecurity" .root | nindent 2 }}
   # No preStop: after SIGTERM ingress is not ready, but still accepts webhooks for STOP_DELAY_MS.
   terminationGracePeriodSeconds: {{ include "hookline.gracePeriod" .values }}
