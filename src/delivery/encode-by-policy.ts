@@ -14,14 +14,17 @@ export type EncodedEvent = { readonly record: OutgoingRecord; readonly object?: 
 export type EncodingEvent = {
   readonly message: Buffer;
   readonly envelope: EnvelopeValues;
-  readonly route: EventRoute;
+  readonly route: Pick<EventRoute, 'schema' | 'topic' | 'schemaId'>;
   readonly found: FoundMessage;
   /** Other bytes have the object's usual name. */
   readonly isTaken: boolean;
   readonly record: Omit<OutgoingRecord, 'value'>;
 };
 
-type Ports = Pick<DeliveryPorts, 'claims' | 'limitOf' | 'memory'> & {
+type Claims = Pick<ClaimCheck, 'maxRecordBytes' | 'uriOf'>;
+
+type Ports = Pick<DeliveryPorts, 'limitOf' | 'memory'> & {
+  readonly claims?: Claims | undefined;
   readonly drift: (field: string) => void;
 };
 
@@ -76,7 +79,7 @@ function writeWhole(
   return { ...record, value };
 }
 
-function refer(event: EncodingEvent, claims: ClaimCheck, maxBytes: number, { drift }: Ports): EncodedEvent {
+function refer(event: EncodingEvent, claims: Claims, maxBytes: number, { drift }: Ports): EncodedEvent {
   const { envelope, route, found, record } = event;
   const object = objectOf(event, claims);
   const reference = { uri: object.uri, sha256: object.sha256, bytes: object.bytes.length };
@@ -86,7 +89,7 @@ function refer(event: EncodingEvent, claims: ClaimCheck, maxBytes: number, { dri
 }
 
 /** An event id fixes its message's bytes. Where other bytes have the name all the same, the hash makes another one. */
-function objectOf({ message, envelope, route, isTaken }: EncodingEvent, claims: ClaimCheck): OutgoingObject {
+function objectOf({ message, envelope, route, isTaken }: EncodingEvent, claims: Claims): OutgoingObject {
   const { eventId, receivedAt } = envelope;
   const sha256 = sha256Of(message);
   const name = isTaken ? `${eventId}-${sha256}.json` : `${eventId}.json`;
@@ -98,7 +101,7 @@ function objectOf({ message, envelope, route, isTaken }: EncodingEvent, claims: 
 const MAX_NAME_BYTES = 4_096;
 
 /** @throws HooklineError UNENCODABLE */
-function checkNames({ type, entityId }: FoundMessage, { topic }: EventRoute): void {
+function checkNames({ type, entityId }: FoundMessage, { topic }: EncodingEvent['route']): void {
   for (const [name, text] of Object.entries({ type, entityId })) {
     const bytes = Buffer.byteLength(text ?? '');
     if (bytes > MAX_NAME_BYTES)

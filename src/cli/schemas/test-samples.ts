@@ -1,13 +1,16 @@
 import { isUtf8 } from 'node:buffer';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type EventSchemaSet, readEventSchemas } from '../../avro/event-schema.ts';
 import { HEADER_LENGTH } from '../../avro/record-codec.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { hasCode } from '../../core/errors.ts';
 import { NotJson } from '../../core/json-scanner.ts';
-import { loadConfig } from '../shell/connections.ts';
+import { topicName } from '../../core/names.ts';
+import { encodeByPolicy } from '../../delivery/encode-by-policy.ts';
+import { type Config, loadConfig } from '../shell/connections.ts';
 import { jsonValue, printFields } from '../shell/print-rows.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
+import { sampleFiles } from './sample-files.ts';
 
 export type TestOptions = { readonly junit?: string; readonly json?: boolean };
 
@@ -20,6 +23,8 @@ export type SampleResult = {
   readonly drift: readonly string[];
   /** Why it would not become a typed event without drift; null where it would. */
   readonly fault: string | null;
+  /** Where the message is kept; null where the sample becomes no event. */
+  readonly message: 'in the record' | 'in the object store' | 'nowhere' | null;
   readonly record: Readonly<Record<string, unknown>> | null;
 };
 
@@ -29,11 +34,11 @@ export async function testSamples(
   paths: readonly string[],
   { junit, json = false }: TestOptions,
 ): Promise<ExitCode> {
-  const { schemas } = loadConfig(shell, 'schemas');
-  const events = readEventSchemas(readSchemaFiles(schemas.dir, 'events'));
-  const samples = paths.flatMap(filesIn);
+  const config = loadConfig(shell, 'schemas', 'topics', 'bodyStore');
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const samples = sampleFiles(paths);
   if (samples.length === 0) throw new UsageError(`no *.json file in ${paths.join(', ')}.`);
-  const results = samples.map((sample) => testSample(sample, readFileSync(sample), events));
+  const results = samples.map((sample) => testSample(sample, readFileSync(sample), events, config));
   if (junit !== undefined) writeFileSync(junit, junitOf(results));
   if (json) shell.print(JSON.stringify(results, jsonValue, 2));
   else for (const result of results) print(shell, result);
@@ -42,51 +47,87 @@ export async function testSamples(
   return failed === 0 ? 0 : 1;
 }
 
-function filesIn(path: string): string[] {
-  try {
-    if (!statSync(path).isDirectory()) return [path];
-    const entries = readdirSync(path, { withFileTypes: true, recursive: true });
-    const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.json'));
-    return files.map(({ parentPath, name }) => join(parentPath, name)).sort();
-  } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`);
-  }
-}
+/** Both depend on the subscription and the hour: a sample has neither. */
+const EVENT_ID = '00000000-0000-8000-8000-000000000000';
+const RECEIVED_AT = 0;
 
-export function testSample(sample: string, message: Buffer, events: EventSchemaSet): SampleResult {
-  const failed = (fault: string): SampleResult => ({ sample, topic: null, drift: [], fault, record: null });
+function testSample(
+  sample: string,
+  message: Buffer,
+  events: EventSchemaSet,
+  config: Config<'topics' | 'bodyStore'>,
+): SampleResult {
+  const failed = (fault: string, topic: string | null = null): SampleResult => {
+    return { sample, topic, drift: [], fault, message: null, record: null };
+  };
   if (!isUtf8(message)) return failed('it is not UTF-8: its webhook would be dead-lettered (PARSE)');
+  let topic: string | null = null;
   try {
     const first = events.unclassified.transcoder.find(message);
     first.drop();
     const { rawType } = first;
     const schema = events.claiming(rawType) ?? events.unclassified;
+    const isTyped = schema !== events.unclassified;
+    topic = isTyped ? schema.topic : null;
+    const route = { schema, schemaId: 0, topic: topicName(config.topics.prefix, schema.topic) };
     const found = schema.transcoder.find(message);
     const drifted = new Set<string>();
-    const value = found.write(
-      { eventId: '00000000-0000-8000-8000-000000000000', subscription: 'sample', receivedAt: 0 },
-      0,
-      (field) => drifted.add(field),
+    const encoded = encodeByPolicy(
+      {
+        ...{ message, route, found, isTaken: false },
+        envelope: { eventId: EVENT_ID, subscription: 'sample', receivedAt: RECEIVED_AT },
+        record: { topic: route.topic, key: Buffer.from(found.entityId ?? EVENT_ID), headers: new Map() },
+      },
+      {
+        claims: schema.source === 'keep' ? storeOf(config) : (storeOf(config) ?? ANY_STORE),
+        limitOf: () => Number.POSITIVE_INFINITY,
+        drift: (field) => drifted.add(field),
+      },
     );
     found.drop();
-    const record = schema.codec.decode(value.subarray(HEADER_LENGTH));
+    const record = schema.codec.decode((encoded.record.value as Buffer).subarray(HEADER_LENGTH));
     const drift = [...drifted];
-    const isTyped = schema !== events.unclassified;
     const unclaimed = `no schema claims the type ${JSON.stringify(rawType)}: it would go to ${schema.topic}`;
     const fault = !isTyped ? unclaimed : drift.length > 0 ? `drift: ${drift.join(', ')}` : null;
-    return { sample, topic: isTyped ? schema.topic : null, drift, fault, record };
+    const inRecord = record.source === null ? 'nowhere' : 'in the record';
+    return {
+      sample,
+      topic,
+      drift,
+      fault,
+      message: encoded.object ? 'in the object store' : inRecord,
+      record,
+    };
   } catch (error) {
     if (error instanceof NotJson) return failed('it is not JSON: its webhook would be dead-lettered (PARSE)');
-    throw error;
+    if (!hasCode(error, 'UNENCODABLE')) throw error;
+    return failed(`${error.message}: its webhook would be dead-lettered (ENCODE)`, topic);
   }
 }
 
-function print(shell: Shell, { sample, topic, fault, record }: SampleResult): void {
+type Claims = NonNullable<Parameters<typeof encodeByPolicy>[1]['claims']>;
+
+const storeAt = (root: string, maxRecordBytes: number): Claims => ({
+  maxRecordBytes,
+  uriOf: ({ topic }) => `${root}/${topic}/{yyyy}/{mm}/{dd}/{eventId}.json`,
+});
+
+/** A type that does not keep its messages needs an object store, whether it is known here or not. */
+const ANY_STORE = storeAt('{BODY_STORE}', Number.POSITIVE_INFINITY);
+
+function storeOf({ bodyStore: { address, claimCheckBytes } }: Config<'bodyStore'>): Claims | undefined {
+  if (!address) return undefined;
+  const { bucket, prefix } = address;
+  return storeAt(`s3://${[bucket, prefix].filter(Boolean).join('/')}`, claimCheckBytes);
+}
+
+function print(shell: Shell, { sample, topic, fault, message, record }: SampleResult): void {
   printFields(shell, {
     sample,
     result: fault === null ? 'ok' : 'FAILED',
     topic,
     fault,
+    message,
     record: record && JSON.stringify(record, jsonValue),
   });
   shell.print('');
