@@ -18,7 +18,7 @@ export class ClaimCheck {
   /** CLAIM_CHECK_BYTES, on the wire: a larger record refers to its message. */
   readonly maxRecordBytes: number;
   readonly #bodies: BodyStore;
-  /** By key, the writing of its latest object. */
+  /** By key, the latest record that waits for its object, or behind one that does. */
   readonly #writing = new Map<string, Promise<void>>();
 
   constructor(bodies: BodyStore, maxRecordBytes: number) {
@@ -57,7 +57,8 @@ export class ClaimCheck {
 
   /**
    * Sends the record when the store has its object. Records of a key are sent in the order of the calls: one without an
-   * object waits for the objects of those before it.
+   * object waits for the objects of those before it. Objects are written at once, also those of one key: so none waits
+   * longer than the deadline of its own write, or of one that began before.
    * @param notStored called where the store does not take the object, before the next record of the key is sent
    * @throws HooklineError BODY_STORE_UNAVAILABLE, BODY_STORE_REFUSED: the record was not sent; and what `send` throws
    */
@@ -71,10 +72,19 @@ export class ClaimCheck {
     const key = orderKey(record);
     const before = this.#writing.get(key);
     if (object === undefined && before === undefined) return send(record);
-    // In an object, as the next record of the key waits until this one is sent, not until it is confirmed.
-    const begun = (before ?? Promise.resolve()).then(async () => ({
-      position: send(object === undefined ? record : await this.#store(record, object, notStored)),
-    }));
+    const stored = object === undefined ? Promise.resolve(record) : this.#store(record, object);
+    // Its failure is handled when it is its turn.
+    stored.catch(() => {});
+    const inTurn = async () => {
+      await before;
+      const wanted = await stored.catch((error) => {
+        notStored(error);
+        throw error;
+      });
+      // In an object, as the next record of the key waits until this one is sent, not until it is confirmed.
+      return { position: send(wanted) };
+    };
+    const begun = inTurn();
     const settled = begun.then(
       ({ position }) => void position.catch(() => {}),
       () => {},
@@ -87,23 +97,12 @@ export class ClaimCheck {
   }
 
   /** The record to send: another one where the object has got another name. */
-  async #store(
-    record: OutgoingRecord,
-    object: RecordObject,
-    notStored: (error: unknown) => void,
-  ): Promise<OutgoingRecord> {
-    try {
-      if (await this.#write(object)) return record;
-      const other = object.renamed?.();
-      if (other && (await this.#write(other.object))) return other.record;
-      throw new HooklineError(
-        'BODY_STORE_REFUSED',
-        `other bytes have the name ${(other?.object ?? object).uri}`,
-      );
-    } catch (error) {
-      notStored(error);
-      throw error;
-    }
+  async #store(record: OutgoingRecord, object: RecordObject): Promise<OutgoingRecord> {
+    if (await this.#write(object)) return record;
+    const other = object.renamed?.();
+    if (other && (await this.#write(other.object))) return other.record;
+    const { uri } = other?.object ?? object;
+    throw new HooklineError('BODY_STORE_REFUSED', `other bytes have the name ${uri}`);
   }
 
   /** False where other bytes have the object's name. */

@@ -187,6 +187,32 @@ describe('records of one key', () => {
     expect(sent).toEqual(['3', '1', '2', '4']);
   });
 
+  it('have their objects written at once: none waits longer than the deadline', async () => {
+    const clock = manualClock();
+    const { bodies, store } = scriptedBodies(clock, 3_000);
+    const claims = new ClaimCheck(bodies, MAX_RECORD_BYTES);
+    store.fateOf = (call) => (call === 'create 1' ? 'hangs' : undefined);
+    const seen: string[] = [];
+    const send = async ({ value }: OutgoingRecord) => {
+      seen.push(`sent ${value}`);
+      return { topic: 't', partition: 0, offset: 0n };
+    };
+    const publish = (n: number) => {
+      const bytes = Buffer.from(`${n}`);
+      const record = { topic: 't', key: Buffer.from('a'), value: bytes, headers: new Map() };
+      const object = { uri: `s3://events/${n}`, bytes, sha256: sha256Of(bytes), contentType: 'text/plain' };
+      return claims.publish(record, object, send).catch(() => void seen.push(`failed ${n}`));
+    };
+    const all = [1, 2, 3, 4].map(publish);
+    await clock.advance(2_999);
+    expect([...store.objects.keys()]).toEqual(['2', '3', '4']);
+    expect(seen).toEqual([]);
+    await clock.advance(1);
+    await Promise.all(all);
+    expect(seen.toSorted()).toEqual(['failed 1', 'sent 2', 'sent 3', 'sent 4']);
+    expect(seen.filter((one) => one.startsWith('sent'))).toEqual(['sent 2', 'sent 3', 'sent 4']);
+  });
+
   it('learn that an earlier one was not stored before they are sent', async () => {
     const { claims, store } = start();
     const seen: string[] = [];

@@ -4,7 +4,7 @@ import {
   type Receipt,
   type VerifiedDelivery,
 } from '../../core/delivery.ts';
-import { HooklineError, hasCode } from '../../core/errors.ts';
+import { HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Spool } from '../../spool/spool.ts';
@@ -14,6 +14,8 @@ import { identifyDelivery, publishDelivery } from '../publish-delivery.ts';
 import type { DrainObserver, DrainPorts } from './drain-row.ts';
 import { drainSpool } from './drain-spool.ts';
 import { Handover } from './handover.ts';
+import { type Entry, InFlight } from './in-flight.ts';
+import { isUnavailable, storeLarge } from './store-large.ts';
 
 export type SpoolingStorePorts = {
   /** Without `publish`: the store has its own deadlines. */
@@ -37,17 +39,6 @@ export type SpoolObserver = DrainObserver & {
   drained(deliveries: number, seconds: number): void;
 };
 
-/** A delivery that isn't stored yet. */
-type Entry = {
-  readonly delivery: VerifiedDelivery;
-  readonly resolve: (receipt: Receipt) => void;
-  readonly reject: (error: unknown) => void;
-};
-
-/** The failures that mean: Kafka is unavailable, too slow, or takes no records. */
-const isUnavailable = (error: unknown) =>
-  hasCode(error, 'PUBLISH_DEADLINE', 'PUBLISH_BACKLOG_FULL', 'PUBLISH_REFUSED');
-
 /**
  * Stores deliveries in Kafka, and while Kafka is unavailable in the spool; in the order of the calls, over all changes
  * between the two. When the first is not confirmed in time, all that wait go to the spool, in their order, and everything
@@ -61,8 +52,7 @@ export class SpoolingStore {
   /** Keys of what is in the spool because of the object store; see {@link orderKey}. */
   readonly #held = new Set<string>();
   readonly #handover: Handover<Entry>;
-  /** Being published, in the order of their arrival. */
-  readonly #inFlight = new Set<Entry>();
+  readonly #inFlight = new InFlight();
   #isDraining = false;
   readonly #stopping = new AbortController();
 
@@ -79,35 +69,15 @@ export class SpoolingStore {
     return new Promise((resolve, reject) => this.#take({ delivery, resolve, reject }));
   }
 
-  /**
-   * A large one takes its own way to Kafka, and so its own turn to the spool: it waits behind no small one and none waits
-   * behind it. An entity's order holds all the same for those whose answers were waited for.
-   */
-  async #storeLarge(delivery: VerifiedDelivery, large: LargeBodyPublisher): Promise<Receipt> {
-    const deadlineMs = () => {
-      const refusal = this.#ports.delivery.claims?.refusal;
-      if (refusal) throw refusal;
-      if (this.#isSpooling || this.#held.size > 0)
-        throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
-      return this.#ports.publishDeadlineMs;
-    };
-    let unavailable: Error;
-    try {
-      return await large.store(delivery, deadlineMs);
-    } catch (error) {
-      if (!isUnavailable(error) && !isForObjectStore(error)) throw error;
-      unavailable = error as Error;
-    }
-    const { eventId, order } = await large.identify(delivery);
-    // In the place of a body that is worked on: on its way to the disk it is copied more than once.
-    await large.aside(() => {
-      const appended = this.#ports.spool.append(delivery);
-      // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
-      if (isForObjectStore(unavailable) || this.#held.size > 0) this.#hold(order, unavailable.message);
-      else if (!this.#isSpooling) this.#startSpooling(unavailable.message);
-      return appended;
+  #storeLarge(delivery: VerifiedDelivery, large: LargeBodyPublisher): Promise<Receipt> {
+    const { spool, delivery: parts, publishDeadlineMs } = this.#ports;
+    return storeLarge(delivery, large, {
+      ...{ spool, claims: parts.claims, publishDeadlineMs },
+      isSpooling: () => this.#isSpooling,
+      isHolding: () => this.#held.size > 0,
+      hold: (order, why) => this.#hold(order, why),
+      startSpooling: (why) => this.#startSpooling(why),
     });
-    return { eventId, stored: 'spool' };
   }
 
   /** Whether all new events go to the spool. */
@@ -132,42 +102,62 @@ export class SpoolingStore {
     const ports = { ...this.#ports.delivery, publish: this.#publishOf(entry) };
     publishDelivery(entry.delivery, ports).then(
       (receipt) => {
-        if (this.#inFlight.delete(entry)) entry.resolve(receipt);
+        if (this.#inFlight.take(entry)) entry.resolve(receipt);
       },
       (error) => {
         if (!this.#inFlight.has(entry)) return;
         if (isUnavailable(error)) return this.#startSpooling((error as Error).message);
-        this.#inFlight.delete(entry);
+        this.#inFlight.take(entry);
         entry.reject(error);
       },
     );
   }
 
   #publishOf(entry: Entry): DeliveryPorts['publish'] {
-    const { delivery, publisher, publishDeadlineMs } = this.#ports;
-    const hold = (record: OutgoingRecord, why = '') => {
-      if (!this.#inFlight.delete(entry)) return;
-      this.#toSpool(entry);
-      this.#hold(orderKey(record), why);
-    };
-    const send = (record: OutgoingRecord) => {
-      if (this.#held.size > 0 && this.#held.has(orderKey(record))) hold(record);
-      // It went to the spool: a dead-letter record in parts is published more than once, and others wait for an object.
-      if (!this.#inFlight.has(entry)) return Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
-      return publisher.publish(record, publishDeadlineMs);
-    };
+    const { delivery, publisher, publishDeadlineMs, clock } = this.#ports;
+    // Its delivery went to the spool: a dead-letter record in parts is published more than once, and others wait for an object.
+    const skipped = () => Promise.reject(new HooklineError('PUBLISH_DEADLINE'));
+    const send = (record: OutgoingRecord) =>
+      this.#inFlight.has(entry) ? publisher.publish(record, publishDeadlineMs) : skipped();
     const { claims } = delivery;
     if (!claims) return send;
-    return (record, object) =>
-      claims.publish(record, object, send, (error) => {
-        if (isForObjectStore(error)) hold(record, error.message);
+    return (record, object) => {
+      const order = orderKey(record);
+      if (this.#held.has(order)) {
+        if (this.#inFlight.take(entry)) this.#toSpool(entry);
+        return skipped();
+      }
+      let isSent = false;
+      const sendInTurn = (wanted: OutgoingRecord) => {
+        isSent = true;
+        this.#inFlight.endWait(entry);
+        return send(wanted);
+      };
+      const position = claims.publish(record, object, sendInTurn, (error) => {
+        if (isForObjectStore(error)) this.#holdIfWaiting(entry, error.message);
       });
+      if (isSent) return position;
+      this.#inFlight.wait(entry, order);
+      // One with an object has the store's own deadline, which began with the write.
+      const why = `an earlier message of the key takes longer than ${publishDeadlineMs} ms`;
+      if (!object) clock.after(publishDeadlineMs, () => this.#holdIfWaiting(entry, why), { ref: false });
+      return position;
+    };
   }
 
-  /** Deliveries of this key go to the spool from now on. One is on its way there, or the drain would end it at once. */
+  #holdIfWaiting(entry: Entry, why: string): void {
+    const order = this.#inFlight.waitsFor(entry);
+    if (order !== undefined) this.#hold(order, why);
+  }
+
+  /**
+   * Deliveries of this key go to the spool from now on, those that wait for its objects first. One is on its way there, or
+   * the drain would end it at once.
+   */
   #hold(order: string, why: string): void {
     if (this.#held.size === 0 && !this.#isSpooling) this.#ports.observer.holding(why);
     this.#held.add(order);
+    for (const entry of this.#inFlight.takeWaiting(order)) this.#toSpool(entry);
     this.#startDrain();
   }
 
@@ -187,8 +177,7 @@ export class SpoolingStore {
   /** All that wait for Kafka go to the spool, the oldest first; so nothing can overtake what was not confirmed. */
   #startSpooling(why: string): void {
     this.#isSpooling = true;
-    const entries = [...this.#inFlight];
-    this.#inFlight.clear();
+    const entries = this.#inFlight.takeAll();
     // Those that wait for a handover came later.
     for (const entry of entries) void this.#append(entry);
     this.#handover.end();

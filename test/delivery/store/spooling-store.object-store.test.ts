@@ -41,8 +41,8 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-async function start(large?: LargeBodyPublisher) {
-  objects = scriptedBodies(systemClock, 100);
+async function start(large?: LargeBodyPublisher, storeDeadlineMs = 100) {
+  objects = scriptedBodies(systemClock, storeDeadlineMs);
   objects.store.fateOf = () => (isStoreDown ? 'unavailable' : undefined);
   claims = new ClaimCheck(objects.bodies, 2_000);
   spool = await Spool.open({
@@ -114,6 +114,24 @@ describe('a store with a spool, while the object store takes nothing', () => {
     ]);
     expect(log).toEqual(['holding', 'drained 3']);
     expect(spool.state.rows).toBe(0);
+  });
+
+  it('lets no small one wait for an earlier object of its key longer than for Kafka', async () => {
+    await stop();
+    await start(undefined, 60_000);
+    const held = Promise.withResolvers<undefined>();
+    objects.store.fateOf = (call, n) => (call.startsWith('create') && n === 1 ? held.promise : undefined);
+    const began = Date.now();
+    const first = [send('ent-a', 1, true), send('ent-a', 2)];
+    expect((await send('ent-b', 1)).stored).toBe('kafka');
+    expect(where(await Promise.all(first))).toEqual(['spool', 'spool']);
+    expect(Date.now() - began).toBeLessThan(5_000);
+    expect(where([await send('ent-a', 3), await send('ent-a', 4, true)])).toEqual(['spool', 'spool']);
+    expect(order('ent-a')).toEqual([]);
+    held.resolve(undefined);
+    await drained();
+    expect(order('ent-a')).toEqual([1, 2, 3, 4]);
+    expect(log).toEqual(['holding', 'drained 4']);
   });
 
   it('keeps the order of keys, whatever comes and goes meanwhile', async () => {
