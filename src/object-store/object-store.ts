@@ -22,7 +22,7 @@ export type ObjectStore = {
   ): Promise<{ readonly bytes: number; readonly sha256: string | undefined } | null>;
   /** The object's bytes; null where there is none. Rejects where it has more than `maxBytes`. */
   read(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null>;
-  /** All objects whose key begins with the prefix, in the order of their keys. */
+  /** All objects whose key begins with the prefix, in the order of their keys. Asks again for a page while it is unavailable. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedObject>;
   remove(key: string, signal: AbortSignal): Promise<void>;
   /** After how many days the store deletes objects with this prefix; null where it does not, or does not say. */

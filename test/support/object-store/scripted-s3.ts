@@ -15,6 +15,8 @@ export type S3Answer = { readonly status: number; readonly code: string } | unde
 /** What S3's API answers of a bucket in memory, and on request something else: other stores cannot be made to fail at will. */
 export type ScriptedS3 = AsyncDisposable & {
   readonly objects: Map<string, StoredObject>;
+  readonly endpoint: string;
+  readonly bucket: string;
   /** For processes and commands that use it. */
   readonly env: Readonly<Record<string, string>>;
   /** Decides on each request before the store does. */
@@ -32,12 +34,14 @@ export async function startScriptedS3(): Promise<ScriptedS3> {
     serve(store, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const store: ScriptedS3 = {
     objects: new Map(),
+    ...{ endpoint, bucket: BUCKET },
     env: {
       ...{ AWS_ACCESS_KEY_ID: 'hookline', AWS_SECRET_ACCESS_KEY: 'hookline-secret' },
       BODY_STORE: `s3://${BUCKET}/hookline`,
-      BODY_STORE_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      BODY_STORE_ENDPOINT: endpoint,
     },
     answer: () => undefined,
     lifecycle: undefined,
