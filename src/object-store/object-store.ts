@@ -32,7 +32,7 @@ export type ObjectStore = {
   read(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | 'larger' | null>;
   /** SHA-256 of the object's bytes, which are read for it and not kept; null where there is none, or a larger one. */
   hash(key: string, maxBytes: number, signal: AbortSignal): Promise<string | null>;
-  /** All objects whose key begins with the prefix, in the order of their keys. */
+  /** All objects whose key begins with the prefix, in the order of their keys. Asks again for a page while it is unavailable. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedObject>;
   remove(key: string, signal: AbortSignal): Promise<void>;
   /** After how many days the store deletes objects with this prefix; null where it does not, or does not say. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { GetObjectCommandOutput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import { startSha256 } from '../crypto/ids.ts';
+import { askAgain } from './ask-again.ts';
 import type { NewObject, ObjectStore, WriteAnswer } from './object-store.ts';
 import { orNull, statusOf, toFault } from './s3-faults.ts';
 import type { BodyStoreSettings } from './settings.ts';
@@ -162,7 +163,10 @@ function storeOver(
           Prefix,
           ...(ContinuationToken && { ContinuationToken }),
         });
-        const page = await ask((s3) => s3.send(command, { abortSignal }));
+        const page = await askAgain(
+          (signal) => ask((s3) => s3.send(command, { abortSignal: signal })),
+          abortSignal,
+        );
         for (const { Key = '', Size = 0, LastModified = new Date(0) } of page.Contents ?? [])
           yield { key: Key, bytes: Size, modifiedAt: LastModified };
         ContinuationToken = page.NextContinuationToken;

@@ -15,7 +15,7 @@ export const objectOf = (text: string) => ({
 
 /** A client of the store; the SDK reads credentials from the environment. */
 export async function openClient(
-  store: RunningStore,
+  store: Pick<RunningStore, 'env' | 'endpoint' | 'bucket'>,
   options: Partial<S3Options> = {},
 ): Promise<ObjectStore> {
   Object.assign(process.env, store.env);

@@ -3,6 +3,7 @@ import { envReader } from '../../config/env.ts';
 import { spoolSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
+import type { DrainObserver } from '../../delivery/store/drain-row.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
@@ -72,6 +73,21 @@ async function withSpool(
 const PROGRESS_EVERY_MS = 1_000;
 const KEY_REMEDY = 'add the key to SEALING_KEY_FILE after the current one, and drain again';
 
+/** Says why the drain does not go on: each reason when it begins, not at each try. */
+export function noteReasons({ note }: Pick<Shell, 'note'>): Required<DrainObserver> {
+  const noteChange = (introduction: string) => {
+    let last: string | undefined;
+    return (error: unknown) => {
+      const { code, message, remedy } = error as Partial<HooklineError> & Error;
+      // A message may name the object, another one at each try: what to do about it stays the same.
+      const reason = remedy === undefined ? message : `${code} ${remedy}`;
+      if (reason !== last) note(`${introduction}: ${message}`);
+      last = reason;
+    };
+  };
+  return { drainFailed: noteChange('Trying again'), notTaken: noteChange('Waiting for the object store') };
+}
+
 /** `hookline spool drain`: publishes the events as ingress would have done. */
 export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<ExitCode> {
   const config = loadConfig(shell, ...REDELIVERY_GROUPS);
@@ -84,19 +100,13 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   // Events that wait for the brokers stay in the spool.
   const stop = () => void redelivery.stop();
   shell.signal.addEventListener('abort', stop);
-  let lastMessage = '';
+  const observer = noteReasons(shell);
   try {
     await drainSpool({
       ...{ spool, clock: systemClock },
       ...{ delivery: redelivery.delivery, send: redelivery.send },
       stopping: shell.signal,
-      observer: {
-        drainFailed(error) {
-          const { message } = error as Error;
-          if (message !== lastMessage) shell.note(`Trying again: ${message}`);
-          lastMessage = message;
-        },
-      },
+      observer,
     });
   } catch (error) {
     if (!shell.signal.aborted) throw error;

@@ -32,6 +32,8 @@ export type DrainPorts = {
 export type DrainObserver = {
   /** A delivery could not be published, or the disk not be read, and is tried again. */
   drainFailed(error: unknown): void;
+  /** A delivery stays in the spool: the object store does not take its message. Said at each try. */
+  notTaken?(error: HooklineError): void;
 };
 
 const RETRY: Backoff = { firstMs: 1_000, factor: 1, maxMs: 1_000 };
@@ -51,7 +53,7 @@ export async function drainOne(
       else await publishDelivery(row.delivery, delivery);
       return true;
     } catch (error) {
-      if (error instanceof RowSkipped || isForObjectStore(error)) return false;
+      if (stays(error, ports.observer)) return false;
       if (error instanceof HooklineError) throw error;
       return await deadLetterUnreadable(row.delivery, error, ports, delivery);
     }
@@ -79,7 +81,7 @@ export async function drainLarge(
       await large.drain(row.delivery);
       return true;
     } catch (error) {
-      if (isForObjectStore(error)) return false;
+      if (stays(error, ports.observer)) return false;
       if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
       if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
       const { claims } = ports.delivery;
@@ -115,9 +117,15 @@ async function deadLetterUnreadable(
     await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, ports);
     return true;
   } catch (error) {
-    if (error instanceof RowSkipped || isForObjectStore(error)) return false;
+    if (stays(error, observer)) return false;
     throw error;
   }
+}
+
+/** Whether a row stays in the spool: the object store does not take what it refers to, or it waits behind another row. */
+function stays(error: unknown, observer: DrainObserver): boolean {
+  if (isForObjectStore(error)) observer.notTaken?.(error);
+  return isForObjectStore(error) || error instanceof RowSkipped;
 }
 
 /** Tries until it succeeds or the process stops. */

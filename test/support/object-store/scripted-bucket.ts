@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type StoredObject = { bytes: Buffer; sha256: string; modifiedAt: Date };
+
+export type S3Request = {
+  readonly method: string;
+  readonly key: string;
+  readonly query: URLSearchParams;
+  readonly body: Buffer;
+};
+/** An answer in place of the store's own: a status and the code of an error. */
+export type S3Answer = { readonly status: number; readonly code: string } | undefined;
+
+/** What S3's API answers of a bucket in memory, and on request something else: other stores cannot be made to fail at will. */
+export type ScriptedBucket = AsyncDisposable & {
+  readonly objects: Map<string, StoredObject>;
+  readonly endpoint: string;
+  readonly bucket: string;
+  /** For processes and commands that use it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Decides on each request before the store does. */
+  answer: (request: S3Request) => S3Answer | Promise<S3Answer>;
+  /** The bucket's lifecycle configuration, XML. */
+  lifecycle: string | undefined;
+  /** Objects that a page of a list has. */
+  pageSize: number;
+};
+
+const BUCKET = 'events';
+
+export async function startScriptedBucket(): Promise<ScriptedBucket> {
+  const server = createServer((request, response) => {
+    serve(store, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const store: ScriptedBucket = {
+    objects: new Map(),
+    ...{ endpoint, bucket: BUCKET },
+    env: {
+      ...{ AWS_ACCESS_KEY_ID: 'hookline', AWS_SECRET_ACCESS_KEY: 'hookline-secret' },
+      BODY_STORE: `s3://${BUCKET}/hookline`,
+      BODY_STORE_ENDPOINT: endpoint,
+    },
+    answer: () => undefined,
+    lifecycle: undefined,
+    pageSize: 1_000,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return store;
+}
+
+async function serve(
+  store: ScriptedBucket,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = Buffer.concat(await incoming.toArray());
+  const { pathname, searchParams: query } = new URL(incoming.url ?? '', 'http://s3');
+  const [, bucket = '', key = ''] = /^\/([^/]+)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
+  const { method = 'GET', headers } = incoming;
+  const fault = (status: number, code: string) => {
+    response.writeHead(status, { 'content-type': 'application/xml' });
+    response.end(
+      method === 'HEAD' ? undefined : `<Error><Code>${code}</Code><Message>${code}</Message></Error>`,
+    );
+  };
+  const answer = await store.answer({ method, key, query, body });
+  if (answer) return fault(answer.status, answer.code);
+  if (bucket !== BUCKET) return fault(404, 'NoSuchBucket');
+  if (query.has('lifecycle'))
+    return store.lifecycle ? void response.end(store.lifecycle) : fault(404, 'NoSuchLifecycleConfiguration');
+  if (query.has('list-type')) return void response.end(listing(store, query));
+  if (method === 'PUT') {
+    if (store.objects.has(key)) return fault(412, 'PreconditionFailed');
+    const sha256 = String(headers['x-amz-meta-sha256']);
+    store.objects.set(key, { bytes: body, sha256, modifiedAt: new Date() });
+    return void response.end();
+  }
+  const found = store.objects.get(key);
+  if (method === 'DELETE') {
+    store.objects.delete(key);
+    return void response.writeHead(204).end();
+  }
+  if (!found) return fault(404, 'NoSuchKey');
+  response.writeHead(200, { 'content-length': found.bytes.length, 'x-amz-meta-sha256': found.sha256 });
+  response.end(method === 'HEAD' ? undefined : found.bytes);
+}
+
+function listing({ objects, pageSize }: ScriptedBucket, query: URLSearchParams): string {
+  const prefix = query.get('prefix') ?? '';
+  const after = query.get('continuation-token') ?? '';
+  const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
+  const page = keys.slice(0, pageSize);
+  const contents = page.map((key) => {
+    const { bytes, modifiedAt } = objects.get(key) as StoredObject;
+    return `<Contents><Key>${key}</Key><Size>${bytes.length}</Size><LastModified>${modifiedAt.toISOString()}</LastModified></Contents>`;
+  });
+  const next =
+    keys.length > page.length ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+  return `<ListBucketResult>${contents.join('')}${next}</ListBucketResult>`;
+}
