@@ -122,6 +122,16 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     ['ingress.spool.enabled=true', 'ingress.autoscaling.enabled=true'],
     /ingress\.autoscaling and ingress\.spool exclude one another/,
   ],
+  [
+    'a spool that something else scales',
+    ['ingress.spool.enabled=true', 'ingress.autoscaling.external=true'],
+    /ingress\.autoscaling and ingress\.spool exclude one another/,
+  ],
+  [
+    'two that scale',
+    ['ingress.autoscaling.enabled=true', 'ingress.autoscaling.external=true'],
+    /autoscaling\.enabled and ingress\.autoscaling\.external exclude/,
+  ],
   ['an Ingress without a host', ['expose.ingress.enabled=true'], /expose\.ingress\.host is needed/],
 ];
 
