@@ -34,7 +34,7 @@ test-contracts: setup ## Judges the data contracts, and topics by them, with dat
 test-readers: setup ## Other people's readers of the events, every topic and schema version, 50 MB among them: Java, Python, Go, Node, kcat, Flink SQL, Iceberg (JDK, Maven, Go, Python, kcat; 4 min)
 	@npm run -s test-readers -- $(ARGS)
 
-test-deploy: setup ## Tests the chart with Helm and the alerts with promtool; builds both with Go if they are not on the PATH
+test-deploy: setup ## Tests the chart with Helm and kubectl-validate, the alerts with promtool; builds them with Go if they are not on the PATH
 	@npm run -s test-deploy -- $(ARGS)
 
 image: ## Builds the images hookline:test and hookline-sandbox:test

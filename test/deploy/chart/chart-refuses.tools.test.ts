@@ -2,6 +2,10 @@ import { describe, expect, inject, it } from 'vitest';
 import { helmTemplate, valuesFile } from './render.ts';
 
 const helm = inject('helm');
+const FILE = [
+  'subscriptionsAsCode.enabled=true',
+  'subscriptionsAsCode.content.subscriptions.eu.events={payment_status}',
+];
 const LOGIN = 'https://login.example.org/token';
 
 /** Wrong values over the minimal ones, and what the refusal has to name. */
@@ -82,6 +86,28 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     ['serviceAccount.create=false', 'serviceAccount.perProcess=true'],
     /serviceAccount\.name is needed with serviceAccount\.perProcess/,
   ],
+  [
+    'subscriptions as code without a file',
+    ['subscriptionsAsCode.enabled=true'],
+    /subscriptionsAsCode needs one of content and configMap/,
+  ],
+  [
+    'subscriptions as code from two files',
+    [...FILE, 'subscriptionsAsCode.configMap=ours'],
+    /subscriptionsAsCode needs one of content and configMap/,
+  ],
+  ['subscriptions as code without control', [...FILE, 'control.enabled=false'], /needs control\.enabled/],
+  [
+    'an answer to drift that there is not',
+    [...FILE, 'subscriptionsAsCode.onDrift=ignore'],
+    /'\/subscriptionsAsCode\/onDrift'.*'repair', 'fail'/,
+  ],
+  [
+    'a subscription without events',
+    ['subscriptionsAsCode.content.subscriptions.eu.events=[]'],
+    /'\/subscriptionsAsCode\/content\/subscriptions\/eu\/events'/,
+  ],
+  ['a further object that is none', ['extraObjects[0]=5'], /'\/extraObjects\/0'/],
   ['a digest that is none', ['image.digest=latest'], /'\/image\/digest'/],
   [
     'a ref that is none',
@@ -95,6 +121,16 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     'a spool that is scaled by itself',
     ['ingress.spool.enabled=true', 'ingress.autoscaling.enabled=true'],
     /ingress\.autoscaling and ingress\.spool exclude one another/,
+  ],
+  [
+    'a spool that something else scales',
+    ['ingress.spool.enabled=true', 'ingress.autoscaling.external=true'],
+    /ingress\.autoscaling and ingress\.spool exclude one another/,
+  ],
+  [
+    'two that scale',
+    ['ingress.autoscaling.enabled=true', 'ingress.autoscaling.external=true'],
+    /autoscaling\.enabled and ingress\.autoscaling\.external exclude/,
   ],
   [
     'an address of an object store with a blank',

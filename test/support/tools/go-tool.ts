@@ -27,6 +27,13 @@ export const PROMTOOL: GoTool = {
   version: 'v0.308.0',
 };
 
+/** Holds manifests against the OpenAPI schemas of Kubernetes, as an API server does, without one. */
+export const KUBECTL_VALIDATE: GoTool = {
+  name: 'kubectl-validate',
+  package: 'sigs.k8s.io/kubectl-validate',
+  version: 'v0.0.4',
+};
+
 /** The same release: what one of them checks the other runs. */
 export const PROMETHEUS: GoTool = {
   name: 'prometheus',

@@ -5,7 +5,7 @@
 
 {{/* The job that registers schemas talks to the registry alone. */}}
 {{- define "hookline.usesKafka" -}}
-{{ or (ne .process "setup") .root.Values.setup.topics.enabled }}
+{{ or (ne .process "setup") (hasKey . "user") .root.Values.setup.topics.enabled }}
 {{- end -}}
 
 {{- define "hookline.plain" -}}
@@ -79,6 +79,10 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- with .root.Values.bodyStore }}{{ and (ne $.process "setup") (ne .address "") (ne .webIdentity.roleArn "") }}{{ end -}}
 {{- end -}}
 
+{{- define "hookline.subscriptions.plain" -}}
+{{ include "hookline.plain" (dict "root" . "process" "setup" "user" "subscriptions") }}
+{{- end -}}
+
 {{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
 {{- define "hookline.fileList" -}}
 {{- $v := .root.Values -}}
@@ -116,6 +120,9 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- end }}{{ if .dialect }}
 - { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json, configMap: {{ include "hookline.fullname" $.root }}-dialect, key: dialect.json }
 {{- end }}{{ end }}{{ end }}
+{{- if and (eq (.user | default "") "subscriptions") $v.provider.dialect }}
+- { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json, configMap: {{ include "hookline.fullname" .root }}-dialect, key: dialect.json }
+{{- end }}
 {{- end -}}
 
 {{/* The container's `env`, beside its ConfigMap. */}}

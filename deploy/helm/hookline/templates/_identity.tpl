@@ -1,6 +1,6 @@
 {{/*
   Who a process is: to the brokers, the schema registry and the provider, and by which service account.
-  All take (dict "root" $ "process" "ingress").
+  All take (dict "root" $ "process" "ingress"). A job is the process "setup", and may name a "user" of its own.
 */}}
 
 {{- define "hookline.checkTokens" -}}
@@ -19,7 +19,7 @@
 {{- $sasl := .root.Values.kafka.sasl -}}
 {{- $mechanism := ternary $sasl.mechanism "" (eq (include "hookline.usesKafka" .) "true") -}}
 {{- $user := include "hookline.user" . | fromYaml -}}
-{{- $isNeeded := printf "kafka.credentials.%s.%%s is needed with kafka.sasl.%%s" .process -}}
+{{- $isNeeded := printf "kafka.credentials.%s.%%s is needed with kafka.sasl.%%s" (.user | default .process) -}}
 {{- with $mechanism }}
 KAFKA_SASL_MECHANISM: {{ . }}
 {{- end }}
@@ -69,8 +69,12 @@ SCHEMA_REGISTRY_HEADERS: {{ include "hookline.pairs" . | quote }}
 {{- join "," $pairs -}}
 {{- end -}}
 
+{{/* The user of a process, or of a job that has one of its own: that of subscriptionsAsCode has control's where it is given none. */}}
 {{- define "hookline.user" -}}
-{{ index .root.Values.kafka.credentials .process | toYaml }}
+{{- $credentials := .root.Values.kafka.credentials -}}
+{{- $user := index $credentials (.user | default .process) -}}
+{{- if and (eq (.user | default "") "subscriptions") (empty (compact (values $user))) }}{{ $user = $credentials.control }}{{ end -}}
+{{ toYaml $user }}
 {{- end -}}
 
 {{/* Files of its identity, as entries of hookline.fileList. */}}
@@ -85,10 +89,10 @@ SCHEMA_REGISTRY_HEADERS: {{ include "hookline.pairs" . | quote }}
 - { env: KAFKA_KEY_FILE, dir: kafka-user, file: tls.key, secret: {{ $user.certificateSecret }}, key: {{ $v.kafka.tls.keyKey }} }
 {{- end }}
 {{- if has $sasl.mechanism (list "PLAIN" "SCRAM-SHA-256" "SCRAM-SHA-512") }}
-- { env: KAFKA_PASSWORD_FILE, dir: kafka-password, file: password, secret: {{ required (printf "kafka.credentials.%s.passwordSecret is needed with kafka.sasl.mechanism" .process) $user.passwordSecret }}, key: {{ $sasl.passwordKey }} }
+- { env: KAFKA_PASSWORD_FILE, dir: kafka-password, file: password, secret: {{ required (printf "kafka.credentials.%s.passwordSecret is needed with kafka.sasl.mechanism" (.user | default .process)) $user.passwordSecret }}, key: {{ $sasl.passwordKey }} }
 {{- end }}
 {{- if $sasl.oauth.tokenUrl }}
-- { env: KAFKA_OAUTH_CLIENT_SECRET_FILE, dir: kafka-oauth, file: client-secret, secret: {{ required (printf "kafka.credentials.%s.oauthSecret is needed with kafka.sasl.oauth.tokenUrl" .process) $user.oauthSecret }}, key: {{ $sasl.oauth.secretKey }} }
+- { env: KAFKA_OAUTH_CLIENT_SECRET_FILE, dir: kafka-oauth, file: client-secret, secret: {{ required (printf "kafka.credentials.%s.oauthSecret is needed with kafka.sasl.oauth.tokenUrl" (.user | default .process)) $user.oauthSecret }}, key: {{ $sasl.oauth.secretKey }} }
 {{- with $sasl.oauth.caSecret }}
 - { env: KAFKA_OAUTH_CA_FILE, dir: kafka-oauth-ca, file: ca.crt, secret: {{ . }}, key: {{ $sasl.oauth.caKey }} }
 {{- end }}
@@ -133,10 +137,11 @@ SCHEMA_REGISTRY_HEADERS: {{ include "hookline.pairs" . | quote }}
 {{/* The service account of a process; nothing where it is the namespace's default, as the release's is not there yet. */}}
 {{- define "hookline.processAccount" -}}
 {{- $values := .root.Values.serviceAccount -}}
+{{- $name := .user | default .process -}}
 {{- if $values.perProcess -}}
 {{- if not (or $values.create $values.name) }}{{ fail "serviceAccount.name is needed with serviceAccount.perProcess, unless serviceAccount.create is true: it is the first part of the names, as in {name}-ingress." }}{{ end -}}
-{{ include "hookline.serviceAccount" .root }}-{{ .process }}
-{{- else if ne .process "setup" -}}
+{{ include "hookline.serviceAccount" .root }}-{{ $name }}
+{{- else if ne $name "setup" -}}
 {{ include "hookline.serviceAccount" .root }}
 {{- end -}}
 {{- end -}}

@@ -1,8 +1,17 @@
+{{/* A label by which the pods of this configuration are told from those before a change. */}}
+{{- define "hookline.configuration" -}}
+{{- $of := list (include "hookline.image" .root) (include (printf "hookline.%s.plain" .process) .root) (toJson .values.settings) (toJson .root.Values.provider.dialect) (include "hookline.fileEnv" .) (include "hookline.volumes" .) -}}
+{{ join "\n" $of | sha256sum | trunc 16 | quote }}
+{{- end -}}
+
 {{/* The pod of a process. Takes (dict "root" $ "process" "ingress" "values" .Values.ingress). */}}
 {{- define "hookline.pod" -}}
 metadata:
   labels: {{ include "hookline.labels" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .process }}
+    {{- if and (eq .process "control") .root.Values.subscriptionsAsCode.enabled }}
+    hookline/configuration: {{ include "hookline.configuration" . }}
+    {{- end }}
     {{- with .values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
   annotations:
     # A changed setting is a new pod. Changed Secrets are read again by the process itself.

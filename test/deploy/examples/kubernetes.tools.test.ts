@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { allMetrics } from '../../support/all-metrics.ts';
+import { ROOT } from '../../support/source-tree.ts';
+import { find, type Manifest, podsOf, render } from '../chart/render.ts';
+
+const helm = inject('helm');
+const metrics = new Set(
+  allMetrics()
+    .registry.getMetricsAsArray()
+    .map(({ name }) => name),
+);
+
+const example = (name: string) =>
+  render(helm, 'minimal', '-f', join(ROOT, 'deploy/examples/kubernetes', `${name}-values.yaml`));
+
+describe.each([
+  ['keda', 'ScaledObject'],
+  ['hpa', 'HorizontalPodAutoscaler'],
+])('the example %s', (name, kind) => {
+  it('scales the Deployment of ingress, which names no number of pods', async () => {
+    const manifests = await example(name);
+    const { scaleTargetRef } = find(manifests, kind).spec;
+    const { spec } = find(manifests, 'Deployment', scaleTargetRef.name);
+    expect(spec.template.metadata.labels['app.kubernetes.io/component']).toBe('ingress');
+    expect(spec).not.toHaveProperty('replicas');
+    expect(manifests.filter((one) => one.spec?.scaleTargetRef !== undefined)).toHaveLength(1);
+  });
+
+  it('asks for metrics that there are', async () => {
+    const asked = JSON.stringify(find(await example(name), kind).spec).match(/hookline_\w+/g) ?? [];
+    expect(asked.filter((metric) => !metrics.has(metric))).toEqual([]);
+    expect(asked.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the example external-secrets', () => {
+  type Entry = { secretKey: string };
+
+  /** Each Secret that pods mount, with its keys. */
+  const mountedOf = (manifests: readonly Manifest[]) =>
+    podsOf(manifests)
+      .flatMap(({ pod }) => pod.volumes ?? [])
+      .flatMap(({ secret }) => (secret ? [secret as typeof secret & { items: { key: string }[] }] : []))
+      .flatMap(({ secretName, items }) => items.map(({ key }) => `${secretName}/${key}`));
+
+  it('makes every Secret that the pods mount, and no other', async () => {
+    const manifests = await example('external-secrets');
+    const made = manifests
+      .filter(({ kind }) => kind === 'ExternalSecret')
+      .flatMap(({ metadata, spec }) =>
+        spec.data.map(({ secretKey }: Entry) => `${metadata.name}/${secretKey}`),
+      );
+    expect(made.toSorted()).toEqual([...new Set(mountedOf(manifests))].sort());
+  });
+
+  it('makes the one of the setup jobs before them, and keeps its Secret when the hook is made anew', async () => {
+    const manifests = await example('external-secrets');
+    const { metadata, spec } = find(manifests, 'ExternalSecret', 'hookline-kafka-setup');
+    const weightOf = ({ annotations }: Manifest['metadata']) =>
+      Number(annotations?.['helm.sh/hook-weight'] ?? Number.NaN);
+    const jobs = manifests.filter(({ kind }) => kind === 'Job').map((job) => weightOf(job.metadata));
+    expect(weightOf(metadata)).toBeLessThan(Math.min(...jobs));
+    expect(spec.target.creationPolicy).toBe('Orphan');
+  });
+});
