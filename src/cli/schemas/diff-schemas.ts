@@ -61,9 +61,9 @@ async function registryPairs(shell: Shell): Promise<Pair[]> {
   const pairs: Pair[] = [];
   for (const { topic, codec } of allSchemas(config)) {
     const of = subjectOf(topicName(config.topics.prefix, topic));
-    const latest = await registry.latest(of);
-    if (latest === null) shell.note(`${of} is not registered yet.`);
-    else pairs.push({ of, from: JSON.parse(latest), to: JSON.parse(codec.schema) });
+    const latest = (await registry.versions(of)).at(-1);
+    if (!latest) shell.note(`${of} is not registered yet.`);
+    else pairs.push({ of, from: JSON.parse(latest.schema), to: JSON.parse(codec.schema) });
   }
   return pairs;
 }
