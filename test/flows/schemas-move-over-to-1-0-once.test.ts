@@ -216,6 +216,28 @@ describe('subjects of 0.x', () => {
       1,
       expect.stringMatching(/^not registered, and INCOMPATIBLE with version \d+$/),
     ]);
+    const diff = await cli(env, 'schemas', 'diff', '--json');
+    const rows = JSON.parse(diff.out) as {
+      subject: string;
+      version: number;
+      field: string;
+      upgrade: string;
+    }[];
+    expect([diff.exitCode, rows.map(({ field, upgrade }) => [field, upgrade])]).toEqual([
+      1,
+      expect.arrayContaining([
+        ['bonus', 'any order'],
+        ['bonus', 'not compatible'],
+      ]),
+    ]);
     expect((await cli(env, 'schemas', 'push')).exitCode).toBe(1);
+  });
+
+  it('that are not registered yet are not said to be without a difference', async () => {
+    const other = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+    const { exitCode, notes } = await cli(other.env, 'schemas', 'diff');
+    expect([exitCode, notes]).toEqual([0, expect.stringContaining('the registry has none of the subjects')]);
+    expect(notes).not.toContain('No difference');
+    await other[Symbol.asyncDispose]();
   });
 });

@@ -49,7 +49,7 @@ function addOffline(schemas: Command, shell: Shell, run: Run): void {
   schemas
     .command('diff')
     .description(
-      'compares two schema files field by field, or without them all own files with the registry: what changed, and who upgrades first; exit code 1 unless any order will do',
+      'compares two schema files field by field, or without them all own files with every version in the registry: what changed, and who upgrades first; exit code 1 unless any order will do',
     )
     .argument('[old]', 'schema file')
     .argument('[new]', 'schema file')
