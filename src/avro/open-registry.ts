@@ -51,10 +51,11 @@ export function openRegistry(settings: RegistrySettings, deps: TokenDeps): OpenR
     tokens,
     idOf: (subject, schema) => current().idOf(subject, schema),
     writerType: (id) => current().writerType(id),
-    isCompatible: (subject, schema) => current().isCompatible(subject, schema),
+    incompatibleVersions: (subject, schema) => current().incompatibleVersions(subject, schema),
     register: (subject, schema) => current().register(subject, schema),
     moveOver: (subject, schema) => current().moveOver(subject, schema),
-    latest: (subject) => current().latest(subject),
+    versions: (subject) => current().versions(subject),
+    compatibility: (subject) => current().compatibility(subject),
     subjects: () => current().subjects(),
   };
 }

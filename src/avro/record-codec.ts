@@ -1,6 +1,7 @@
 import avro, { type Type } from 'avsc';
 import { HooklineError } from '../core/errors.ts';
 import { parseBoundedJson } from '../core/json.ts';
+import type { AvroSchema } from './avro-schema.ts';
 import { boundedDecoder, type DecodeLimits } from './bounded-decode.ts';
 
 /** Avro binary of one record type, with and without the wire format's header. */
@@ -43,6 +44,18 @@ export function compileCodec(schema: unknown, limits?: DecodeLimits): RecordCode
     decode: boundedDecoder(type, type, limits),
     resolve: (writer) => boundedDecoder(writer, type, limits),
   };
+}
+
+/**
+ * Reads an Avro schema of any type. Unlike a codec it may have unions of any kind.
+ * @throws Error naming what is wrong, in avsc's words where it is JSON
+ */
+export function parseSchemaFile(text: string): AvroSchema {
+  const schema: unknown = JSON.parse(text);
+  if (schema === null || (typeof schema !== 'string' && typeof schema !== 'object'))
+    throw new Error(`${JSON.stringify(schema)} is no Avro schema`);
+  avro.Type.forSchema(schema as avro.Schema);
+  return schema as AvroSchema;
 }
 
 /** The Confluent wire format: a zero byte, the schema's id as four bytes, the Avro binary. */

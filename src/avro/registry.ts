@@ -5,6 +5,7 @@ import registryApi, {
 import type { Type } from 'avsc';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { connectionFaultOf, eachError, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
+import { moveOver } from './move-over.ts';
 import { type FoundSchema, writerTypeOf } from './record-codec.ts';
 import { boundedAgent, callRegistry, headersFor, type RegistryOptions } from './registry-http.ts';
 
@@ -17,20 +18,20 @@ export type Registry = {
    * SCHEMA_INVALID where it is no Avro schema.
    */
   writerType(id: number): Promise<Type>;
-  /** Whether the schema could be registered under FULL_TRANSITIVE; true where the subject is new. */
-  isCompatible(subject: string, schema: string): Promise<boolean>;
+  /** The versions that the schema is not compatible with, by the subject's own rule; null where the subject is new. */
+  incompatibleVersions(subject: string, schema: string): Promise<readonly number[] | null>;
   /** Sets the subject's compatibility to FULL_TRANSITIVE and registers the schema. Throws SCHEMA_INCOMPATIBLE. */
   register(subject: string, schema: string): Promise<number>;
-  /**
-   * Registers a schema, also where the subject has versions that it is not compatible with: those are soft-deleted, which
-   * leaves their ids. FULL_TRANSITIVE holds before and after. May be repeated, also after an interruption. Resolves with
-   * the versions that were soft-deleted.
-   */
+  /** See {@link moveOver}. A soft-deleted version leaves its id. */
   moveOver(subject: string, schema: string): Promise<readonly number[]>;
-  /** The schema of the subject's latest version; null where it has none. */
-  latest(subject: string): Promise<string | null>;
+  /** All versions of the subject that are not deleted, the oldest first. */
+  versions(subject: string): Promise<readonly RegisteredVersion[]>;
+  /** The subject's rule, its own or the registry's; null where the registry does not say. */
+  compatibility(subject: string): Promise<string | null>;
   subjects(): Promise<string[]>;
 };
+
+export type RegisteredVersion = { readonly version: number; readonly schema: string };
 
 type RegistryFailure = { readonly status?: number; readonly name?: string; readonly message?: string };
 type ApiResponse = { data<T>(): T };
@@ -53,9 +54,20 @@ export function createRegistry(options: RegistryOptions): Registry {
     request()
       .catch((error) => (isTokenRefused(error, options) ? request() : Promise.reject(error)))
       .catch((error) => Promise.reject(classify(error, options)));
-  const isCompatibleWith = async (subject: string, schema: string, version: number | 'latest') => {
-    const response: ApiResponse = await Subject.compatible({ subject, version, body: { schema } });
-    return response.data<{ is_compatible: boolean }>().is_compatible;
+  const pathOf = (subject: string) => `/subjects/${encodeURIComponent(subject)}/versions`;
+  const versionsOf = (subject: string) => call<number[]>('GET', pathOf(subject)).catch(orIfGone([]));
+  const incompatibleVersions = async (subject: string, schema: string) => {
+    const incompatible: number[] = [];
+    const versions = await versionsOf(subject);
+    for (const version of versions) {
+      const response: ApiResponse | null = await Subject.compatible({
+        ...{ subject, version },
+        body: { schema },
+      }).catch(orIfGone(null));
+      const isCompatible = response?.data<{ is_compatible: boolean }>().is_compatible ?? true;
+      if (!isCompatible) incompatible.push(version);
+    }
+    return versions.length === 0 ? null : incompatible;
   };
   const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
   return {
@@ -69,11 +81,7 @@ export function createRegistry(options: RegistryOptions): Registry {
           return checked(response.data<FoundSchema>(), isSchema);
         });
       }),
-    isCompatible: (subject, schema) =>
-      ask(() => isCompatibleWith(subject, schema, 'latest')).catch((error) => {
-        if (error instanceof HooklineError && error.code === 'SCHEMA_NOT_REGISTERED') return true;
-        throw error;
-      }),
+    incompatibleVersions: (subject, schema) => ask(() => incompatibleVersions(subject, schema)),
     register: (subject, schema) =>
       ask(async () => {
         const compatibility = COMPATIBILITY.FULL_TRANSITIVE;
@@ -81,28 +89,37 @@ export function createRegistry(options: RegistryOptions): Registry {
         return (await registry.register(avro(schema), { subject, compatibility, updateConfig: false })).id;
       }),
     moveOver: (subject, schema) =>
+      ask(() =>
+        moveOver(subject, {
+          incompatible: async () => (await incompatibleVersions(subject, schema)) ?? [],
+          setCompatibility: (compatibility) => Subject.updateConfig({ subject, body: { compatibility } }),
+          register: () => Subject.register({ subject, body: { schema } }),
+          remove: (version) => call('DELETE', `${pathOf(subject)}/${version}`).catch(orIfGone(null)),
+          explain: (error) => classify(error, options),
+        }),
+      ),
+    versions: (subject) =>
       ask(async () => {
-        const setCompatibility = (compatibility: string) =>
-          Subject.updateConfig({ subject, body: { compatibility } });
-        const path = `/subjects/${encodeURIComponent(subject)}/versions`;
-        await setCompatibility(COMPATIBILITY.FULL_TRANSITIVE);
-        const incompatible: number[] = [];
-        for (const version of await call<number[]>('GET', path))
-          if (!(await isCompatibleWith(subject, schema, version))) incompatible.push(version);
-        if (incompatible.length > 0) await setCompatibility(COMPATIBILITY.NONE);
-        try {
-          await Subject.register({ subject, body: { schema } });
-          for (const version of incompatible) await call('DELETE', `${path}/${version}`);
-        } finally {
-          await setCompatibility(COMPATIBILITY.FULL_TRANSITIVE);
+        const found: RegisteredVersion[] = [];
+        for (const version of await versionsOf(subject)) {
+          const response: ApiResponse | null = await Subject.version({ subject, version }).catch(
+            orIfGone(null),
+          );
+          if (response)
+            found.push({ version, schema: checked(response.data<FoundSchema>(), isSchema).schema });
         }
-        return incompatible;
+        return found;
       }),
-    latest: (subject) =>
+    compatibility: (subject) =>
       ask(async () => {
-        const response: ApiResponse = await Subject.latestVersion({ subject });
-        return checked(response.data<FoundSchema>(), isSchema).schema;
-      }).catch(nullIfUnknown),
+        const path = `/config/${encodeURIComponent(subject)}?defaultToGlobal=true`;
+        const { compatibilityLevel } = await call<{ compatibilityLevel?: string }>('GET', path);
+        return compatibilityLevel ?? null;
+      }).catch((error) => {
+        // Reading the rule is a right of its own.
+        if (hasCode(error, 'SCHEMA_NOT_REGISTERED', 'REGISTRY_REFUSED')) return null;
+        throw error;
+      }),
     subjects: () =>
       ask(async () => checked(((await Subject.all({})) as ApiResponse).data<string[]>(), Array.isArray)),
   };
@@ -132,10 +149,19 @@ function checked<T>(answer: T, isOne: (answer: T) => boolean): T {
   return answer;
 }
 
-function nullIfUnknown(error: unknown): null {
-  if (hasCode(error, 'SCHEMA_NOT_REGISTERED')) return null;
-  throw error;
-}
+/**
+ * In place of a subject or a version that is not there, or that somebody else has deleted in between: Confluent's codes 40401
+ * to 40406. Apicurio answers 409 to a second soft-delete.
+ */
+const orIfGone =
+  <T>(instead: T) =>
+  (error: RegistryFailure): T => {
+    const { status, message = '' } = error;
+    const isSaid =
+      /"error_code":\s*4040\d/.test(message) || (status === 404 && /^\w+ - (?!Error, status)/.test(message));
+    if (isSaid) return instead;
+    throw error;
+  };
 
 const isSchema = (answer: FoundSchema | null): boolean =>
   typeof answer?.schema === 'string' && (answer.references === undefined || Array.isArray(answer.references));

@@ -126,6 +126,50 @@ describe('the registry', () => {
     await expect(type).rejects.toMatchObject({ code: expect.stringMatching(/^SCHEMA_INVALID$/) });
   });
 
+  it('that has deleted a version already is as good as one that deletes it', async () => {
+    await using server = await serve((request, response) => {
+      const [method, url = ''] = [request.method, request.url];
+      if (method === 'DELETE')
+        return answering(409, { error_code: 40406, message: 'Schema is already soft deleted' })(
+          request,
+          response,
+        );
+      const isList = method === 'GET' && url.endsWith('/versions');
+      answering(200, isList ? [1] : { is_compatible: false, id: 2 })(request, response);
+    });
+    expect(await registryAt(server.url).moveOver('s', '{}')).toEqual([1]);
+  });
+
+  it.each([
+    ['its own rule', 200, { compatibilityLevel: 'NONE' }, 'NONE'],
+    ['no rule', 404, { error_code: 40408, message: 'not configured' }, null],
+    ['no right to see its rule', 403, { message: 'no' }, null],
+  ])('tells of a subject %s', async (_, status, body, expected) => {
+    await using server = await serve(answering(status, body));
+    expect(await registryAt(server.url).compatibility('s')).toBe(expected);
+  });
+
+  it('is asked about every version, but for those that are deleted meanwhile', async () => {
+    await using server = await serve(({ url = '' }, response) => {
+      if (url.endsWith('/subjects/s/versions')) return answering(200, [1, 2, 3])({} as never, response);
+      if (url.endsWith('/2'))
+        return answering(404, { error_code: 40402, message: 'gone' })({} as never, response);
+      answering(200, { is_compatible: !url.endsWith('/1'), schema: '{}' })({} as never, response);
+    });
+    const registry = registryAt(server.url);
+    expect(await registry.incompatibleVersions('s', '{}')).toEqual([1]);
+    expect((await registry.versions('s')).map(({ version }) => version)).toEqual([1, 3]);
+  });
+
+  it('has no versions of a new subject', async () => {
+    await using server = await serve(answering(404, { error_code: 40401, message: 'no such subject' }));
+    const registry = registryAt(server.url);
+    expect([await registry.incompatibleVersions('s', '{}'), await registry.versions('s')]).toEqual([
+      null,
+      [],
+    ]);
+  });
+
   it('whose place a proxy has taken, with a page or a bare 404, is not there', async () => {
     for (const status of [200, 404]) {
       await using server = await serve((_request, response) =>

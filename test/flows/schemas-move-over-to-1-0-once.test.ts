@@ -39,19 +39,27 @@ function oldRecord(entityId: string): Buffer {
   return Buffer.concat([head, type.toBuffer(value)]);
 }
 
-beforeAll(async () => {
-  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
-  fixture = new Fixture(stack);
-  // Its tool cannot read these files any more: they are registered as it did.
-  for (const topic of ['payment-status', 'accounts-entries', 'collection-status', 'unclassified']) {
-    const subject = `${fixture.topic(topic)}-value`;
+const OLD_TOPICS = ['payment-status', 'accounts-entries', 'collection-status', 'unclassified'];
+
+/** The tool cannot read the old files any more: they are registered as Hookline 0.1.0 did. Gives their ids. */
+async function registerOld(into: Fixture): Promise<Record<string, number>> {
+  const ids: Record<string, number> = {};
+  for (const topic of OLD_TOPICS) {
+    const subject = `${into.topic(topic)}-value`;
     const schema = JSON.stringify(
       JSON.parse(readFileSync(join(OLD_SCHEMAS, `events/${topic}.avsc`), 'utf8')),
     );
     await registry('PUT', `/config/${subject}`, { compatibility: 'FULL_TRANSITIVE' });
     const { id } = (await registry('POST', `/subjects/${subject}/versions`, { schema })) as { id: number };
-    if (topic === 'payment-status') oldId = id;
+    ids[topic] = id;
   }
+  return ids;
+}
+
+beforeAll(async () => {
+  const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };
+  fixture = new Fixture(stack);
+  oldId = (await registerOld(fixture))['payment-status'] ?? expect.fail('no id');
   await cli(fixture.env, 'topics', 'apply', '--partitions', '1');
   const producer = testKafka(fixture.env).producer();
   await producer.connect();
@@ -78,11 +86,13 @@ describe('subjects of 0.x', () => {
     const checked = await cli(fixture.env, 'schemas', 'check', '--json');
     expect([checked.exitCode, of(JSON.parse(checked.out), 'payment-status').state]).toEqual([
       1,
-      'not registered, and INCOMPATIBLE with a registered version',
+      'not registered, and INCOMPATIBLE with version 1',
     ]);
     const pushed = await cli(fixture.env, 'schemas', 'push', '--json');
     expect(pushed.exitCode).toBe(1);
-    expect(of(JSON.parse(pushed.out), 'payment-status').state).toContain('hookline schemas push --major');
+    expect(of(JSON.parse(pushed.out), 'payment-status').state).toMatch(
+      /Fix: give each field .* a default.*push --major soft-deletes the versions in its way/,
+    );
   });
 
   it('are compared field by field with what is registered', async () => {
@@ -126,6 +136,36 @@ describe('subjects of 0.x', () => {
     });
   });
 
+  it('show at which rule they are left where a move was interrupted', async () => {
+    const subject = `${fixture.topic('unclassified')}-value`;
+    await registry('PUT', `/config/${subject}`, { compatibility: 'NONE' });
+    const checked = await cliJson<Row[]>(fixture.env, 'schemas', 'check');
+    expect(of(checked, 'unclassified').state).toMatch(/^registered; its compatibility is NONE.*schemas push/);
+    expect(of(checked, 'payment-status').state).toBe('registered');
+    await cliJson<Row[]>(fixture.env, 'schemas', 'push');
+    expect(await registry('GET', `/config/${subject}`)).toMatchObject({
+      compatibilityLevel: 'FULL_TRANSITIVE',
+    });
+  });
+
+  it('are moved over by several at once as by one', async () => {
+    const other = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+    await registerOld(other);
+    const pushes = await Promise.all(
+      [1, 2, 3, 4].map(() => cli(other.env, 'schemas', 'push', '--major', '--json')),
+    );
+    for (const { exitCode, notes, out } of pushes) expect([exitCode, notes], out).toEqual([0, '']);
+    for (const topic of OLD_TOPICS) {
+      const subject = `${other.topic(topic)}-value`;
+      expect(await registry('GET', `/subjects/${subject}/versions`), topic).toHaveLength(1);
+      expect(await registry('GET', `/config/${subject}`)).toMatchObject({
+        compatibilityLevel: 'FULL_TRANSITIVE',
+      });
+    }
+    expect((await cli(other.env, 'schemas', 'check')).exitCode).toBe(0);
+    await other[Symbol.asyncDispose]();
+  });
+
   it('keep their records readable: the ids of 0.x still resolve, beside those of 1.0', async () => {
     fixture.secrets('ledger-eu', {
       'subscription-id': keys.subscriptionId,
@@ -153,5 +193,51 @@ describe('subjects of 0.x', () => {
     writeFileSync(file, JSON.stringify({ ...schema, fields: [...schema.fields, field] }));
     const pushed = await cliJson<Row[]>({ ...fixture.env, SCHEMAS_DIR: dir }, 'schemas', 'push');
     expect(of(pushed, 'payment-status').state).toBe('registered');
+  });
+
+  it('take no version that an earlier one cannot be read with, though the latest can: check says so before', async () => {
+    const dir = join(fixture.dir, 'schemas-2');
+    cpSync(join(ROOT, 'schemas'), dir, { recursive: true });
+    const file = join(dir, 'events/payment-status.avsc');
+    const schema = JSON.parse(readFileSync(file, 'utf8'));
+    const env = { ...fixture.env, SCHEMAS_DIR: dir };
+    const write = (...fields: object[]) =>
+      writeFileSync(file, JSON.stringify({ ...schema, fields: [...schema.fields, ...fields] }));
+    const bonus = (type: string) => ({
+      ...{ name: 'bonus', type: ['null', type], default: null, pointer: '/payload/bonus' },
+    });
+    write(bonus('string'));
+    await cliJson<Row[]>(env, 'schemas', 'push');
+    write({ name: 'other', type: ['null', 'string'], default: null, pointer: '/payload/other' });
+    await cliJson<Row[]>(env, 'schemas', 'push');
+    write(bonus('long'));
+    const checked = await cli(env, 'schemas', 'check', '--json');
+    expect([checked.exitCode, of(JSON.parse(checked.out), 'payment-status').state]).toEqual([
+      1,
+      expect.stringMatching(/^not registered, and INCOMPATIBLE with version \d+$/),
+    ]);
+    const diff = await cli(env, 'schemas', 'diff', '--json');
+    const rows = JSON.parse(diff.out) as {
+      subject: string;
+      version: number;
+      field: string;
+      upgrade: string;
+    }[];
+    expect([diff.exitCode, rows.map(({ field, upgrade }) => [field, upgrade])]).toEqual([
+      1,
+      expect.arrayContaining([
+        ['bonus', 'any order'],
+        ['bonus', 'not compatible'],
+      ]),
+    ]);
+    expect((await cli(env, 'schemas', 'push')).exitCode).toBe(1);
+  });
+
+  it('that are not registered yet are not said to be without a difference', async () => {
+    const other = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+    const { exitCode, notes } = await cli(other.env, 'schemas', 'diff');
+    expect([exitCode, notes]).toEqual([0, expect.stringContaining('the registry has none of the subjects')]);
+    expect(notes).not.toContain('No difference');
+    await other[Symbol.asyncDispose]();
   });
 });

@@ -1,16 +1,23 @@
 import { readFileSync } from 'node:fs';
-import type { AvroSchema, AvroType } from '../../avro/avro-schema.ts';
+import type { AvroSchema } from '../../avro/avro-schema.ts';
 import { type Incompatibility, incompatibilities } from '../../avro/compatibility.ts';
+import { parseSchemaFile } from '../../avro/record-codec.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { type ExitCode, type Shell, UsageError } from '../shell/shell.ts';
+import { type Change, changesBetween } from './describe-changes.ts';
 
 export type DiffOptions = { readonly json?: boolean };
 
-/** Who may upgrade first after a change. */
-export type Upgrade = 'any order' | 'consumers first' | 'producers first' | 'not compatible';
+/** Who may upgrade first after a change; or nobody, as readers would take values for others without an error. */
+export type Upgrade =
+  | 'any order'
+  | 'consumers first'
+  | 'producers first'
+  | 'not compatible'
+  | 'values misread';
 
 export type FieldChange = {
   readonly field: string;
@@ -22,7 +29,7 @@ export type FieldChange = {
 
 /**
  * `hookline schemas diff [old] [new]`: compares two schema files; without them, each own file with what the registry has.
- * Exit code 1 where a change is not compatible in both directions (FULL).
+ * Exit code 1 unless readers and writers of all versions get along (FULL_TRANSITIVE), and read what is meant.
  */
 export async function diffSchemas(
   shell: Shell,
@@ -32,72 +39,94 @@ export async function diffSchemas(
 ): Promise<ExitCode> {
   if ((before === undefined) !== (after === undefined))
     throw new UsageError('give two schema files, the old one first, or none.');
-  const pairs = before && after ? [filePair(before, after)] : await registryPairs(shell);
-  const rows = pairs.flatMap(({ of, from, to }) => {
-    const changes = compareSchemas(from, to);
-    return changes.map((change) => (of === undefined ? change : { subject: of, ...change }));
-  });
-  if (rows.length === 0) shell.note('No difference that a reader or a writer would notice.');
-  else printRows(shell, json, rows);
+  const subjects = before && after ? [filePair(before, after)] : await registeredSubjects(shell);
+  const rows = subjects.flatMap(rowsOf);
+  const compared = subjects.filter(({ versions }) => versions.length > 0).length;
+  if (rows.length > 0 || json) printRows(shell, json, rows);
+  else if (compared === 0) shell.note('Nothing was compared: the registry has none of the subjects.');
+  else shell.note(`No difference that a reader or a writer would notice${inSubjects(compared, subjects)}.`);
   return rows.every(({ upgrade }) => upgrade === 'any order') ? 0 : 1;
 }
 
-type Pair = { readonly of?: string; readonly from: AvroSchema; readonly to: AvroSchema };
+const inSubjects = (compared: number, { length }: readonly Subject[]): string =>
+  compared === length ? '' : ` in the ${compared} of ${length} subjects that are registered`;
 
-function filePair(before: string, after: string): Pair {
+/** A schema, and those that it follows. */
+type Subject = {
+  readonly subject?: string;
+  /** The latest last. */
+  readonly versions: readonly { readonly version?: number; readonly schema: AvroSchema }[];
+  readonly schema: AvroSchema;
+};
+
+/** Everything that is different from the latest version, and what is not compatible with earlier ones. */
+function rowsOf({ subject, versions, schema }: Subject): FieldChange[] {
+  const [latest, ...earlier] = versions.toReversed();
+  const rows = [latest, ...earlier].flatMap((one) => {
+    if (!one) return [];
+    const changes = compareSchemas(one.schema, schema);
+    const counted = one === latest ? changes : changes.filter(({ upgrade }) => upgrade !== 'any order');
+    return counted.map((change) => ({ change, version: one.version }));
+  });
+  const seen = new Set<string>();
+  return rows.flatMap(({ change, version }) => {
+    const { field, upgrade, why } = change;
+    const key = JSON.stringify([field, upgrade, why]);
+    if (seen.size === seen.add(key).size) return [];
+    return [subject === undefined ? change : { subject, version, ...change }];
+  });
+}
+
+function filePair(before: string, after: string): Subject {
   const read = (path: string): AvroSchema => {
     try {
-      return JSON.parse(readFileSync(path, 'utf8')) as AvroSchema;
+      return parseSchemaFile(readFileSync(path, 'utf8'));
     } catch (error) {
       throw new UsageError(`${path} is not a schema file: ${(error as Error).message}`);
     }
   };
-  return { from: read(before), to: read(after) };
+  return { versions: [{ schema: read(before) }], schema: read(after) };
 }
 
-async function registryPairs(shell: Shell): Promise<Pair[]> {
+async function registeredSubjects(shell: Shell): Promise<Subject[]> {
   const config = loadConfig(shell, 'topics', 'registry', 'schemas');
   const registry = connectRegistry(config);
-  const pairs: Pair[] = [];
+  const subjects: Subject[] = [];
   for (const { topic, codec } of allSchemas(config)) {
-    const of = subjectOf(topicName(config.topics.prefix, topic));
-    const latest = await registry.latest(of);
-    if (latest === null) shell.note(`${of} is not registered yet.`);
-    else pairs.push({ of, from: JSON.parse(latest), to: JSON.parse(codec.schema) });
+    const subject = subjectOf(topicName(config.topics.prefix, topic));
+    const found = await registry.versions(subject);
+    if (found.length === 0) shell.note(`${subject} is not registered yet: run hookline schemas push.`);
+    const versions = found.map(({ version, schema }) => ({ version, schema: JSON.parse(schema) }));
+    subjects.push({ subject, versions, schema: JSON.parse(codec.schema) });
   }
-  return pairs;
+  return subjects;
 }
 
 /** A verdict for each field that changed. */
 export function compareSchemas(from: AvroSchema, to: AvroSchema): FieldChange[] {
-  const [before, after] = [fieldsOf(from), fieldsOf(to)];
+  const changes = changesBetween(from, to);
   // A new consumer reads old records; an old consumer reads new ones.
   const newReads = incompatibilities(to, from);
   const oldReads = incompatibilities(from, to);
-  const paths = [
-    ...new Set([...before.keys(), ...after.keys(), ...[...newReads, ...oldReads].map(({ path }) => path)]),
-  ];
-  return paths.flatMap((path) => {
-    const change = describeChange(before.get(path), after.get(path));
-    const faults = [at(newReads, path, 'new consumers'), at(oldReads, path, 'old consumers')];
-    const [byNew = '', byOld = ''] = faults;
-    if (change === null && byNew === '' && byOld === '') return [];
-    const why = faults.filter((text) => text !== '').join('; ');
-    return [
-      {
-        field: path || '(the record)',
-        change: change ?? 'changed inside',
-        upgrade: upgradeOf(byNew, byOld),
-        why,
-      },
-    ];
+  const paths = new Set([...changes, ...newReads, ...oldReads].map(({ path }) => path));
+  return [...paths].map((path) => {
+    const own = changes.filter((change) => change.path === path);
+    const misread = own.flatMap((change) => change.misread ?? []);
+    const [byNew, byOld] = [at(newReads, path, 'new consumers'), at(oldReads, path, 'old consumers')];
+    return {
+      field: path || '(the record)',
+      change: own.map(({ change }: Change) => change).join('; ') || 'changed inside',
+      upgrade: upgradeOf(byNew !== '', byOld !== '', misread.length > 0),
+      why: [byNew, byOld, ...misread].filter((text) => text !== '').join('; '),
+    };
   });
 }
 
-function upgradeOf(byNew: string, byOld: string): Upgrade {
-  if (byNew === '' && byOld === '') return 'any order';
-  if (byNew === '') return 'consumers first';
-  return byOld === '' ? 'producers first' : 'not compatible';
+function upgradeOf(failsNew: boolean, failsOld: boolean, isMisread: boolean): Upgrade {
+  if (failsNew && failsOld) return 'not compatible';
+  if (isMisread) return 'values misread';
+  if (failsNew) return 'producers first';
+  return failsOld ? 'consumers first' : 'any order';
 }
 
 const at = (faults: readonly Incompatibility[], path: string, who: string): string =>
@@ -105,46 +134,3 @@ const at = (faults: readonly Incompatibility[], path: string, who: string): stri
     .filter((fault) => fault.path === path)
     .map(({ why }) => `${who}: ${why}`)
     .join('; ');
-
-/** A type as text, without what is inside it: its fields are rows of their own. */
-type Described = { readonly type: string; readonly fallback: string };
-
-function describeChange(before: Described | undefined, after: Described | undefined): string | null {
-  if (!before) return after ? `added, ${after.type}` : null;
-  if (!after) return 'removed';
-  if (before.type !== after.type) return `${before.type} becomes ${after.type}`;
-  return before.fallback === after.fallback ? null : `default ${before.fallback} becomes ${after.fallback}`;
-}
-
-function fieldsOf(schema: AvroSchema): Map<string, Described> {
-  const found = new Map<string, Described>();
-  const visit = (inner: AvroSchema, path: string): void => {
-    if (typeof inner === 'string') return;
-    if (Array.isArray(inner)) {
-      for (const branch of inner) visit(branch, path);
-      return;
-    }
-    for (const field of inner.fields ?? []) {
-      const at = path === '' ? field.name : `${path}.${field.name}`;
-      found.set(at, { type: textOf(field.type), fallback: JSON.stringify(field.default) ?? 'none' });
-      visit(field.type, at);
-    }
-    if (inner.items !== undefined) visit(inner.items, `${path}[]`);
-    if (inner.values !== undefined) visit(inner.values, `${path}{}`);
-    if (typeof inner.type === 'object') visit(inner.type, path);
-  };
-  visit(schema, '');
-  return found;
-}
-
-function textOf(schema: AvroSchema): string {
-  if (typeof schema === 'string') return schema;
-  if (Array.isArray(schema)) return schema.map(textOf).join(' or ');
-  const { type, items, values, name, logicalType, symbols, size }: AvroType = schema;
-  if (typeof type !== 'string') return textOf(type);
-  if (type === 'array') return `array of ${textOf(items ?? 'null')}`;
-  if (type === 'map') return `map of ${textOf(values ?? 'null')}`;
-  if (type === 'enum') return `enum ${name} (${symbols?.join(', ')})`;
-  if (type === 'fixed') return `fixed ${name} (${size} bytes)`;
-  return logicalType ?? (name === undefined ? type : `${type} ${name}`);
-}

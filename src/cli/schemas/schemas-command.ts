@@ -49,7 +49,7 @@ function addOffline(schemas: Command, shell: Shell, run: Run): void {
   schemas
     .command('diff')
     .description(
-      'compares two schema files field by field, or without them all own files with the registry: what changed, and who upgrades first; exit code 1 unless any order will do',
+      'compares two schema files field by field, or without them all own files with every version in the registry: what changed, and who upgrades first; exit code 1 unless any order will do',
     )
     .argument('[old]', 'schema file')
     .argument('[new]', 'schema file')
@@ -83,30 +83,30 @@ async function checkOrPush(
 }
 
 async function checkSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
+  const level = await registry.compatibility(subject);
+  const isUsual = level === null || level === 'FULL_TRANSITIVE';
+  const rule = isUsual
+    ? ''
+    : `; its compatibility is ${level}, not FULL_TRANSITIVE: run hookline schemas push, which sets it`;
   try {
-    return { ok: true, state: 'registered', id: await registry.idOf(subject, schema) };
+    return { ok: true, id: await registry.idOf(subject, schema), state: `registered${rule}` };
   } catch (error) {
     if (!hasCode(error, 'SCHEMA_NOT_REGISTERED')) throw error;
-    const fits = await registry.isCompatible(subject, schema);
-    return {
-      ok: false,
-      state: fits
-        ? 'not registered, but compatible: run hookline schemas push'
-        : 'not registered, and INCOMPATIBLE with a registered version',
-    };
+    const incompatible = await registry.incompatibleVersions(subject, schema);
+    const state = incompatible?.length
+      ? `not registered, and INCOMPATIBLE with ${listOf(incompatible)}`
+      : 'not registered, but compatible: run hookline schemas push';
+    return { ok: false, state: incompatible === null ? state : state + rule };
   }
 }
 
+const listOf = (versions: readonly number[]) => versions.map((version) => `version ${version}`).join(', ');
+
 async function moveSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
-  if (!(await registry.subjects()).includes(subject)) return pushSchema(registry, subject, schema);
   const versions = await registry.moveOver(subject, schema);
   const id = await registry.idOf(subject, schema);
-  const deleted = versions.map((version) => `version ${version}`).join(', ');
-  return {
-    ok: true,
-    state: versions.length === 0 ? 'registered' : `registered; soft-deleted: ${deleted}`,
-    id,
-  };
+  const state = versions.length === 0 ? 'registered' : `registered; soft-deleted: ${listOf(versions)}`;
+  return { ok: true, state, id };
 }
 
 async function pushSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
@@ -114,8 +114,11 @@ async function pushSchema(registry: Registry, subject: string, schema: string): 
     return { ok: true, state: 'registered', id: await registry.register(subject, schema) };
   } catch (error) {
     if (!hasCode(error, 'SCHEMA_INCOMPATIBLE')) throw error;
-    const remedy =
-      'hookline schemas push --major moves the subject over, once; read docs/consuming.md before';
-    return { ok: false, state: `refused: ${error.message}: ${remedy}` };
+    return { ok: false, state: `refused: ${error.message}. ${REFUSED}` };
   }
 }
+
+/** Most schemas are refused for a mistake in a field: the way around the rule comes last, and says what it costs. */
+const REFUSED =
+  'Fix: give each field that is added or removed a default, and keep the types of the others; hookline schemas diff names the fields. ' +
+  'If the change has to be incompatible: hookline schemas push --major soft-deletes the versions in its way, and consumers that keep their own schema may not read new records (docs/consuming.md)';

@@ -62,8 +62,119 @@ describe('a change of a schema', () => {
     expect(compareSchemas(from, to)).toMatchObject([{ field, upgrade }]);
   });
 
-  it('of documentation or attributes is none', () => {
-    expect(compareSchemas(record(a), record({ ...a, doc: 'text', pointer: '/a' }))).toEqual([]);
+  it('of documentation is none', () => {
+    expect(compareSchemas(record(a), record({ ...a, doc: 'text' }))).toEqual([]);
+  });
+
+  const decimal = (scale: number, precision = 10) => ({
+    type: 'bytes',
+    logicalType: 'decimal',
+    precision,
+    scale,
+  });
+  const long = (logicalType?: string) => ({ type: 'long', ...(logicalType && { logicalType }) });
+  it.each([
+    ['the scale of a decimal', decimal(2), decimal(4), /scale 2\) becomes decimal \(precision 10, scale 4\)/],
+    ['the precision of a decimal', decimal(2), decimal(2, 12), /precision 10.*becomes.*precision 12/],
+    [
+      'the scale of a decimal that can be null',
+      ['null', decimal(2)],
+      ['null', decimal(4)],
+      /scale 2.*scale 4/,
+    ],
+    [
+      'the unit of a timestamp',
+      long('timestamp-millis'),
+      long('timestamp-micros'),
+      /millis becomes .*micros/,
+    ],
+    ['a decimal that becomes a text', decimal(2), 'string', /decimal .* becomes string/],
+  ])('of the meaning of values is named, though registries take it: %s', (_, from, to, change) => {
+    expect(compareSchemas(record({ name: 'x', type: from }), record({ name: 'x', type: to }))).toMatchObject([
+      {
+        field: 'x',
+        change: expect.stringMatching(change),
+        upgrade: 'values misread',
+        why: expect.stringMatching(/registry takes it, but/),
+      },
+    ]);
+  });
+
+  it.each([
+    [
+      'a number that gets a meaning',
+      record({ name: 'x', type: long() }),
+      record({ name: 'x', type: long('timestamp-millis') }),
+      'x',
+      'long becomes timestamp-millis',
+    ],
+    [
+      'the default of an enum',
+      record({ name: 'x', type: { type: 'enum', name: 'E', symbols: ['A'] } }),
+      record({ name: 'x', type: { type: 'enum', name: 'E', symbols: ['A'], default: 'A' } }),
+      'x',
+      'enum E (A) becomes enum E (A; default A)',
+    ],
+    [
+      'a pointer',
+      record({ ...a, pointer: '/a' }),
+      record({ ...a, pointer: '/b' }),
+      'a',
+      'pointer "/a" becomes "/b"',
+    ],
+    [
+      'tags',
+      record({ ...a, 'confluent:tags': ['PII'] }),
+      record(a),
+      'a',
+      'confluent:tags ["PII"] becomes none',
+    ],
+    [
+      'the policy of the type',
+      record(a),
+      { ...(record(a) as object), source: 'omit' } as never,
+      '(the record)',
+      'source none becomes "omit"',
+    ],
+  ])('that no reader minds is named too: %s', (_, from, to, field, change) => {
+    expect(compareSchemas(from, to)).toEqual([{ field, change, upgrade: 'any order', why: '' }]);
+  });
+
+  it('is none where only the place of a definition or the spelling of a name differs', () => {
+    const named = (...fields: object[]) => ({ ...(record(...fields) as object), namespace: 'n' }) as never;
+    const first = named({ name: 'o', type: inner('int') }, { name: 'p', type: 'Inner' });
+    const second = named(
+      { name: 'p', type: { ...inner('int'), name: 'n.Inner' } },
+      { name: 'o', type: 'n.Inner' },
+    );
+    expect(compareSchemas(first, second)).toEqual([]);
+  });
+
+  it('is told at each field of a type that is referred to by name, and at the field that differs', () => {
+    const two = (type: string) =>
+      record({ name: 'o', type: ['null', inner(type)] }, { name: 'p', type: 'Inner' });
+    expect(compareSchemas(two('int'), two('string')).map(({ field, upgrade }) => [field, upgrade])).toEqual([
+      ['o.x', 'not compatible'],
+      ['p.x', 'not compatible'],
+    ]);
+  });
+
+  it('is found in no time where records are used twice at thirty levels, or stand inside themselves', () => {
+    const level = (n: number, type: string): object => ({
+      ...{ type: 'record', name: `L${n}` },
+      fields:
+        n === 0
+          ? [
+              { name: 'v', type },
+              { name: 'again', type: ['null', 'L0'], default: null },
+            ]
+          : [
+              { name: 'a', type: level(n - 1, type) },
+              { name: 'b', type: `L${n - 1}` },
+            ],
+    });
+    const rows = compareSchemas(level(30, 'int') as never, level(30, 'long') as never);
+    expect(rows[0]).toMatchObject({ field: `${'a.'.repeat(30)}v`, change: 'int becomes long' });
   });
 });
 
@@ -101,5 +212,30 @@ describe('hookline schemas diff', () => {
       exitCode: 2,
       notes: expect.stringContaining('broken.avsc is not a schema file'),
     });
+  });
+
+  it.each([
+    ['null', 'null is no Avro schema'],
+    ['5', '5 is no Avro schema'],
+    ['{"type":"record"}', 'fields'],
+    ['{"name":"R"}', 'type'],
+    ['"strin"', 'strin'],
+    ['{"type":"record","name":"R","fields":[{"name":"x","type":"nosuch"}]}', 'nosuch'],
+  ])('names the file and the fault where one is no schema: %s', async (text, words) => {
+    for (const args of [
+      [old, file('none.avsc', text)],
+      [file('none.avsc', text), old],
+    ])
+      expect(await diff(...args)).toMatchObject({
+        exitCode: 2,
+        notes: expect.stringMatching(new RegExp(`none\\.avsc is not a schema file: .*${words}`)),
+      });
+  });
+
+  it('ends with 1 where values would be misread', async () => {
+    const amount = (scale: number) =>
+      record({ name: 'x', type: { type: 'bytes', logicalType: 'decimal', precision: 9, scale } });
+    const { exitCode, out } = await diff(file('two.avsc', amount(2)), file('four.avsc', amount(4)));
+    expect([exitCode, out]).toEqual([1, expect.stringContaining('values misread')]);
   });
 });

@@ -1,0 +1,70 @@
+import { HooklineError, hasCode } from '../core/errors.ts';
+
+/** What moving a subject over needs of the registry. Rejects as the registry's client does. */
+export type SubjectVersions = {
+  /** Versions that the schema is not compatible with, by the subject's own rule. */
+  incompatible(): Promise<readonly number[]>;
+  setCompatibility(level: 'FULL_TRANSITIVE' | 'NONE'): Promise<unknown>;
+  register(): Promise<unknown>;
+  /** Soft-deletes a version. Resolves where it is deleted already. */
+  remove(version: number): Promise<unknown>;
+  /** What a failure means. */
+  explain(error: unknown): HooklineError;
+};
+
+/** Two that run at once can each set the rule back while the other one registers. */
+const MAX_TRIES = 5;
+
+/**
+ * Registers a schema whatever the subject's versions are, and soft-deletes those that it is not compatible with.
+ * FULL_TRANSITIVE holds before and after. May be repeated, also after an interruption, and may run several times at once.
+ * @returns the versions that were soft-deleted
+ * @throws HooklineError saying how the subject is left where it is interrupted
+ */
+export async function moveOver(subject: string, versions: SubjectVersions): Promise<readonly number[]> {
+  const removed = new Set<number>();
+  for (let tries = 1; ; tries++) {
+    try {
+      await tryOnce(subject, versions, removed);
+      return [...removed];
+    } catch (error) {
+      // Without a rule nothing is incompatible: somebody else has set it back in between.
+      const isOvertaken = hasCode(versions.explain(error), 'SCHEMA_INCOMPATIBLE');
+      if (!isOvertaken || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+async function tryOnce(subject: string, versions: SubjectVersions, removed: Set<number>): Promise<void> {
+  await versions.setCompatibility('FULL_TRANSITIVE');
+  const incompatible = await versions.incompatible();
+  if (incompatible.length === 0) {
+    await versions.register();
+    return;
+  }
+  let failure: unknown;
+  try {
+    await versions.setCompatibility('NONE');
+    await versions.register();
+    for (const version of incompatible) {
+      await versions.remove(version);
+      removed.add(version);
+    }
+  } catch (error) {
+    failure = error;
+  }
+  try {
+    await versions.setCompatibility('FULL_TRANSITIVE');
+  } catch (error) {
+    throw left(versions.explain(failure ?? error), `${subject} may be left with compatibility NONE`);
+  }
+  if (failure === undefined) return;
+  const explained = versions.explain(failure);
+  if (explained.code === 'SCHEMA_INCOMPATIBLE') throw explained;
+  throw left(explained, `${subject} is moved over in part`);
+}
+
+function left({ code, detail, remedy, cause }: HooklineError, how: string): HooklineError {
+  const again = `${how}: run hookline schemas push --major again`;
+  return new HooklineError(code, detail, { cause, remedy: remedy ? `${remedy}. ${again}` : again });
+}
