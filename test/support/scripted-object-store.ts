@@ -18,10 +18,10 @@ export class ScriptedObjectStore implements ObjectStore {
   readonly calls: string[] = [];
   /** Whether it tells the hashes of its objects. */
   hashes = true;
-  fateOf: (call: string, n: number) => Fate | Promise<Fate> = () => undefined;
+  fateOf: (call: string, n: number, bytes: Buffer | undefined) => Fate | Promise<Fate> = () => undefined;
 
   async create(key: string, object: NewObject, signal: AbortSignal): Promise<WriteAnswer | 'exists'> {
-    const fate = await this.#meet(`create ${key}`, signal);
+    const fate = await this.#meet(`create ${key}`, signal, object.bytes);
     return this.objects.has(key) ? 'exists' : this.#put(key, object, fate);
   }
 
@@ -65,9 +65,9 @@ export class ScriptedObjectStore implements ObjectStore {
     return 'created';
   }
 
-  async #meet(call: string, signal: AbortSignal): Promise<Fate> {
+  async #meet(call: string, signal: AbortSignal, bytes?: Buffer): Promise<Fate> {
     this.calls.push(call);
-    const fate = await this.fateOf(call, this.calls.length);
+    const fate = await this.fateOf(call, this.calls.length, bytes);
     if (fate === 'hangs')
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
     if (fate !== undefined && fate !== 'lies' && fate !== 'hangs')

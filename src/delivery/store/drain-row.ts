@@ -10,6 +10,7 @@ import { storeDeadLetter } from '../dead-letter/store-dead-letter.ts';
 import type { DeliveryPorts } from '../ports.ts';
 import { publishDelivery } from '../publish-delivery.ts';
 import { RowSkipped } from './refusing-topics.ts';
+import type { WaitingRows } from './waiting-rows.ts';
 
 export type DrainPorts = {
   readonly spool: Pick<Spool, 'read' | 'remove' | 'outstanding'>;
@@ -24,7 +25,7 @@ export type DrainPorts = {
   /** What is left, but for rows that wait for the object store, is about one batch. */
   readonly onNearlyEmpty?: () => void;
   /** Nothing is left but rows that wait for the object store. */
-  readonly onOnlyWaiting?: () => void;
+  readonly onOnlyWaiting?: (waiting: Pick<WaitingRows, 'orders' | 'why'>) => void;
   /** Rows of this key wait for the object store; see {@link orderKey}. */
   readonly onHeld?: (order: string) => void;
 };
@@ -49,15 +50,23 @@ export async function drainOne(
 ): Promise<boolean> {
   return persist(ports, async () => {
     try {
-      if (row.isChanged) await deadLetterChanged(row.delivery, delivery);
-      else await publishDelivery(row.delivery, delivery);
+      await publishRow(row, ports, delivery);
       return true;
     } catch (error) {
       if (stays(error, ports.observer)) return false;
-      if (error instanceof HooklineError) throw error;
-      return await deadLetterUnreadable(row.delivery, error, ports, delivery);
+      throw error;
     }
   });
+}
+
+async function publishRow(row: SpooledDelivery, ports: DrainPorts, delivery: DeliveryPorts): Promise<void> {
+  try {
+    if (row.isChanged) await deadLetterChanged(row.delivery, delivery);
+    else await publishDelivery(row.delivery, delivery);
+  } catch (error) {
+    if (error instanceof RowSkipped || error instanceof HooklineError) throw error;
+    await deadLetterUnreadable(row.delivery, error, ports, delivery);
+  }
 }
 
 export type VerifiedRow = Extract<SpooledDelivery, { isChanged: false }>;
@@ -68,31 +77,39 @@ export const isLargeRow = (row: SpooledDelivery): row is VerifiedRow =>
 /**
  * Stores a large one and removes it. One that ends its thread twice becomes a dead-letter record as it is: nothing that comes
  * later could pass it.
- * @returns false where the object store takes no messages: it stays in the spool
+ * @returns why the object store did not take it, which stays in the spool; null where it is stored
  */
 export async function drainLarge(
   row: VerifiedRow,
   ports: DrainPorts,
   large: LargeBodyPublisher,
-): Promise<boolean> {
+): Promise<HooklineError | null> {
   let deaths = 0;
-  const isStored = await persist(ports, async () => {
+  const refusal = await persist(ports, async () => {
     try {
       await large.drain(row.delivery);
-      return true;
+      return null;
     } catch (error) {
-      if (stays(error, ports.observer)) return false;
+      if (isForObjectStore(error)) {
+        ports.observer.notTaken?.(error);
+        return error;
+      }
       if (hasCode(error, 'LARGE_BODY_FAILED')) deaths++;
       if (deaths < 2 && !hasCode(error, 'INTERNAL')) throw error;
       const { claims } = ports.delivery;
       const delivery = { ...ports.delivery, publish: objectFirst(claims, ports.send) };
       // A copy: pieces of it may still be under way when the caller gives the row's memory back.
       const copy = { ...row.delivery, body: Buffer.from(row.delivery.body) };
-      return await deadLetterUnreadable(copy, error, ports, delivery);
+      return await deadLetterUnreadable(copy, error, ports, delivery).then(() => null, refusalOrThrow);
     }
   });
-  if (isStored) await persist(ports, () => ports.spool.remove([row.id]));
-  return isStored;
+  if (!refusal) await persist(ports, () => ports.spool.remove([row.id]));
+  return refusal;
+}
+
+function refusalOrThrow(error: unknown): HooklineError {
+  if (isForObjectStore(error)) return error;
+  throw error;
 }
 
 /** Of a changed row the columns may hold anything, of any length. */
@@ -104,22 +121,15 @@ async function deadLetterChanged(delivery: StoredDelivery, ports: DeliveryPorts)
   await storeDeadLetter({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, ports);
 }
 
-/** @returns false where the object store does not take its body: it stays in the spool */
 async function deadLetterUnreadable(
   delivery: StoredDelivery,
   cause: unknown,
   { observer }: DrainPorts,
   ports: DeliveryPorts,
-): Promise<boolean> {
+): Promise<void> {
   observer.drainFailed(cause);
   const reason = new HooklineError('UNENCODABLE', undefined, { cause });
-  try {
-    await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, ports);
-    return true;
-  } catch (error) {
-    if (stays(error, observer)) return false;
-    throw error;
-  }
+  await storeDeadLetter({ delivery, eventId: undefined, reason, stage: 'ENCODE' }, ports);
 }
 
 /** Whether a row stays in the spool: the object store does not take what it refers to, or it waits behind another row. */

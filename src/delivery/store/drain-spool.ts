@@ -1,12 +1,12 @@
-import { type DeliveryIdentity, LARGE_BODY_BYTES, type LargeBodyPublisher } from '../../core/delivery.ts';
+import { LARGE_BODY_BYTES } from '../../core/delivery.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
-import { releaseBytes } from '../../core/release-bytes.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts } from '../ports.ts';
-import { type DrainPorts, drainLarge, drainOne, isLargeRow, persist, type VerifiedRow } from './drain-row.ts';
+import { type DrainPorts, drainOne, isLargeRow, persist } from './drain-row.ts';
+import { LargeRows } from './large-rows.ts';
 import { RefusingTopics, RowSkipped } from './refusing-topics.ts';
-import { WaitingRows } from './waiting-rows.ts';
+import { type WaitingRow, WaitingRows, waitingRow } from './waiting-rows.ts';
 
 /** Read at once: little enough that decoding it does not delay an answer. */
 const BATCH = { maxRows: 500, maxBytes: 8 * 1024 * 1024 };
@@ -21,14 +21,17 @@ const QUIET_MS = 250;
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
  * of a key is kept, as the publisher keeps that of the calls. A topic that takes no records does not delay the others:
  * its deliveries stay, in their order, until it does. (A large delivery waits, with all behind it, until every topic
- * takes records: its topic is known only when it has been opened.) So do deliveries that need an object store which takes
- * nothing, and later ones of their keys. What was confirmed but not yet removed when the
+ * takes records: its topic is known only when it has been opened.) So do deliveries whose object the store does not take, and
+ * later ones of their keys; see {@link WaitingRows}. What was confirmed but not yet removed when the
  * process is killed comes twice, under the same event id.
  * @returns how many were drained, when the spool is empty
  */
 export async function drainSpool(ports: DrainPorts): Promise<number> {
   const topics = new RefusingTopics(ports.clock, (error) => ports.observer.drainFailed(error));
-  const waiting = new WaitingRows(ports.delivery.claims, (order) => ports.onHeld?.(order));
+  const waiting = new WaitingRows(ports.delivery.claims, ports.clock, {
+    held: (order) => ports.onHeld?.(order),
+    refused: (error) => ports.observer.drainFailed(error),
+  });
   try {
     return await new Drain(ports, topics, waiting).run();
   } finally {
@@ -40,6 +43,7 @@ class Drain {
   readonly #ports: DrainPorts;
   readonly #topics: RefusingTopics;
   readonly #waiting: WaitingRows;
+  readonly #largeRows: LargeRows | undefined;
   readonly #batches = new Set<Promise<void>>();
   /** Rows that were read and are not yet removed or skipped. */
   readonly #taken = new Set<number>();
@@ -52,41 +56,64 @@ class Drain {
     this.#ports = ports;
     this.#topics = topics;
     this.#waiting = waiting;
+    this.#largeRows = ports.large && new LargeRows(ports, ports.large, waiting);
   }
 
   async run(): Promise<number> {
-    const { spool, stopping, large } = this.#ports;
+    const { spool, stopping } = this.#ports;
     while (spool.outstanding > 0) {
       stopping.throwIfAborted();
       this.#throwFailure();
       this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1);
-      if (this.#waiting.isOver) await this.#endWaiting();
       const left = spool.outstanding - this.#waiting.size;
-      if (left <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty?.();
+      if (left > 0 && left <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty?.();
+      const hasRetried = await this.#retryWaiting();
       const read = await this.#read();
       const rows = read.filter(({ id }) => !this.#taken.has(id) && !this.#waiting.has(id));
       if (read.length > 0) this.#begin(rows, read.at(-1)?.id);
-      else if (!large || !(await this.#drainLargeRow(large))) await this.#waitForMore();
+      else if (!hasRetried && !(await this.#drainLargeRow())) await this.#waitForMore();
     }
     return this.#drained;
   }
 
-  /** Rows of the same keys are still in progress, and find out that they must wait: they do so before the first is read again. */
-  async #endWaiting(): Promise<void> {
-    await Promise.all(this.#batches);
-    this.#lastRead = Math.min(this.#lastRead, this.#waiting.end() - 1);
+  /** Tries rows again that waited for the object store. @returns whether there were any */
+  async #retryWaiting(): Promise<boolean> {
+    const { spool } = this.#ports;
+    if (this.#isBusy) return false;
+    const withLarge = !this.#topics.isAnyStuck;
+    const next = this.#waiting.next({ maxBytes: BATCH.maxBytes, withLarge });
+    const first = next.find(({ isLarge }) => isLarge);
+    if (first && this.#largeRows) {
+      // What is in progress ends first, and nothing begins meanwhile: else it would not be its turn under steady traffic.
+      if (!this.#isIdle) await this.#waitForMore();
+      else await this.#retryLarge(first, this.#largeRows);
+      return true;
+    }
+    for (const row of next) this.#waiting.begin(row);
+    const limits = ({ id }: WaitingRow) => ({ maxRows: 1, maxBytes: 0, after: id - 1 });
+    const read = await persist(this.#ports, () => Promise.all(next.map((row) => spool.read(limits(row)))));
+    this.#begin(read.flat());
+    return next.length > 0;
+  }
+
+  get #isBusy(): boolean {
+    return this.#batches.size >= MAX_BATCHES || this.#bytes >= MAX_BYTES;
+  }
+
+  get #isIdle(): boolean {
+    return this.#batches.size === 0 && this.#taken.size === 0 && !this.#topics.isAnyStuck;
   }
 
   /** The next rows, up to one that a thread publishes; none where enough are in progress. */
   async #read(): Promise<readonly SpooledDelivery[]> {
-    if (this.#batches.size >= MAX_BATCHES || this.#bytes >= MAX_BYTES) return [];
+    if (this.#isBusy) return [];
     if (this.#topics.isQuiet) await this.#pause();
     const { spool, large } = this.#ports;
     const limits = { ...BATCH, after: this.#lastRead, ...(large && { maxRowBytes: LARGE_BODY_BYTES }) };
     return persist(this.#ports, () => spool.read(limits));
   }
 
-  #begin(rows: readonly SpooledDelivery[], lastRead: number | undefined): void {
+  #begin(rows: readonly SpooledDelivery[], lastRead?: number): void {
     this.#lastRead = lastRead ?? this.#lastRead;
     if (rows.length === 0) return;
     const bytes = rows.reduce((sum, { delivery }) => sum + delivery.body.length, 0);
@@ -116,6 +143,7 @@ class Drain {
       };
       drainOne(row, this.#ports, { ...this.#ports.delivery, publish: this.#publishOf(row, release) })
         .then(async (isStored) => {
+          this.#waiting.end(waitingRow(row), isStored);
           if (!isStored) this.#taken.delete(row.id);
           else if (!isReleased) stored.push(row.id);
           else await this.#remove([row.id]);
@@ -125,21 +153,24 @@ class Drain {
     });
   }
 
-  #publishOf({ id }: SpooledDelivery, release: () => void): DeliveryPorts['publish'] {
+  #publishOf(row: SpooledDelivery, release: () => void): DeliveryPorts['publish'] {
     const { delivery, send } = this.#ports;
+    const { id } = row;
     return (record, object) => {
       const order = orderKey(record);
-      const sendUnlessHeld = (wanted: OutgoingRecord) => {
-        if (!this.#waiting.holds(order)) return this.#topics.publish(wanted, { id, release }, send);
-        this.#waiting.add(id, order);
+      const skip = () => {
+        this.#waiting.add(waitingRow(row), order);
         return Promise.reject(new RowSkipped());
       };
-      const notStored = (error: unknown) => {
-        if (isForObjectStore(error)) this.#waiting.add(id, order);
-      };
-      return delivery.claims
-        ? delivery.claims.publish(record, object, sendUnlessHeld, notStored)
-        : sendUnlessHeld(record);
+      const sendUnlessHeld = (wanted: OutgoingRecord) =>
+        this.#waiting.mustWait(id, order) ? skip() : this.#topics.publish(wanted, { id, release }, send);
+      const { claims } = delivery;
+      if (!claims) return sendUnlessHeld(record);
+      // Its object, which the store may take, would not be needed before it is its turn.
+      if (this.#waiting.mustWait(id, order)) return skip();
+      return claims.publish(record, object, sendUnlessHeld, (error) => {
+        if (isForObjectStore(error)) this.#waiting.addRefused(waitingRow(row), order, error);
+      });
     };
   }
 
@@ -148,45 +179,32 @@ class Drain {
    * published by a thread.
    * @returns false where it is not its turn, or there is none
    */
-  async #drainLargeRow(large: LargeBodyPublisher): Promise<boolean> {
-    if (this.#batches.size > 0 || this.#taken.size > 0 || this.#topics.isAnyStuck) return false;
-    const [row] = await this.#readLarge(large);
+  async #drainLargeRow(): Promise<boolean> {
+    if (!this.#largeRows || !this.#isIdle) return false;
+    const row = await this.#largeRows.read(this.#lastRead);
     if (!row) return false;
-    if (this.#waiting.has(row.id)) this.#lastRead = row.id;
-    else if (!isLargeRow(row)) this.#begin([row], row.id);
-    else await this.#publishLarge(row, large);
+    this.#lastRead = row.id;
+    if (!this.#waiting.has(row.id)) await this.#drainLarge(row, this.#largeRows);
     return true;
   }
 
-  /** In the place of a body that is worked on: on its way here it is copied more than once. */
-  #readLarge(large: LargeBodyPublisher): Promise<readonly SpooledDelivery[]> {
-    const limits = { maxRows: 1, maxBytes: 0, after: this.#lastRead };
-    return persist(this.#ports, () => large.aside(() => this.#ports.spool.read(limits)));
+  async #retryLarge(waiting: WaitingRow, rows: LargeRows): Promise<void> {
+    this.#waiting.begin(waiting);
+    const row = await rows.read(waiting.id - 1);
+    if (row?.id === waiting.id) await this.#drainLarge(row, rows);
+    else this.#waiting.end(waiting, true);
   }
 
-  async #publishLarge(row: VerifiedRow, large: LargeBodyPublisher): Promise<void> {
-    this.#lastRead = row.id;
-    if (!(await this.#isLargeHeld(row, large)) && (await drainLarge(row, this.#ports, large)))
-      this.#drained++;
-    else this.#waiting.add(row.id, (await this.#identify(row, large)).order);
-    releaseBytes(row.delivery.body);
-  }
-
-  /** Whether it must wait for the object store: it would need that, or a row of its key waits. */
-  async #isLargeHeld(row: VerifiedRow, large: LargeBodyPublisher): Promise<boolean> {
-    if (this.#ports.delivery.claims?.refusal != null) return true;
-    return this.#waiting.size > 0 && this.#waiting.holds((await this.#identify(row, large)).order);
-  }
-
-  #identify({ delivery }: VerifiedRow, large: LargeBodyPublisher): Promise<DeliveryIdentity> {
-    return persist(this.#ports, () => large.identify(delivery));
+  async #drainLarge(row: SpooledDelivery, rows: LargeRows): Promise<void> {
+    if (!isLargeRow(row)) this.#begin([row]);
+    else if (await rows.drain(row)) this.#drained++;
   }
 
   async #waitForMore(): Promise<void> {
     if (this.#batches.size > 0) return void (await Promise.race(this.#batches));
     if (this.#topics.isAnyStuck || this.#taken.size > 0) return this.#pause();
     if (this.#waiting.size > 0 && this.#ports.spool.outstanding === this.#waiting.size) {
-      this.#ports.onOnlyWaiting?.();
+      this.#ports.onOnlyWaiting?.(this.#waiting);
       return this.#pause();
     }
     // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read, also

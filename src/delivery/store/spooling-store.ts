@@ -16,6 +16,7 @@ import { drainSpool } from './drain-spool.ts';
 import { Handover } from './handover.ts';
 import { type Entry, InFlight } from './in-flight.ts';
 import { isUnavailable, storeLarge } from './store-large.ts';
+import type { WaitingRows } from './waiting-rows.ts';
 
 export type SpoolingStorePorts = {
   /** Without `publish`: the store has its own deadlines. */
@@ -75,6 +76,7 @@ export class SpoolingStore {
       ...{ spool, claims: parts.claims, publishDeadlineMs },
       isSpooling: () => this.#isSpooling,
       isHolding: () => this.#held.size > 0,
+      isHeld: (order) => this.#held.has(order),
       hold: (order, why) => this.#hold(order, why),
       startSpooling: (why) => this.#startSpooling(why),
     });
@@ -202,7 +204,7 @@ export class SpoolingStore {
       ...(large && { large }),
       send: (record) => publisher.publish(record, Number.POSITIVE_INFINITY),
       onNearlyEmpty: () => this.#beginHandover(),
-      onOnlyWaiting: () => this.#sendAgain(),
+      onOnlyWaiting: (waiting) => this.#sendOthers(waiting),
       onHeld: (order) => this.#held.add(order),
     };
     let drained = 0;
@@ -216,11 +218,12 @@ export class SpoolingStore {
     this.#handover.end();
   }
 
-  /** What is left in the spool waits for the object store: all other events go to Kafka. */
-  #sendAgain(): void {
-    if (!this.#isSpooling) return;
+  /** What is left in the spool waits for the object store: all other events go to Kafka, also those of keys that waited. */
+  #sendOthers({ orders, why }: Pick<WaitingRows, 'orders' | 'why'>): void {
+    for (const order of this.#held.size > orders.size ? this.#held : [])
+      if (!orders.has(order)) this.#held.delete(order);
+    if (this.#isSpooling) this.#ports.observer.holding(why);
     this.#isSpooling = false;
-    this.#ports.observer.holding(this.#ports.delivery.claims?.trouble ?? '');
     this.#handover.end();
   }
 

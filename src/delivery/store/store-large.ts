@@ -16,7 +16,9 @@ export type SpoolUse = {
   isSpooling(): boolean;
   /** Whether deliveries of some keys do, because of the object store. */
   isHolding(): boolean;
-  /** Deliveries of this key go to the spool from now on; see {@link orderKey}. */
+  /** Whether those of this key do; see {@link orderKey}. */
+  isHeld(order: string): boolean;
+  /** Deliveries of this key go to the spool from now on. */
   hold(order: string, why: string): void;
   /** All do. */
   startSpooling(why: string): void;
@@ -31,11 +33,16 @@ export async function storeLarge(
   large: LargeBodyPublisher,
   use: SpoolUse,
 ): Promise<Receipt> {
+  // Its key is known only when it is opened, which takes its time: not where it goes to the spool anyway.
+  const isHeld =
+    use.isHolding() &&
+    !use.isSpooling() &&
+    !use.claims?.refusal &&
+    use.isHeld((await large.identify(delivery)).order);
   const deadlineMs = () => {
     const refusal = use.claims?.refusal;
     if (refusal) throw refusal;
-    if (use.isSpooling() || use.isHolding())
-      throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
+    if (use.isSpooling() || isHeld) throw new HooklineError('PUBLISH_DEADLINE', 'the spool is in use');
     return use.publishDeadlineMs;
   };
   let unavailable: Error;
@@ -50,7 +57,7 @@ export async function storeLarge(
   await large.aside(() => {
     const appended = use.spool.append(delivery);
     // It is in the spool's count by now: the drain that begins here, or is under way, will find it.
-    if (isForObjectStore(unavailable) || use.isHolding()) use.hold(order, unavailable.message);
+    if (isForObjectStore(unavailable) || isHeld) use.hold(order, unavailable.message);
     else if (!use.isSpooling()) use.startSpooling(unavailable.message);
     return appended;
   });

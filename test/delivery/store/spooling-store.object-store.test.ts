@@ -13,7 +13,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { deliveryParts, verified } from '../../support/delivery-parts.ts';
 import { ScriptedCluster } from '../../support/scripted-cluster.ts';
-import { scriptedBodies } from '../../support/scripted-object-store.ts';
+import { type Fate, scriptedBodies } from '../../support/scripted-object-store.ts';
 import { until } from '../../support/until.ts';
 
 let dir: string;
@@ -26,12 +26,15 @@ let store: SpoolingStore;
 let log: string[];
 let isUnavailable: boolean;
 let isStoreDown: boolean;
+/** What the store does not take: the objects of this entity, while it takes all others. */
+let refused: { readonly entity: string; readonly fate: Fate } | undefined;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'hookline-spool-'));
   cluster = new ScriptedCluster();
   isUnavailable = false;
   isStoreDown = false;
+  refused = undefined;
   cluster.fateOf = () => (isUnavailable ? new AttemptError('unknown', 'cut') : undefined);
   log = [];
   await start();
@@ -43,7 +46,10 @@ afterEach(async () => {
 
 async function start(large?: LargeBodyPublisher, storeDeadlineMs = 100) {
   objects = scriptedBodies(systemClock, storeDeadlineMs);
-  objects.store.fateOf = () => (isStoreDown ? 'unavailable' : undefined);
+  objects.store.fateOf = (_, __, bytes) => {
+    if (isStoreDown) return 'unavailable';
+    return refused && bytes?.includes(refused.entity) ? refused.fate : undefined;
+  };
   claims = new ClaimCheck(objects.bodies, 2_000);
   spool = await Spool.open({
     clock: systemClock,
@@ -215,6 +221,76 @@ describe('a store with a spool, while the object store takes nothing', () => {
   });
 });
 
+const refusals = () => log.filter((line) => line.startsWith('failed'));
+
+describe('an object that the store does not take, while it takes others', () => {
+  it.each<Fate>(['object_refused', 'unavailable'])(
+    'and is %s holds up later ones of its key alone',
+    async (fate) => {
+      isStoreDown = true;
+      const down = [send('ent-a', 1, true), send('ent-b', 1, true), send('ent-a', 2), send('ent-c', 1, true)];
+      expect(where(await Promise.all(down))).toEqual(Array(4).fill('spool'));
+      refused = { entity: 'ent-a', fate };
+      isStoreDown = false;
+      await until('others are stored', () => order('ent-b').length + order('ent-c').length === 2, 20_000);
+      await until(
+        'their keys go to Kafka again',
+        async () => where([await send('ent-b', order('ent-b').length + 1)])[0] === 'kafka',
+        20_000,
+      );
+      expect(where([await send('ent-a', 3), await send('ent-a', 4, true)])).toEqual(['spool', 'spool']);
+      expect(order('ent-a')).toEqual([]);
+      refused = undefined;
+      await drained();
+      expect(order('ent-a')).toEqual([1, 2, 3, 4]);
+      expect(order('ent-b')).toEqual(Array.from(order('ent-b'), (_, n) => n + 1));
+    },
+  );
+
+  it('is told, and tried again ever more rarely, with none of those behind it', async () => {
+    refused = { entity: 'ent-a', fate: 'object_refused' };
+    const all = [send('ent-a', 1, true), send('ent-a', 2, true), send('ent-a', 3), send('ent-b', 1, true)];
+    expect(where(await Promise.all(all))).toEqual(['spool', 'spool', 'spool', 'kafka']);
+    const tries = () => objects.store.calls.filter((call) => call.startsWith('create')).length;
+    await until('it is tried twice more', () => tries() >= 3 + 3, 20_000);
+    const before = tries();
+    await until('it is tried once more', () => tries() > before, 20_000);
+    expect(tries()).toBe(before + 1);
+    expect(claims.trouble).toBeNull();
+    expect(refusals()).toEqual([
+      'failed: the object store refuses the message (the script says object_refused)',
+    ]);
+    refused = undefined;
+    await drained();
+    expect(order('ent-a')).toEqual([1, 2, 3]);
+  });
+
+  it('does not keep those of other keys from their order, whatever comes and goes meanwhile', async () => {
+    const entities = ['ent-a', 'ent-b', 'ent-c', 'ent-d'];
+    const sent = new Map(entities.map((entity) => [entity, 0]));
+    const sending: Promise<Receipt>[] = [];
+    for (let round = 0; round < 200; round++) {
+      refused = {
+        entity: entities[Math.floor(round / 20) % 3] as string,
+        fate: round % 7 === 0 ? 'unavailable' : 'object_refused',
+      };
+      isUnavailable = round > 60 && round < 90;
+      for (const entity of entities) {
+        const n = (sent.get(entity) ?? 0) + 1;
+        sent.set(entity, n);
+        sending.push(send(entity, n, (n + entity.charCodeAt(4)) % 5 === 0));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    refused = undefined;
+    isUnavailable = false;
+    await Promise.all(sending);
+    await until('the spool is drained', () => spool.state.rows === 0, 60_000);
+    for (const entity of entities)
+      expect(order(entity)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
+  }, 90_000);
+});
+
 describe('a store with a spool and a worker for large bodies, while the object store takes nothing', () => {
   /** Bodies that came to the thread, and those that it worked on. */
   let asked = 0;
@@ -281,5 +357,39 @@ describe('a store with a spool and a worker for large bodies, while the object s
     await drained();
     expect([order('ent-a'), order('ent-b'), order('ent-c')]).toEqual([[1, 2], [1, 2, 3], [1]]);
     expect((await sendLarge('ent-a', 3)).stored).toBe('kafka');
+  });
+
+  it('spools the one whose object is refused, and sends others to Kafka', async () => {
+    refused = { entity: 'ent-a', fate: 'object_refused' };
+    expect((await sendLarge('ent-a', 1)).stored).toBe('spool');
+    expect(where([await sendLarge('ent-b', 1), await sendLarge('ent-a', 2), await send('ent-a', 3)])).toEqual(
+      ['kafka', 'spool', 'spool'],
+    );
+    await until('it is tried again', () => refusals().length === 1, 20_000);
+    expect(where([await sendLarge('ent-b', 2), await send('ent-b', 3)])).toEqual(['kafka', 'kafka']);
+    refused = undefined;
+    await drained();
+    expect([order('ent-a'), order('ent-b')]).toEqual([
+      [1, 2, 3],
+      [1, 2, 3],
+    ]);
+  });
+
+  it('stores those that waited for the store, but for the one that it refuses', async () => {
+    isStoreDown = true;
+    for (const entity of ['ent-a', 'ent-b', 'ent-c'])
+      expect((await sendLarge(entity, 1)).stored).toBe('spool');
+    expect((await send('ent-b', 2)).stored).toBe('spool');
+    refused = { entity: 'ent-a', fate: 'object_refused' };
+    isStoreDown = false;
+    await until(
+      'others are stored',
+      () => order('ent-b').length === 2 && order('ent-c').length === 1,
+      20_000,
+    );
+    expect(order('ent-a')).toEqual([]);
+    refused = undefined;
+    await drained();
+    expect([order('ent-a'), order('ent-b')]).toEqual([[1], [1, 2]]);
   });
 });

@@ -1,0 +1,164 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { HooklineError } from '../../../src/core/errors.ts';
+import { type WaitingRow, WaitingRows } from '../../../src/delivery/store/waiting-rows.ts';
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
+
+const refusal = new HooklineError('BODY_STORE_REFUSED', 'too large');
+const small = (id: number, bytes = 100): WaitingRow => ({ id, bytes, isLarge: false });
+const large = (id: number): WaitingRow => ({ id, bytes: 2_000_000, isLarge: true });
+
+let clock: ManualClock;
+let state: {
+  trouble: string | null;
+  refusal: HooklineError | null;
+  isMessageAwaited: boolean;
+  probes: number;
+  probe(): void;
+};
+let told: string[];
+let rows: WaitingRows;
+beforeEach(() => {
+  clock = manualClock();
+  state = {
+    trouble: null,
+    refusal: null,
+    isMessageAwaited: false,
+    probes: 0,
+    probe: () => void state.probes++,
+  };
+  told = [];
+  rows = new WaitingRows(state, clock, {
+    held: (order) => told.push(`held ${order}`),
+    refused: (error) => told.push(error.code),
+  });
+});
+
+const next = (limits: { maxBytes?: number; withLarge?: boolean } = {}) =>
+  rows.next({ maxBytes: 1_000, withLarge: true, ...limits }).map(({ id }) => id);
+/** Tries a row, which the store does not take. */
+const failAgain = (row: WaitingRow, order: string) => {
+  rows.begin(row);
+  rows.addRefused(row, order, refusal);
+};
+
+describe('a row that the store refuses', () => {
+  it('is due after 1, 2, 4 … and at most 40 s, and reported once', async () => {
+    rows.addRefused(small(1), 'a', refusal);
+    for (const pause of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 40_000, 40_000]) {
+      await clock.advance(pause - 1);
+      expect(next()).toEqual([]);
+      await clock.advance(1);
+      expect(next()).toEqual([1]);
+      failAgain(small(1), 'a');
+    }
+    expect(told).toEqual(['held a', 'BODY_STORE_REFUSED']);
+  });
+
+  it('makes others wait for a second, however many are due', async () => {
+    for (const id of [1, 2, 3]) rows.addRefused(small(id), `${id}`, refusal);
+    await clock.advance(1_000);
+    expect(next()).toEqual([1, 2, 3]);
+    failAgain(small(1), '1');
+    expect(next()).toEqual([]);
+    await clock.advance(1_000);
+    expect(next()).toEqual([2, 3]);
+  });
+});
+
+describe('rows of a key', () => {
+  beforeEach(async () => {
+    rows.addRefused(small(1), 'a', refusal);
+    for (const row of [small(5), small(3), large(4)]) rows.add(row, 'a');
+    await clock.advance(1_000);
+  });
+
+  it('follow in their order when the first is stored, a large one when those before it are', () => {
+    expect(next()).toEqual([1]);
+    rows.begin(small(1));
+    expect(next()).toEqual([]);
+    rows.end(small(1), true);
+    expect(next()).toEqual([3]);
+    rows.begin(small(3));
+    expect([rows.mustWait(3, 'a'), rows.mustWait(6, 'a'), rows.mustWait(6, 'b')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(next()).toEqual([]);
+    rows.end(small(3), true);
+    expect(next({ withLarge: false })).toEqual([]);
+    expect(next()).toEqual([4]);
+    rows.begin(large(4));
+    rows.end(large(4), true);
+    rows.begin(small(5));
+    expect([rows.size, rows.orders.has('a')]).toEqual([0, true]);
+    rows.end(small(5), true);
+    expect(rows.orders.has('a')).toBe(false);
+  });
+
+  it('wait again, with those that were on their way, when one of them is refused', () => {
+    rows.begin(small(1));
+    rows.end(small(1), true);
+    rows.add(small(2), 'a');
+    for (const id of [2, 3]) rows.begin(small(id));
+    rows.addRefused(small(2), 'a', refusal);
+    expect(rows.mustWait(3, 'a')).toBe(true);
+    rows.add(small(3), 'a');
+    expect(next()).toEqual([]);
+    expect(rows.size).toBe(4);
+  });
+
+  it('wait again when the topic takes no records, or the store would not be tried', async () => {
+    rows.begin(small(1));
+    rows.end(small(1), false);
+    expect(next()).toEqual([]);
+    await clock.advance(2_000);
+    expect(next()).toEqual([1]);
+    rows.begin(small(1));
+    rows.add(small(1), 'a');
+    expect(next()).toEqual([]);
+    await clock.advance(4_000);
+    expect(next()).toEqual([1]);
+  });
+
+  it('do not wait for one that has become a dead-letter record', () => {
+    rows.begin(small(1));
+    rows.addRefused(small(1), 'dead-letter', refusal);
+    expect(next()).toEqual([3]);
+  });
+});
+
+describe('while the store takes nothing', () => {
+  beforeEach(() => {
+    for (const id of [1, 2]) rows.add(small(id), `${id}`);
+    state.trouble = 'full';
+    state.refusal = refusal;
+  });
+
+  it('no row is tried, and the store is checked', () => {
+    expect(next()).toEqual([]);
+    expect(state.probes).toBe(1);
+  });
+
+  it('a single row shows whether it takes messages again, another one each time', () => {
+    Object.assign(state, { isMessageAwaited: true, refusal: null });
+    expect(next()).toEqual([1]);
+    rows.begin(small(1));
+    expect(next()).toEqual([]);
+    rows.addRefused(small(1), '1', refusal);
+    expect(next()).toEqual([2]);
+    failAgain(small(2), '2');
+    expect(next()).toEqual([1]);
+    expect(told).toEqual(['held 1', 'held 2']);
+  });
+});
+
+describe('what is taken at once', () => {
+  it('is bounded by its bytes, and is one row at least', async () => {
+    rows.add(small(1, 600), 'a');
+    rows.add(small(2, 600), 'b');
+    expect(next()).toEqual([1]);
+    expect(next({ maxBytes: 10 })).toEqual([1]);
+    expect(next({ maxBytes: 1_200 })).toEqual([1, 2]);
+  });
+});
