@@ -3,6 +3,7 @@ import type { GetObjectCommandOutput, S3Client, S3ClientConfig } from '@aws-sdk/
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import { connectionFaultOf, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
 import { askAgain } from './ask-again.ts';
+import { expiryRules } from './lifecycle.ts';
 import { type ObjectStore, ObjectStoreFault } from './object-store.ts';
 import type { BodyStoreSettings } from './settings.ts';
 
@@ -137,16 +138,11 @@ function storeOver(
     },
     remove: (Key, abortSignal) =>
       ask(async (s3) => void (await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key }), { abortSignal }))),
-    expiryDays: (prefix, abortSignal) =>
+    expiryRules: (abortSignal) =>
       ask(async (s3) => {
         const command = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket });
         const found = await orNull(s3.send(command, { abortSignal }), 'NoSuchLifecycleConfiguration');
-        const days = (found?.Rules ?? []).flatMap(({ Status, Filter, Prefix, Expiration }) => {
-          const from = Filter?.Prefix ?? Filter?.And?.Prefix ?? Prefix ?? '';
-          const applies = Status === 'Enabled' && (prefix.startsWith(from) || from.startsWith(prefix));
-          return applies && Expiration?.Days !== undefined ? [Expiration.Days] : [];
-        });
-        return days.length > 0 ? Math.min(...days) : null;
+        return expiryRules(found?.Rules ?? []);
       }),
     close: () => client().destroy(),
   };

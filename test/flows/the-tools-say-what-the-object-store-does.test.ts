@@ -59,3 +59,30 @@ describe('hookline spool drain', () => {
     });
   });
 });
+
+describe('hookline doctor', () => {
+  it('finds a fault in a lifecycle rule that deletes everything tomorrow', async () => {
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    s3.lifecycle = `<LifecycleConfiguration><Rule><ID>purge</ID><Status>Enabled</Status><Filter/><Expiration><Date>${tomorrow}T00:00:00.000Z</Date></Expiration></Rule></LifecycleConfiguration>`;
+    const { exitCode, out } = await cli(env, 'doctor', '--json');
+    expect(exitCode).toBe(1);
+    const findings: { check: string }[] = JSON.parse(out);
+    expect(findings.filter(({ check }) => check.startsWith('object'))).toMatchObject([
+      { check: 'object store', state: 'ok' },
+      { check: 'object retention', state: 'FAULT', finding: expect.stringContaining(`from ${tomorrow} on`) },
+    ]);
+  });
+
+  it('compares a rule with retention.ms and segment.ms of the topics', async () => {
+    s3.lifecycle =
+      '<LifecycleConfiguration><Rule><ID>month</ID><Status>Enabled</Status><Filter/><Expiration><Days>30</Days></Expiration></Rule></LifecycleConfiguration>';
+    const { out } = await cli(env, 'doctor', '--json');
+    expect(JSON.parse(out)).toContainEqual({
+      ...{ check: 'object retention', state: 'warning' },
+      finding: expect.stringContaining(
+        `${receiver.fixture.topic('dead-letter')} keeps records for up to 37 days`,
+      ),
+      remedy: expect.stringContaining('at least 38 days'),
+    });
+  });
+});

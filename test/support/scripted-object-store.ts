@@ -42,7 +42,7 @@ export class ScriptedObjectStore implements ObjectStore {
     this.objects.delete(key);
   }
 
-  expiryDays = async () => null;
+  expiryRules = async () => [];
   close(): void {}
 
   async #meet(call: string, signal: AbortSignal): Promise<void> {
