@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/env.ts';
-import { addBodiesCommand } from './commands/bodies-command.ts';
+import { addBodiesCommand } from './bodies/bodies-command.ts';
 import { addCommandCommand } from './commands/command-command.ts';
 import { addInspectCommand } from './commands/inspect-command.ts';
 import { addKeysCommand } from './commands/keys-command.ts';

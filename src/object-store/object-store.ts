@@ -15,6 +15,19 @@ export type WriteAnswer = 'created' | 'unconfirmed';
 /** An object as the store lists it. */
 export type ListedObject = { readonly key: string; readonly bytes: number; readonly modifiedAt: Date };
 
+/** A rule by which the store deletes objects. */
+export type ExpiryRule = {
+  /** Its name; empty where it has none. */
+  readonly id: string;
+  /** Of the keys that it deletes; empty for all. */
+  readonly prefix: string;
+} & (
+  | /** Since an object was created. */
+  { readonly days: number }
+  /** From this time on it deletes every object, new ones too. */
+  | { readonly from: Date }
+);
+
 /**
  * An object store, as far as Hookline uses it. Every call ends with its signal, and rejects with an {@link ObjectStoreFault}.
  */
@@ -35,8 +48,8 @@ export type ObjectStore = {
   /** All objects whose key begins with the prefix, in the order of their keys. Asks again for a page while it is unavailable. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedObject>;
   remove(key: string, signal: AbortSignal): Promise<void>;
-  /** After how many days the store deletes objects with this prefix; null where it does not, or does not say. */
-  expiryDays(prefix: string, signal: AbortSignal): Promise<number | null>;
+  /** The rules of the bucket that delete objects; none where it has none. */
+  expiryRules(signal: AbortSignal): Promise<readonly ExpiryRule[]>;
   close(): void;
 };
 

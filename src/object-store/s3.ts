@@ -3,6 +3,7 @@ import type { GetObjectCommandOutput, S3Client, S3ClientConfig } from '@aws-sdk/
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import { startSha256 } from '../crypto/ids.ts';
 import { askAgain } from './ask-again.ts';
+import { expiryRules } from './lifecycle.ts';
 import type { NewObject, ObjectStore, WriteAnswer } from './object-store.ts';
 import { orNull, statusOf, toFault } from './s3-faults.ts';
 import type { BodyStoreSettings } from './settings.ts';
@@ -174,16 +175,11 @@ function storeOver(
     },
     remove: (Key, abortSignal) =>
       ask(async (s3) => void (await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key }), { abortSignal }))),
-    expiryDays: (prefix, abortSignal) =>
+    expiryRules: (abortSignal) =>
       ask(async (s3) => {
         const command = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket });
         const found = await orNull(s3.send(command, { abortSignal }), 'NoSuchLifecycleConfiguration');
-        const days = (found?.Rules ?? []).flatMap(({ Status, Filter, Prefix, Expiration }) => {
-          const from = Filter?.Prefix ?? Filter?.And?.Prefix ?? Prefix ?? '';
-          const applies = Status === 'Enabled' && (prefix.startsWith(from) || from.startsWith(prefix));
-          return applies && Expiration?.Days !== undefined ? [Expiration.Days] : [];
-        });
-        return days.length > 0 ? Math.min(...days) : null;
+        return expiryRules(found?.Rules ?? []);
       }),
     close: () => client().destroy(),
   };

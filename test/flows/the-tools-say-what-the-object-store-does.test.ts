@@ -59,3 +59,97 @@ describe('hookline spool drain', () => {
     });
   });
 });
+
+describe('hookline doctor', () => {
+  it('finds a fault in a lifecycle rule that deletes everything tomorrow', async () => {
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    s3.lifecycle = `<LifecycleConfiguration><Rule><ID>purge</ID><Status>Enabled</Status><Filter/><Expiration><Date>${tomorrow}T00:00:00.000Z</Date></Expiration></Rule></LifecycleConfiguration>`;
+    const { exitCode, out } = await cli(env, 'doctor', '--json');
+    expect(exitCode).toBe(1);
+    const findings: { check: string }[] = JSON.parse(out);
+    expect(findings.filter(({ check }) => check.startsWith('object'))).toMatchObject([
+      { check: 'object store', state: 'ok' },
+      { check: 'object retention', state: 'FAULT', finding: expect.stringContaining(`from ${tomorrow} on`) },
+    ]);
+  });
+
+  it('compares a rule with retention.ms and segment.ms of the topics', async () => {
+    s3.lifecycle =
+      '<LifecycleConfiguration><Rule><ID>month</ID><Status>Enabled</Status><Filter/><Expiration><Days>30</Days></Expiration></Rule></LifecycleConfiguration>';
+    const { out } = await cli(env, 'doctor', '--json');
+    expect(JSON.parse(out)).toContainEqual({
+      ...{ check: 'object retention', state: 'warning' },
+      finding: expect.stringContaining(
+        `${receiver.fixture.topic('dead-letter')} keeps records for up to 37 days`,
+      ),
+      remedy: expect.stringContaining('at least 38 days'),
+    });
+  });
+});
+
+describe('hookline bodies check', () => {
+  const check = (more: Record<string, string> = {}) => cli({ ...env, ...more }, 'bodies', 'check');
+  const keyOf = (eventId?: string) =>
+    [...s3.objects.keys()].find((key) => key.includes(String(eventId))) ?? expect.fail('no object');
+
+  it('calls no object an orphan while the registry is unavailable, and ends with 3', async () => {
+    await post('check-a');
+    expect(await check()).toMatchObject({
+      exitCode: 0,
+      notes: expect.stringContaining('; 0 that no record'),
+    });
+    const { exitCode, notes } = await check({ SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' });
+    expect(exitCode).toBe(3);
+    expect(notes).toMatch(/payment-status\[\d\]@\d+: .*registry/);
+    expect(notes).toMatch(/[1-9]\d* records could not be read/);
+    expect(notes).not.toContain('that no record refers to');
+  });
+
+  it('finds the objects of an earlier prefix, and says which are in another bucket', async () => {
+    expect(await check({ BODY_STORE: 's3://events/later' })).toMatchObject({ exitCode: 0 });
+    s3.answer = ({ query, bucket }) =>
+      bucket === 'other' && query.has('list-type') ? { status: 200, xml: '<ListBucketResult/>' } : undefined;
+    const { exitCode, notes } = await check({ BODY_STORE: 's3://other/hookline' });
+    expect([exitCode, notes]).toEqual([
+      3,
+      expect.stringMatching(/Objects elsewhere, not checked: [1-9]\d* in s3:\/\/events\. Set BODY_STORE/),
+    ]);
+  });
+
+  it('calls an object no orphan that is stored while it runs', async () => {
+    let isStored = false;
+    s3.answer = async ({ query }) => {
+      if (query.has('list-type') && !isStored) {
+        isStored = true;
+        await post('check-meanwhile');
+      }
+      return undefined;
+    };
+    expect((await check()).notes).toContain('; 0 that no record refers to');
+    expect(isStored).toBe(true);
+  });
+
+  it('continues after a page that is answered 503, and ends with 3 where the list is denied', async () => {
+    let pages = 0;
+    s3.answer = ({ query }) =>
+      query.has('list-type') && ++pages === 1 ? { status: 503, code: 'SlowDown' } : undefined;
+    expect((await check()).exitCode).toBe(0);
+    s3.answer = ({ query }) => (query.has('list-type') ? { status: 403, code: 'AccessDenied' } : undefined);
+    expect(await check()).toMatchObject({ exitCode: 3, notes: expect.stringContaining('AccessDenied') });
+  });
+
+  it('ends with 1 where an object is missing, and tells old orphans from those whose records may still come', async () => {
+    const key = keyOf((await post('check-lost')).eventId);
+    s3.objects.delete(key);
+    const orphan = { bytes: Buffer.from('{}'), sha256: '' };
+    s3.objects.set('hookline/old.json', { ...orphan, modifiedAt: new Date('2026-01-01') });
+    s3.objects.set('hookline/new.json', { ...orphan, modifiedAt: new Date() });
+    const { exitCode, out, notes } = await cli(env, 'bodies', 'check', '--json');
+    expect([exitCode, JSON.parse(out)]).toMatchObject([
+      1,
+      [{ finding: 'missing', object: `s3://events/${key}` }],
+    ]);
+    expect(notes).toContain('2 that no record refers to (4 bytes): harmless');
+    expect(notes).toContain('1 of them are younger than 10 minutes');
+  });
+});

@@ -45,3 +45,56 @@ describe('a list', () => {
     await expect(listed()).rejects.toMatchObject({ kind: 'refused' });
   });
 });
+
+describe('the rules that delete objects', () => {
+  const rulesOf = async (...rules: string[]) => {
+    const xml = rules.map((rule) => `<Rule><ID>r</ID>${rule}</Rule>`).join('');
+    s3.lifecycle = `<LifecycleConfiguration>${xml}</LifecycleConfiguration>`;
+    return client.expiryRules(within());
+  };
+  const ON = '<Status>Enabled</Status>';
+  const DAYS = '<Expiration><Days>3</Days></Expiration>';
+  const TAG = '<Tag><Key>k</Key><Value>v</Value></Tag>';
+
+  it.each<[string, string, object[]]>([
+    ['with days', `${ON}<Filter><Prefix>a/</Prefix></Filter>${DAYS}`, [{ prefix: 'a/', days: 3 }]],
+    [
+      'with a date',
+      `${ON}<Filter/><Expiration><Date>2026-11-26T00:00:00.000Z</Date></Expiration>`,
+      [{ prefix: '', from: new Date('2026-11-26') }],
+    ],
+    ['without a filter', `${ON}${DAYS}`, [{ prefix: '', days: 3 }]],
+    ['with the older form of the prefix', `${ON}<Prefix>a</Prefix>${DAYS}`, [{ prefix: 'a', days: 3 }]],
+    [
+      'with a size',
+      `${ON}<Filter><ObjectSizeGreaterThan>9</ObjectSizeGreaterThan></Filter>${DAYS}`,
+      [{ prefix: '', days: 3 }],
+    ],
+    [
+      'with a size and a prefix',
+      `${ON}<Filter><And><Prefix>a</Prefix><ObjectSizeLessThan>9</ObjectSizeLessThan></And></Filter>${DAYS}`,
+      [{ prefix: 'a', days: 3 }],
+    ],
+    ['with a tag, which no object has', `${ON}<Filter>${TAG}</Filter>${DAYS}`, []],
+    ['with a tag and a prefix', `${ON}<Filter><And><Prefix>a</Prefix>${TAG}</And></Filter>${DAYS}`, []],
+    ['that are disabled', `<Status>Disabled</Status><Filter/>${DAYS}`, []],
+    [
+      'that delete markers of earlier deletions',
+      `${ON}<Filter/><Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>`,
+      [],
+    ],
+    [
+      'that delete earlier versions',
+      `${ON}<Filter/><NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>`,
+      [],
+    ],
+  ])('%s', async (_, rule, expected) => {
+    expect(await rulesOf(rule)).toEqual(expected.map((one) => ({ id: 'r', ...one })));
+  });
+
+  it('are all those of the bucket, or none', async () => {
+    expect(await rulesOf(`${ON}${DAYS}`, `${ON}<Filter><Prefix>a</Prefix></Filter>${DAYS}`)).toHaveLength(2);
+    s3.lifecycle = undefined;
+    expect(await client.expiryRules(within())).toEqual([]);
+  });
+});

@@ -56,7 +56,7 @@ export class ScriptedObjectStore implements ObjectStore {
     this.objects.delete(key);
   }
 
-  expiryDays = async () => null;
+  expiryRules = async () => [];
   close(): void {}
 
   #put(key: string, { bytes }: NewObject, fate: Fate): WriteAnswer {

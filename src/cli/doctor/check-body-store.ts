@@ -2,9 +2,10 @@ import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import { describeConfigs, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import type { BodyStore } from '../../object-store/body-store.ts';
+import type { ExpiryRule } from '../../object-store/object-store.ts';
 import { type Config, connectBodyStore, connectKafka, loadConfig } from '../shell/connections.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
-import { type Check, type Finding, failure, ok, skipped, warning } from './finding.ts';
+import { type Check, type Finding, failure, fault, ok, skipped, warning } from './finding.ts';
 
 const REMEDY = 'check BODY_STORE, BODY_STORE_ENDPOINT, the credentials and their rights, and the network';
 const DAY_MS = 86_400_000;
@@ -16,7 +17,7 @@ export const checkBodyStore: Check = async (shell) => {
   const bodies = await connectBodyStore(config);
   if (!bodies) return [skipped('object store', 'BODY_STORE is not set: every record holds its message')];
   try {
-    return [await writeAndRead(bodies), await compareRetention(bodies, config)];
+    return [await writeAndRead(bodies), ...(await compareRetention(bodies, config))];
   } catch (error) {
     return [failure('object store', error, REMEDY)];
   } finally {
@@ -34,30 +35,89 @@ async function writeAndRead(bodies: BodyStore): Promise<Finding> {
   return ok('object store', 'an object was written, read and verified');
 }
 
-async function compareRetention(
-  bodies: BodyStore,
-  config: Config<'kafka' | (typeof TOPIC_GROUPS)[number]>,
-): Promise<Finding> {
-  const check = 'object retention';
-  const { prefix } = bodies.address;
-  const days = await bodies.store
-    .expiryDays(prefix === '' ? '' : `${prefix}/`, AbortSignal.timeout(ANSWER_MS))
-    .catch((error: Error) => error);
-  if (days instanceof Error)
-    return skipped(check, `the lifecycle rules of the bucket cannot be read: ${days.message}`);
-  if (days === null) return ok(check, 'no lifecycle rule deletes objects');
-  const longest = await longestRetention(config);
-  if (longest.ms >= 0 && longest.ms <= days * DAY_MS)
-    return ok(check, `objects are kept for ${days} days, records for at most ${longest.ms / DAY_MS}`);
-  const kept = longest.ms < 0 ? 'without end' : `for ${longest.ms / DAY_MS} days`;
-  const finding = `a lifecycle rule deletes objects after ${days} days, but ${longest.topic} keeps records ${kept}`;
-  return warning(check, finding, 'lengthen the lifecycle rule, or shorten retention.ms of the topic');
+type RetentionConfig = Config<'kafka' | (typeof TOPIC_GROUPS)[number]>;
+
+async function compareRetention(bodies: BodyStore, config: RetentionConfig): Promise<Finding[]> {
+  const rules = await bodies.store.expiryRules(AbortSignal.timeout(ANSWER_MS)).catch((error: Error) => error);
+  if (rules instanceof Error)
+    return [skipped(CHECK, `the lifecycle rules of the bucket cannot be read: ${rules.message}`)];
+  if (rules.length === 0) return [KEPT];
+  return compareLifetimes(rules, await topicLifetimes(config), bodies.address.prefix);
 }
 
-/** Of the topics whose records refer to objects. -1: without end. */
-async function longestRetention(
-  config: Config<'kafka' | (typeof TOPIC_GROUPS)[number]>,
-): Promise<{ readonly topic: string; readonly ms: number }> {
+const CHECK = 'object retention';
+const KEPT = ok(CHECK, 'no lifecycle rule deletes objects');
+
+/** How long records of a topic can live. */
+export type TopicLifetime = {
+  readonly topic: string;
+  /** Infinity: without end. */
+  readonly retentionMs: number;
+  readonly segmentMs: number;
+};
+
+/**
+ * Whether each object lives longer than the record that refers to it. Kafka deletes whole segments, when their newest record is
+ * older than retention.ms: the oldest one is older by then, by up to segment.ms.
+ * @param prefix that of BODY_STORE
+ */
+export function compareLifetimes(
+  rules: readonly ExpiryRule[],
+  topics: readonly TopicLifetime[],
+  prefix: string,
+): Finding[] {
+  let isAnyDeleted = false;
+  const findings = rules.flatMap((rule) => {
+    const covered = topics.filter(({ topic }) => covers(rule.prefix, [prefix, topic, ''].join('/')));
+    isAnyDeleted ||= covered.length > 0;
+    const [longest] = covered.toSorted((a, b) => lifetimeOf(b) - lifetimeOf(a));
+    return longest ? findingOf(rule, longest) : [];
+  });
+  if (findings.length > 0) return findings;
+  return [isAnyDeleted ? ok(CHECK, 'lifecycle rules delete objects after their records') : KEPT];
+}
+
+/** Whether a rule deletes objects of a folder, all or some. */
+function covers(prefix: string, folder: string): boolean {
+  const key = folder.replace(/^\//, '');
+  return key.startsWith(prefix) || prefix.startsWith(key);
+}
+
+const lifetimeOf = ({ retentionMs, segmentMs }: TopicLifetime) => retentionMs + segmentMs;
+const daysOf = (ms: number) => Number((ms / DAY_MS).toFixed(2));
+
+function findingOf(rule: ExpiryRule, longest: TopicLifetime): Finding[] {
+  const name = `lifecycle rule ${JSON.stringify(rule.id)}`;
+  if ('from' in rule) {
+    const from = rule.from.toISOString().slice(0, 10);
+    const finding = `${name} deletes every object below ${JSON.stringify(rule.prefix)} from ${from} on, new ones too, and ${longest.topic} refers to them`;
+    return [fault(CHECK, finding, 'delete the rule, or give it days instead of a date')];
+  }
+  const lifetimeMs = lifetimeOf(longest);
+  // Exactly as long is too short: brokers look for segments to delete every five minutes.
+  if (rule.days * DAY_MS > lifetimeMs) return [];
+  const { topic, retentionMs, segmentMs } = longest;
+  const isEndless = retentionMs === Number.POSITIVE_INFINITY;
+  const kept = isEndless
+    ? 'without end'
+    : `for up to ${daysOf(lifetimeMs)} days: retention.ms is ${daysOf(retentionMs)} days, and a record lives until its segment is closed, after segment.ms of ${daysOf(segmentMs)} days`;
+  const remedy = isEndless
+    ? 'delete the rule, or limit retention.ms of the topic'
+    : `give the rule at least ${Math.floor(lifetimeMs / DAY_MS) + 1} days, or shorten retention.ms or segment.ms of the topic`;
+  return [
+    warning(
+      CHECK,
+      `${name} deletes objects after ${rule.days} days, but ${topic} keeps records ${kept}`,
+      remedy,
+    ),
+  ];
+}
+
+/** Kafka's default of segment.ms, where the brokers do not tell it. */
+const SEGMENT_MS = 7 * DAY_MS;
+
+/** Of the topics whose records refer to objects. */
+async function topicLifetimes(config: RetentionConfig): Promise<TopicLifetime[]> {
   const { prefix } = config.topics;
   const { deadLetter, ...others } = OWN_TOPICS;
   const own = Object.values(others).map((name) => topicName(prefix, name));
@@ -66,12 +126,14 @@ async function longestRetention(
     .map(({ name }) => name)
     .filter((name) => !holding.has(name));
   const configs = await withAdmin(connectKafka(config).client, (admin) =>
-    describeConfigs(admin, names, ['retention.ms']),
+    describeConfigs(admin, names, ['retention.ms', 'segment.ms']),
   );
-  const all = [...configs].map(([topic, settings]) => ({
-    topic,
-    ms: Number(settings.get('retention.ms') ?? -1),
-  }));
-  const endless = all.find(({ ms }) => ms < 0);
-  return endless ?? all.toSorted((a, b) => b.ms - a.ms)[0] ?? { topic: 'no topic', ms: 0 };
+  return [...configs].map(([topic, settings]) => {
+    const retentionMs = Number(settings.get('retention.ms') ?? -1);
+    return {
+      topic,
+      retentionMs: retentionMs < 0 ? Number.POSITIVE_INFINITY : retentionMs,
+      segmentMs: Number(settings.get('segment.ms') ?? SEGMENT_MS),
+    };
+  });
 }

@@ -19,8 +19,8 @@ export type Shell = {
 /** Wrong usage: exit code 2. The message is one sentence that says what is accepted. */
 export class UsageError extends Error {}
 
-/** 0: done. 1: failed, or something was found. 2: wrong usage. */
-export type ExitCode = 0 | 1 | 2;
+/** 0: done. 1: failed, or something was found. 2: wrong usage. 3, of a check: nothing was found, and not everything checked. */
+export type ExitCode = 0 | 1 | 2 | 3;
 
 /** Turns a function that returns the exit code into an action of commander. */
 export type Run = (action: (...args: never[]) => Promise<ExitCode>) => (...args: unknown[]) => Promise<void>;

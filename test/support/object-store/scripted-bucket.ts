@@ -5,12 +5,16 @@ type StoredObject = { bytes: Buffer; sha256: string; modifiedAt: Date };
 
 export type S3Request = {
   readonly method: string;
+  readonly bucket: string;
   readonly key: string;
   readonly query: URLSearchParams;
   readonly body: Buffer;
 };
-/** An answer in place of the store's own: a status and the code of an error. */
-export type S3Answer = { readonly status: number; readonly code: string } | undefined;
+/** An answer in place of the store's own: the code of an error, or a body. */
+export type S3Answer =
+  | { readonly status: number; readonly code: string }
+  | { readonly status: number; readonly xml: string }
+  | undefined;
 
 /** What S3's API answers of a bucket in memory, and on request something else: other stores cannot be made to fail at will. */
 export type ScriptedBucket = AsyncDisposable & {
@@ -69,7 +73,8 @@ async function serve(
       method === 'HEAD' ? undefined : `<Error><Code>${code}</Code><Message>${code}</Message></Error>`,
     );
   };
-  const answer = await store.answer({ method, key, query, body });
+  const answer = await store.answer({ method, bucket, key, query, body });
+  if (answer && 'xml' in answer) return void response.end(answer.xml);
   if (answer) return fault(answer.status, answer.code);
   if (bucket !== BUCKET) return fault(404, 'NoSuchBucket');
   if (query.has('lifecycle'))

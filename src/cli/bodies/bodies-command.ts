@@ -1,0 +1,102 @@
+import type { Command } from 'commander';
+import { ConfigError } from '../../config/env.ts';
+import type { BodyStore } from '../../object-store/body-store.ts';
+import type { ListedObject } from '../../object-store/object-store.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { CLI_GROUPS, connectBodyStore, loadConfig } from '../shell/connections.ts';
+import { printRows } from '../shell/print-rows.ts';
+import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { type Comparison, compareObjects, type Listing, listObjects } from './compare-objects.ts';
+import { type References, readReferences } from './read-references.ts';
+import { Unchecked } from './unchecked.ts';
+
+type Options = { verify?: boolean; json?: boolean };
+
+export function addBodiesCommand(program: Command, shell: Shell, run: Run): void {
+  program
+    .command('bodies')
+    .description('the objects that events and dead-letter records refer to (BODY_STORE)')
+    .command('check')
+    .description(
+      'compares all references in Kafka with the object store; exit code 1 if an object is missing or changed, 3 if none is but not everything could be checked',
+    )
+    .option('--verify', 'reads every object and verifies its SHA-256')
+    .option('--json', 'print JSON')
+    .action(run((options: Options) => check(shell, options)));
+}
+
+const COULD_NOT_CHECK = 3;
+
+async function check(shell: Shell, options: Options): Promise<ExitCode> {
+  try {
+    return await compare(shell, options);
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof ConfigError) throw error;
+    shell.note(`hookline: ${describeError(error)}`);
+    return COULD_NOT_CHECK;
+  }
+}
+
+async function compare(shell: Shell, { verify = false, json = false }: Options): Promise<ExitCode> {
+  const config = loadConfig(shell, ...CLI_GROUPS, 'bodyStore');
+  const bodies = await connectBodyStore(config);
+  if (!bodies) throw new UsageError('BODY_STORE is not set: no record refers to an object.');
+  const { note, signal } = shell;
+  const [unread, unchecked] = [new Unchecked(note), new Unchecked(note)];
+  try {
+    // Before Kafka is read: an object that is stored after its listing is no orphan, and one without a record is not in it.
+    const startedAt = systemClock.wall();
+    const listing = await listObjects(bodies, signal);
+    const references = await readReferences(shell, config, unread);
+    const comparison = await compareObjects(references, { bodies, listing, verify, unchecked, signal });
+    printRows(shell, json, comparison.rows);
+    const incomplete = incompletenessOf(comparison, { unread: unread.count, unchecked: unchecked.count });
+    for (const line of incomplete) note(line);
+    const orphans = unread.count > 0 ? null : orphansOf(listing, references);
+    note(summaryOf(bodies, references, comparison, orphans && describeOrphans(orphans, startedAt)));
+    if (comparison.rows.length > 0) return 1;
+    return incomplete.length > 0 ? COULD_NOT_CHECK : 0;
+  } finally {
+    bodies.close();
+  }
+}
+
+const orphansOf = (listing: Listing, references: References): ListedObject[] =>
+  [...listing].filter(([uri]) => !references.has(uri)).map(([, object]) => object);
+
+/** Longer than an event takes from its object to its record, and than clocks differ. */
+const YOUNG_MS = 10 * 60_000;
+
+function describeOrphans(orphans: readonly ListedObject[], startedAt: number): string {
+  const bytes = orphans.reduce((sum, object) => sum + object.bytes, 0);
+  const young = orphans.filter(({ modifiedAt }) => modifiedAt.getTime() > startedAt - YOUNG_MS).length;
+  const harmless = `${orphans.length} that no record refers to (${bytes} bytes): harmless, a lifecycle rule may delete them`;
+  return young === 0
+    ? harmless
+    : `${harmless}; ${young} of them are younger than 10 minutes, and their records may still come`;
+}
+
+/** A line for each reason why not everything was checked. */
+function incompletenessOf(
+  { elsewhere }: Comparison,
+  { unread, unchecked }: { readonly unread: number; readonly unchecked: number },
+): string[] {
+  const buckets = [...elsewhere].map(([bucket, count]) => `${count} in ${bucket}`);
+  const lines = [
+    unread > 0 && `${unread} records could not be read: what they refer to was not checked`,
+    unchecked > 0 && `${unchecked} objects could not be checked`,
+    buckets.length > 0 &&
+      `Objects elsewhere, not checked: ${buckets.join(', ')}. Set BODY_STORE to their bucket to check them.`,
+  ];
+  return lines.filter((line) => line !== false);
+}
+
+function summaryOf(
+  { address: { bucket, prefix } }: BodyStore,
+  references: References,
+  { rows }: Comparison,
+  orphans: string | null,
+): string {
+  const unknown = 'whether others have no record is not known, as records could not be read';
+  return `s3://${bucket}/${prefix}: ${references.size} objects referred to, ${rows.length} missing or changed; ${orphans ?? unknown}`;
+}

@@ -1,0 +1,84 @@
+import { referenceIn } from '../../avro/envelope.ts';
+import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import type { IncomingRecord, ObjectReference } from '../../core/record.ts';
+import { bodyReferenceOf } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
+import { openRanges } from '../../kafka/consume/range-reader.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { type CliConfig, connectKafka, connectRegistry } from '../shell/connections.ts';
+import { allSchemas } from '../shell/schemas-and-topics.ts';
+import type { Shell } from '../shell/shell.ts';
+import type { Unchecked } from './unchecked.ts';
+
+/** By the address of the object: what the latest record says of it, and where that record is. */
+export type References = Map<string, { readonly reference: ObjectReference; readonly at: string }>;
+
+/**
+ * Reads every topic whose records can refer to objects.
+ * @param unread gets each record of which it is not known whether it refers to an object
+ */
+export async function readReferences(
+  shell: Shell,
+  config: CliConfig,
+  unread: Unchecked,
+): Promise<References> {
+  const kafka = connectKafka(config);
+  const { prefix } = config.topics;
+  const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
+  const events = allSchemas(config).map(({ topic }) => topicName(prefix, topic));
+  const names = [...new Set([...events, deadLetterTopic])];
+  const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, names));
+  if (missing.length > 0) shell.note(`Not in Kafka, and not read: ${missing.join(', ')}`);
+  const readEvent = stopAsking(createWriterReader(connectRegistry(config)));
+  const found: References = new Map();
+  for (const topic of names.filter((name) => !missing.includes(name))) {
+    await readTopic(shell, { ...kafka, topic }, async (record) => {
+      const at = `${topic}[${record.partition}]@${record.offset}`;
+      try {
+        const reference =
+          topic === deadLetterTopic
+            ? bodyReferenceOf(record.headers)
+            : referenceIn(record.value && (await readEvent(record.value)));
+        if (reference) found.set(reference.uri, { reference, at });
+      } catch (error) {
+        unread.add(at, error);
+      }
+    });
+  }
+  return found;
+}
+
+/** Hands over every record that the topic holds now. Rejects where the brokers do not answer, and at Ctrl-C. */
+async function readTopic(
+  { signal }: Shell,
+  at: KafkaAccess & { readonly topic: string },
+  take: (record: IncomingRecord) => Promise<void>,
+): Promise<void> {
+  const taking = new Set<Promise<void>>();
+  const reader = await openRanges(at);
+  const stop = () => void reader.stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await reader.read(await reader.span(), (record) => {
+      const taken = take(record).finally(() => taking.delete(taken));
+      taking.add(taken);
+    });
+    await Promise.all(taking);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await reader.stop();
+  }
+}
+
+/** A registry that did not answer once is not asked again: each record would wait for it, and stay in memory meanwhile. */
+function stopAsking(read: RecordReader): RecordReader {
+  let unavailable: unknown;
+  return async (value) => {
+    if (unavailable) throw unavailable;
+    return read(value).catch((error) => {
+      if (isRegistryUnavailable(error)) unavailable = error;
+      throw error;
+    });
+  };
+}
