@@ -7,6 +7,8 @@ import { serve } from '../serve.ts';
 
 export type ScriptedS3 = AsyncDisposable & {
   readonly client: ObjectStore;
+  /** How a process finds it. */
+  readonly env: Readonly<Record<string, string>>;
   /** Each request, as `PUT key`. */
   readonly requests: string[];
   /** Answers in its place; false where it does not. */
@@ -31,7 +33,9 @@ type Asked = {
 
 /** Objects behind S3's protocol as far as Hookline uses it for one object, whose answers are scripted. It tells no checksums. */
 export async function startScriptedS3(): Promise<ScriptedS3> {
-  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' });
+  const credentials = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
+  // The SDK's chain reads the process's own environment.
+  Object.assign(process.env, credentials);
   const objects = new Map<string, Buffer>();
   const answerAsS3 = ({ method, headers, key, body }: Asked, response: ServerResponse): unknown => {
     const found = objects.get(key);
@@ -63,6 +67,7 @@ export async function startScriptedS3(): Promise<ScriptedS3> {
   const client = await openS3(options, { renewed() {}, unusable() {} });
   const scripted: ScriptedS3 = {
     ...{ client, requests: [], answer: () => false },
+    env: { ...credentials, BODY_STORE: 's3://events/hookline', BODY_STORE_ENDPOINT: server.url },
     async [Symbol.asyncDispose]() {
       client.close();
       await server[Symbol.asyncDispose]();
