@@ -1,8 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way from an address of this machine to a port that listens on its loopback alone. */
-export async function forward(host: string, to: number): Promise<{ port: number } & AsyncDisposable> {
+/**
+ * A way from an address of this machine to a port that listens on its loopback alone.
+ * @param from its port; a free one unless given
+ */
+export async function forward(
+  host: string,
+  to: number,
+  from = 0,
+): Promise<{ port: number } & AsyncDisposable> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(to, '127.0.0.1');
@@ -16,7 +23,7 @@ export async function forward(host: string, to: number): Promise<{ port: number 
       socket.pipe(other);
     }
   });
-  server.listen(0, host);
+  server.listen(from, host);
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

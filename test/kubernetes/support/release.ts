@@ -7,6 +7,7 @@ import { Stored } from '../../faults/oracle/stored.ts';
 import type { Sent } from '../../faults/traffic/sender.ts';
 import { SenderThread } from '../../faults/traffic/sender-thread.ts';
 import { EVENT_TYPES, subscriptionsOf } from '../../faults/traffic/webhooks.ts';
+import type { KafkaOptions } from '../../stack/kafka-cluster.ts';
 import type { Stack } from '../../stack/stack.ts';
 import { startStack } from '../../stack/start-stack.ts';
 import { CHART } from '../../support/generated/chart-readme.ts';
@@ -22,6 +23,13 @@ export type Cluster = {
   sandboxImage: string;
   nodeAddress: string;
   hostAddress: string;
+};
+
+/** What stands around a release, if it is not what any client may use. */
+export type Surroundings = {
+  readonly kafka?: KafkaOptions;
+  /** Puts something in front of the registry. */
+  readonly registry?: (url: string) => Promise<{ readonly url: string } & AsyncDisposable>;
 };
 
 const SEED = 20260901;
@@ -46,12 +54,14 @@ export class Release implements AsyncDisposable {
     this.registryUrl = `http://${cluster.hostAddress}:${registryPort}${pathname}`;
   }
 
-  static async make(cluster: Cluster): Promise<Release> {
+  static async make(cluster: Cluster, { kafka, registry }: Surroundings = {}): Promise<Release> {
     const { hostAddress: host, sandboxImage } = cluster;
-    const stack = await startStack({ env: process.env, way: 'jvm', kafka: { host } });
-    const way = await forward(host, Number(new URL(stack.registryUrl).port));
+    const stack = await startStack({ env: process.env, way: 'jvm', kafka: { host, ...kafka } });
+    const front = await registry?.(stack.registryUrl);
+    const way = await forward(host, Number(new URL(front?.url ?? stack.registryUrl).port));
     const release = new Release(cluster, stack, way.port);
     release.#ways.use(stack);
+    if (front) release.#ways.use(front);
     release.#ways.use(way);
     const { namespace } = release;
     await apply(restrictedNamespace(namespace));

@@ -55,7 +55,7 @@ export async function startSecureRegistry(registryUrl: string, identity: Identit
  */
 export async function startTokenRegistry(
   registryUrl: string,
-  issuer: TokenIssuer,
+  issuer: Pick<TokenIssuer, 'takes'>,
   seen: (headers: IncomingHttpHeaders) => void = () => {},
 ): Promise<{ readonly url: string } & AsyncDisposable> {
   const behind = new URL(registryUrl);
