@@ -18,14 +18,19 @@ const MAX_TRIES = 5;
 /**
  * Registers a schema whatever the subject's versions are, and soft-deletes those that it is not compatible with.
  * FULL_TRANSITIVE holds before and after. May be repeated, also after an interruption, and may run several times at once.
+ * @param options.keepsOld soft-deletes nothing yet: processes whose schemas are old versions can still start
  * @returns the versions that were soft-deleted
  * @throws HooklineError saying how the subject is left where it is interrupted
  */
-export async function moveOver(subject: string, versions: SubjectVersions): Promise<readonly number[]> {
+export async function moveOver(
+  subject: string,
+  versions: SubjectVersions,
+  { keepsOld = false }: { readonly keepsOld?: boolean } = {},
+): Promise<readonly number[]> {
   const removed = new Set<number>();
   for (let tries = 1; ; tries++) {
     try {
-      await tryOnce(subject, versions, removed);
+      await tryOnce(versions, keepsOld ? undefined : removed, subject);
       return [...removed];
     } catch (error) {
       // Without a rule nothing is incompatible: somebody else has set it back in between.
@@ -35,7 +40,11 @@ export async function moveOver(subject: string, versions: SubjectVersions): Prom
   }
 }
 
-async function tryOnce(subject: string, versions: SubjectVersions, removed: Set<number>): Promise<void> {
+async function tryOnce(
+  versions: SubjectVersions,
+  removed: Set<number> | undefined,
+  subject: string,
+): Promise<void> {
   await versions.setCompatibility('FULL_TRANSITIVE');
   const incompatible = await versions.incompatible();
   if (incompatible.length === 0) {
@@ -46,10 +55,7 @@ async function tryOnce(subject: string, versions: SubjectVersions, removed: Set<
   try {
     await versions.setCompatibility('NONE');
     await versions.register();
-    for (const version of incompatible) {
-      await versions.remove(version);
-      removed.add(version);
-    }
+    if (removed) await removeAll(versions, incompatible, removed);
   } catch (error) {
     failure = error;
   }
@@ -62,6 +68,17 @@ async function tryOnce(subject: string, versions: SubjectVersions, removed: Set<
   const explained = versions.explain(failure);
   if (explained.code === 'SCHEMA_INCOMPATIBLE') throw explained;
   throw left(explained, `${subject} is moved over in part`);
+}
+
+async function removeAll(
+  { remove }: SubjectVersions,
+  incompatible: readonly number[],
+  removed: Set<number>,
+): Promise<void> {
+  for (const version of incompatible) {
+    await remove(version);
+    removed.add(version);
+  }
 }
 
 function left({ code, detail, remedy, cause }: HooklineError, how: string): HooklineError {

@@ -53,7 +53,7 @@ export function openRegistry(settings: RegistrySettings, deps: TokenDeps): OpenR
     writerType: (id) => current().writerType(id),
     incompatibleVersions: (subject, schema) => current().incompatibleVersions(subject, schema),
     register: (subject, schema) => current().register(subject, schema),
-    moveOver: (subject, schema) => current().moveOver(subject, schema),
+    moveOver: (subject, schema, options) => current().moveOver(subject, schema, options),
     versions: (subject) => current().versions(subject),
     compatibility: (subject) => current().compatibility(subject),
     subjects: () => current().subjects(),

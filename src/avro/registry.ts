@@ -23,7 +23,7 @@ export type Registry = {
   /** Sets the subject's compatibility to FULL_TRANSITIVE and registers the schema. Throws SCHEMA_INCOMPATIBLE. */
   register(subject: string, schema: string): Promise<number>;
   /** See {@link moveOver}. A soft-deleted version leaves its id. */
-  moveOver(subject: string, schema: string): Promise<readonly number[]>;
+  moveOver(subject: string, schema: string, options?: { keepsOld?: boolean }): Promise<readonly number[]>;
   /** All versions of the subject that are not deleted, the oldest first. */
   versions(subject: string): Promise<readonly RegisteredVersion[]>;
   /** The subject's rule, its own or the registry's; null where the registry does not say. */
@@ -88,15 +88,19 @@ export function createRegistry(options: RegistryOptions): Registry {
         await Subject.updateConfig({ subject, body: { compatibility } });
         return (await registry.register(avro(schema), { subject, compatibility, updateConfig: false })).id;
       }),
-    moveOver: (subject, schema) =>
+    moveOver: (subject, schema, how) =>
       ask(() =>
-        moveOver(subject, {
-          incompatible: async () => (await incompatibleVersions(subject, schema)) ?? [],
-          setCompatibility: (compatibility) => Subject.updateConfig({ subject, body: { compatibility } }),
-          register: () => Subject.register({ subject, body: { schema } }),
-          remove: (version) => call('DELETE', `${pathOf(subject)}/${version}`).catch(orIfGone(null)),
-          explain: (error) => classify(error, options),
-        }),
+        moveOver(
+          subject,
+          {
+            incompatible: async () => (await incompatibleVersions(subject, schema)) ?? [],
+            setCompatibility: (compatibility) => Subject.updateConfig({ subject, body: { compatibility } }),
+            register: () => Subject.register({ subject, body: { schema } }),
+            remove: (version) => call('DELETE', `${pathOf(subject)}/${version}`).catch(orIfGone(null)),
+            explain: (error) => classify(error, options),
+          },
+          how,
+        ),
       ),
     versions: (subject) =>
       ask(async () => {

@@ -35,6 +35,8 @@ export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME
 export class Spool {
   readonly #thread: WorkerCalls<SpoolRequest, readonly StoredRow[], SpoolState>;
   readonly #clock: Clock;
+  /** Called when other keys are in use: rows may have become readable. */
+  onKeysRenewed: (() => void) | undefined;
   #state = EMPTY;
   #appending = 0;
   #trouble: HooklineError | null = null;
@@ -98,6 +100,7 @@ export class Spool {
   /** Seals with these keys from now on, and opens what they open. What was sealed before and they do not open stays. */
   async renewKeys(sealingKeys: SealingKeys): Promise<void> {
     await this.#call({ kind: 'renew-keys', sealingKeys });
+    this.onKeysRenewed?.();
   }
 
   /** The content of the spool at the thread's last answer. */

@@ -38,6 +38,14 @@ describe('a subject', () => {
     expect(state()).toEqual({ level: 'FULL_TRANSITIVE', versions: [9] });
   });
 
+  it('keeps its old versions where that is asked for, and loses them when it is moved over again', async () => {
+    const { ports, state } = subject([1, 2]);
+    expect(await moveOver('s', ports, { keepsOld: true })).toEqual([]);
+    expect(state()).toEqual({ level: 'FULL_TRANSITIVE', versions: [1, 2, 9] });
+    expect(await moveOver('s', ports)).toEqual([1, 2]);
+    expect(state()).toEqual({ level: 'FULL_TRANSITIVE', versions: [9] });
+  });
+
   it('keeps its rule all the time where nothing is in the way', async () => {
     const { ports, calls } = subject([]);
     expect(await moveOver('s', ports)).toEqual([]);

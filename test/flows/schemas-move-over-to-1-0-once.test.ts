@@ -105,6 +105,21 @@ describe('subjects of 0.x', () => {
     expect(rows).toContainEqual(expect.objectContaining({ field: 'sourceRef', upgrade: 'any order' }));
   });
 
+  it('stay beside schemas 1.0 at first: processes of both find theirs, and what a chart does at an upgrade succeeds', async () => {
+    const kept = await cliJson<Row[]>(fixture.env, 'schemas', 'push', '--major', '--keep-old');
+    expect(of(kept, 'payment-status').state).toBe('registered');
+    const subject = `${fixture.topic('payment-status')}-value`;
+    const old = readFileSync(join(OLD_SCHEMAS, 'events/payment-status.avsc'), 'utf8');
+    // What an ingress of 0.x asks for at its start.
+    expect(await registry('POST', `/subjects/${subject}`, { schema: old })).toMatchObject({ version: 1 });
+    expect(await registry('GET', `/config/${subject}`)).toMatchObject({
+      compatibilityLevel: 'FULL_TRANSITIVE',
+    });
+    for (const verb of ['push', 'check'])
+      expect((await cli(fixture.env, 'schemas', verb)).exitCode, verb).toBe(0);
+    expect((await cli(fixture.env, 'schemas', 'push', '--keep-old')).exitCode).toBe(2);
+  });
+
   it('are moved over once, and again without an effect', async () => {
     const moved = await cliJson<Row[]>(fixture.env, 'schemas', 'push', '--major');
     expect(of(moved, 'payment-status').state).toBe('registered; soft-deleted: version 1');

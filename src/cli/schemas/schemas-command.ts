@@ -5,7 +5,7 @@ import { subjectOf, topicName } from '../../core/names.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type DiffOptions, diffSchemas } from './diff-schemas.ts';
 import { type TestOptions, testSamples } from './test-samples.ts';
 
@@ -27,12 +27,12 @@ export function addSchemasCommand(program: Command, shell: Shell, run: Run): voi
       '--major',
       'moves subjects over to schemas that their versions are not compatible with: those are soft-deleted, and their ids still resolve',
     )
+    .option(
+      '--keep-old',
+      'with --major: soft-deletes nothing yet, so that processes of the old schemas can still start; run --major without it when none of them is left',
+    )
     .option('--json', 'print JSON')
-    .action(
-      run((options: Options & { major?: boolean }) =>
-        checkOrPush(shell, options.major ? moveSchema : pushSchema, options),
-      ),
-    );
+    .action(run((options: PushOptions) => checkOrPush(shell, pushBy(options), options)));
   addOffline(schemas, shell, run);
 }
 
@@ -102,8 +102,22 @@ async function checkSchema(registry: Registry, subject: string, schema: string):
 
 const listOf = (versions: readonly number[]) => versions.map((version) => `version ${version}`).join(', ');
 
-async function moveSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {
-  const versions = await registry.moveOver(subject, schema);
+type PushOptions = Options & { major?: boolean; keepOld?: boolean };
+
+function pushBy({ major, keepOld = false }: PushOptions) {
+  if (keepOld && !major) throw new UsageError('--keep-old belongs to --major.');
+  if (!major) return pushSchema;
+  return (registry: Registry, subject: string, schema: string) =>
+    moveSchema(registry, subject, schema, keepOld);
+}
+
+async function moveSchema(
+  registry: Registry,
+  subject: string,
+  schema: string,
+  keepsOld: boolean,
+): Promise<Finding> {
+  const versions = await registry.moveOver(subject, schema, { keepsOld });
   const id = await registry.idOf(subject, schema);
   const state = versions.length === 0 ? 'registered' : `registered; soft-deleted: ${listOf(versions)}`;
   return { ok: true, state, id };
@@ -114,6 +128,9 @@ async function pushSchema(registry: Registry, subject: string, schema: string): 
     return { ok: true, state: 'registered', id: await registry.register(subject, schema) };
   } catch (error) {
     if (!hasCode(error, 'SCHEMA_INCOMPATIBLE')) throw error;
+    // With old versions that --major --keep-old left, registering again is refused, and needless.
+    const id = await registry.idOf(subject, schema).catch(() => undefined);
+    if (id !== undefined) return { ok: true, state: 'registered', id };
     return { ok: false, state: `refused: ${error.message}. ${REFUSED}` };
   }
 }

@@ -76,6 +76,7 @@ function storeWithSpool(
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
     observer: observeSpool({ logger, metrics, spool, clock }),
   });
+  spool.onKeysRenewed = () => store.wake();
   return {
     store: (verified) => store.store(verified),
     trouble() {

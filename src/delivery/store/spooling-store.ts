@@ -188,6 +188,12 @@ export class SpoolingStore {
     this.#startDrain();
   }
 
+  /** Rows may have become readable that nobody drains. */
+  wake(): void {
+    if (!this.#isDraining && this.#ports.spool.outstanding > 0)
+      this.#startSpooling('a renewed sealing key opens deliveries in it');
+  }
+
   #startDrain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;

@@ -38,11 +38,11 @@ it('says why a row stays in the spool, at each try', async () => {
 it('says the same of a row for a thread of its own', async () => {
   const { ports, reasons } = denying();
   const row = { id: 1, isChanged: false, delivery: verified(MESSAGE) } as const;
-  const isStored = await drainLarge(row, ports, {
+  const refusal = await drainLarge(row, ports, {
     store: () => expect.fail('it is drained'),
     identify: () => expect.fail('it is drained'),
     aside: (work) => work(),
     drain: () => Promise.reject(new HooklineError('BODY_STORE_REFUSED', 'denied')),
   });
-  expect([isStored, reasons.map(({ detail }) => detail)]).toEqual([false, ['denied']]);
+  expect([refusal?.code, reasons.map(({ detail }) => detail)]).toEqual(['BODY_STORE_REFUSED', ['denied']]);
 });
