@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -81,10 +82,11 @@ async function serve(
     return store.lifecycle ? void response.end(store.lifecycle) : fault(404, 'NoSuchLifecycleConfiguration');
   if (query.has('list-type')) return void response.end(listing(store, query));
   if (method === 'PUT') {
-    if (store.objects.has(key)) return fault(412, 'PreconditionFailed');
+    if (headers['if-none-match'] === '*' && store.objects.has(key)) return fault(412, 'PreconditionFailed');
     const sha256 = String(headers['x-amz-meta-sha256']);
     store.objects.set(key, { bytes: body, sha256, modifiedAt: new Date() });
-    return void response.end();
+    const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+    return void response.writeHead(200, { etag }).end();
   }
   const found = store.objects.get(key);
   if (method === 'DELETE') {
