@@ -67,33 +67,36 @@ class Drain {
       this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1);
       const left = spool.outstanding - this.#waiting.size;
       if (left > 0 && left <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty?.();
-      const hasRetried = await this.#retryWaiting();
+      const next = this.#nextWaiting();
+      // What is in progress ends first, and nothing begins meanwhile: else a large one would never have its turn.
+      if (next.some(({ isLarge }) => isLarge) && !this.#isIdle) {
+        await this.#waitForMore();
+        continue;
+      }
+      await this.#retry(next);
       const read = await this.#read();
       const rows = read.filter(({ id }) => !this.#taken.has(id) && !this.#waiting.has(id));
       if (read.length > 0) this.#begin(rows, read.at(-1)?.id);
-      else if (!hasRetried && !(await this.#drainLargeRow())) await this.#waitForMore();
+      else if (next.length === 0 && !(await this.#drainLargeRow())) await this.#waitForMore();
     }
     return this.#drained;
   }
 
-  /** Tries rows again that waited for the object store. @returns whether there were any */
-  async #retryWaiting(): Promise<boolean> {
-    const { spool } = this.#ports;
-    if (this.#isBusy) return false;
-    const withLarge = !this.#topics.isAnyStuck;
-    const next = this.#waiting.next({ maxBytes: BATCH.maxBytes, withLarge });
-    const first = next.find(({ isLarge }) => isLarge);
-    if (first && this.#largeRows) {
-      // What is in progress ends first, and nothing begins meanwhile: else it would not be its turn under steady traffic.
-      if (!this.#isIdle) await this.#waitForMore();
-      else await this.#retryLarge(first, this.#largeRows);
-      return true;
-    }
-    for (const row of next) this.#waiting.begin(row);
-    const limits = ({ id }: WaitingRow) => ({ maxRows: 1, maxBytes: 0, after: id - 1 });
-    const read = await persist(this.#ports, () => Promise.all(next.map((row) => spool.read(limits(row)))));
-    this.#begin(read.flat());
-    return next.length > 0;
+  #nextWaiting(): readonly WaitingRow[] {
+    if (this.#isBusy) return [];
+    return this.#waiting.next({ maxBytes: BATCH.maxBytes, withLarge: !this.#topics.isAnyStuck });
+  }
+
+  /** Tries rows again that waited for the object store, a large one by itself. */
+  async #retry(waiting: readonly WaitingRow[]): Promise<void> {
+    const large = waiting.find(({ isLarge }) => isLarge);
+    if (large && this.#largeRows) await this.#retryLarge(large, this.#largeRows);
+    const small = waiting.filter(({ isLarge }) => !isLarge);
+    for (const row of small) this.#waiting.begin(row);
+    const read = (row: WaitingRow) => this.#ports.spool.read({ maxRows: 1, maxBytes: 0, after: row.id - 1 });
+    const found = (await persist(this.#ports, () => Promise.all(small.map(read)))).flat();
+    this.#begin(found.filter(({ id }) => small.some((row) => row.id === id)));
+    for (const row of small) if (!this.#taken.has(row.id)) this.#waiting.end(row, true);
   }
 
   get #isBusy(): boolean {

@@ -120,17 +120,22 @@ export class WaitingRows {
       state === 'waiting' &&
       (isTrial || (!hasTrouble && this.#clock.now() >= Math.max(dueAt, this.#pausedUntil)));
     const found: WaitingRow[] = [];
-    let bytes = 0;
+    let hasLarge = !withLarge;
+    let left = maxBytes;
     for (const key of this.#keys.values()) {
       const rows = key.state === 'open' ? key.rows : key.rows.slice(0, isDue(key) ? 1 : 0);
       for (const row of rows) {
-        const mayBegin = row.isLarge ? withLarge && row === key.rows[0] && key.inProgress.size === 0 : true;
-        if (!mayBegin || (bytes > 0 && bytes + row.bytes > maxBytes)) break;
+        // A large one is published with nothing beside it: those before it of its key are stored first.
+        const mayBegin = row.isLarge
+          ? !hasLarge && row === key.rows[0] && key.inProgress.size === 0
+          : left === maxBytes || row.bytes <= left;
+        if (!mayBegin) break;
         found.push(row);
-        bytes += row.bytes;
+        hasLarge ||= row.isLarge;
         if (row.isLarge) break;
+        left -= row.bytes;
       }
-      if (bytes >= maxBytes || (isTrial && found.length > 0)) break;
+      if (left <= 0 || (isTrial && found.length > 0)) break;
     }
     return found;
   }

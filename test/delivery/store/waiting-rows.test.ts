@@ -161,4 +161,10 @@ describe('what is taken at once', () => {
     expect(next({ maxBytes: 10 })).toEqual([1]);
     expect(next({ maxBytes: 1_200 })).toEqual([1, 2]);
   });
+
+  it('has one large row beside small ones', () => {
+    for (const [n, row] of [large(1), large(2), small(3), small(4)].entries()) rows.add(row, `${n}`);
+    expect(next()).toEqual([1, 3, 4]);
+    expect(next({ withLarge: false })).toEqual([3, 4]);
+  });
 });
