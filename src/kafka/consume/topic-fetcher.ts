@@ -120,7 +120,7 @@ export function openFetcher(connection: KafkaConnection, clientId: string, topic
 
 const forbidden = (topic: string, cause: unknown) =>
   new HooklineError('KAFKA_REFUSED', `${topic}: this user may not read it`, {
-    remedy: 'grant Describe and Read on this topic, or set KAFKA_USERNAME to a user that has them',
+    remedy: 'grant Describe and Read on this topic to the user that Hookline logs in as',
     cause,
   });
 
