@@ -211,6 +211,21 @@ describe('a store with a spool, while the object store takes nothing', () => {
     expect(order('ent-a')).toEqual(Array.from({ length: n }, (_, at) => at + 1));
   });
 
+  it('does not believe one that is full and still takes the object of a check', async () => {
+    objects.store.fateOf = (call) => (call.startsWith('create') ? 'unavailable' : undefined);
+    const all = ['ent-a', 'ent-b', 'ent-c'].map((entity) => send(entity, 1, true));
+    expect(where(await Promise.all(all))).toEqual(['spool', 'spool', 'spool']);
+    const checks = () => objects.store.calls.filter((call) => call.startsWith('replace')).length;
+    await until('it is checked three times', () => checks() >= 3, 20_000);
+    // One row was tried after each check, within its deadline of 100 ms.
+    expect(objects.written.filter((outcome) => outcome === 'unavailable').length).toBeLessThanOrEqual(6);
+    expect(objects.troubles).toEqual([expect.any(String)]);
+    objects.store.fateOf = () => undefined;
+    await drained();
+    expect(objects.troubles).toEqual([expect.any(String), null]);
+    expect(log).toEqual(['holding', 'drained 3']);
+  });
+
   it('dead-letters what cannot be opened when the store takes its body', async () => {
     isStoreDown = true;
     const body = Buffer.alloc(5_000, 7);
