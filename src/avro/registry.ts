@@ -38,21 +38,27 @@ type ApiResponse = { data<T>(): T };
 
 export function createRegistry(options: RegistryOptions): Registry {
   const agent = boundedAgent(options);
+  /** Of each request. Asked for before it: the client would hide why there is no token. */
+  let headers: Readonly<Record<string, string>> = {};
   const args: SchemaRegistryAPIClientArgs = {
     host: options.url,
     ...(options.auth === undefined ? {} : { auth: { ...options.auth } }),
     agent,
     retry: { retries: 0 },
-    middlewares: [sendHeaders(options)],
+    middlewares: [sendHeaders(() => headers)],
   };
   const registry = new SchemaRegistry(args, { AVRO: { wrapUnions: 'never', omitRecordMethods: true } });
   const { Subject, Schema } = registryApi.default(args);
   /** For what the client does not have. */
   const call = <T>(method: 'GET' | 'DELETE', path: string) =>
     callRegistry<T>({ ...options, agent }, method, path);
+  const send = async <T>(request: () => Promise<T>) => {
+    headers = await headersFor(options);
+    return request();
+  };
   const ask = <T>(request: () => Promise<T>) =>
-    request()
-      .catch((error) => (isTokenRefused(error, options) ? request() : Promise.reject(error)))
+    send(request)
+      .catch((error) => (isTokenRefused(error, options) ? send(request) : Promise.reject(error)))
       .catch((error) => Promise.reject(classify(error, options)));
   const pathOf = (subject: string) => `/subjects/${encodeURIComponent(subject)}/versions`;
   const versionsOf = (subject: string) => call<number[]>('GET', pathOf(subject)).catch(orIfGone([]));
@@ -129,14 +135,12 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
-/** The client asks for what its requests carry with each of them. */
 const sendHeaders =
-  (options: RegistryOptions): NonNullable<SchemaRegistryAPIClientArgs['middlewares']>[number] =>
+  (
+    headers: () => Readonly<Record<string, string>>,
+  ): NonNullable<SchemaRegistryAPIClientArgs['middlewares']>[number] =>
   () => ({
-    async prepareRequest(next) {
-      const request = await next();
-      return request.enhance({ headers: await headersFor(options) });
-    },
+    prepareRequest: async (next) => (await next()).enhance({ headers: { ...headers() } }),
   });
 
 /** Whether another token may be taken: the one that was shown was withdrawn, or its key is gone. */
@@ -184,7 +188,7 @@ const REGISTRY: OtherSide = {
 function classify(error: unknown, { url, auth, tokens }: RegistryOptions): HooklineError {
   // The client wraps what happens before its request is sent: a token that can't be obtained.
   const own = eachError(error).find((one) => one instanceof HooklineError);
-  if (own) return own;
+  if (own) return withoutToken(own, url);
   const { status, name, message } = error as RegistryFailure;
   // A registry says in JSON what it doesn't have; a bare 404 is the page of a proxy that has lost it.
   const isBare = / - Error, status 404/.test(message ?? '');
@@ -206,6 +210,20 @@ function classify(error: unknown, { url, auth, tokens }: RegistryOptions): Hookl
   if (!fault) return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
   const { finding, remedy } = explainFault(fault, REGISTRY);
   return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${finding}`, { cause: error, remedy });
+}
+
+/** Whoever waits for the registry waits for its tokens as well: nothing that needs a schema is unreadable for lack of one. */
+function withoutToken(own: HooklineError, url: string): HooklineError {
+  const isRefused = own.code === 'ACCESS_TOKEN_REFUSED';
+  if (!isRefused && own.code !== 'ACCESS_TOKEN_UNAVAILABLE') return own;
+  // The remedy is at the end of the message.
+  return new HooklineError(
+    isRefused ? 'REGISTRY_REFUSED' : 'REGISTRY_UNAVAILABLE',
+    `${url}: ${own.message}`,
+    {
+      cause: own,
+    },
+  );
 }
 
 /** What an answer says of itself may be megabytes, and goes into the log. */

@@ -74,23 +74,26 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
       },
       onFault: (ref, error) => observer.secretsFaulty(ref, error),
     }));
-  const sealed = new Set<string>();
-  const follow = followKeys({
+  /** What no sealing key opens, by its ref: a renewed file may have the key. */
+  const sealed = new Map<string, SubscriptionRecord>();
+  const open = followKeys({
     keyring,
     sealingKeys: deps.sealingKeys,
-    onSealed(ref) {
-      sealed.add(ref);
-      observer.sealed(ref);
+    onSealed(record) {
+      sealed.set(record.ref, record);
+      observer.sealed(record.ref);
     },
+  });
+  const follow = (ref: string, record: SubscriptionRecord | null) => {
+    sealed.delete(ref);
+    open(ref, record);
+  };
+  deps.sealingKeys?.onRenewed?.(() => {
+    for (const [ref, record] of [...sealed]) follow(ref, record);
   });
   const before = deps.cache?.read() ?? [];
   for (const record of before) follow(record.ref, record);
   let table: SubscriptionTable | undefined;
-  deps.sealingKeys?.onRenewed?.(() => {
-    const refs = [...sealed];
-    sealed.clear();
-    for (const ref of refs) follow(ref, table?.get(ref) ?? before.find((one) => one.ref === ref) ?? null);
-  });
   const onChange = (ref: string, record: SubscriptionRecord | null) => {
     follow(ref, record);
     deps.cache?.keep(() => table?.all() ?? []);
@@ -128,14 +131,14 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
 export function followKeys(deps: {
   keyring: LiveKeyring;
   sealingKeys: SealingKeys | undefined;
-  /** No sealing key opens the secrets of a ref: they cannot verify its deliveries. */
-  onSealed: (ref: string) => void;
+  /** No sealing key opens the secrets of a record: they cannot verify its deliveries. */
+  onSealed: (record: SubscriptionRecord) => void;
 }): (ref: string, record: SubscriptionRecord | null) => void {
   return (ref, record) => {
     let secrets: SubscriptionSecrets | null = null;
     if (record?.sealedKeys) {
       secrets = deps.sealingKeys ? openSecrets(deps.sealingKeys, record, record.sealedKeys) : null;
-      if (!secrets) deps.onSealed(ref);
+      if (!secrets) deps.onSealed(record);
     }
     deps.keyring.setRecord(ref, record, secrets);
   };

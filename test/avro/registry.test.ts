@@ -9,6 +9,7 @@ import { createSecureContext } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { createWriterReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
+import { HooklineError } from '../../src/core/errors.ts';
 
 /** A server on a free port that answers as told. */
 async function serve(listener: RequestListener, tls?: { key: Buffer; cert: Buffer }) {
@@ -31,6 +32,26 @@ const answering =
   };
 
 const registryAt = (url: string) => createRegistry({ url, timeoutMs: 300 });
+
+describe('the registry, reached by access tokens', () => {
+  const without = (error: HooklineError) => {
+    const tokens = { get: () => Promise.reject(error), reject() {}, current: () => undefined };
+    return createRegistry({ url: 'http://127.0.0.1:9/api', timeoutMs: 300, tokens });
+  };
+
+  it.each([
+    ['ACCESS_TOKEN_UNAVAILABLE', 'REGISTRY_UNAVAILABLE'],
+    ['ACCESS_TOKEN_REFUSED', 'REGISTRY_REFUSED'],
+  ] as const)(
+    'is waited for while there is none: %s is %s, so that no record counts as unreadable',
+    async (token, code) => {
+      const registry = without(new HooklineError(token, 'the endpoint says so', { remedy: 'restore it' }));
+      const message = expect.stringMatching(/access token \(the endpoint says so\): restore it/);
+      for (const asked of [registry.subjects(), registry.writerType(1), registry.idOf('s', '{}')])
+        await expect(asked).rejects.toMatchObject({ code, message });
+    },
+  );
+});
 
 describe('the registry', () => {
   it.each([

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parseSealingKeys, readSealingKeys } from '../../src/crypto/sealing.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
-import { followKeys } from '../../src/subscriptions/open-keyring.ts';
+import { followKeys, openKeyring } from '../../src/subscriptions/open-keyring.ts';
 import { type SubscriptionRecord, sealSecrets } from '../../src/subscriptions/subscription-record.ts';
+import { ScriptedTopic } from '../support/scripted-topic.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 
 const newKeys = () => parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
@@ -20,7 +21,7 @@ const sealed = sealSecrets(sealingKeys, recordOf(null), { signingSecret: id });
 function follow(keys: typeof sealingKeys | undefined) {
   const keyring = new LiveKeyring({ clock: systemClock, retiredKeysTtlMs: 1_000 });
   const closed: string[] = [];
-  const take = followKeys({ keyring, sealingKeys: keys, onSealed: (ref) => closed.push(ref) });
+  const take = followKeys({ keyring, sealingKeys: keys, onSealed: ({ ref }) => closed.push(ref) });
   return { keyring, closed, take };
 }
 
@@ -47,6 +48,51 @@ describe('a record of the state topic', () => {
     const { closed, take } = follow(sealingKeys);
     take('a', recordOf(null));
     expect(closed).toEqual([]);
+  });
+});
+
+describe('a renewed sealing key', () => {
+  async function openWithCached(record: SubscriptionRecord, topicForgets: boolean) {
+    const [old, next] = [newKeys(), sealingKeys];
+    const listeners: ((keys: typeof old) => void)[] = [];
+    const keys = {
+      ...old,
+      onRenewed: (listener: (typeof listeners)[number]) => void listeners.push(listener),
+    };
+    const topic = new ScriptedTopic([0]);
+    const waits = new Promise<never>(() => {});
+    const opened = await openKeyring({
+      ...{
+        secretsDir: undefined,
+        retiredKeysTtlMs: 1_000,
+        sealingKeys: keys,
+        topic: 't',
+        clock: systemClock,
+      },
+      openTopic: () => topic.open(),
+      read: async () => ({}),
+      observer: {
+        ...{ secretsRead() {}, secretsFaulty() {}, sealed() {}, unreadable() {} },
+        ...{ awaited() {}, brokenOff() {} },
+      },
+      open: (attempt) => (topicForgets ? attempt() : waits),
+      stopping: new AbortController().signal,
+      cache: { read: () => [record], keep() {}, stop() {} },
+    });
+    if (topicForgets) await opened.topicRead;
+    Object.assign(keys, next);
+    for (const listener of listeners) listener(next);
+    const live = opened.keyring.signingKeysOf('a').filter(({ index }) => index >= 0);
+    await opened.stop();
+    return live;
+  }
+
+  it('opens what no key opened before', async () => {
+    expect(await openWithCached(recordOf(sealed), false)).toHaveLength(1);
+  });
+
+  it('brings no subscription back that was deleted meanwhile', async () => {
+    expect(await openWithCached(recordOf(sealed), true)).toEqual([]);
   });
 });
 
