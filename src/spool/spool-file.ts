@@ -40,11 +40,12 @@ export class SpoolFile {
   readonly #lengths: StatementSync;
   readonly #select: StatementSync;
   readonly #delete: StatementSync;
+  readonly #isLocked: StatementSync;
   #nextId: number;
   #rows: number;
   readonly #proofs: RowProofs;
   /** Rows that no sealing key opens: they stay in the file. */
-  readonly #keyMissing: number;
+  #keyMissing: number;
   /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;
 
@@ -80,6 +81,7 @@ export class SpoolFile {
         `SELECT ${COLUMNS_SQL} FROM deliveries WHERE id > ? AND id <= ? AND ${openable} ORDER BY id`,
       );
       this.#delete = this.#db.prepare('DELETE FROM deliveries WHERE id = ?');
+      this.#isLocked = this.#db.prepare(`SELECT NOT ${openable} AS locked FROM deliveries WHERE id = ?`);
     } catch (error) {
       this.#db.close();
       throw sqliteFailure(error, options.dir);
@@ -128,10 +130,18 @@ export class SpoolFile {
   remove(ids: readonly number[]): void {
     this.#reserve.lend(() =>
       this.#transaction(() => {
-        for (const id of ids) this.#rows -= Number(this.#delete.run(id).changes);
+        for (const id of ids) {
+          this.#noteUnlocked(id);
+          this.#rows -= Number(this.#delete.run(id).changes);
+        }
       }),
     );
     this.#shrink();
+  }
+
+  /** A row that was read before its key went from the file, and is removed now, is missing no more. */
+  #noteUnlocked(id: number): void {
+    if (this.#keyMissing > 0) this.#keyMissing -= Number({ ...this.#isLocked.get(id) }.locked ?? 0);
   }
 
   /** Throws if an append would fail: no space, or a disk that cannot be written. */

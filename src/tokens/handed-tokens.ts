@@ -7,7 +7,8 @@ export type HandedTokens = TokenSource & {
   hand(token: string | undefined): void;
 };
 
-export function createHandedTokens(): HandedTokens {
+/** @param onReject gets a token that the other side did not take: whoever hands them obtains another */
+export function createHandedTokens(onReject: (token: string) => void): HandedTokens {
   const first = Promise.withResolvers<void>();
   let current: string | undefined;
   return {
@@ -20,8 +21,7 @@ export function createHandedTokens(): HandedTokens {
       if (current === undefined) throw new HooklineError('ACCESS_TOKEN_UNAVAILABLE');
       return current;
     },
-    // Who hands them decides which is the next one.
-    reject() {},
+    reject: onReject,
     current: () => current,
   };
 }

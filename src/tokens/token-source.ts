@@ -68,6 +68,8 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
   let held: Held | undefined;
   let obtaining: Promise<Held> | undefined;
   let failures = 0;
+  /** Until then nobody asks again, and all hear of the last failure: an endpoint that refuses may lock its client. */
+  let rest: { readonly until: number; readonly error: unknown } | undefined;
   let timer: Timer | undefined;
 
   const schedule = (ms: number) => {
@@ -83,12 +85,15 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
       const endsAt = now + lifetimeS * 1_000;
       held = { token, lifetimeS, since: now, renewAt, usableUntil: endsAt - MIN_LEFT_MS };
       failures = 0;
+      rest = undefined;
       observer?.obtained(endsAt);
-      schedule(renewAt - now);
+      schedule(Math.max(renewAt - now, RETRY.firstMs));
       return held;
     } catch (error) {
       observer?.failed(error as HooklineError);
-      schedule(delayBefore(++failures, RETRY, clock.random));
+      const delay = delayBefore(++failures, RETRY, clock.random);
+      if (keepsFresh) rest = { until: clock.wall() + delay, error };
+      schedule(delay);
       throw error;
     } finally {
       obtaining = undefined;
@@ -101,15 +106,19 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
   return {
     async get() {
       const now = clock.wall();
-      if (held && now < held.renewAt) return held.token;
+      const isFresh = held && now < held.renewAt && (!keepsFresh || now < held.usableUntil);
+      if (held && isFresh) return held.token;
       if (keepsFresh && held && now < held.usableUntil) {
         if (failures === 0) void renew().catch(() => {});
         return held.token;
       }
+      if (rest && now < rest.until && !obtaining) throw rest.error;
       return (await renew()).token;
     },
     reject(token) {
-      if (held?.token === token && clock.wall() - held.since >= minAgeMs) held = undefined;
+      if (held?.token !== token || clock.wall() - held.since < minAgeMs) return;
+      held = undefined;
+      if (keepsFresh) void renew().catch(() => {});
     },
     current: () => (held && clock.wall() < held.usableUntil ? held.token : undefined),
   };

@@ -244,4 +244,15 @@ describe('sealing keys that are renewed while the spool is open', () => {
     expect(await read([A])).toMatchObject({ rows: [1, 4], keyMissing: 2 });
     expect(await read([A, B])).toMatchObject({ rows: [1, 2, 3, 4], keyMissing: 0 });
   });
+
+  it('go while rows are drained: what was read is removed, and the rest is still to be drained', async () => {
+    await withSpool([A], async (spool) => {
+      for (const n of [1, 2, 3]) await spool.append(row(n));
+      const read = await spool.read(ALL);
+      await spool.renewKeys(keysOf(B));
+      for (const n of [4, 5]) await spool.append(row(n));
+      await spool.remove(read.map(({ id }) => id));
+      expect([spool.state.keyMissing, spool.outstanding]).toEqual([0, 2]);
+    });
+  });
 });

@@ -59,6 +59,53 @@ describe('a token that is kept fresh', () => {
   });
 });
 
+describe('a token that cannot be obtained', () => {
+  it('is not asked for again by each who wants it: all hear why until it is tried again', async () => {
+    const { clock, tokens, state } = open({ keepsFresh: true });
+    state.fault = unavailable;
+    for (let n = 0; n < 100; n++) await expect(tokens.get()).rejects.toBe(unavailable);
+    expect(state.asked).toBe(1);
+    state.fault = undefined;
+    await clock.advance(1_000);
+    expect(await tokens.get()).toBe('token-2');
+  });
+
+  it.each([0.0001, 1, 4])(
+    'for long, as it lives for %s s, is obtained once a second at the most',
+    async (lifetimeS) => {
+      let asked = 0;
+      const obtain = async () => ({ token: `token-${++asked}`, lifetimeS });
+      const { clock, tokens } = open({ keepsFresh: true, obtain });
+      await tokens.get();
+      await clock.advance(10_000);
+      expect(asked).toBeLessThanOrEqual(11);
+    },
+  );
+
+  it('is not shown while it is about to end', async () => {
+    let asked = 0;
+    const { clock, tokens } = open({
+      keepsFresh: true,
+      obtain: async () => {
+        if (++asked > 1) throw unavailable;
+        return { token: 'token-1', lifetimeS: 9 };
+      },
+    });
+    expect(await tokens.get()).toBe('token-1');
+    await clock.advance(5_500);
+    await expect(tokens.get()).rejects.toBe(unavailable);
+  });
+});
+
+describe('a token that is kept fresh and not taken', () => {
+  it('is replaced at once, before anybody asks', async () => {
+    const { clock, tokens } = open({ keepsFresh: true });
+    tokens.reject(await tokens.get());
+    await clock.advance(0);
+    expect(tokens.current()).toBe('token-2');
+  });
+});
+
 describe('a token that is not taken', () => {
   it('is replaced, once', async () => {
     const { tokens } = open();

@@ -164,6 +164,7 @@ export function startLargeBodies(
       delivery: delivery.observer,
       publishing: observePublishing({ logger, metrics }),
       objectWritten: (...write) => delivery.claims?.noteWrite(...write),
+      tokenRejected: (token) => kafkaTokens?.reject(token),
       threadDied(err) {
         largeBodyThreadDeaths.inc();
         logger.error({ err }, 'the thread for large bodies ended; the next large body starts a new one');

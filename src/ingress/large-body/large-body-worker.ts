@@ -38,6 +38,8 @@ export type LargeBodyObserver = {
   readonly publishing: Omit<PublisherObserver, 'troubleChanged'>;
   /** A write to the object store has ended. */
   objectWritten(outcome: WriteOutcome, seconds: number, error: HooklineError | undefined): void;
+  /** The brokers did not take this access token. */
+  tokenRejected(token: string): void;
   /** The thread ended by itself; the next large body starts a new one. */
   threadDied(error: unknown): void;
 };
@@ -168,11 +170,15 @@ export class LargeBodyWorker implements LargeBodyPublisher {
   }
 }
 
-function reportEvent(event: WorkerEvent, { publishing, objectWritten }: LargeBodyObserver): void {
+function reportEvent(
+  event: WorkerEvent,
+  { publishing, objectWritten, tokenRejected }: LargeBodyObserver,
+): void {
   if (event.kind === 'attempt') publishing.attempt(event.outcome);
   else if (event.kind === 'confirmed') publishing.confirmed(event.seconds);
   else if (event.kind === 'object')
     objectWritten(event.outcome, event.seconds, event.fault && toError(event.fault));
+  else if (event.kind === 'token-rejected') tokenRejected(event.token);
   else publishing.sessionOpened();
 }
 

@@ -65,4 +65,5 @@ export type WorkerEvent =
       readonly seconds: number;
       readonly fault: ThreadFault | undefined;
     }
-  | { readonly kind: 'session' };
+  | { readonly kind: 'session' }
+  | { readonly kind: 'token-rejected'; readonly token: string };

@@ -37,7 +37,7 @@ const routes = createEventRoutes(schemas, options.topicPrefix, {
   of: ({ file }) => options.schemaIds.get(file) as number,
 });
 /** The main thread's: it obtains them once for the process. */
-const tokens = createHandedTokens();
+const tokens = createHandedTokens((token) => port.emit({ kind: 'token-rejected', token }));
 const kafka = openKafka({
   settings: options.kafka,
   // The main thread reads the same files, and logs what is wrong with them.

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { passwordIn, type RenewalObserver, renewedFrom } from '../../config/renewed-files.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { MIN_AGE_MS, openTokens, renewBefore, type TokenDeps } from '../../tokens/open-tokens.ts';
+import { TOKEN_TIMEOUT_MS } from '../../tokens/token-answer.ts';
 import { createTokenCache, type ObtainedToken, type TokenSource } from '../../tokens/token-source.ts';
 import type { KafkaSettings } from './settings.ts';
 
@@ -69,7 +70,12 @@ function mskTokens(region: string, { clock, tokenLog }: TokenDeps): TokenSource 
     try {
       // Loaded where it is used: it brings AWS's credential providers.
       const { generateAuthToken } = await import('aws-msk-iam-sasl-signer-js');
-      const { token, expiryTime } = await generateAuthToken({ region });
+      const late = clock.sleep(TOKEN_TIMEOUT_MS, { ref: false }).then(() => {
+        throw new Error(`AWS's credentials chain has not answered within ${TOKEN_TIMEOUT_MS} ms`);
+      });
+      // What loses the race is nobody's failure.
+      late.catch(() => {});
+      const { token, expiryTime } = await Promise.race([generateAuthToken({ region }), late]);
       return { token, lifetimeS: (expiryTime - clock.wall()) / 1_000 };
     } catch (error) {
       const remedy = "check what AWS's default credentials chain finds in this pod";

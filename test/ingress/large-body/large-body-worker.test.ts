@@ -28,6 +28,7 @@ beforeEach(() => {
       delivery: observer,
       publishing: { attempt() {}, confirmed() {}, sessionOpened() {} },
       objectWritten() {},
+      tokenRejected() {},
       threadDied: (error) => deaths.push((error as Error).message),
     },
     program: new URL('./moody-thread.fixture.ts', import.meta.url),
