@@ -33,7 +33,13 @@ export type Registry = {
 
 export type RegisteredVersion = { readonly version: number; readonly schema: string };
 
-type RegistryFailure = { readonly status?: number; readonly name?: string; readonly message?: string };
+type RegistryFailure = {
+  readonly status?: number;
+  readonly name?: string;
+  readonly message?: string;
+  /** What its request carried, where that was a token. */
+  readonly authorization?: string;
+};
 type ApiResponse = { data<T>(): T };
 
 export function createRegistry(options: RegistryOptions): Registry {
@@ -54,11 +60,14 @@ export function createRegistry(options: RegistryOptions): Registry {
     callRegistry<T>({ ...options, agent }, method, path);
   const send = async <T>(request: () => Promise<T>) => {
     headers = await headersFor(options);
-    return request();
+    const { authorization } = headers;
+    return request().catch((error) => Promise.reject(Object.assign(error, { authorization })));
   };
   const ask = <T>(request: () => Promise<T>) =>
     send(request)
-      .catch((error) => (isTokenRefused(error, options) ? send(request) : Promise.reject(error)))
+      .catch(async (error) =>
+        (await isTokenRenewed(error, options)) ? send(request) : Promise.reject(error),
+      )
       .catch((error) => Promise.reject(classify(error, options)));
   const pathOf = (subject: string) => `/subjects/${encodeURIComponent(subject)}/versions`;
   const versionsOf = (subject: string) => call<number[]>('GET', pathOf(subject)).catch(orIfGone([]));
@@ -143,12 +152,13 @@ const sendHeaders =
     prepareRequest: async (next) => (await next()).enhance({ headers: { ...headers() } }),
   });
 
-/** Whether another token may be taken: the one that was shown was withdrawn, or its key is gone. */
-function isTokenRefused(error: unknown, { tokens }: RegistryOptions): boolean {
-  const shown = tokens?.current();
-  if (!tokens || shown === undefined || (error as RegistryFailure).status !== 401) return false;
+/** Whether there is another token than the one that was not taken: it was withdrawn, or its key is gone. */
+async function isTokenRenewed(error: unknown, { tokens }: RegistryOptions): Promise<boolean> {
+  const { status, authorization } = error as RegistryFailure;
+  if (!tokens || authorization === undefined || status !== 401) return false;
+  const shown = authorization.slice('Bearer '.length);
   tokens.reject(shown);
-  return tokens.current() !== shown;
+  return (await tokens.get().catch(() => shown)) !== shown;
 }
 
 /** The client takes any 200 for an answer: a page of a proxy, say. */

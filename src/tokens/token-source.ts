@@ -110,6 +110,8 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
       if (held && isFresh) return held.token;
       if (keepsFresh && held && now < held.usableUntil) {
         if (failures === 0) void renew().catch(() => {});
+        const isRejected = held.renewAt === Number.NEGATIVE_INFINITY;
+        if (isRejected && obtaining) await obtaining.catch(() => {});
         return held.token;
       }
       if (rest && now < rest.until && !obtaining) throw rest.error;
@@ -117,8 +119,12 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
     },
     reject(token) {
       if (held?.token !== token || clock.wall() - held.since < minAgeMs) return;
-      held = undefined;
-      if (keepsFresh) void renew().catch(() => {});
+      if (!keepsFresh) held = undefined;
+      // Where no other can be had, this one serves on: another broker may take it.
+      else {
+        held = { ...held, renewAt: Number.NEGATIVE_INFINITY };
+        void renew().catch(() => {});
+      }
     },
     current: () => (held && clock.wall() < held.usableUntil ? held.token : undefined),
   };

@@ -156,7 +156,7 @@ export function startLargeBodies(
   const { largeBodyThreadDeaths } = largeBodyMetrics(metrics);
   const deps: LargeBodyWorkerDeps = {
     ...{ options: worker, atWork, clock, encryptionKeysOf: delivery.encryptionKeysOf },
-    kafkaToken: () => kafkaTokens?.current(),
+    kafkaToken: kafkaTokens && (() => kafkaTokens.current()),
     bodySealing: delivery.bodySealing,
     storeRefusal: () => delivery.claims?.refusal ?? null,
     heapMb: Math.max(MIN_HEAP_MB, Math.ceil((HEAP_FACTOR * atWork) / MIB)),

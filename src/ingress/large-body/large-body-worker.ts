@@ -9,8 +9,17 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { sealingKeysNow } from '../../runtime/sealing-key-file.ts';
 import { toError, toFault, WorkerCalls } from '../../runtime/worker-calls.ts';
 import { ByteSemaphore } from '../body/byte-semaphore.ts';
-import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './worker-messages.ts';
+import type {
+  Job,
+  JobResult,
+  Observations,
+  TokenJob,
+  WorkerEvent,
+  WorkerOptions,
+} from './worker-messages.ts';
 
+/** How often a token that has changed is handed to the thread. */
+const TOKEN_MS = 1_000;
 /** After the last large body the thread is kept for this long. */
 const IDLE_MS = 30_000;
 
@@ -22,7 +31,7 @@ export type LargeBodyWorkerDeps = {
   readonly heapMb: number;
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
   /** The access token for the brokers, where they are reached by tokens. */
-  readonly kafkaToken: () => string | undefined;
+  readonly kafkaToken: (() => string | undefined) | undefined;
   /** The keys that seal dead-lettered bodies, where a type's policy demands it. */
   readonly bodySealing: SealingKeys | undefined;
   /** Why the object store is not to be tried now, or null. */
@@ -48,9 +57,11 @@ export type LargeBodyObserver = {
 export class LargeBodyWorker implements LargeBodyPublisher {
   readonly #deps: LargeBodyWorkerDeps;
   readonly #memory: ByteSemaphore;
-  #worker: WorkerCalls<Job, JobResult, WorkerEvent> | undefined;
+  #worker: WorkerCalls<Job | TokenJob, JobResult, WorkerEvent> | undefined;
   #draining = 0;
   #idle: Timer | undefined;
+  #tokens: Timer | undefined;
+  #handed: string | undefined;
 
   constructor(deps: LargeBodyWorkerDeps) {
     this.#deps = deps;
@@ -98,6 +109,8 @@ export class LargeBodyWorker implements LargeBodyPublisher {
 
   async stop(): Promise<void> {
     this.#idle?.cancel();
+    this.#tokens?.cancel();
+    this.#tokens = undefined;
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
@@ -139,15 +152,17 @@ export class LargeBodyWorker implements LargeBodyPublisher {
     const refusal = this.#deps.storeRefusal();
     const storeFault = refusal ? { storeFault: toFault(refusal) } : {};
     this.#worker ??= this.#start();
-    const { bodySealing, kafkaToken } = this.#deps;
+    const { bodySealing, kafkaToken, clock } = this.#deps;
+    this.#handed = kafkaToken?.();
+    if (kafkaToken) this.#tokens ??= clock.every(TOKEN_MS, () => this.#handToken(), { ref: false });
     const renewed = {
-      kafkaToken: kafkaToken(),
+      kafkaToken: this.#handed,
       bodySealing: bodySealing && sealingKeysNow(bodySealing),
     };
     return this.#worker.call({ kind, delivery: rest, body, keys, deadlineMs, ...renewed, ...storeFault });
   }
 
-  #start(): WorkerCalls<Job, JobResult, WorkerEvent> {
+  #start(): WorkerCalls<Job | TokenJob, JobResult, WorkerEvent> {
     const { options, heapMb, observer, program = PROGRAM } = this.#deps;
     return new WorkerCalls({
       program,
@@ -159,6 +174,14 @@ export class LargeBodyWorker implements LargeBodyPublisher {
       },
       failure: (cause) => new HooklineError('LARGE_BODY_FAILED', undefined, { cause }),
     });
+  }
+
+  #handToken(): void {
+    const kafkaToken = this.#deps.kafkaToken?.();
+    if (kafkaToken === this.#handed) return;
+    this.#handed = kafkaToken;
+    // A thread that has ended has no use for it.
+    this.#worker?.call({ kind: 'token', kafkaToken }).catch(() => {});
   }
 
   #report({ ref }: VerifiedDelivery, seen: Observations): void {

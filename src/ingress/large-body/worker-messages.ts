@@ -22,6 +22,9 @@ export type WorkerOptions = {
   readonly bodyStoreAttempts: number | undefined;
 };
 
+/** A job may wait for the brokers for longer than its token lives: the next one comes by itself. */
+export type TokenJob = { readonly kind: 'token'; readonly kafkaToken: string | undefined };
+
 /** A verified delivery that the thread works on. */
 export type Job = {
   readonly kind: 'store' | 'identify';

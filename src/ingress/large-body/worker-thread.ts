@@ -20,16 +20,23 @@ import { layInPlace } from '../../kafka/connect/client-patches.ts';
 import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type Call, openCallPort, toError, toFault } from '../../runtime/worker-calls.ts';
+import { openCallPort, toError, toFault } from '../../runtime/worker-calls.ts';
 import { createHandedTokens } from '../../tokens/handed-tokens.ts';
 import { ReusedMemory } from './reused-memory.ts';
-import type { Job, JobResult, Observations, WorkerEvent, WorkerOptions } from './worker-messages.ts';
+import type {
+  Job,
+  JobResult,
+  Observations,
+  TokenJob,
+  WorkerEvent,
+  WorkerOptions,
+} from './worker-messages.ts';
 
 /** A hundred megabytes take their time on a slow way: the outcome of an attempt counts as unknown later than with small records. */
 const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
 
 lowerPriority();
-const port = openCallPort<Job, JobResult, WorkerEvent>();
+const port = openCallPort<Job | TokenJob, JobResult, WorkerEvent>();
 const options = workerData as WorkerOptions;
 
 const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
@@ -88,12 +95,13 @@ const opened = openDelivery({
 const { publisher } = opened;
 const limitsKnown = opened.limits.renew();
 port.onCalls((calls) => {
-  for (const call of calls) void work(call);
+  for (const { n, request } of calls) void work(n, request);
 });
 
-async function work({ n, request: job }: Call<Job>): Promise<void> {
+async function work(n: number, job: Job | TokenJob): Promise<void> {
   tokens.hand(job.kafkaToken);
   const observations: Observations = { matched: [], drift: new Map(), deadLettered: [], unclassified: 0 };
+  if (job.kind === 'token') return port.answer([{ n, result: { observations } }]);
   const body = Buffer.from(job.body.buffer, job.body.byteOffset, job.body.byteLength);
   const delivery = restoreVerified({ ...job.delivery, body });
   try {

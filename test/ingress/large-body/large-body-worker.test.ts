@@ -21,7 +21,7 @@ beforeEach(() => {
     clock,
     heapMb: 64,
     storeRefusal: () => null,
-    kafkaToken: () => undefined,
+    kafkaToken: undefined,
     bodySealing: undefined,
     encryptionKeysOf: () => [encryptionKey('0123456789abcdef0123456789ABCDEF', 0)],
     observer: {
