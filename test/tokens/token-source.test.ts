@@ -48,7 +48,7 @@ describe('a token that is kept fresh', () => {
     expect(seen).toContain('ACCESS_TOKEN_UNAVAILABLE');
   });
 
-  it('is asked for again at growing distances while it can not be obtained', async () => {
+  it('is asked for again at growing distances while it cannot be obtained', async () => {
     const { clock, tokens, state } = open({ keepsFresh: true });
     state.fault = unavailable;
     await expect(tokens.get()).rejects.toBe(unavailable);
