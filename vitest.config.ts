@@ -104,6 +104,7 @@ export default defineConfig({
           deps,
           // Files of a worker share what they import: half of the time would go into importing it anew for each.
           isolate: false,
+          setupFiles: ['test/support/own-environment.ts'],
           testTimeout: 20_000,
           maxWorkers: WORKERS,
         },
@@ -115,6 +116,7 @@ export default defineConfig({
           globalSetup: ['test/support/global-stack.ts'],
           deps,
           isolate: false,
+          setupFiles: ['test/support/own-environment.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: WORKERS,
@@ -127,6 +129,7 @@ export default defineConfig({
           globalSetup: ['test/support/global-stack.ts'],
           deps,
           isolate: false,
+          setupFiles: ['test/support/own-environment.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
