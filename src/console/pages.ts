@@ -1,6 +1,20 @@
+import { commandPages } from './commands/commands-page.ts';
 import { overviewPage } from './overview/overview-page.ts';
 import type { ConsoleDeps } from './page/console-deps.ts';
 import type { Page } from './page/page.ts';
+import { resultLog } from './results/result-log.ts';
+import { schemasPage } from './schemas/schemas-page.ts';
+import { subscriptionsPage } from './subscriptions/subscriptions-page.ts';
+import { openPods } from './watch/open-pods.ts';
 
 /** Every page, in the order of the navigation. How a page is written is said in `page/page.ts`. */
-export const consolePages = (deps: ConsoleDeps): readonly Page[] => [overviewPage(deps)];
+export function consolePages(deps: ConsoleDeps): readonly Page[] {
+  const watching = openPods(deps);
+  const results = resultLog(deps);
+  return [
+    overviewPage(deps, watching),
+    subscriptionsPage(deps, { watch: watching.watch, results }),
+    ...commandPages(deps, results),
+    schemasPage(deps, watching.watch),
+  ];
+}
