@@ -1,31 +1,18 @@
 import { UsageError } from '../../cli/shell/shell.ts';
-import {
-  type Applied,
-  applyPlan,
-  type CommandChannel,
-  openCommandChannel,
-} from '../../cli/subscriptions/apply-plan.ts';
+import { applyPlan, type CommandChannel, openCommandChannel } from '../../cli/subscriptions/apply-plan.ts';
 import { makePlan, readWantedFile, refsDeleted } from '../../cli/subscriptions/make-plan.ts';
 import type { Plan } from '../../cli/subscriptions/plan.ts';
 import type { WantedSubscriptions } from '../../cli/subscriptions/read-wanted.ts';
 import { sha256Of } from '../../crypto/ids.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { type Change, defineChange, type Fields, PageError, type PageRequest, textOf } from '../page/page.ts';
-import { showApplied, showPlanned } from './show-plan.ts';
+import { type ApplyResult, type Planned, showApplied, showPlanned } from './show-plan.ts';
 
 /** A file as it was pasted or uploaded. */
 export type GivenFile = {
   readonly text: string;
   readonly wanted: WantedSubscriptions;
   /** Whether control is asked what the provider has. */
-  readonly refresh: boolean;
-};
-
-export type Planned = {
-  readonly plan: Plan;
-  /** Of the plan that somebody has seen: another one is not applied in its place. */
-  readonly seen: string;
-  readonly text: string;
   readonly refresh: boolean;
 };
 
@@ -49,7 +36,6 @@ export const planChange = (deps: ConsoleDeps): Change =>
   });
 
 type Apply = GivenFile & { readonly mayDelete: boolean; readonly seen: string };
-export type ApplyResult = { readonly plan: Plan; readonly results: readonly Applied[] };
 
 /** Sends the commands of a plan that was seen, and waits for their results. */
 export const applyChange = (deps: ConsoleDeps): Change =>

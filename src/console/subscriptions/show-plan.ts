@@ -1,10 +1,20 @@
 import type { Applied } from '../../cli/subscriptions/apply-plan.ts';
 import { refsDeleted } from '../../cli/subscriptions/make-plan.ts';
+import type { Plan } from '../../cli/subscriptions/plan.ts';
 import { showPlan } from '../../cli/subscriptions/show-plan.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, table } from '../page/parts.ts';
-import type { ApplyResult, Planned } from './plan-changes.ts';
+
+export type Planned = {
+  readonly plan: Plan;
+  /** Of the plan that somebody has seen: another one is not applied in its place. */
+  readonly seen: string;
+  readonly text: string;
+  readonly refresh: boolean;
+};
+
+export type ApplyResult = { readonly plan: Plan; readonly results: readonly Applied[] };
 
 /** The plan's lines as the CLI prints them, what is added, changed and removed apart; and beside them the file that it is made of. */
 export function showPlanned({ plan, text, seen, refresh }: Planned, request: PageRequest): Html {
