@@ -6,7 +6,7 @@ import { Reader } from '@platformatic/kafka';
  * 2.12.1 copies each value out of it. Who wants keys and headers of records of 95 MB would have 190 MB in memory for each.
  */
 
-/** A key of this Fetch API among the requests of a connection. */
+/** Key of the Fetch API (kafka.apache.org/protocol). */
 const FETCH = 1;
 
 /** While an answer is parsed, which happens in one turn: how much of each value is kept. */
@@ -41,11 +41,10 @@ const clipping =
   };
 
 const { readVarIntBytes } = Reader.prototype;
-Reader.prototype.readVarIntBytes = function (this: Reader): Buffer {
+Reader.prototype.readVarIntBytes = function (this: Reader): Buffer | null {
   if (keptBytes === Number.POSITIVE_INFINITY) return readVarIntBytes.call(this);
   const length = this.readVarInt();
-  // As the client itself has it: no key, no value.
-  if (length === -1) return null as unknown as Buffer;
+  if (length === -1) return null;
   const value = this.buffer.slice(this.position, this.position + Math.min(length, keptBytes));
   this.position += length;
   if (length > keptBytes) lengths.set(value, length);
