@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/env.ts';
 import { addBodiesCommand } from './bodies/bodies-command.ts';
 import { addCommandCommand } from './commands/command-command.ts';
+import { addConsoleCommand } from './commands/console-command.ts';
 import { addKeysCommand } from './commands/keys-command.ts';
 import { addSpoolCommand } from './commands/spool-command.ts';
 import { addTopicsCommand } from './commands/topics-command.ts';
@@ -65,5 +66,6 @@ function createProgram(shell: Shell, run: Run): Command {
   addSpoolCommand(program, shell, run);
   addDoctorCommand(program, shell, run);
   addTriggerCommand(program, shell, run);
+  addConsoleCommand(program, shell, run);
   return program;
 }

@@ -19,7 +19,13 @@ const lengths = new WeakMap<Buffer, number>();
 export const lengthOf = (value: Buffer): number => lengths.get(value) ?? value.length;
 
 type Parser = (correlationId: number, apiKey: number, apiVersion: number, reader: Reader) => unknown;
-type Send = (apiKey: number, apiVersion: number, payload: unknown, parser: Parser, ...rest: never[]) => unknown;
+type Send = (
+  apiKey: number,
+  apiVersion: number,
+  payload: unknown,
+  parser: Parser,
+  ...rest: never[]
+) => unknown;
 
 /** Lets a connection keep at most `bytes` of each key, value and header that it fetches. */
 export function clipValues(connection: object, bytes: number): void {
