@@ -26,7 +26,7 @@ const SANDBOX_MAY_IMPORT = /^src\/(sandbox\/|runtime\/|config\/)/;
 /** One home per package; the sandbox writes its own crypto and HTTP. */
 const HOMES: Record<string, readonly string[]> = {
   'node:crypto': ['crypto', 'sandbox'],
-  'node:sqlite': ['spool'],
+  'node:sqlite': ['spool', 'console'],
   '@aws-sdk/client-s3': ['object-store'],
   '@fastify/cookie': ['console'],
   '@fastify/csrf-protection': ['console'],

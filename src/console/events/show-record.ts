@@ -6,7 +6,8 @@ import type { IncomingRecord } from '../../core/record.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
 
 /** A record as a page shows it: what is typed apart from the message as it was received. */
-export type ShownRecord = Omit<Described, 'value'> & {
+export type ShownRecord = Omit<Described, 'value' | 'offset'> & {
+  readonly offset: number;
   /** Bytes of its value in Kafka. */
   readonly bytes: number;
   /** false: the value is larger than what the console reads, and only its first fields are here. */
@@ -27,7 +28,7 @@ export async function showRecord(
   const isWhole = value === null || bytes === value.length;
   const decoded = isWhole ? await decodeValue(value, read) : await decodeBeginning(value, read);
   const { value: shown, ...described } = describeEvent(record, decoded, mask);
-  return { ...described, bytes, isWhole, ...splitSource(shown) };
+  return { ...described, offset: Number(record.offset), bytes, isWhole, ...splitSource(shown) };
 }
 
 /** The fields before the place where the value was cut; of a value that is no Avro, the text that was read. */

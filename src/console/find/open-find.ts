@@ -32,8 +32,15 @@ export type Find = {
   /** Reads what the index does not hold. */
   scan(wanted: string): ScanState;
   coverage(): TopicCoverage[];
+  /** Another text than before when there may be more to tell. */
+  stateOf(wanted: string): string;
   stop(): Promise<void>;
 };
+
+const isCurrent = ({ partitions, failure }: TopicCoverage) => [
+  failure,
+  partitions.every(({ next, end }) => next >= end),
+];
 
 /** Opens the index, and begins to fill it. */
 export function openFind(deps: OpenFindDeps): Find {
@@ -61,6 +68,8 @@ export function openFind(deps: OpenFindDeps): Find {
     story: (wanted, mask) => findStory({ index, records, scan, read }, wanted, mask),
     scan: (wanted) => scan.start(wanted),
     coverage: () => index.coverage(),
+    stateOf: (wanted) =>
+      JSON.stringify([index.find(wanted, 1), scan.of(wanted)?.state, index.coverage().map(isCurrent)]),
     stop: () => (stopped ??= stop()),
   };
 }

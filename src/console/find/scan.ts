@@ -8,7 +8,7 @@ import type { RecordIndex, TopicCoverage } from '../index/record-index.ts';
 import type { RecordPosition, RecordsReader } from './read-records.ts';
 
 export type ScanDeps = {
-  readonly index: Pick<RecordIndex, 'coverage'>;
+  readonly index: Pick<RecordIndex, 'coverage' | 'started'>;
   readonly records: Pick<RecordsReader, 'readRanges'>;
   readonly read: RecordReader;
 };
@@ -66,16 +66,16 @@ export class Scan {
     if (known?.state.status === 'running') return known.state;
     for (const { stopping } of this.#runs.values()) stopping.abort();
     const goesOn = known !== undefined && known.left.length > 0;
-    const left = goesOn ? known.left : slicesOf(this.#deps.index.coverage());
-    const total = left.reduce((sum, { range }) => sum + Number(range.to - range.from), 0);
+    const found = goesOn ? known.found : [];
+    const left = goesOn ? known.left : [];
     const run: Run = {
-      state: { ...{ wanted, status: 'running', read: 0, total }, found: 0, message: null },
-      ...{ found: goesOn ? known.found : [], left, stopping: new AbortController() },
+      state: { wanted, status: 'running', read: 0, total: totalOf(left), found: found.length, message: null },
+      ...{ found, left, stopping: new AbortController() },
     };
     this.#runs.delete(wanted);
     this.#runs.set(wanted, run);
     for (const oldest of this.#runs.keys()) if (this.#runs.size > MAX_KEPT) this.#runs.delete(oldest);
-    this.#running = this.#running.then(() => this.#read(run));
+    this.#running = this.#running.then(() => this.#read(run, goesOn));
     return run.state;
   }
 
@@ -84,13 +84,18 @@ export class Scan {
     await this.#running;
   }
 
-  async #read(run: Run): Promise<void> {
+  async #read(run: Run, goesOn: boolean): Promise<void> {
     const { wanted } = run.state;
     const describe = describers(this.#deps.read, NOTHING_SHOWN);
     const end = (status: ScanState['status'], message: string | null = null) => {
       run.state = { ...run.state, status, message };
     };
     try {
+      if (!goesOn) {
+        await this.#deps.index.started;
+        run.left = slicesOf(this.#deps.index.coverage());
+        run.state = { ...run.state, total: totalOf(run.left) };
+      }
       for (let slice = run.left[0]; slice; slice = run.left[0]) {
         if (run.stopping.signal.aborted) return end('stopped');
         if (run.state.read >= MAX_OFFSETS) return end('limited');
@@ -120,6 +125,9 @@ export class Scan {
     return found;
   }
 }
+
+const totalOf = (slices: readonly Slice[]) =>
+  slices.reduce((sum, { range }) => sum + Number(range.to - range.from), 0);
 
 /** Descriptions are made again for who sees them. */
 const NOTHING_SHOWN: Mask = { value: () => null, entity: () => '' };

@@ -7,7 +7,7 @@ export type StoryLine = {
   readonly step: string;
   readonly what: string;
   /** The record that says so; null of what no record of its own says. */
-  readonly at: { readonly topic: string; readonly partition: number; readonly offset: bigint } | null;
+  readonly at: { readonly topic: string; readonly partition: number; readonly offset: number } | null;
 };
 
 /**
@@ -30,7 +30,7 @@ export function tellStory(found: readonly Found[], replays: readonly Found[]): S
 
 const lineOf = ({ time, step, what, topic, partition, offset }: Found): StoryLine => ({
   ...{ time, step, what },
-  at: { topic, partition, offset },
+  at: { topic, partition, offset: Number(offset) },
 });
 
 /** One line for each webhook, however many records it became. */

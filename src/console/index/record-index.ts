@@ -41,6 +41,9 @@ export class RecordIndex {
   readonly #failures = new Map<string | null, string>();
   #kinds: ReadonlyMap<string, TopicKind> = new Map();
   readonly #filling: Promise<void>;
+  readonly #firstPass = Promise.withResolvers<void>();
+  /** Resolves when it has looked at every topic once, or at the stop: coverage is known then. */
+  readonly started = this.#firstPass.promise;
 
   constructor(deps: RecordIndexDeps) {
     this.#deps = deps;
@@ -89,8 +92,10 @@ export class RecordIndex {
       // One slice of each topic: a long one does not delay the others.
       for (const [topic, kind] of this.#kinds)
         isBehind = (await this.#trying(topic, () => this.#readOn(topic, kind))) || isBehind;
+      if (this.#kinds.size > 0) this.#firstPass.resolve();
       if (!isBehind) await this.#clock.sleep(POLL_MS, { signal }).catch(() => {});
     }
+    this.#firstPass.resolve();
   }
 
   async #closeRemoved(): Promise<void> {

@@ -34,7 +34,7 @@ const record = (value: Buffer | null) => ({
 it('shows typed fields apart from the message, which stays as it was received', async () => {
   const shown = await showRecord(record(eventOf('{"amount":1.10}')), read, SHOWN);
   expect(shown).toMatchObject({
-    ...{ offset: 7n, isWhole: true, source: '{"amount":1.10}' },
+    ...{ offset: 7, isWhole: true, source: '{"amount":1.10}' },
     fields: { eventId: 'id-1', amount: '1.00' },
   });
 });

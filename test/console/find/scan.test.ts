@@ -25,6 +25,7 @@ it('says how far it is, goes on after a failure, and keeps what it found', async
   let failures = 1;
   const scan = new Scan({
     index: {
+      started: Promise.resolve(),
       coverage: () => coverage([{ partition: 0, oldest: 0, first: 10_000, next: 10_000, end: 10_000 }]),
     },
     read: () => Promise.reject(new Error('nothing is decoded')),
@@ -37,7 +38,7 @@ it('says how far it is, goes on after a failure, and keeps what it found', async
     },
   });
   expect(scan.of('e')).toBeNull();
-  expect(scan.start('e')).toMatchObject({ status: 'running', read: 0, total: 10_000 });
+  expect(scan.start('e')).toMatchObject({ status: 'running', read: 0 });
   await until('it has failed', () => scan.of('e')?.state.status === 'failed');
   expect(scan.of('e')?.state).toMatchObject({ read: 5_000, found: 0, message: 'lost' });
   expect(scan.start('e')).toMatchObject({ status: 'running', total: 5_000 });
