@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LargeBodyPublisher, Receipt } from '../../../src/core/delivery.ts';
 import { HooklineError, hasCode } from '../../../src/core/errors.ts';
+import { parseSealingKeys, type SealingKeys } from '../../../src/crypto/sealing.ts';
 import { ClaimCheck, objectFirst } from '../../../src/delivery/claim-check.ts';
 import { identifyDelivery, publishDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
@@ -28,6 +29,7 @@ let spool: Spool;
 let publisher: Publisher;
 let store: SpoolingStore;
 let log: string[];
+let sealingKeys: SealingKeys | undefined;
 let isUnavailable: boolean;
 let isStoreDown: boolean;
 /** What the store does not take: the objects of this entity, while it takes all others. */
@@ -39,6 +41,7 @@ beforeEach(async () => {
   isUnavailable = false;
   isStoreDown = false;
   refused = undefined;
+  sealingKeys = undefined;
   cluster.fateOf = () => (isUnavailable ? new AttemptError('unknown', 'cut') : undefined);
   log = [];
   await start();
@@ -57,7 +60,7 @@ async function start(large?: LargeBodyPublisher, storeDeadlineMs = 100) {
   claims = new ClaimCheck(objects.bodies, 2_000);
   spool = await Spool.open({
     clock: systemClock,
-    dir,
+    ...{ dir, sealingKeys },
     maxBytes: 64 * 1024 ** 2,
     onDeath: () => log.push('death'),
   });
@@ -74,6 +77,15 @@ async function start(large?: LargeBodyPublisher, storeDeadlineMs = 100) {
     },
   });
 }
+
+async function restart(keys: SealingKeys) {
+  await stop();
+  sealingKeys = keys;
+  await start();
+}
+
+const keysOf = (...letters: string[]) =>
+  parseSealingKeys(Buffer.from(letters.map((one) => one.repeat(32)).join('\n'))) ?? expect.fail('no keys');
 
 /** As a process stops. */
 async function stop() {
@@ -228,6 +240,23 @@ describe('a store with a spool, while the object store takes nothing', () => {
     await drained();
     expect(objects.troubles).toEqual([expect.any(String), null]);
     expect(log).toEqual(['holding', 'drained 3']);
+  });
+
+  it('drains rows whose sealing key comes back, while others wait for the object store', async () => {
+    isUnavailable = true;
+    await restart(keysOf('a'));
+    expect((await send('ent-a', 1)).stored).toBe('spool');
+    await restart(keysOf('b'));
+    isUnavailable = false;
+    isStoreDown = true;
+    expect((await send('ent-b', 1, true)).stored).toBe('spool');
+    await until('it waits', () => log.includes('holding'), PATIENCE_MS);
+    await spool.renewKeys(keysOf('b', 'a'));
+    store.wake();
+    await until('the other one is stored', () => order('ent-a').length === 1, PATIENCE_MS);
+    expect(order('ent-b')).toEqual([]);
+    isStoreDown = false;
+    await drained();
   });
 
   it('dead-letters what cannot be opened when the store takes its body', async () => {
