@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/env.ts';
+import { InvalidInput } from '../dead-letters/filter.ts';
 import { addBodiesCommand } from './bodies/bodies-command.ts';
 import { addCommandCommand } from './commands/command-command.ts';
 import { addConsoleCommand } from './commands/console-command.ts';
@@ -34,7 +35,7 @@ export async function runCli(args: readonly string[], outside: Shell): Promise<E
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     shell.note(error instanceof ConfigError ? error.message : `hookline: ${describeError(error)}`);
-    return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+    return [UsageError, ConfigError, InvalidInput].some((wrong) => error instanceof wrong) ? 2 : 1;
   }
 }
 

@@ -1,10 +1,10 @@
 import { createWriterReader } from '../../avro/record-reader.ts';
-import { parsePosition } from '../../cli/dlq/dead-letters.ts';
 import type { TopicKind } from '../../cli/inspect/describe-record.ts';
 import { topicsToSearch } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import { topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
+import { parsePosition } from '../../dead-letters/dead-letters.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';

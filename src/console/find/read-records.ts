@@ -1,5 +1,5 @@
-import { rangesOf } from '../../cli/dlq/dead-letter-topic.ts';
 import type { IncomingRecord } from '../../core/record.ts';
+import { rangesOf } from '../../dead-letters/dead-letter-topic.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { OpenTopic } from '../../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../../runtime/clock.ts';

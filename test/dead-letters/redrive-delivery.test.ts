@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type DeadLetter, DeadLetterIndex } from '../../../src/cli/dlq/dead-letters.ts';
-import { redriveDelivery } from '../../../src/cli/dlq/redrive-delivery.ts';
-import { HooklineError } from '../../../src/core/errors.ts';
-import type { OutgoingRecord, Position } from '../../../src/core/record.ts';
-import type { DeliveryPorts } from '../../../src/delivery/ports.ts';
-import { publishDelivery } from '../../../src/delivery/publish-delivery.ts';
-import { deliveryParts, headersOf, verified } from '../../support/delivery-parts.ts';
+import { HooklineError } from '../../src/core/errors.ts';
+import type { OutgoingRecord, Position } from '../../src/core/record.ts';
+import { type DeadLetter, DeadLetterIndex } from '../../src/dead-letters/dead-letters.ts';
+import { redriveDelivery } from '../../src/dead-letters/redrive-delivery.ts';
+import type { DeliveryPorts } from '../../src/delivery/ports.ts';
+import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
+import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
 
 /** The deadLetter that records of the dead-letter topic make up. */
 function deadLetterOf(records: readonly OutgoingRecord[]): DeadLetter {

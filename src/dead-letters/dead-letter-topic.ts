@@ -1,11 +1,11 @@
-import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import type { SealingKeys } from '../../crypto/sealing.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
-import { openBody } from '../../delivery/dead-letter/seal-body.ts';
-import { checkTopics } from '../../kafka/admin/watch-safety.ts';
-import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
-import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import type { BodyStore } from '../../object-store/body-store.ts';
+import { OWN_TOPICS, topicName } from '../core/names.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { openBody } from '../delivery/dead-letter/seal-body.ts';
+import { checkTopics } from '../kafka/admin/watch-safety.ts';
+import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
+import type { KafkaAccess } from '../kafka/open-kafka.ts';
+import type { BodyStore } from '../object-store/body-store.ts';
 import { type DeadLetter, DeadLetterIndex, type DeadLetterPosition, positionText } from './dead-letters.ts';
 
 /** Reads the dead-letter topic. */

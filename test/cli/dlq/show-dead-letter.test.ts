@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { showDeadLetter } from '../../../src/cli/dlq/describe-dead-letter.ts';
+import { showDeadLetter } from '../../../src/cli/dlq/show-dead-letter.ts';
 import { deadLetter } from '../../support/dead-letter.ts';
 
 const ESCAPE = '\u001b';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batchesOf, rangesOf } from '../../../src/cli/dlq/dead-letter-topic.ts';
-import { positionText } from '../../../src/cli/dlq/dead-letters.ts';
-import { deadLetter } from '../../support/dead-letter.ts';
+import { batchesOf, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
+import { positionText } from '../../src/dead-letters/dead-letters.ts';
+import { deadLetter } from '../support/dead-letter.ts';
 
 describe('the passes that fetch positions', () => {
   const place = fc.record({ partition: fc.nat(3), offset: fc.nat(2_000).map(BigInt) });

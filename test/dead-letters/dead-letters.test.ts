@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DeadLetterIndex, type DeadLetterRecord, stateOf } from '../../../src/cli/dlq/dead-letters.ts';
-import { redriveMarker } from '../../../src/cli/dlq/redrive-delivery.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
+import type { OutgoingRecord } from '../../src/core/record.ts';
+import {
+  type DeadLetter,
+  DeadLetterIndex,
+  type DeadLetterRecord,
+  stateOf,
+} from '../../src/dead-letters/dead-letters.ts';
+import { dismissalMarker, redriveMarker } from '../../src/dead-letters/markers.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 
 let offset = 0n;
 const record = (headers: Record<string, string>, more: Partial<DeadLetterRecord> = {}): DeadLetterRecord => ({
@@ -23,9 +29,14 @@ function lettersOf(records: readonly DeadLetterRecord[]) {
 }
 
 /** The marker as it is read back. */
-function markerFor(records: readonly DeadLetterRecord[], timestamp = 5_000): DeadLetterRecord {
-  const [deadLetter] = lettersOf(records);
-  const { headers } = redriveMarker(deadLetter ?? expect.fail('no deadLetter'), 't[0]@7', 'dead-letter');
+const markerFor = (records: readonly DeadLetterRecord[], timestamp = 5_000) =>
+  readBack(redriveMarker(only(lettersOf(records)), 't[0]@7', 'dead-letter'), timestamp);
+
+const DISMISSAL = { reason: 'test data', by: 'ops' };
+const dismissalFor = (records: readonly DeadLetterRecord[], timestamp = 5_000) =>
+  readBack(dismissalMarker(only(lettersOf(records)), DISMISSAL, 'dead-letter'), timestamp);
+
+function readBack({ headers }: OutgoingRecord, timestamp: number): DeadLetterRecord {
   const texts = [...headers].map(([name, value]) => [name.toString(), value.toString()]);
   return record(Object.fromEntries(texts), { timestamp, bytes: 0 });
 }
@@ -110,6 +121,64 @@ describe('records of the dead-letter topic', () => {
     expect(stateOf(only(lettersOf([first, marker, record(delivery('a'))])))).toBe('redriven');
   });
 
+  it.each([
+    ['whole', (): DeadLetterRecord[] => [record(delivery('a'))]],
+    ['in parts', () => [1, 2, 3].map((part) => record(delivery('a', part, 3)))],
+    ['with a missing part', () => [record(delivery('a', 2, 3))]],
+    ['of a command', () => [record({ [NAMES.stage]: 'COMMAND', [NAMES.topic]: 'c', [NAMES.offset]: '4' })]],
+    ['of somebody else', () => [record({}, { key: null })]],
+  ])(
+    'are dismissed when a marker says so, with reason and user, %s; a redrive on purpose counts more',
+    (_, make) => {
+      const records = make();
+      const dismissed = only(lettersOf([...records, dismissalFor(records)]));
+      expect([stateOf(dismissed), dismissed.dismissed]).toEqual(['dismissed', { at: 5_000, ...DISMISSAL }]);
+      const redriven = only(lettersOf([...records, dismissalFor(records), markerFor(records, 6_000)]));
+      expect([stateOf(redriven), redriven.dismissed?.by]).toEqual(['redriven', 'ops']);
+    },
+  );
+
+  it('are forgotten by an index that follows the topic when retention has deleted them, and with their markers', () => {
+    const [old, marked, parted] = [
+      [record(delivery('a'))],
+      [record(delivery('b'))],
+      [1, 2].map((part) => record(delivery('c', part, 2))),
+    ];
+    const index = new DeadLetterIndex();
+    for (const one of [...old, ...marked, markerFor(marked), ...parted]) index.take(one);
+    expect([index.size, index.unresolved().length]).toEqual([5, 2]);
+    index.forgetBefore(new Map([[2, (parted[0]?.offset ?? 0n) + 1n]]));
+    expect([index.size, index.deadLetters().map(stateOf)]).toEqual([1, ['incomplete']]);
+    index.forgetBefore(new Map([[2, offset]]));
+    expect([index.size, index.deadLetters()]).toEqual([0, []]);
+  });
+
+  it('that nobody has redriven or dismissed are the unresolved ones, whatever the topic holds', () => {
+    const texts = fc.record({
+      id: fc.constantFrom('a', 'b', 'c'),
+      part: fc.constantFrom(1, 2),
+      parts: fc.constantFrom(1, 2),
+      at: fc.constantFrom('900', '901'),
+      end: fc.constantFrom('', 'redriven', 'dismissed'),
+    });
+    fc.assert(
+      fc.property(fc.array(texts, { maxLength: 8 }), (all) => {
+        const records = all.flatMap(({ id, part, parts, at, end }) => {
+          const one = record(delivery(id, part, parts, { [NAMES.receivedAt]: at }));
+          if (end === '') return [one];
+          return [one, end === 'redriven' ? markerFor([one]) : dismissalFor([one])];
+        });
+        const index = new DeadLetterIndex();
+        for (const one of records) index.take(one);
+        const isOpen = (deadLetter: DeadLetter) => ['open', 'incomplete'].includes(stateOf(deadLetter));
+        const names = (deadLetters: readonly DeadLetter[]) => deadLetters.map(({ at }) => at).sort();
+        expect(names(index.unresolved())).toEqual(names(index.deadLetters().filter(isOpen)));
+        index.forgetResolved();
+        expect(index.deadLetters().every(isOpen)).toBe(true);
+      }),
+    );
+  });
+
   it('are identified by the command, or by their own position if they are foreign', () => {
     const command = { [NAMES.stage]: 'COMMAND', [NAMES.topic]: 'commands', [NAMES.partition]: '0' };
     const records = [
@@ -134,7 +203,7 @@ describe('records of the dead-letter topic', () => {
         const deadLetters = lettersOf(all.map((one) => record(one)));
         expect(deadLetters.length).toBeLessThanOrEqual(all.length);
         for (const deadLetter of deadLetters)
-          expect(['open', 'redriven', 'incomplete']).toContain(stateOf(deadLetter));
+          expect(['open', 'redriven', 'dismissed', 'incomplete']).toContain(stateOf(deadLetter));
       }),
     );
   });

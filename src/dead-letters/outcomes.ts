@@ -1,4 +1,4 @@
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { Outcome, RedriveOutcome } from './redrive-one.ts';
 
 /** Outcomes for `--json`. */
@@ -17,6 +17,7 @@ const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> 
   stored: ['stored', 'would be stored'],
   'dead-lettered': ['dead-lettered again', 'would be dead-lettered again'],
   refused: ['cannot be redriven', 'cannot be redriven'],
+  dismissed: ['dismissed', 'would be dismissed'],
   failed: ['failed, unchanged', 'failed'],
   waiting: ['not tried', 'not tried'],
 };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseFilter } from '../../../src/cli/dlq/filter.ts';
-import { UsageError } from '../../../src/cli/shell/shell.ts';
-import { deadLetter } from '../../support/dead-letter.ts';
+import { InvalidInput, parseFilter } from '../../src/dead-letters/filter.ts';
+import { deadLetter } from '../support/dead-letter.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const HOUR = 3_600_000;
@@ -47,13 +46,13 @@ describe('a filter of dead-letter records', () => {
     ['colour=red', 'give name=value'],
     ['stage=', 'give name=value'],
     ['stage=LUNCH', 'give DECRYPT, PARSE'],
-    ['state=closed', 'give open, redriven, incomplete'],
+    ['state=closed', 'give open, redriven, dismissed, incomplete'],
     ['at=2', 'give partition:offset'],
     ['since=yesterday', 'give a time'],
     ['until=5w', 'give a time'],
     ['since=1h,2h', 'give a time'],
   ])('%s is refused with what is accepted', (condition, remedy) => {
-    expect(() => parseFilter([condition])).toThrow(UsageError);
+    expect(() => parseFilter([condition])).toThrow(InvalidInput);
     expect(() => parseFilter([condition])).toThrow(remedy);
   });
 

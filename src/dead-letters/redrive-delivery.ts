@@ -1,10 +1,10 @@
-import { type Delivery, restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
-import { isRef } from '../../core/names.ts';
-import type { OutgoingRecord, Position } from '../../core/record.ts';
-import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../../delivery/dead-letter/dead-letter-headers.ts';
-import { publishDelivery } from '../../delivery/publish-delivery.ts';
-import type { Redelivery } from '../shell/open-redelivery.ts';
-import { type DeadLetter, positionText, redrivesOf } from './dead-letters.ts';
+import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
+import { isRef } from '../core/names.ts';
+import type { OutgoingRecord, Position } from '../core/record.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { publishDelivery } from '../delivery/publish-delivery.ts';
+import { type DeadLetter, redrivesOf } from './dead-letters.ts';
+import type { Redelivery } from './open-redelivery.ts';
 
 /** Where a redriven delivery is stored now. `code` is null unless it was dead-lettered again. */
 export type Redriven = {
@@ -12,9 +12,6 @@ export type Redriven = {
   readonly position: Position;
   readonly code: string | null;
 };
-
-/** Positions in a marker. One is enough; more still match when retention has deleted the first record. */
-const MAX_MARKER_POSITIONS = 20;
 
 /**
  * Processes a dead-lettered delivery again as a webhook, with the current keys, schemas and limits. Headers of the stored
@@ -63,23 +60,6 @@ export function redriveMarks(deadLetter: DeadLetter, deadLetterTopic: string): R
     [NAMES.redrivenFrom]: `${deadLetterTopic}/${deadLetter.at}`,
     [NAMES.redriveCount]: String(redrivesOf(deadLetter) + 1),
   });
-}
-
-/**
- * The record that marks a dead-letter record as redriven. It has the same key, and so follows the dead-letter record in its partition:
- * retention never deletes the marker first.
- */
-export function redriveMarker(deadLetter: DeadLetter, to: string, deadLetterTopic: string): OutgoingRecord {
-  const positions = new Set([
-    deadLetter.at,
-    ...deadLetter.copies.slice(0, MAX_MARKER_POSITIONS).map(positionText),
-  ]);
-  return {
-    topic: deadLetterTopic,
-    key: Buffer.from(deadLetter.key ?? deadLetter.at),
-    value: null,
-    headers: toHeaders({ [NAMES.redriveOf]: [...positions].join(','), [NAMES.redrivenTo]: to }),
-  };
 }
 
 function codeOf({ headers }: OutgoingRecord): string {

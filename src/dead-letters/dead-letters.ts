@@ -1,8 +1,8 @@
-import type { ObjectReference } from '../../core/record.ts';
+import type { ObjectReference } from '../core/record.ts';
 import {
   bodyReferenceOf,
   DEAD_LETTER_HEADERS as NAMES,
-} from '../../delivery/dead-letter/dead-letter-headers.ts';
+} from '../delivery/dead-letter/dead-letter-headers.ts';
 
 /** A record of the dead-letter topic, without its value, which may be large. */
 export type DeadLetterRecord = {
@@ -47,14 +47,21 @@ export type DeadLetter = {
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** When it was last redriven, and to which record; null if it never was. */
-  readonly redriven: { readonly at: number; readonly to: string } | null;
+  readonly redriven: Redriven | null;
+  /** When it was last dismissed, by whom and why; null if it never was. */
+  readonly dismissed: Dismissed | null;
 };
 
-/** `open` can be redriven; `incomplete` cannot, because parts are missing. */
-export type DeadLetterState = 'open' | 'redriven' | 'incomplete';
+/** Times in milliseconds since 1970. */
+type Redriven = { readonly at: number; readonly to: string };
+type Dismissed = { readonly at: number; readonly by: string; readonly reason: string };
 
-export function stateOf(deadLetter: DeadLetter): DeadLetterState {
+/** `open` can be redriven; `incomplete` cannot, because parts are missing. Neither needs anybody any more once it is `redriven` or `dismissed`. */
+export type DeadLetterState = 'open' | 'redriven' | 'dismissed' | 'incomplete';
+
+export function stateOf(deadLetter: Pick<DeadLetter, 'redriven' | 'dismissed' | 'missing'>): DeadLetterState {
   if (deadLetter.redriven) return 'redriven';
+  if (deadLetter.dismissed) return 'dismissed';
   return deadLetter.missing.length > 0 ? 'incomplete' : 'open';
 }
 
@@ -62,19 +69,25 @@ export function stateOf(deadLetter: DeadLetter): DeadLetterState {
 export const redrivesOf = ({ headers }: Pick<DeadLetter, 'headers'>): number =>
   Number(headers[NAMES.redriveCount] ?? 0) || 0;
 
-type Marker = { readonly at: number; readonly to: string };
+type Marks = { redriven?: Redriven; dismissed?: Dismissed };
+
+/** Whether a record says what became of another one. */
+export const isMarker = ({ headers }: Pick<DeadLetterRecord, 'headers'>): boolean =>
+  headers[NAMES.redriveOf] !== undefined || headers[NAMES.dismissalOf] !== undefined;
 
 /**
  * Groups the records of the topic into dead-lettered deliveries and commands: joins parts, recognizes duplicate records,
- * and applies the markers that redrives have written. Records of different partitions may come in any order.
+ * and applies the markers that redrives and dismissals have written. Records of different partitions may come in any order.
  */
 export class DeadLetterIndex {
   readonly #groups = new Map<string, DeadLetterRecord[]>();
-  readonly #markers = new Map<string, Marker>();
+  /** By the position of the record that they are about. */
+  readonly #marks = new Map<string, Marks>();
+  #records = 0;
 
   take(record: DeadLetterRecord): void {
-    const of = record.headers[NAMES.redriveOf];
-    if (of !== undefined) return this.#takeMarker(of, record);
+    if (isMarker(record)) return this.#takeMarker(record);
+    this.#records++;
     const identity = identityOf(record);
     const group = this.#groups.get(identity);
     if (group) group.push(record);
@@ -84,17 +97,65 @@ export class DeadLetterIndex {
   /** Sorted by the time when they were written. */
   deadLetters(): DeadLetter[] {
     const all = [...this.#groups.values()].map((records) => this.#join(records));
-    const whole = new Set(all.filter(isWhole).map(eventIdOf));
-    // A delivery whose parts could not all be stored was answered 503 and sent again: parts of the first attempt are no loss.
-    const deadLetters = all.filter(
-      (deadLetter) => stateOf(deadLetter) !== 'incomplete' || !whole.has(eventIdOf(deadLetter)),
-    );
+    const deadLetters = this.#withoutRepeated(all);
     return deadLetters.sort((a, b) => a.time - b.time || comparePositions(a.positions[0], b.positions[0]));
   }
 
-  #takeMarker(of: string, { timestamp, headers }: DeadLetterRecord): void {
-    const marker = { at: timestamp, to: headers[NAMES.redrivenTo] ?? '' };
-    for (const position of of.split(',')) if (parsePosition(position)) this.#markers.set(position, marker);
+  /** Those that nobody has redriven or dismissed, in no order. */
+  unresolved(): DeadLetter[] {
+    const left = [...this.#groups.values()].filter((records) => !this.#isMarked(records));
+    return this.#withoutRepeated(left.map((records) => this.#join(records)));
+  }
+
+  /** Records and markers that are held. */
+  get size(): number {
+    return this.#records + this.#marks.size;
+  }
+
+  /** Forgets what retention has deleted: everything before these offsets, by partition. */
+  forgetBefore(oldest: ReadonlyMap<number, bigint>): void {
+    const isThere = ({ partition, offset }: DeadLetterPosition) => offset >= (oldest.get(partition) ?? 0n);
+    for (const [identity, records] of this.#groups) {
+      if (records.every(isThere)) continue;
+      const left = records.filter(isThere);
+      this.#records -= records.length - left.length;
+      if (left.length > 0) this.#groups.set(identity, left);
+      else this.#groups.delete(identity);
+    }
+    for (const at of this.#marks.keys()) {
+      const position = parsePosition(at);
+      if (position && !isThere(position)) this.#marks.delete(at);
+    }
+  }
+
+  /** Forgets what was redriven or dismissed, and markers of records that are not held. */
+  forgetResolved(): void {
+    for (const [identity, records] of this.#groups) {
+      if (!this.#isMarked(records)) continue;
+      this.#records -= records.length;
+      this.#groups.delete(identity);
+    }
+    this.#marks.clear();
+  }
+
+  /** A delivery whose parts could not all be stored was answered 503 and sent again: parts of the first attempt are no loss. */
+  #withoutRepeated(deadLetters: readonly DeadLetter[]): DeadLetter[] {
+    if (!deadLetters.some((one) => stateOf(one) === 'incomplete')) return [...deadLetters];
+    const all = [...this.#groups.values()].map((records) => this.#join(records));
+    const whole = new Set(all.filter(isWhole).map(eventIdOf));
+    return deadLetters.filter((one) => stateOf(one) !== 'incomplete' || !whole.has(eventIdOf(one)));
+  }
+
+  #isMarked = (records: readonly DeadLetterRecord[]): boolean =>
+    this.#marks.size > 0 && records.some((record) => this.#marks.has(positionText(record)));
+
+  #takeMarker({ timestamp: at, headers }: DeadLetterRecord): void {
+    const redriven = headers[NAMES.redriveOf] !== undefined && { at, to: headers[NAMES.redrivenTo] ?? '' };
+    const [by = '', reason = ''] = [headers[NAMES.dismissedBy], headers[NAMES.dismissedReason]];
+    const marks: Marks = redriven ? { redriven } : { dismissed: { at, by, reason } };
+    const of = headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '';
+    for (const position of of.split(','))
+      if (parsePosition(position)) this.#marks.set(position, { ...this.#marks.get(position), ...marks });
   }
 
   #join(records: readonly DeadLetterRecord[]): DeadLetter {
@@ -102,7 +163,7 @@ export class DeadLetterIndex {
     const numbers = [...parts.keys()].sort((a, b) => a - b);
     const present = numbers.map((number) => parts.get(number) as DeadLetterRecord);
     const [first = records[0] as DeadLetterRecord] = present;
-    const markers = records.flatMap((record) => this.#markers.get(positionText(record)) ?? []);
+    const marks = records.flatMap((record) => this.#marks.get(positionText(record)) ?? []);
     const object = bodyReferenceOf(first.headers);
     return {
       at: positionText(first),
@@ -115,7 +176,8 @@ export class DeadLetterIndex {
       object,
       key: first.key,
       headers: first.headers,
-      redriven: markers.at(-1) ?? null,
+      redriven: marks.findLast(({ redriven }) => redriven)?.redriven ?? null,
+      dismissed: marks.findLast(({ dismissed }) => dismissed)?.dismissed ?? null,
     };
   }
 }

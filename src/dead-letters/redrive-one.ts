@@ -1,17 +1,19 @@
-import type { RecordReader } from '../../avro/record-reader.ts';
-import { ERRORS, HooklineError } from '../../core/errors.ts';
-import type { OutgoingRecord, Position } from '../../core/record.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
-import type { Redelivery } from '../shell/open-redelivery.ts';
+import type { RecordReader } from '../avro/record-reader.ts';
+import { ERRORS, HooklineError } from '../core/errors.ts';
+import type { OutgoingRecord, Position } from '../core/record.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
-import { redriveDelivery, redriveMarker, redriveMarks } from './redrive-delivery.ts';
+import { redriveMarker } from './markers.ts';
+import type { Redelivery } from './open-redelivery.ts';
+import { redriveDelivery, redriveMarks } from './redrive-delivery.ts';
 
 /**
  * `stored`: in its topic. `dead-lettered`: failed again, and is a new dead-letter record. `refused`: cannot be redriven.
- * `failed`: the brokers did not confirm it, nothing changed. `waiting`: the redrive ended before its turn.
+ * `dismissed`: marked so that it is no longer open. `failed`: the brokers did not confirm it, nothing changed. `waiting`:
+ * the run ended before its turn.
  */
-export type Outcome = 'stored' | 'dead-lettered' | 'refused' | 'failed' | 'waiting';
+export type Outcome = 'stored' | 'dead-lettered' | 'refused' | 'dismissed' | 'failed' | 'waiting';
 
 export type RedriveOutcome = {
   readonly deadLetter: DeadLetter;

@@ -1,45 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redelivery } from '../shell/open-redelivery.ts';
-import { batchesOf, type DeadLetterTopic } from './dead-letter-topic.ts';
+import { batchesOf } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
-import { type RedriveOutcome, redriveOne } from './redrive-one.ts';
+import type { RedriveOutcome } from './redrive-one.ts';
 
-export type RedriveRun = {
-  readonly topic: DeadLetterTopic;
-  readonly redelivery: Redelivery;
+export type RunOptions = {
   /** Dead-letter records per second; undefined: as fast as the brokers confirm. */
   readonly rate: number | undefined;
   /** Ends the run when the records in progress are done. */
   readonly signal: AbortSignal;
+  /** Called after each record with the outcomes so far. */
   readonly onProgress: (outcomes: readonly RedriveOutcome[]) => void;
 };
 
+type Run<T> = RunOptions & {
+  /** What a batch needs: read once for all of it. */
+  readonly prepare: (batch: readonly DeadLetter[]) => Promise<T>;
+  readonly one: (deadLetter: DeadLetter, prepared: T) => Promise<RedriveOutcome>;
+};
+
 /**
- * Redrives dead-letter records in the order in which they were received, and returns the outcome of each. It ends early when
- * `signal` aborts, or when the brokers do not confirm one, as the next would fail too; the rest are then `waiting`.
+ * Does the same to many dead-letter records, in the order in which they were received. It ends early when `signal` aborts,
+ * or when the brokers do not confirm one, as the next would fail too; the rest are then `waiting`.
  */
-export async function redriveAll(
+export async function runInOrder<T>(
   selected: readonly DeadLetter[],
-  { topic, redelivery, rate, signal, onProgress }: RedriveRun,
+  { prepare, one, rate, signal, onProgress }: Run<T>,
 ): Promise<RedriveOutcome[]> {
   const outcomes: RedriveOutcome[] = [];
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
   const nextTurn = createRate(rate, ending);
-  const redrive = async (deadLetter: DeadLetter, body: Buffer | Error | undefined) => {
-    const outcome = await redriveOne(deadLetter, body, redelivery);
+  const run = async (deadLetter: DeadLetter, prepared: T) => {
+    const outcome = await one(deadLetter, prepared);
     if (outcome.outcome === 'failed') failing.abort();
     outcomes.push(outcome);
     onProgress(outcomes);
   };
   for (const batch of batchesOf(selected)) {
     if (ending.aborted) break;
-    const bodies = await topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0));
+    const prepared = await prepare(batch);
     const inProgress: Promise<void>[] = [];
     for (const deadLetter of batch) {
       await nextTurn();
       if (ending.aborted) break;
-      inProgress.push(redrive(deadLetter, bodies.get(deadLetter.at)));
+      inProgress.push(run(deadLetter, prepared));
     }
     await Promise.all(inProgress);
   }

@@ -1,14 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { ERRORS } from '../../core/errors.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
-import { oneLine, readableBody } from '../shell/print-rows.ts';
-import type { ExitCode, Shell } from '../shell/shell.ts';
-import type { DeadLetterTopic } from './dead-letter-topic.ts';
+import { ERRORS } from '../core/errors.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, redrivesOf, stateOf } from './dead-letters.ts';
 
 /** What `list` and `show` print of a dead-letter record. Of its body only the size. */
 export function describeDeadLetter(deadLetter: DeadLetter) {
-  const { headers, missing, redriven } = deadLetter;
+  const { headers, missing, redriven, dismissed } = deadLetter;
   return {
     at: deadLetter.at,
     time: new Date(deadLetter.time).toISOString(),
@@ -21,7 +17,8 @@ export function describeDeadLetter(deadLetter: DeadLetter) {
     parts: deadLetter.parts,
     missing,
     state: stateOf(deadLetter),
-    redriven: redriven && { at: new Date(redriven.at).toISOString(), to: redriven.to },
+    redriven: redriven && { ...redriven, at: new Date(redriven.at).toISOString() },
+    dismissed: dismissed && { ...dismissed, at: new Date(dismissed.at).toISOString() },
     redrives: redrivesOf(deadLetter),
   };
 }
@@ -38,7 +35,7 @@ export function deadLetterRow(deadLetter: DeadLetter) {
     ref,
     eventId,
     bytes: parts > 1 ? `${bytes} in ${parts - missing.length} parts` : bytes,
-    state: missing.length > 0 ? `incomplete: ${missingText(deadLetter)}` : state,
+    state: state === 'incomplete' ? `incomplete: ${missingText(deadLetter)}` : state,
   };
 }
 
@@ -90,65 +87,4 @@ function remedyOf(deadLetter: DeadLetter): string {
     default:
       return 'Hookline did not write this record: see its headers';
   }
-}
-
-/** @param options.body undefined: it is not printed, as it can hold payment data */
-export function showDeadLetter(
-  shell: Shell,
-  deadLetter: DeadLetter,
-  { json, body }: { readonly json: boolean; readonly body: Buffer | undefined },
-): ExitCode {
-  const { missing, redriven, ...about } = describeDeadLetter(deadLetter);
-  const shown = {
-    ...about,
-    missing,
-    redriven,
-    ...causeOf(deadLetter),
-    key: deadLetter.key,
-    headers: deadLetter.headers,
-    ...(body && { body: readableBody(body) }),
-  };
-  if (json) {
-    shell.print(JSON.stringify(shown, null, 2));
-    return 0;
-  }
-  const lines: [string, unknown][] = [
-    ...Object.entries(about),
-    ['missing', missing.length > 0 ? missingText(deadLetter) : null],
-    ['redriven', redriven && `${redriven.at} to ${redriven.to}`],
-    ['cause', shown.cause],
-    ['remedy', shown.remedy],
-    ['key', deadLetter.key],
-    ['body', body ? null : `hidden (${about.bytes} bytes): --reveal shows it`],
-  ];
-  for (const [name, value] of lines) if (value !== null) shell.print(oneLine(`${name.padEnd(10)}${value}`));
-  shell.print('headers');
-  for (const [name, value] of Object.entries(deadLetter.headers)) shell.print(oneLine(`  ${name}: ${value}`));
-  if (body) shell.print(`body\n${JSON.stringify(readableBody(body), null, 2)}`);
-  return 0;
-}
-
-/** The original bytes. @throws Error where a part is missing, or where they cannot be fetched or opened */
-export async function bodyOf(deadLetter: DeadLetter, topic: DeadLetterTopic): Promise<Buffer> {
-  if (deadLetter.missing.length > 0)
-    throw new Error(`${deadLetter.at} is incomplete: ${missingText(deadLetter)}`);
-  const body = (await topic.bodiesOf([deadLetter])).get(deadLetter.at);
-  if (!Buffer.isBuffer(body)) throw new Error(`${deadLetter.at}: ${body?.message}`);
-  return body;
-}
-
-/** Writes the original bytes; encrypted ones stay encrypted. The file must not exist, and only its owner can read it. */
-export async function showBody(
-  shell: Shell,
-  deadLetter: DeadLetter,
-  topic: DeadLetterTopic,
-  file: string | undefined,
-): Promise<ExitCode> {
-  const body = await bodyOf(deadLetter, topic);
-  if (file === undefined) await shell.write(body);
-  else {
-    await writeFile(file, body, { mode: 0o600, flag: 'wx' });
-    shell.note(`${body.length} bytes written to ${file}`);
-  }
-  return 0;
 }
