@@ -1,3 +1,4 @@
+import { deadLettersPages } from './dead-letters/dead-letters-pages.ts';
 import { eventsPages } from './events/events-page.ts';
 import { findPage } from './find/find-page.ts';
 import { Turns } from './index/turns.ts';
@@ -9,5 +10,10 @@ import type { Page } from './page/page.ts';
 export const consolePages = (deps: ConsoleDeps): readonly Page[] => {
   // Whatever reads topics takes turns: answers are as large as the largest record.
   const turns = new Turns();
-  return [overviewPage(deps), findPage(deps, turns), ...eventsPages(deps, turns)];
+  return [
+    overviewPage(deps),
+    findPage(deps, turns),
+    ...eventsPages(deps, turns),
+    ...deadLettersPages(deps, turns),
+  ];
 };

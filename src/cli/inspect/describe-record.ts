@@ -89,6 +89,10 @@ export function describers(
       const event = eventOf(eventId, headers[NAMES.ref], Number(headers[NAMES.receivedAt]));
       if (to !== undefined)
         return { step: 'marked as redriven', what: joinTexts([`redriven to ${to}`, id(eventId)]), ...event };
+      if (headers[NAMES.dismissalOf] !== undefined) {
+        const { [NAMES.dismissedBy]: who, [NAMES.dismissedReason]: reason } = headers;
+        return { step: 'dismissed', what: joinTexts([by(who), reason, id(eventId)]), ...event };
+      }
       const why = joinTexts([headers[NAMES.stage], headers[NAMES.code], headers[NAMES.message]]);
       const what = joinTexts([why, partOf(headers), id(eventId ?? headers[NAMES.commandId])]);
       return { step: 'dead-lettered', what, ...event };
