@@ -20,20 +20,28 @@ const plots = new Map();
 const shown = (value) => (value === null || value === undefined ? '–' : String(value));
 
 function draw(element, { series, data }) {
-  const size = () => ({ width: element.clientWidth, height: element.clientHeight - 28 });
+  const size = () => ({
+    width: element.clientWidth,
+    height: Math.round(Number.parseFloat(style.fontSize) * 10.5),
+  });
   const axis = {
     stroke: colour('quiet'),
     grid: { stroke: colour('line'), width: 1 },
     ticks: { show: false },
   };
   const font = `${Math.round(Number.parseFloat(style.fontSize) * 0.75)}px ${getComputedStyle(document.body).fontFamily}`;
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
   const options = {
     ...size(),
     cursor: { y: false },
     legend: { live: true },
-    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
+    // An hour, whether it has been seen or not: the plots can be compared.
+    scales: {
+      x: { range: (_, __, max) => [(max ?? Date.now() / 1_000) - 3_600, max ?? Date.now() / 1_000] },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] },
+    },
     axes: [
-      { ...axis, font },
+      { ...axis, font, values: (_, times) => times.map((at) => clock.format(at * 1_000)) },
       { ...axis, font, size: 52 },
     ],
     series: [

@@ -20,13 +20,13 @@ import {
   type PageRequest,
   textOf,
 } from '../page/page.ts';
-import { groupLetters } from './group-letters.ts';
+import { DeadLetterBook } from './dead-letter-book.ts';
+import { groupByCause } from './group-by-cause.ts';
 import { type Job, type JobReport, Jobs, type Order } from './jobs.ts';
-import { LetterBook } from './letter-book.ts';
 import { filterOptions, orPageError, type Selection, selectionOf } from './selection.ts';
 import { jobOf, jobSection } from './show-job.ts';
-import { letterOf, type OneLetter } from './show-letter.ts';
-import { type LetterList, lettersOf, lettersSection } from './show-letters.ts';
+import { type DeadLetterList, listPageOf, listSection } from './show-list.ts';
+import { type OneDeadLetter, onePageOf } from './show-one.ts';
 
 /** Records of a page of the list. */
 const SHOWN = 50;
@@ -38,22 +38,23 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
   const topic = topicName(config.topics.prefix, OWN_TOPICS.deadLetter);
   const book = deps.add(
     'dead letters',
-    new LetterBook({
+    new DeadLetterBook({
       ...{ openTopic: boundedTopics(kafka, turns, 'index'), clock, topic },
       onFailure: (_, err) => logger.warn({ topic, err }, 'dead-letter records cannot be read now'),
     }),
   );
   const jobs = deps.add('jobs', new Jobs(clock, newId));
-  const look = ({ query }: PageRequest): LetterList => {
+  const look = ({ query }: PageRequest): DeadLetterList => {
     const { conditions, filter, parsed } = selectionOf(query);
-    const { letters, isPartial, read, total, failure } = book.letters();
-    const matching = filter.length === 0 ? letters : letters.filter((letter) => parsed.matches(letter));
+    const { deadLetters, isPartial, read, total, failure } = book.deadLetters();
+    const matching =
+      filter.length === 0 ? deadLetters : deadLetters.filter((deadLetter) => parsed.matches(deadLetter));
     const page = Math.max(1, Math.min(Number(query.page) || 1, Math.ceil(matching.length / SHOWN)));
     const shown = filter.length === 0 ? [] : matching.toReversed().slice((page - 1) * SHOWN, page * SHOWN);
     return {
       ...{ topic, conditions, filter, isPartial, read, total, failure, page },
-      groups: groupLetters(matching, clock.wall()),
-      letters: shown.map(describeDeadLetter),
+      groups: groupByCause(matching, clock.wall()),
+      deadLetters: shown.map(describeDeadLetter),
       matching: matching.length,
       pages: Math.ceil(matching.length / SHOWN),
       running: jobs.running ?? null,
@@ -64,9 +65,9 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
     const position = parsePosition(at);
     if (!position) throw new PageError(400, `${at} is no position: give partition:offset, such as 2:17.`);
     const name = positionText(position);
-    const isIt = (letter: DeadLetter) =>
-      letter.at === name || letter.copies.some((copy) => positionText(copy) === name);
-    const found = book.letters().letters.find(isIt);
+    const isIt = (deadLetter: DeadLetter) =>
+      deadLetter.at === name || deadLetter.copies.some((copy) => positionText(copy) === name);
+    const found = book.deadLetters().deadLetters.find(isIt);
     if (!found)
       throw new PageError(404, `No dead-letter record ${name} is known: /dead-letters shows those that are.`);
     return found;
@@ -134,39 +135,39 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
     ...{ shell: { note, signal }, kafka, rate: undefined, limit: undefined, onSelected, onProgress },
   });
   return [
-    definePage<LetterList>({
+    definePage<DeadLetterList>({
       path: '/dead-letters',
       title: 'Dead letters',
       navigation: 'Dead letters',
       role: 'view',
       data: async (request) => look(request),
-      render: lettersOf,
+      render: listPageOf,
       cli: ({ query }) => `hookline dlq list${filterOptions(selectionOf(query).filter)}`,
       async *live(request) {
         let seen = '';
         while (!request.signal.aborted) {
           const state = `${book.version} ${jobs.running?.id} ${jobs.running?.progress}`;
-          if (seen !== '' && state !== seen) yield { id: 'letters', html: lettersSection(look(request)) };
+          if (seen !== '' && state !== seen) yield { id: 'deadLetters', html: listSection(look(request)) };
           seen = state;
           await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
         }
       },
       changes,
     }),
-    definePage<OneLetter>({
+    definePage<OneDeadLetter>({
       path: '/dead-letters/:at',
       title: 'Dead-letter record',
       role: 'view',
       data: async (request) => {
-        const letter = find(request);
+        const deadLetter = find(request);
         return {
-          ...describeDeadLetter(letter),
-          ...causeOf(letter),
-          key: letter.key,
-          headers: letter.headers,
+          ...describeDeadLetter(deadLetter),
+          ...causeOf(deadLetter),
+          key: deadLetter.key,
+          headers: deadLetter.headers,
         };
       },
-      render: letterOf,
+      render: onePageOf,
       cli: ({ params }) => `hookline dlq show ${params.at}`,
     }),
     definePage<Job>({

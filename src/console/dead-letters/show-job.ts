@@ -11,7 +11,7 @@ const MOODS: Readonly<Record<Job['status'], Mood>> = {
 };
 
 export const jobOf = (job: Job, request: PageRequest): Html => html`
-<p><a href="${address('/dead-letters')}">Dead letters</a></p>
+<p><a href="${address('/dead-letters')}">Dead-letter records</a></p>
 ${jobSection(job, request)}`;
 
 export function jobSection(job: Job, { csrfField, may }: PageRequest): Html {

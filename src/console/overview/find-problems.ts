@@ -1,4 +1,4 @@
-import type { Sample } from '../watch/parse-metrics.ts';
+import type { Sample } from '../../cli/shell/metric-samples.ts';
 import { type Growth, grown } from '../watch/rates.ts';
 import type { PodReading } from '../watch/read-pod.ts';
 import { lagOf } from '../watch/watch.ts';
@@ -211,7 +211,8 @@ function checkSubscriptions(facts: Facts, now: number): void {
 }
 
 function checkRecords(facts: Facts): void {
-  const open = facts.sum('hookline_dead_letters_open');
+  // Where several processes count them, all count the same.
+  const open = Math.max(0, ...facts.pods.map(({ samples }) => samples.sum('hookline_dead_letters_open')));
   const dead = facts.grown('hookline_dead_letters_total');
   const remedy = 'Correct their cause, then redrive or dismiss them.';
   if (open > 0) facts.add('look', `${open} dead-letter records are open.`, remedy, 'hookline dlq list');

@@ -1,10 +1,9 @@
-import { createHttp } from '../../runtime/http-client.ts';
-import { filesLog } from '../../runtime/logger.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { html } from '../page/html.ts';
 import { definePage, type LiveUpdate, type Page, type PageRequest } from '../page/page.ts';
+import type { Watching } from '../watch/open-pods.ts';
 import { type Alert, openPrometheus } from '../watch/prometheus.ts';
-import { openWatch, type Point } from '../watch/watch.ts';
+import type { Point } from '../watch/watch.ts';
 import { judge } from './judge.ts';
 import { type Overview, plotsOf, sectionsOf } from './show-overview.ts';
 import { describePods, keysOf } from './summarize.ts';
@@ -13,11 +12,8 @@ import { describePods, keysOf } from './summarize.ts';
 const PROMETHEUS_MS = 10_000;
 
 /** Is it well, and if not, what is wrong and what to do. Below it the figures, an hour of plots, the processes and the keys. */
-export function overviewPage(deps: ConsoleDeps): Page {
-  const { config, clock } = deps;
+export function overviewPage({ config, clock }: ConsoleDeps, { watch, http }: Watching): Page {
   const { targets, prometheusUrl, prometheusMatch } = config.console;
-  const http = createHttp({ tls: {}, files: filesLog(deps.logger), clock });
-  const watch = deps.add('watch', openWatch({ targets, http, clock }));
   const prometheus =
     prometheusUrl &&
     openPrometheus({ url: prometheusUrl, match: prometheusMatch, http, now: () => clock.wall() });

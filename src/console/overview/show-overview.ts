@@ -68,6 +68,10 @@ function figuresOf({ latest, pods }: Overview): Html {
     pods.find(({ isWorking }) => isWorking) ?? pods.find(({ breakerOpen }) => breakerOpen !== null);
   const drift = Object.entries(control?.drift ?? {}).filter(([, value]) => value > 0);
   const drifted = drift.reduce((total, [, value]) => total + value, 0);
+  const deadLetters = pods.reduce<number | null>(
+    (most, { deadLettersOpen: open }) => (open === null ? most : Math.max(most ?? 0, open)),
+    null,
+  );
   const spools = pods.filter(({ spooled }) => spooled !== null);
   const ready = pods.filter(({ state }) => state === 'ready').length;
   const moodOf = (value: number | null | undefined, mood: Mood) => ((value ?? 0) > 0 ? mood : undefined);
@@ -82,6 +86,7 @@ ${figure('In the spool', or(latest?.spooled, String), spools.length > 0 ? bytes(
 ${figure('Commands waiting', or(latest?.lag, String))}
 ${figure('Provider', control ? (control.breakerOpen ? 'unavailable' : 'answers') : '–', control && (control.tokenSeconds === null ? 'no token yet' : `token ${duration(control.tokenSeconds)} old`), control?.breakerOpen ? 'bad' : undefined)}
 ${figure('Drift', or(control && drifted, String), drift.map(([kind, value]) => `${value} ${kind}`).join(', ') || undefined, moodOf(drifted, 'note'))}
+${figure('Dead letters open', or(deadLetters, String), undefined, moodOf(deadLetters, 'note'))}
 ${figure('Processes ready', pods.length === 0 ? '–' : `${ready} of ${pods.length}`, undefined, ready < pods.length ? 'bad' : undefined)}
 </dl></section>`;
 }

@@ -15,6 +15,8 @@ export type PodLine = {
   readonly tokenSeconds: number | null;
   readonly breakerOpen: boolean | null;
   readonly drift: Readonly<Record<string, number>>;
+  /** Of all stages, as this process counted them. */
+  readonly deadLettersOpen: number | null;
 };
 
 /** @param now milliseconds since 1970 */
@@ -34,6 +36,10 @@ export function describePods(pods: readonly PodReading[], now: number): PodLine[
       isWorking: asFlag(samples.max('hookline_control_working')),
       tokenSeconds: token === null || token === 0 ? null : Math.max(0, now / 1_000 - token),
       breakerOpen: asFlag(samples.max('hookline_provider_breaker_open')),
+      deadLettersOpen:
+        samples.of('hookline_dead_letters_open').length > 0
+          ? samples.sum('hookline_dead_letters_open')
+          : null,
       drift: Object.fromEntries(drift.map(({ labels, value }) => [labels.kind ?? '', value])),
     };
   });

@@ -80,8 +80,10 @@ export function bytes(count: number): string {
 
 /** At most so many digits as are worth reading. */
 export const rate = (perSecond: number): string =>
-  perSecond >= 100
-    ? String(Math.round(perSecond))
-    : perSecond >= 10
-      ? perSecond.toFixed(1)
-      : perSecond.toFixed(2);
+  perSecond === 0
+    ? '0'
+    : perSecond >= 100
+      ? String(Math.round(perSecond))
+      : perSecond >= 10
+        ? perSecond.toFixed(1)
+        : perSecond.toFixed(2);

@@ -1,5 +1,6 @@
+import { samplesIn } from '../../cli/shell/metric-samples.ts';
 import type { Http } from '../../runtime/http-client.ts';
-import { parseMetrics, Samples } from './parse-metrics.ts';
+import { Samples } from './samples.ts';
 
 /** What one process says of itself. */
 export type PodReading = {
@@ -26,7 +27,7 @@ export async function readPod(http: Pick<Http, 'send'>, address: string): Promis
     } as const);
   try {
     const [readyz, metrics] = await Promise.all([get('/readyz'), get('/metrics')]);
-    const samples = new Samples(parseMetrics(metrics.body));
+    const samples = new Samples(samplesIn(metrics.body));
     const isReady = readyz.status === 200;
     return {
       address,

@@ -59,7 +59,7 @@ const COUNTERS = [
 /** Reads all processes every five seconds. It keeps one hour, and five minutes of the counters. */
 export function openWatch(deps: {
   readonly targets: readonly string[];
-  readonly http: Http;
+  readonly http: Pick<Http, 'send'>;
   readonly clock: Clock;
 }): Watch {
   const { targets, http, clock } = deps;
@@ -100,7 +100,6 @@ export function openWatch(deps: {
     },
     async stop() {
       timer?.cancel();
-      await http.stop();
     },
   };
 }

@@ -3,15 +3,15 @@ import { lengthOf } from '../../kafka/connect/clip-values.ts';
 import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 
-export type LetterBookDeps = TopicDeps & {
+export type DeadLetterBookDeps = TopicDeps & {
   readonly onFailure: (topic: string, error: Error) => void;
   readonly maxRecords?: number;
 };
 
 /** What the console knows of the dead-letter topic. */
-export type Letters = {
+export type KnownDeadLetters = {
   /** The oldest first. */
-  readonly letters: readonly DeadLetter[];
+  readonly deadLetters: readonly DeadLetter[];
   /** Some of what was redriven or dismissed, or even of what is open, is not here: there are too many. */
   readonly isPartial: boolean;
   /** Offsets that were read, and that there are. */
@@ -31,23 +31,30 @@ const MAX_HEADER = 500;
 const SLICE = 2_000n;
 
 /** Follows the dead-letter topic and keeps what `hookline dlq list` shows, without bodies. */
-export class LetterBook {
-  readonly #deps: LetterBookDeps;
+export class DeadLetterBook {
+  readonly #deps: DeadLetterBookDeps;
   readonly #stopping = new AbortController();
   readonly #following: Promise<void>;
   #reader: RangeReader | undefined;
   #index = new DeadLetterIndex();
   readonly #positions = new Map<number, bigint>();
-  #known: Letters = { letters: [], isPartial: false, read: 0, total: 0, failure: null, version: 0 };
+  #known: KnownDeadLetters = {
+    deadLetters: [],
+    isPartial: false,
+    read: 0,
+    total: 0,
+    failure: null,
+    version: 0,
+  };
   #isStale = false;
 
-  constructor(deps: LetterBookDeps) {
+  constructor(deps: DeadLetterBookDeps) {
     this.#deps = deps;
     this.#following = this.#follow();
   }
 
-  letters(): Letters {
-    if (this.#isStale) this.#known = { ...this.#known, letters: this.#index.deadLetters() };
+  deadLetters(): KnownDeadLetters {
+    if (this.#isStale) this.#known = { ...this.#known, deadLetters: this.#index.deadLetters() };
     this.#isStale = false;
     return this.#known;
   }
@@ -130,7 +137,7 @@ export class LetterBook {
     this.#change({ isPartial: false });
   }
 
-  #change(more: Partial<Letters>): void {
+  #change(more: Partial<KnownDeadLetters>): void {
     this.#isStale = true;
     this.#known = { ...this.#known, ...more, version: this.#known.version + 1 };
   }

@@ -1,28 +1,4 @@
-/** One sample of a scrape. */
-export type Sample = {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-};
-
-const LINE = /^(hookline_[a-z0-9_]+|process_resident_memory_bytes)(?:\{(.*)\})? (\S+)/;
-const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
-
-/** Hookline's samples in Prometheus' text format, as prom-client writes it. */
-export function parseMetrics(text: string): Sample[] {
-  return text.split('\n').flatMap((line) => {
-    const [, name, labels = '', value] = LINE.exec(line) ?? [];
-    return name === undefined ? [] : [{ name, labels: readLabels(labels), value: Number(value) }];
-  });
-}
-
-const readLabels = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    [...text.matchAll(LABEL)].map(([, name = '', value = '']) => [
-      name,
-      value.replaceAll(/\\(.)/g, (_, sign: string) => (sign === 'n' ? '\n' : sign)),
-    ]),
-  );
+import type { Sample } from '../../cli/shell/metric-samples.ts';
 
 type Match = Readonly<Record<string, string | RegExp>>;
 
@@ -42,6 +18,8 @@ export class Samples {
       });
     return (this.#byName.get(name) ?? []).filter(fits);
   }
+
+  all = (): readonly Sample[] => [...this.#byName.values()].flat();
 
   sum = (name: string, match?: Match): number =>
     this.of(name, match).reduce((total, { value }) => total + value, 0);

@@ -2,7 +2,7 @@ import { type DeadLetter, type DeadLetterState, stateOf } from '../../dead-lette
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 
 /** Dead-letter records of one cause. */
-export type LetterGroup = {
+export type DeadLetterGroup = {
   readonly stage: string | null;
   readonly code: string | null;
   readonly ref: string | null;
@@ -19,10 +19,10 @@ export type LetterGroup = {
 const HOUR_MS = 3_600_000;
 
 /** Groups by stage, code and ref: those with most that is open first. */
-export function groupLetters(letters: readonly DeadLetter[], now: number): LetterGroup[] {
+export function groupByCause(deadLetters: readonly DeadLetter[], now: number): DeadLetterGroup[] {
   const causeOf = ({ headers }: DeadLetter) =>
     JSON.stringify([NAMES.stage, NAMES.code, NAMES.ref].map((name) => headers[name] ?? null));
-  const groups = [...Map.groupBy(letters, causeOf)].map(([cause, of]) => {
+  const groups = [...Map.groupBy(deadLetters, causeOf)].map(([cause, of]) => {
     const [stage, code, ref] = JSON.parse(cause) as (string | null)[];
     return { stage: stage ?? null, code: code ?? null, ref: ref ?? null, ...countsOf(of, now) };
   });
@@ -30,16 +30,17 @@ export function groupLetters(letters: readonly DeadLetter[], now: number): Lette
 }
 
 /** What somebody still has to look at. */
-export const openIn = ({ states }: Pick<LetterGroup, 'states'>): number => states.open + states.incomplete;
+export const openIn = ({ states }: Pick<DeadLetterGroup, 'states'>): number =>
+  states.open + states.incomplete;
 
-function countsOf(letters: readonly DeadLetter[], now: number) {
+function countsOf(deadLetters: readonly DeadLetter[], now: number) {
   const states = { open: 0, redriven: 0, dismissed: 0, incomplete: 0 };
   const within = { hour: 0, day: 0, week: 0 };
   let oldestAt: number | null = null;
   let latestAt = 0;
-  for (const letter of letters) {
-    const { time } = letter;
-    const state = stateOf(letter);
+  for (const deadLetter of deadLetters) {
+    const { time } = deadLetter;
+    const state = stateOf(deadLetter);
     states[state]++;
     if (state === 'open' || state === 'incomplete') oldestAt = Math.min(oldestAt ?? time, time);
     latestAt = Math.max(latestAt, time);
