@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { leaseOf } from '../../src/core/lease.ts';
 import { type Counted, watchOpen } from '../../src/dead-letters/watch-open.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
+import type { OpenTopic } from '../../src/kafka/consume/topic-fetcher.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { ScriptedTopic } from '../support/scripted-topic.ts';
 import { until } from '../support/until.ts';
@@ -16,9 +17,19 @@ function setUp() {
   };
   const deadLetter = (partition: number, eventId: string) =>
     append(partition, { [NAMES.stage]: 'DECRYPT', [NAMES.eventId]: eventId });
+  /** By partition, the offsets that were asked for. */
+  const asked: [partition: number, offset: bigint][] = [];
+  const openTopic: OpenTopic = () => {
+    const fetcher = topic.open();
+    const fetch: typeof fetcher.fetch = (node, from) => {
+      asked.push(...from);
+      return fetcher.fetch(node, from);
+    };
+    return { ...fetcher, fetch };
+  };
   const seen: (Counted | 'standby' | Error)[] = [];
   const watch = watchOpen({
-    ...{ openTopic: topic.open, topic: 't', clock: systemClock, intervalMs: 5 },
+    ...{ openTopic, topic: 't', clock: systemClock, intervalMs: 5 },
     retentionMs: async () => 86_400_000,
     onCounted: (counted) => seen.push(counted),
     onStandby: () => seen.push('standby'),
@@ -31,12 +42,12 @@ function setUp() {
       ? last
       : last.byStage.get('DECRYPT');
   };
-  return { topic, append, deadLetter, seen, watch, open };
+  return { topic, asked, append, deadLetter, seen, watch, open };
 }
 
 describe('a process that watches open dead-letter records', () => {
   it('counts while it works, from the topic alone, and shows nothing while it stands by', async () => {
-    const { deadLetter, append, seen, watch, open } = setUp();
+    const { deadLetter, append, asked, seen, watch, open } = setUp();
     const [first] = [deadLetter(0, 'a'), deadLetter(1, 'b'), deadLetter(1, 'c')];
     expect(seen).toEqual(['standby']);
     const lease = new AbortController();
@@ -45,10 +56,13 @@ describe('a process that watches open dead-letter records', () => {
     const counted = seen.at(-1) as Counted;
     expect(counted.oldestSeconds).toBeGreaterThanOrEqual(60);
     expect(counted.retentionSeconds).toBe(86_400);
+    asked.length = 0;
     append(0, { [NAMES.dismissalOf]: first, [NAMES.dismissedBy]: 'ops' });
     deadLetter(0, 'd');
     deadLetter(0, 'e');
     await until('new ones and the dismissal are counted', () => open() === 4);
+    // Only what is new was read.
+    expect(asked.filter(([partition, offset]) => partition === 1 || offset < 1n)).toEqual([]);
     lease.abort();
     await until('it stands by', () => open() === 'standby');
     watch.working(leaseOf(new AbortController().signal));
