@@ -18,6 +18,10 @@ it.each([
   expect(matches(record, filter)).toBe(expected);
 });
 
+it('by the entity, where the key is another one', () => {
+  expect(matches({ ...record, key: null }, { key: 'e-1' })).toBe(true);
+});
+
 it('of dead-letter records too', () => {
   expect(matches(deadLetter, { ref: 'eu', id: 'id-1' })).toBe(true);
   expect(matches(deadLetter, { ref: 'us' })).toBe(false);
