@@ -20,6 +20,7 @@ import {
   type PageRequest,
   textOf,
 } from '../page/page.ts';
+import { untilGone } from '../page/until-gone.ts';
 import { DeadLetterBook } from './dead-letter-book.ts';
 import { groupByCause } from './group-by-cause.ts';
 import { type Job, type JobReport, Jobs, type Order } from './jobs.ts';
@@ -182,7 +183,8 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         while (!request.signal.aborted) {
           const job = jobs.get(request.params.id ?? '');
           if (job && seen && job !== seen) yield { id: 'job', html: jobSection(job, request) };
-          if (!job || job.endedAt !== null) return;
+          // A stream that ends would be opened again and again.
+          if (!job || job.endedAt !== null) return untilGone(request.signal);
           seen = job;
           await clock.sleep(LOOK_MS / 2, { signal: request.signal }).catch(() => {});
         }

@@ -17,6 +17,7 @@ import {
   shellWord,
 } from '../page/page.ts';
 import { createReveal, isRevealing } from '../page/reveal.ts';
+import { untilGone } from '../page/until-gone.ts';
 import { filterOf } from './filter.ts';
 import { followTail, readOne, readRecent } from './read-tail.ts';
 import { type Events, eventsOf, newsOf, topicsOf } from './show-events.ts';
@@ -93,7 +94,8 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       render: eventsOf,
       cli: (request) => commandOf(request),
       async *live(request): AsyncIterable<LiveUpdate> {
-        if (request.query.at) return;
+        // A record does not change, and a stream that ends would be opened again and again.
+        if (request.query.at) return untilGone(request.signal);
         const topic = await topicOf(request);
         const mask = await maskOf(request, topic);
         for await (const { records, skipped } of followTail(

@@ -52,17 +52,16 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
       `hookline inspect ${shellWord(wantedOf(request) || 'WHAT')}${isRevealing(request) ? ' --reveal' : ''}`,
     async *live(request): AsyncIterable<LiveUpdate> {
       const wanted = wantedOf(request);
-      // What was revealed once stays as it is: each look would be an entry of the audit trail.
-      if (wanted === '' || isRevealing(request)) return;
-      let seen = '';
+      let seen = find.stateOf(wanted);
       while (!request.signal.aborted) {
         await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
         const state = find.stateOf(wanted);
         if (state === seen) continue;
         seen = state;
-        const story = await tell(request);
-        yield { id: 'story', html: storySection(story, request) };
-        yield { id: 'coverage', html: coverageSection(story) };
+        yield { id: 'coverage', html: coverageSection({ coverage: find.coverage() }) };
+        // What was revealed once stays as it is: each look would be an entry of the audit trail.
+        if (wanted === '' || isRevealing(request)) continue;
+        yield { id: 'story', html: storySection(await tell(request), request) };
       }
     },
     changes: [

@@ -37,10 +37,11 @@ export type Find = {
   stop(): Promise<void>;
 };
 
-const isCurrent = ({ partitions, failure }: TopicCoverage) => [
-  failure,
-  partitions.every(({ next, end }) => next >= end),
-];
+/** Of a topic that is read only that it is, while its offsets grow. */
+const progressOf = ({ partitions, failure }: TopicCoverage) => {
+  const behind = partitions.filter(({ next, end }) => next < end);
+  return [failure, partitions.length, behind.map(({ next }) => next)];
+};
 
 /** Opens the index, and begins to fill it. */
 export function openFind(deps: OpenFindDeps): Find {
@@ -69,7 +70,11 @@ export function openFind(deps: OpenFindDeps): Find {
     scan: (wanted) => scan.start(wanted),
     coverage: () => index.coverage(),
     stateOf: (wanted) =>
-      JSON.stringify([index.find(wanted, 1), scan.of(wanted)?.state, index.coverage().map(isCurrent)]),
+      JSON.stringify([
+        wanted === '' ? null : index.find(wanted, 1),
+        scan.of(wanted)?.state,
+        index.coverage().map(progressOf),
+      ]),
     stop: () => (stopped ??= stop()),
   };
 }
