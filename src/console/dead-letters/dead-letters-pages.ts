@@ -148,7 +148,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         let seen = '';
         while (!request.signal.aborted) {
           const state = `${book.version} ${jobs.running?.id} ${jobs.running?.progress}`;
-          if (seen !== '' && state !== seen) yield { id: 'deadLetters', html: listSection(look(request)) };
+          if (state !== seen) yield { id: 'deadLetters', html: listSection(look(request)) };
           seen = state;
           await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
         }
@@ -182,7 +182,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         let seen: Job | undefined;
         while (!request.signal.aborted) {
           const job = jobs.get(request.params.id ?? '');
-          if (job && seen && job !== seen) yield { id: 'job', html: jobSection(job, request) };
+          if (job && job !== seen) yield { id: 'job', html: jobSection(job, request) };
           // A stream that ends would be opened again and again.
           if (!job || job.endedAt !== null) return untilGone(request.signal);
           seen = job;

@@ -52,7 +52,8 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
       `hookline inspect ${shellWord(wantedOf(request) || 'WHAT')}${isRevealing(request) ? ' --reveal' : ''}`,
     async *live(request): AsyncIterable<LiveUpdate> {
       const wanted = wantedOf(request);
-      let seen = find.stateOf(wanted);
+      // Something may have changed since the page was made.
+      let seen = '';
       while (!request.signal.aborted) {
         await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
         const state = find.stateOf(wanted);
