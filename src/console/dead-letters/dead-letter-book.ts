@@ -27,6 +27,8 @@ const MAX_RECORDS = 30_000;
 const POLL_MS = 1_000;
 /** Longer texts of a header are for `hookline dlq show`. */
 const MAX_HEADER = 500;
+/** Texts that are looked up before another copy is kept. */
+const MAX_TEXTS = 1_000;
 /** Offsets of a partition that are read before what was read is shown. */
 const SLICE = 2_000n;
 
@@ -47,6 +49,7 @@ export class DeadLetterBook {
     version: 0,
   };
   #isStale = false;
+  readonly #texts = new Map<string, string>();
 
   constructor(deps: DeadLetterBookDeps) {
     this.#deps = deps;
@@ -103,7 +106,7 @@ export class DeadLetterBook {
       records++;
       const bytes = value === null ? 0 : lengthOf(value);
       const few = Object.fromEntries(
-        Object.entries(headers).map(([name, text]) => [name, text.slice(0, MAX_HEADER)]),
+        Object.entries(headers).map(([name, text]) => [name, this.#shared(text)]),
       );
       this.#index.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers: few });
     });
@@ -129,6 +132,16 @@ export class DeadLetterBook {
     this.#index.forgetResolved();
     if (this.#index.size > maxRecords) this.#index = new DeadLetterIndex();
     return true;
+  }
+
+  /** Most texts of headers are those of other records too: one copy is enough. */
+  #shared(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
+    const short = text.slice(0, MAX_HEADER);
+    this.#texts.set(text, short);
+    return short;
   }
 
   #beginAnew(): void {
