@@ -6,6 +6,7 @@ import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 export type DeadLetterBookDeps = TopicDeps & {
   readonly onFailure: (topic: string, error: Error) => void;
   readonly maxRecords?: number;
+  readonly pollMs?: number;
 };
 
 /** What the console knows of the dead-letter topic. */
@@ -73,7 +74,7 @@ export class DeadLetterBook {
   }
 
   async #follow(): Promise<void> {
-    const { clock, topic, onFailure } = this.#deps;
+    const { clock, topic, onFailure, pollMs = POLL_MS } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
@@ -87,7 +88,7 @@ export class DeadLetterBook {
         await this.#reader?.stop();
         this.#reader = undefined;
       }
-      await clock.sleep(POLL_MS, { signal }).catch(() => {});
+      await clock.sleep(pollMs, { signal }).catch(() => {});
     }
   }
 

@@ -15,6 +15,7 @@ export type RecordIndexDeps = Omit<ReadTopicDeps, 'maxRecords'> & {
   /** A reading failed and is tried again: told once for each new reason. */
   readonly onFailure: (topic: string | null, error: Error) => void;
   readonly maxBytes: number;
+  readonly pollMs?: number;
 };
 
 /** How far the index is with one topic. */
@@ -79,6 +80,7 @@ export class RecordIndex {
 
   async #fill(): Promise<void> {
     const { signal } = this.#stopping;
+    const { pollMs = POLL_MS } = this.#deps;
     let listedAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       if (this.#clock.now() - listedAt > LIST_TOPICS_AFTER_MS) {
@@ -93,7 +95,7 @@ export class RecordIndex {
       for (const [topic, kind] of this.#kinds)
         isBehind = (await this.#trying(topic, () => this.#readOn(topic, kind))) || isBehind;
       if (this.#kinds.size > 0) this.#firstPass.resolve();
-      if (!isBehind) await this.#clock.sleep(POLL_MS, { signal }).catch(() => {});
+      if (!isBehind) await this.#clock.sleep(pollMs, { signal }).catch(() => {});
     }
     this.#firstPass.resolve();
   }
