@@ -16,6 +16,7 @@ const STEPS = [
   ['avro', 'kafka', 'object-store', 'provider', 'spool'],
   ['subscriptions'],
   ['delivery'],
+  ['dead-letters'],
   ['ingress', 'control', 'cli'],
   ['console'],
 ];
@@ -26,7 +27,7 @@ const SANDBOX_MAY_IMPORT = /^src\/(sandbox\/|runtime\/|config\/)/;
 /** One home per package; the sandbox writes its own crypto and HTTP. */
 const HOMES: Record<string, readonly string[]> = {
   'node:crypto': ['crypto', 'sandbox'],
-  'node:sqlite': ['spool'],
+  'node:sqlite': ['spool', 'console'],
   '@aws-sdk/client-s3': ['object-store'],
   '@fastify/cookie': ['console'],
   '@fastify/csrf-protection': ['console'],
@@ -125,8 +126,8 @@ describe('the house', () => {
     expect(markers).toEqual(['src/core/delivery.ts', 'src/delivery/accept-delivery.ts']);
     const restorers = files.filter((file) => /\brestoreVerified\b/.test(file.text)).map((file) => file.path);
     expect(restorers).toEqual([
-      'src/cli/dlq/redrive-delivery.ts',
       'src/core/delivery.ts',
+      'src/dead-letters/redrive-delivery.ts',
       'src/ingress/large-body/worker-thread.ts',
       'src/spool/spool-row.ts',
     ]);

@@ -1,4 +1,8 @@
 import { commandPages } from './commands/commands-page.ts';
+import { deadLettersPages } from './dead-letters/dead-letters-pages.ts';
+import { eventsPages } from './events/events-page.ts';
+import { findPage } from './find/find-page.ts';
+import { Turns } from './index/turns.ts';
 import { overviewPage } from './overview/overview-page.ts';
 import type { ConsoleDeps } from './page/console-deps.ts';
 import type { Page } from './page/page.ts';
@@ -11,8 +15,13 @@ import { openPods } from './watch/open-pods.ts';
 export function consolePages(deps: ConsoleDeps): readonly Page[] {
   const watching = openPods(deps);
   const results = resultLog(deps);
+  // Whatever reads topics takes turns: answers are as large as the largest record.
+  const turns = new Turns();
   return [
     overviewPage(deps, watching),
+    findPage(deps, turns),
+    ...eventsPages(deps, turns),
+    ...deadLettersPages(deps, turns),
     subscriptionsPage(deps, { watch: watching.watch, results }),
     ...commandPages(deps, results),
     schemasPage(deps, watching.watch),

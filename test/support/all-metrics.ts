@@ -1,4 +1,5 @@
 import { controlMetrics } from '../../src/control/observe-control.ts';
+import { openMetrics } from '../../src/dead-letters/observe-open.ts';
 import { deadLetterMetrics } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { spoolMetrics } from '../../src/delivery/store/open-store.ts';
 import { serverMetrics } from '../../src/ingress/ingress-server.ts';
@@ -18,7 +19,7 @@ const OF_INGRESS = [
   ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
   ...[bodyStoreMetrics, spoolMetrics, keyMetrics],
 ];
-const OF_CONTROL = [controlMetrics];
+const OF_CONTROL = [controlMetrics, openMetrics];
 
 function defined(definitions: readonly ((metrics: Metrics) => unknown)[]): Metrics {
   const metrics = createMetrics();

@@ -7,8 +7,7 @@ import type { DrainObserver } from '../../delivery/store/drain-row.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
-import { connectKafka, loadConfig } from '../shell/connections.ts';
-import { openRedelivery, REDELIVERY_GROUPS } from '../shell/open-redelivery.ts';
+import { connectKafka, connectRedelivery, loadConfig, REDELIVERY_GROUPS } from '../shell/connections.ts';
 import { printFields } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
@@ -93,7 +92,7 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   const config = loadConfig(shell, ...REDELIVERY_GROUPS);
   const before = spool.state.rows;
   // No deadline: later events must not overtake one that the brokers do not take at once.
-  const redelivery = await openRedelivery(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
+  const redelivery = await connectRedelivery(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
   const progress = setInterval(() => {
     shell.note(`${before - spool.state.rows} of ${before} deliveries drained`);
   }, PROGRESS_EVERY_MS);

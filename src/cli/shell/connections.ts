@@ -5,6 +5,7 @@ import { commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
+import { openRedelivery, type Redelivery } from '../../dead-letters/open-redelivery.ts';
 import {
   checkKafkaSettings,
   durabilitySettings,
@@ -78,4 +79,26 @@ export const connectBodyStore = (config: Config<'bodyStore'>): Promise<BodyStore
   openBodyStore(config.bodyStore, {
     ...{ files: SILENT, clock: systemClock },
     observer: { written() {}, troubleChanged() {} },
+  });
+
+/** What publishing deliveries again needs: the variables of ingress. */
+export const REDELIVERY_GROUPS = [
+  ...CLI_GROUPS,
+  'subscriptions',
+  'delivery',
+  'commands',
+  'bodyStore',
+] as const;
+
+/** Publishes deliveries of the dead-letter topic or of a spool again. */
+export const connectRedelivery = async (
+  { note, signal }: Pick<Shell, 'note' | 'signal'>,
+  config: Config<(typeof REDELIVERY_GROUPS)[number]>,
+  kafka: KafkaAccess,
+  publishDeadlineMs: number,
+): Promise<Redelivery> =>
+  openRedelivery({
+    ...{ config, kafka, publishDeadlineMs, note, signal },
+    registry: connectRegistry(config),
+    bodies: await connectBodyStore(config),
   });

@@ -97,6 +97,18 @@ export const consoleSettings = {
     },
     parseCidr,
   ),
+  indexDir: optional(
+    text('CONSOLE_INDEX_DIR', {
+      about:
+        'directory of the index that Find searches, one for each console; unset means a temporary one, and an index that begins anew with each start',
+    }),
+  ),
+  indexMaxBytes: integer('CONSOLE_INDEX_MAX_BYTES', {
+    about:
+      'maximum number of bytes of that index; about 80 bytes for each record, the oldest ones leave it first',
+    fallback: '536870912',
+    min: 64 * 1024 ** 2,
+  }),
   roles: rolesSetting,
   ...plaintextSettings,
 };

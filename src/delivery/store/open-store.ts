@@ -68,13 +68,13 @@ function storeWithSpool(
   parts: StoreDeps & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
 ): DeliveryStore {
   const { delivery, publisher, large, clock, spool, logger, metrics } = parts;
+  const observer = observeSpool({ logger, metrics, spool, clock });
   const store = new SpoolingStore({
     delivery,
     publisher,
     large,
-    ...{ spool, clock },
+    ...{ spool, clock, observer },
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
-    observer: observeSpool({ logger, metrics, spool, clock }),
   });
   spool.onKeysRenewed = () => store.wake();
   return {
@@ -86,7 +86,10 @@ function storeWithSpool(
         ? `Kafka: ${unavailable}; spool: ${spool.trouble}`
         : null;
     },
-    stop: () => store.stop(),
+    stop() {
+      observer.stop();
+      return store.stop();
+    },
   };
 }
 
@@ -103,38 +106,55 @@ export async function openSpool(
   if (dir === undefined) return undefined;
   const keys = sealingKeys && sealingKeysNow(sealingKeys);
   const spool = await Spool.open({ dir, maxBytes, sealingKeys: keys, clock, onDeath: components.fail });
-  // A failure is the spool's own trouble: it shows there, and is tried again.
-  sealingKeys?.onRenewed((renewed) => void spool.renewKeys(renewed).catch(() => {}));
+  sealingKeys?.onRenewed(async (renewed) => {
+    const { keyMissing } = spool.state;
+    try {
+      await spool.renewKeys(renewed);
+      if (spool.state.keyMissing !== keyMissing) reportMissingKeys(logger, spool);
+    } catch {
+      // A failure is the spool's own trouble: it shows there, and is tried again.
+    }
+  });
   components.add('spool', { stop: () => spool.close() });
-  reportSpool({ logger, spool, isSealed: sealingKeys !== undefined });
-  return spool;
-}
-
-/** At the start: how rows are protected, and whether some can't be opened. */
-function reportSpool(parts: { logger: Logger; spool: Pick<Spool, 'state'>; isSealed: boolean }): void {
-  const { logger, spool, isSealed } = parts;
-  const { keyMissing } = spool.state;
-  if (!isSealed)
+  if (!sealingKeys)
     logger.warn(
       "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
     );
+  reportMissingKeys(logger, spool);
+  return spool;
+}
+
+function reportMissingKeys(logger: Logger, spool: Pick<Spool, 'state'>): void {
+  const { keyMissing } = spool.state;
   if (keyMissing === 0) return;
-  const remedy = 'add the key to SEALING_KEY_FILE, behind the current one, and restart';
+  const remedy = 'add the key to SEALING_KEY_FILE, behind the current one';
   const err = new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { remedy });
   logger.error({ err, code: err.code }, 'deliveries stay in the spool');
 }
+
+/** An acknowledged event that is not in Kafka after this time is late: the objective in deploy/helm/hookline/files/alerts.yaml says so. */
+const LATE_AFTER_MS = 60_000;
+const COUNT_LATE_EVERY_MS = 15_000;
 
 /** What happens to the spool, as metrics and one log line per change. */
 function observeSpool(parts: {
   logger: Logger;
   metrics: Metrics;
-  spool: Pick<Spool, 'state'>;
+  spool: Pick<Spool, 'state' | 'countLate'>;
   clock: Clock;
-}): SpoolObserver {
+}): SpoolObserver & { stop(): void } {
   const { logger, metrics, spool, clock } = parts;
   const own = spoolMetrics(metrics);
+  let lateSeen = 0;
+  const countLate = () => {
+    // A failure is the spool's own trouble, and the next count has what this one missed.
+    if (spool.state.rows > 0) spool.countLate(clock.wall() - LATE_AFTER_MS).catch(() => {});
+  };
+  const counting = clock.every(COUNT_LATE_EVERY_MS, countLate, { ref: false });
   metrics.samplers.add(() => {
-    const { rows, bytes, oldestAt, keyMissing } = spool.state;
+    const { rows, bytes, oldestAt, keyMissing, late } = spool.state;
+    own.spoolLate.inc(late - lateSeen);
+    lateSeen = late;
     own.spoolKeyMissing.set(keyMissing);
     own.spoolDeliveries.set(rows);
     own.spoolBytes.set(bytes);
@@ -142,6 +162,7 @@ function observeSpool(parts: {
   });
   let saidFailure = '';
   return {
+    stop: () => counting.cancel(),
     spooling(why) {
       own.spoolInUse.set(1);
       saidFailure = '';
@@ -204,5 +225,9 @@ export const spoolMetrics = (metrics: Metrics) => ({
   spoolDrained: metrics.counter({
     name: 'hookline_spool_drained_total',
     help: 'Deliveries that went from the spool to Kafka',
+  }),
+  spoolLate: metrics.counter({
+    name: 'hookline_spool_late_total',
+    help: 'Acknowledged deliveries that were still in the spool, and not in Kafka, a minute after their receipt; counted every 15 s',
   }),
 });
