@@ -32,7 +32,8 @@ const INDEXED_DEADLINE_MS = 600_000;
 const ROUNDS = 20;
 
 const say = (line: string) => console.log(line);
-await using stack = await useStack({ env: process.env, onProgress: say });
+// The broker collects garbage for seconds beside records of 95 MB.
+await using stack = await useStack({ env: process.env, onProgress: say, kafka: { heapMb: 2_048 } });
 await using receiver = await ReceiverFixture.make(stack);
 const { fixture } = receiver;
 const sample = await sampleOf();
