@@ -73,14 +73,15 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
     getUserInfo: (request) => request.consoleUser?.name ?? '',
     csrfOpts: { hmacKey: randomKey().toString('hex') },
   });
+  app.addHook('onRequest', guard(identify));
   await app.register(rateLimit, {
     max: all,
     timeWindow: 60_000,
     // The kubelet asks from one address for ever.
     allowList: (request) => PROBES.test(request.url),
-    keyGenerator: (request) => request.ip,
+    // Behind a proxy all users have one address.
+    keyGenerator: (request) => request.consoleUser?.name ?? request.ip,
   });
-  app.addHook('onRequest', guard(identify));
   app.addHook('onSend', async (request, reply) => {
     if (!ASSETS.test(request.url)) reply.header('cache-control', 'no-store');
   });
