@@ -121,7 +121,9 @@ async function sampleOf(): Promise<Sample> {
 async function leftToIndex(): Promise<number> {
   const { coverage } = await client.json<Coverage>('/find');
   const partitions = coverage.flatMap((one) => one.partitions);
-  if (partitions.length === 0) return Number.POSITIVE_INFINITY;
+  // What was not looked at yet may be a lot.
+  if (coverage.length === 0 || coverage.some((one) => one.partitions.length === 0))
+    return Number.POSITIVE_INFINITY;
   return partitions.reduce((sum, { next, end }) => sum + Math.max(0, end - next), 0);
 }
 
