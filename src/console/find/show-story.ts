@@ -35,7 +35,7 @@ export function storySection(story: Story, request: PageRequest): Html {
       { title: 'When', cell: (line) => time(Date.parse(line.time)) },
       { title: 'Step', cell: ({ step }) => badge(step, MOODS[step] ?? 'quiet') },
       { title: 'What', cell: ({ what }) => what },
-      { title: 'Record', cell: positionOf },
+      { title: 'Record', cell: (line) => positionOf(line, story.coverage) },
     ],
     story.lines,
     'Nothing was found in what is indexed.',
@@ -47,9 +47,12 @@ ${story.earlier.map(
   return html`<section id="story"><h2>Story</h2>${shown}${scanOf(story, request)}</section>`;
 }
 
-function positionOf({ at }: StoryLine) {
+function positionOf({ at, step }: StoryLine, coverage: Story['coverage']) {
   if (at === null) return '';
   const { topic, partition, offset } = at;
+  const isDeadLetter = coverage.some((one) => one.topic === topic && one.kind === 'dead letter');
+  if (isDeadLetter && step === 'dead-lettered')
+    return html`<a href="${address('/dead-letters', `${partition}:${offset}`)}">${topic}[${partition}]@${offset}</a>`;
   return html`<a href="${address('/events', topic, { at: `${partition}:${offset}` })}">${topic}[${partition}]@${offset}</a>`;
 }
 
