@@ -13,6 +13,9 @@ export const panels: readonly Panel[] = JSON.parse(readFile(`${CHART}/files/dash
   ({ type }: Panel) => type !== 'row',
 );
 
+/** What the dashboard shows when it is opened. */
+const DASHBOARD_RANGE = '1h';
+
 /** One section of the runbook, in a single line. */
 export function sectionOf(alert: string): string {
   const section = sections.get(alert);
@@ -36,7 +39,7 @@ export function panelsOf(alert: string, namespace: string): { title: string; exp
         expr
           .replaceAll('$namespace', namespace)
           .replaceAll('$__rate_interval', '15s')
-          .replaceAll('$__range', '10m'),
+          .replaceAll('$__range', DASHBOARD_RANGE),
       ),
     }));
 }
