@@ -13,8 +13,8 @@ export const panels: readonly Panel[] = JSON.parse(readFile(`${CHART}/files/dash
   ({ type }: Panel) => type !== 'row',
 );
 
-/** What the dashboard shows when it is opened. */
-const DASHBOARD_RANGE = '1h';
+/** The dashboard's own, when it is opened. */
+export const DASHBOARD_RANGE_S = 3_600;
 
 /** One section of the runbook, in a single line. */
 export function sectionOf(alert: string): string {
@@ -38,8 +38,8 @@ export function panelsOf(alert: string, namespace: string): { title: string; exp
       expressions: targets.map(({ expr }) =>
         expr
           .replaceAll('$namespace', namespace)
-          .replaceAll('$__rate_interval', '15s')
-          .replaceAll('$__range', DASHBOARD_RANGE),
+          .replaceAll('$__rate_interval', '1m')
+          .replaceAll('$__range', `${DASHBOARD_RANGE_S}s`),
       ),
     }));
 }
