@@ -55,7 +55,7 @@ export async function openRedelivery(
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
   const registry = connectRegistry(config);
-  const ids = await resolveSchemaIds(registry, prefix, [...events.all, subscription]);
+  const ids = await resolveSchemaIds(registry, prefix, [...events.registered, subscription]);
   const routes = createEventRoutes(events, prefix, ids);
   await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), ...commandTopics, stateTopic]);
   const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
