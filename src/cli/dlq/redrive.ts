@@ -42,7 +42,7 @@ export async function redrive(shell: Shell, options: RedriveOptions): Promise<Ex
     const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
     const topic = await openDeadLetterTopic(kafka, config.topics.prefix, { bodies, sealingKeys });
     opened.defer(() => topic.stop());
-    const redelivery = await openRedelivery(shell, config, kafka, PUBLISH_DEADLINE_MS);
+    const redelivery = await openRedelivery(shell, config, kafka, { publishDeadlineMs: PUBLISH_DEADLINE_MS });
     opened.defer(() => redelivery.stop());
     const signal = AbortSignal.any([shell.signal, ...(lease ? [lease.lost] : [])]);
     const all = (await topic.all()).filter((deadLetter) => filter.matches(deadLetter));

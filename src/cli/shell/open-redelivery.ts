@@ -47,11 +47,17 @@ export async function openRedelivery(
   shell: Shell,
   config: RedeliveryConfig,
   kafka: KafkaAccess,
-  publishDeadlineMs: number,
+  {
+    publishDeadlineMs,
+    commandTopics = config.commands.topics.map(({ name }) => name),
+  }: {
+    readonly publishDeadlineMs: number;
+    /** Full names; none for who has no right to them, such as ingress. */
+    readonly commandTopics?: readonly string[];
+  },
 ): Promise<Redelivery> {
   const { prefix } = config.topics;
   const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
-  const commandTopics = config.commands.topics.map(({ name }) => name);
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
   const registry = connectRegistry(config);
@@ -60,7 +66,10 @@ export async function openRedelivery(
   await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), ...commandTopics, stateTopic]);
   const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
   const keys = await openKeys(shell, config, kafka, stateTopic, readSubscription);
-  const bodies = await connectBodyStore(config);
+  const bodies = await connectBodyStore(config).catch(async (error) => {
+    await keys.stop();
+    throw error;
+  });
   const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
   const { ports, publisher, limits } = openDelivery({
     ...{ routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
