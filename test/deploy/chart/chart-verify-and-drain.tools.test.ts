@@ -87,7 +87,7 @@ describe('verify', () => {
   it('is off by default', async () => {
     const manifests = await render(helm, 'minimal');
     expect(names(manifests, 'verify')).toEqual([]);
-    expect(JSON.stringify(manifests)).not.toContain('hookline-probe');
+    expect(JSON.stringify(podsOf(manifests))).not.toContain('hookline-probe');
   });
 
   it('sends its probe to ingress, and has the keys that ingress has, and nobody else', async () => {
