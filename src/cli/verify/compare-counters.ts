@@ -57,10 +57,13 @@ export function countLife({ process, base, startedAt, last }: Life): LifeCounts 
   };
 }
 
-/** What was in progress at the first scrape was confirmed and not yet answered: at most what one second brings. */
+/**
+ * What was in progress at the first scrape was confirmed and not yet answered, at most what one second brings; or it was confirmed
+ * and not yet removed from the spool.
+ */
 function shrunk(from: Counted, last: Counted, acknowledged: number): number {
   const seconds = Math.max(1, (last.at - from.at) / 1_000);
-  const inProgress = Math.ceil(acknowledged / seconds);
+  const inProgress = Math.ceil(acknowledged / seconds) + from.spooled;
   const by = surplus(from) - surplus(last);
   return by > inProgress ? by : 0;
 }

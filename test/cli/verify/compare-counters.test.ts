@@ -35,6 +35,11 @@ describe('the counters of a process', () => {
     expect(life(counted(0, 1_000, 1_501), counted(60, 4_600, 5_100)).missing).toBe(0);
   });
 
+  it('do not take for missing what was written and not yet removed from the spool at the first scrape', () => {
+    expect(life(counted(0, 500, 400, 300), counted(60, 500, 500)).missing).toBe(0);
+    expect(life(counted(0, 500, 700, 0), counted(60, 500, 500)).missing).toBe(200);
+  });
+
   it('never tell of anything missing where nothing is', () => {
     const step = fc.record({
       acknowledged: fc.nat(50),
