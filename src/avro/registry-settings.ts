@@ -40,6 +40,10 @@ export type RegistrySettings = ValuesOf<typeof registrySettings>;
 /** What carries credentials comes from files. */
 const SECRET_HEADERS = /^(proxy-)?authorization$|^cookie$/i;
 
+/** What HTTP itself writes (RFC 9110, 7.6.1 and 8.6), or the registry's client says of each request. */
+const OWN_HEADERS =
+  /^(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-(length|type|encoding)|accept)$/i;
+
 /** RFC 9110, 5.1 and 5.5. */
 function parseHeader(pair: string): readonly [name: string, value: string] {
   const [, name = '', value = ''] =
@@ -48,6 +52,8 @@ function parseHeader(pair: string): readonly [name: string, value: string] {
     throw new Fault(
       `names the header ${name}: credentials have variables of their own, and are read from files.`,
     );
+  if (OWN_HEADERS.test(name))
+    throw new Fault(`names the header ${name}, which Hookline itself sets: leave it out.`);
   if (name === '') throw new Fault(`has ${JSON.stringify(pair)}: give name=value.`);
   return [name, value];
 }

@@ -18,22 +18,27 @@ export type RenewalObserver = {
  * because certificate and key are seldom replaced in one instant.
  * @param read gives a file's content, or throws
  * @param make throws {@link credentialsFault}
+ * @param parts.steady a change counts where two calls in a row have read it: what is cut off may still be valid
  */
 export function renewedFrom<T>(parts: {
   readonly files: readonly NamedFile[];
   readonly read: (path: string) => Buffer;
   readonly make: (contents: readonly Buffer[]) => T;
   readonly observer: RenewalObserver;
+  readonly steady?: boolean;
 }): () => T {
-  const { files, make, observer } = parts;
+  const { files, make, observer, steady = false } = parts;
   const readAll = () => files.map((file) => readOne(file, parts.read));
   let contents = readAll();
   let made = make(contents);
+  let lastRead = contents;
   let reported = '';
   return () => {
     try {
       const now = readAll();
-      if (now.every((content, n) => content.equals(contents[n] ?? Buffer.alloc(0)))) return made;
+      const isSteady = !steady || isSame(now, lastRead);
+      lastRead = now;
+      if (!isSteady || isSame(now, contents)) return made;
       made = make(now);
       contents = now;
       reported = '';
@@ -47,6 +52,9 @@ export function renewedFrom<T>(parts: {
     return made;
   };
 }
+
+const isSame = (some: readonly Buffer[], others: readonly Buffer[]) =>
+  some.every((content, n) => content.equals(others[n] ?? Buffer.alloc(0)));
 
 function readOne(file: NamedFile, read: (path: string) => Buffer): Buffer {
   try {

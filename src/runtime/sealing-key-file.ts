@@ -32,6 +32,8 @@ export function openSealingKeys(
     files: [{ variable: 'SEALING_KEY_FILE', path }],
     read: (file) => readFileSync(file),
     observer,
+    // A key in hex that is cut off may be one in base64, and what was sealed under the real one could not be opened.
+    steady: true,
     make([content]) {
       const keys = parseSealingKeys(content as Buffer);
       if (!keys) throw new HooklineError('SEALING_KEY_INVALID', `${path}: give ${SEALING_KEY_HELP}`);

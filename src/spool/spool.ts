@@ -37,6 +37,7 @@ export class Spool {
   readonly #clock: Clock;
   /** Called when other keys are in use: rows may have become readable. */
   onKeysRenewed: (() => void) | undefined;
+  #keyRenewals = 0;
   #state = EMPTY;
   #appending = 0;
   #trouble: HooklineError | null = null;
@@ -100,7 +101,13 @@ export class Spool {
   /** Seals with these keys from now on, and opens what they open. What was sealed before and they do not open stays. */
   async renewKeys(sealingKeys: SealingKeys): Promise<void> {
     await this.#call({ kind: 'renew-keys', sealingKeys });
+    this.#keyRenewals++;
     this.onKeysRenewed?.();
+  }
+
+  /** How often other keys came into use: with each, rows may have become readable that stand before others. */
+  get keyRenewals(): number {
+    return this.#keyRenewals;
   }
 
   /** The content of the spool at the thread's last answer. */

@@ -47,6 +47,7 @@ export type TokenCacheDeps = {
 };
 
 type Held = ObtainedToken & {
+  /** By the clock that only grows: the other one may be set back. */
   readonly since: number;
   readonly renewAt: number;
   readonly usableUntil: number;
@@ -83,7 +84,7 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
       const now = clock.wall();
       const renewAt = now + (lifetimeS - deps.renewBefore(lifetimeS)) * 1_000;
       const endsAt = now + lifetimeS * 1_000;
-      held = { token, lifetimeS, since: now, renewAt, usableUntil: endsAt - MIN_LEFT_MS };
+      held = { token, lifetimeS, since: clock.now(), renewAt, usableUntil: endsAt - MIN_LEFT_MS };
       failures = 0;
       rest = undefined;
       observer?.obtained(endsAt);
@@ -92,7 +93,7 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
     } catch (error) {
       observer?.failed(error as HooklineError);
       const delay = delayBefore(++failures, RETRY, clock.random);
-      if (keepsFresh) rest = { until: clock.wall() + delay, error };
+      if (keepsFresh) rest = { until: clock.now() + delay, error };
       schedule(delay);
       throw error;
     } finally {
@@ -114,11 +115,11 @@ export function createTokenCache(deps: TokenCacheDeps): TokenSource {
         if (isRejected && obtaining) await obtaining.catch(() => {});
         return held.token;
       }
-      if (rest && now < rest.until && !obtaining) throw rest.error;
+      if (rest && clock.now() < rest.until && !obtaining) throw rest.error;
       return (await renew()).token;
     },
     reject(token) {
-      if (held?.token !== token || clock.wall() - held.since < minAgeMs) return;
+      if (held?.token !== token || clock.now() - held.since < minAgeMs) return;
       if (!keepsFresh) held = undefined;
       // Where no other can be had, this one serves on: another broker may take it.
       else {

@@ -31,13 +31,27 @@ describe('the sealing key file', () => {
     keys.onRenewed(({ all }) => heard.push(all.length));
     const sealed = seal(keys, FORMAT, Buffer.from('secret'));
     writeFileSync(path, `${B}\n${A}\n`);
-    await clock.advance(5_000);
+    await clock.advance(10_000);
     expect([heard, told, keys.all.length]).toEqual([[2], ['renewed'], 2]);
     expect(unseal(keys, FORMAT, sealed)?.toString()).toBe('secret');
     expect(sealingKeysNow(keys)).toEqual({ current: keys.current, all: keys.all });
     writeFileSync(path, `${B}\n`);
-    await clock.advance(5_000);
+    await clock.advance(10_000);
     expect(unseal(keys, FORMAT, sealed)).toBeNull();
+  });
+
+  it('that is being written is not taken for whole: 43 characters of a key in hex are a key in base64', async () => {
+    writeFileSync(path, A);
+    const { clock, told, keys } = open();
+    const hex = 'ab'.repeat(32);
+    writeFileSync(path, hex.slice(0, 43));
+    await clock.advance(5_000);
+    writeFileSync(path, hex);
+    await clock.advance(5_000);
+    expect(told).toEqual([]);
+    await clock.advance(5_000);
+    expect(told).toEqual(['renewed']);
+    expect(keys.current.export().toString('hex')).toBe(hex);
   });
 
   it('that holds no keys any more changes nothing, and is told once, without its content', async () => {

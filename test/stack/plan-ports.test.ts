@@ -1,9 +1,22 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { freePorts } from './plan-ports.ts';
 
 it('never gives the same port twice, not even before anybody listens there', async () => {
-  const drawn = [20_101, 20_101, 20_102, 20_102, 20_103];
+  const [a = 0, b = 0, c = 0] = await threeFreePorts();
+  const drawn = [a, a, b, b, c];
   const draw = () => drawn.shift() ?? expect.fail('more were drawn');
-  expect(await freePorts(2, [], draw)).toEqual([20_101, 20_102]);
-  expect(await freePorts(1, [], draw)).toEqual([20_103]);
+  expect(await freePorts(2, [], draw)).toEqual([a, b]);
+  expect(await freePorts(1, [], draw)).toEqual([c]);
 });
+
+/** Held at the same time, so that they are three. */
+async function threeFreePorts(): Promise<number[]> {
+  const servers = [createServer(), createServer(), createServer()];
+  await Promise.all(
+    servers.map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}

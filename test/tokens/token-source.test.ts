@@ -125,4 +125,15 @@ describe('a token that is not taken', () => {
     tokens.reject(first);
     expect(await tokens.get()).toBe('token-2');
   });
+
+  it('is replaced where the time of day was set back meanwhile', async () => {
+    const clock = manualClock();
+    const { wall } = clock;
+    const { tokens } = open({ clock, minAgeMs: 5_000 });
+    tokens.reject(await tokens.get());
+    await clock.advance(5_000);
+    clock.wall = () => wall() - 3_600_000;
+    tokens.reject(await tokens.get());
+    expect(await tokens.get()).toBe('token-2');
+  });
 });

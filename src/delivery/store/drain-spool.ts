@@ -51,9 +51,11 @@ class Drain {
   #drained = 0;
   #bytes = 0;
   #lastRead = 0;
+  #keyRenewals: number;
 
   constructor(ports: DrainPorts, topics: RefusingTopics, waiting: WaitingRows) {
     this.#ports = ports;
+    this.#keyRenewals = ports.spool.keyRenewals;
     this.#topics = topics;
     this.#waiting = waiting;
     this.#largeRows = ports.large && new LargeRows(ports, ports.large, waiting);
@@ -65,6 +67,7 @@ class Drain {
       stopping.throwIfAborted();
       this.#throwFailure();
       this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1);
+      this.#rewindForRenewedKeys();
       const left = spool.outstanding - this.#waiting.size;
       if (left > 0 && left <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty?.();
       const next = this.#nextWaiting();
@@ -80,6 +83,12 @@ class Drain {
       else if (next.length === 0 && !(await this.#drainLargeRow())) await this.#waitForMore();
     }
     return this.#drained;
+  }
+
+  #rewindForRenewedKeys(): void {
+    const { keyRenewals } = this.#ports.spool;
+    if (keyRenewals !== this.#keyRenewals) this.#lastRead = 0;
+    this.#keyRenewals = keyRenewals;
   }
 
   #nextWaiting(): readonly WaitingRow[] {

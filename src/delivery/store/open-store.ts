@@ -103,23 +103,28 @@ export async function openSpool(
   if (dir === undefined) return undefined;
   const keys = sealingKeys && sealingKeysNow(sealingKeys);
   const spool = await Spool.open({ dir, maxBytes, sealingKeys: keys, clock, onDeath: components.fail });
-  // A failure is the spool's own trouble: it shows there, and is tried again.
-  sealingKeys?.onRenewed((renewed) => void spool.renewKeys(renewed).catch(() => {}));
+  sealingKeys?.onRenewed(async (renewed) => {
+    const { keyMissing } = spool.state;
+    try {
+      await spool.renewKeys(renewed);
+      if (spool.state.keyMissing !== keyMissing) reportMissingKeys(logger, spool);
+    } catch {
+      // A failure is the spool's own trouble: it shows there, and is tried again.
+    }
+  });
   components.add('spool', { stop: () => spool.close() });
-  reportSpool({ logger, spool, isSealed: sealingKeys !== undefined });
-  return spool;
-}
-
-/** At the start: how rows are protected, and whether some can't be opened. */
-function reportSpool(parts: { logger: Logger; spool: Pick<Spool, 'state'>; isSealed: boolean }): void {
-  const { logger, spool, isSealed } = parts;
-  const { keyMissing } = spool.state;
-  if (!isSealed)
+  if (!sealingKeys)
     logger.warn(
       "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
     );
+  reportMissingKeys(logger, spool);
+  return spool;
+}
+
+function reportMissingKeys(logger: Logger, spool: Pick<Spool, 'state'>): void {
+  const { keyMissing } = spool.state;
   if (keyMissing === 0) return;
-  const remedy = 'add the key to SEALING_KEY_FILE, behind the current one, and restart';
+  const remedy = 'add the key to SEALING_KEY_FILE, behind the current one';
   const err = new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { remedy });
   logger.error({ err, code: err.code }, 'deliveries stay in the spool');
 }

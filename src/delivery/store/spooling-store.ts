@@ -21,7 +21,7 @@ import type { WaitingRows } from './waiting-rows.ts';
 export type SpoolingStorePorts = {
   /** Without `publish`: the store has its own deadlines. */
   readonly delivery: Omit<DeliveryPorts, 'publish'>;
-  readonly spool: Pick<Spool, 'append' | 'read' | 'remove' | 'outstanding' | 'state'>;
+  readonly spool: Pick<Spool, 'append' | 'read' | 'remove' | 'outstanding' | 'keyRenewals' | 'state'>;
   readonly publisher: Pick<StorePublisher, 'publish' | 'dropWaiting'>;
   /** After it Kafka counts as unavailable. */
   readonly publishDeadlineMs: number;

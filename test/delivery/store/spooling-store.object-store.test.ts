@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LargeBodyPublisher, Receipt } from '../../../src/core/delivery.ts';
 import { HooklineError, hasCode } from '../../../src/core/errors.ts';
+import { parseSealingKeys, type SealingKeys } from '../../../src/crypto/sealing.ts';
 import { ClaimCheck, objectFirst } from '../../../src/delivery/claim-check.ts';
 import { identifyDelivery, publishDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
@@ -16,6 +17,10 @@ import { ScriptedCluster } from '../../support/scripted-cluster.ts';
 import { type Fate, scriptedBodies } from '../../support/scripted-object-store.ts';
 import { until } from '../../support/until.ts';
 
+/** A machine that does other things too is slow. */
+const PATIENCE_MS = 50_000;
+vi.setConfig({ testTimeout: 60_000 });
+
 let dir: string;
 let cluster: ScriptedCluster;
 let objects: ReturnType<typeof scriptedBodies>;
@@ -24,6 +29,7 @@ let spool: Spool;
 let publisher: Publisher;
 let store: SpoolingStore;
 let log: string[];
+let sealingKeys: SealingKeys | undefined;
 let isUnavailable: boolean;
 let isStoreDown: boolean;
 /** What the store does not take: the objects of this entity, while it takes all others. */
@@ -35,6 +41,7 @@ beforeEach(async () => {
   isUnavailable = false;
   isStoreDown = false;
   refused = undefined;
+  sealingKeys = undefined;
   cluster.fateOf = () => (isUnavailable ? new AttemptError('unknown', 'cut') : undefined);
   log = [];
   await start();
@@ -53,7 +60,7 @@ async function start(large?: LargeBodyPublisher, storeDeadlineMs = 100) {
   claims = new ClaimCheck(objects.bodies, 2_000);
   spool = await Spool.open({
     clock: systemClock,
-    dir,
+    ...{ dir, sealingKeys },
     maxBytes: 64 * 1024 ** 2,
     onDeath: () => log.push('death'),
   });
@@ -70,6 +77,15 @@ async function start(large?: LargeBodyPublisher, storeDeadlineMs = 100) {
     },
   });
 }
+
+async function restart(keys: SealingKeys) {
+  await stop();
+  sealingKeys = keys;
+  await start();
+}
+
+const keysOf = (...letters: string[]) =>
+  parseSealingKeys(Buffer.from(letters.map((one) => one.repeat(32)).join('\n'))) ?? expect.fail('no keys');
 
 /** As a process stops. */
 async function stop() {
@@ -97,7 +113,7 @@ function order(entity: string): number[] {
   return [...new Set(messages.map((message) => Number(/"n":(\d+)/.exec(message)?.[1])))];
 }
 const drained = () =>
-  until('the spool is drained', () => log.some((line) => line.startsWith('drained')), 20_000);
+  until('the spool is drained', () => log.some((line) => line.startsWith('drained')), PATIENCE_MS);
 
 describe('a store with a spool, while the object store takes nothing', () => {
   it('spools what needs it and later ones of the key, and sends all others to Kafka', async () => {
@@ -157,7 +173,7 @@ describe('a store with a spool, while the object store takes nothing', () => {
     isStoreDown = false;
     isUnavailable = false;
     await Promise.all(sending);
-    await until('the spool is drained', () => spool.state.rows === 0, 30_000);
+    await until('the spool is drained', () => spool.state.rows === 0, PATIENCE_MS);
     for (const entity of entities)
       expect(order(entity)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
   });
@@ -172,7 +188,7 @@ describe('a store with a spool, while the object store takes nothing', () => {
     ]);
     expect(store.isSpooling).toBe(true);
     isUnavailable = false;
-    await until('others go to Kafka', () => !store.isSpooling, 20_000);
+    await until('others go to Kafka', () => !store.isSpooling, PATIENCE_MS);
     expect(where([await send('ent-b', 3), await send('ent-a', 2)])).toEqual(['kafka', 'spool']);
     expect(order('ent-b')).toEqual([1, 2, 3]);
     isStoreDown = false;
@@ -187,7 +203,7 @@ describe('a store with a spool, while the object store takes nothing', () => {
     await start();
     isStoreDown = true;
     expect((await send('ent-a', 3)).stored).toBe('spool');
-    await until('others go to Kafka', () => !store.isSpooling, 20_000);
+    await until('others go to Kafka', () => !store.isSpooling, PATIENCE_MS);
     expect((await send('ent-c', 1)).stored).toBe('kafka');
     isStoreDown = false;
     await drained();
@@ -206,7 +222,7 @@ describe('a store with a spool, while the object store takes nothing', () => {
         receipts.push(...(await Promise.all([send('ent-a', ++n), send('ent-a', ++n), send('ent-a', ++n)])));
         return receipts.at(-1)?.stored === 'kafka';
       },
-      20_000,
+      PATIENCE_MS,
     );
     expect(order('ent-a')).toEqual(Array.from({ length: n }, (_, at) => at + 1));
   });
@@ -216,7 +232,7 @@ describe('a store with a spool, while the object store takes nothing', () => {
     const all = ['ent-a', 'ent-b', 'ent-c'].map((entity) => send(entity, 1, true));
     expect(where(await Promise.all(all))).toEqual(['spool', 'spool', 'spool']);
     const checks = () => objects.store.calls.filter((call) => call.startsWith('replace')).length;
-    await until('it is checked three times', () => checks() >= 3, 20_000);
+    await until('it is checked three times', () => checks() >= 3, PATIENCE_MS);
     // One row was tried after each check, within its deadline of 100 ms.
     expect(objects.written.filter((outcome) => outcome === 'unavailable').length).toBeLessThanOrEqual(6);
     expect(objects.troubles).toEqual([expect.any(String)]);
@@ -224,6 +240,23 @@ describe('a store with a spool, while the object store takes nothing', () => {
     await drained();
     expect(objects.troubles).toEqual([expect.any(String), null]);
     expect(log).toEqual(['holding', 'drained 3']);
+  });
+
+  it('drains rows whose sealing key comes back, while others wait for the object store', async () => {
+    isUnavailable = true;
+    await restart(keysOf('a'));
+    expect((await send('ent-a', 1)).stored).toBe('spool');
+    await restart(keysOf('b'));
+    isUnavailable = false;
+    isStoreDown = true;
+    expect((await send('ent-b', 1, true)).stored).toBe('spool');
+    await until('it waits', () => log.includes('holding'), PATIENCE_MS);
+    await spool.renewKeys(keysOf('b', 'a'));
+    store.wake();
+    await until('the other one is stored', () => order('ent-a').length === 1, PATIENCE_MS);
+    expect(order('ent-b')).toEqual([]);
+    isStoreDown = false;
+    await drained();
   });
 
   it('dead-letters what cannot be opened when the store takes its body', async () => {
@@ -247,11 +280,15 @@ describe('an object that the store does not take, while it takes others', () => 
       expect(where(await Promise.all(down))).toEqual(Array(4).fill('spool'));
       refused = { entity: 'ent-a', fate };
       isStoreDown = false;
-      await until('others are stored', () => order('ent-b').length + order('ent-c').length === 2, 20_000);
+      await until(
+        'others are stored',
+        () => order('ent-b').length + order('ent-c').length === 2,
+        PATIENCE_MS,
+      );
       await until(
         'their keys go to Kafka again',
         async () => where([await send('ent-b', order('ent-b').length + 1)])[0] === 'kafka',
-        20_000,
+        PATIENCE_MS,
       );
       expect(where([await send('ent-a', 3), await send('ent-a', 4, true)])).toEqual(['spool', 'spool']);
       expect(order('ent-a')).toEqual([]);
@@ -267,9 +304,9 @@ describe('an object that the store does not take, while it takes others', () => 
     const all = [send('ent-a', 1, true), send('ent-a', 2, true), send('ent-a', 3), send('ent-b', 1, true)];
     expect(where(await Promise.all(all))).toEqual(['spool', 'spool', 'spool', 'kafka']);
     const tries = () => objects.store.calls.filter((call) => call.startsWith('create')).length;
-    await until('it is tried twice more', () => tries() >= 3 + 3, 20_000);
+    await until('it is tried twice more', () => tries() >= 3 + 3, PATIENCE_MS);
     const before = tries();
-    await until('it is tried once more', () => tries() > before, 20_000);
+    await until('it is tried once more', () => tries() > before, PATIENCE_MS);
     expect(tries()).toBe(before + 1);
     expect(claims.trouble).toBeNull();
     expect(refusals()).toEqual([
@@ -380,7 +417,7 @@ describe('a store with a spool and a worker for large bodies, while the object s
     expect(where([await sendLarge('ent-b', 1), await sendLarge('ent-a', 2), await send('ent-a', 3)])).toEqual(
       ['kafka', 'spool', 'spool'],
     );
-    await until('it is tried again', () => refusals().length === 1, 20_000);
+    await until('it is tried again', () => refusals().length === 1, PATIENCE_MS);
     expect(where([await sendLarge('ent-b', 2), await send('ent-b', 3)])).toEqual(['kafka', 'kafka']);
     refused = undefined;
     await drained();
@@ -400,7 +437,7 @@ describe('a store with a spool and a worker for large bodies, while the object s
     await until(
       'others are stored',
       () => order('ent-b').length === 2 && order('ent-c').length === 1,
-      20_000,
+      PATIENCE_MS,
     );
     expect(order('ent-a')).toEqual([]);
     refused = undefined;
