@@ -16,6 +16,7 @@ import { visible } from './shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from './shell/shell.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
 import { addTailCommand } from './tail/tail-command.ts';
+import { addVerifyCommand } from './verify/verify-command.ts';
 
 /**
  * Parses the arguments and runs the command. A failure is printed as one sentence on standard error, without a stack trace.
@@ -66,6 +67,7 @@ function createProgram(shell: Shell, run: Run): Command {
   addKeysCommand(program, shell, run);
   addSpoolCommand(program, shell, run);
   addDoctorCommand(program, shell, run);
+  addVerifyCommand(program, shell, run);
   addTriggerCommand(program, shell, run);
   addConsoleCommand(program, shell, run);
   return program;

@@ -15,6 +15,6 @@ export async function acquireOperatorLease(
   const group = { groupId: `${topic}.redrive`, topic, clock: kafka.clock };
   const lease = await acquireLeaderLease({ kafka: kafka.client, ...group, signal });
   if ('holder' in lease)
-    throw new Error(`another redrive is running at ${lease.holder}, or a dismissal: wait until it ends`);
+    throw new Error(`another redrive or dismissal is running at ${lease.holder}: wait until it ends`);
   return lease;
 }

@@ -44,7 +44,9 @@ export async function runRedrive(
     const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
     const topic = await openDeadLetterTopic(kafka, prefix, { bodies, sealingKeys });
     opened.defer(() => topic.stop());
-    const redelivery = await connectRedelivery(shell, config, kafka, PUBLISH_DEADLINE_MS);
+    const redelivery = await connectRedelivery(shell, config, kafka, {
+      publishDeadlineMs: PUBLISH_DEADLINE_MS,
+    });
     opened.defer(() => redelivery.stop());
     const selection = selectDue(await topic.all(), filter, { again, limit });
     onSelected(selection);

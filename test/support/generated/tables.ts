@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { registrySettings, schemaSettings } from '../../../src/avro/registry-settings.ts';
 import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
+import { verifySettings } from '../../../src/cli/verify/verify-settings.ts';
 import { commandTopicSetting } from '../../../src/config/command-topics.ts';
 import type { Setting } from '../../../src/config/env.ts';
 import { consoleConfig } from '../../../src/console/settings/console-config.ts';
@@ -54,6 +55,7 @@ function configurationTable(): string {
     recordSizeSettings,
     dialectSettings,
     sandboxUrlSettings,
+    verifySettings,
   ]);
   note('console', consoleConfig('{TOPIC_PREFIX}'));
   const rows = [...uses.values()].map(({ setting, by, neededBy }) => [
