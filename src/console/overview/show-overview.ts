@@ -50,7 +50,7 @@ const verdictOf = ({
   state,
   sentence,
   problems,
-}: Verdict): Html => html`<section id="verdict" class="verdict ${MOODS[state]}" aria-live="polite" aria-label="Verdict">
+}: Verdict): Html => html`<section id="verdict" class="verdict ${MOODS[state]}" aria-label="Verdict">
 <p class="sentence">${sentence}</p>
 ${problems.length > 0 && html`<ol class="problems">${problems.map(problemOf)}</ol>`}
 </section>`;
