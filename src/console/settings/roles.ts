@@ -1,6 +1,6 @@
 import { Fault, type Setting, setting } from '../../config/env.ts';
 
-/** `view`: reads. `operate`: also changes. `reveal`: also sees fields that the schemas tag as sensitive. The last two exclude each other not. */
+/** `view`: reads. `operate`: also changes. `reveal`: also sees fields that the schemas tag as sensitive. A user can have both of the last two. */
 export const ROLES = ['view', 'operate', 'reveal'] as const;
 export type Role = (typeof ROLES)[number];
 
