@@ -18,6 +18,7 @@ const STEPS = [
   ['delivery'],
   ['dead-letters'],
   ['ingress', 'control', 'cli'],
+  ['console'],
 ];
 
 /** The sandbox stands apart: a mistake that both sides share must not be able to hide. */
@@ -26,8 +27,14 @@ const SANDBOX_MAY_IMPORT = /^src\/(sandbox\/|runtime\/|config\/)/;
 /** One home per package; the sandbox writes its own crypto and HTTP. */
 const HOMES: Record<string, readonly string[]> = {
   'node:crypto': ['crypto', 'sandbox'],
-  'node:sqlite': ['spool'],
+  'node:sqlite': ['spool', 'console'],
   '@aws-sdk/client-s3': ['object-store'],
+  '@fastify/cookie': ['console'],
+  '@fastify/csrf-protection': ['console'],
+  '@fastify/formbody': ['console'],
+  '@fastify/helmet': ['console'],
+  '@fastify/rate-limit': ['console'],
+  '@fastify/static': ['console'],
   '@kafkajs/confluent-schema-registry': ['avro'],
   '@opentelemetry/api': ['runtime'],
   '@opentelemetry/exporter-trace-otlp-http': ['runtime'],
@@ -38,10 +45,11 @@ const HOMES: Record<string, readonly string[]> = {
   'cli-table3': ['cli'],
   'close-with-grace': ['runtime'],
   commander: ['cli'],
-  fastify: ['ingress', 'sandbox'],
+  fastify: ['ingress', 'sandbox', 'console'],
   'aws-msk-iam-sasl-signer-js': ['kafka'],
-  jose: ['tokens'],
+  jose: ['tokens', 'console'],
   kafkajs: ['kafka'],
+  'openid-client': ['console'],
   pino: ['runtime'],
   'prom-client': ['runtime'],
   undici: ['runtime', 'sandbox'],

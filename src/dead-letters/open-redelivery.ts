@@ -52,6 +52,8 @@ export type RedeliveryDeps = {
   readonly bodies: BodyStore | undefined;
   /** After it a record counts as not published. */
   readonly publishDeadlineMs: number;
+  /** Full names; those of COMMAND_TOPICS where absent, none for who has no right to them, such as ingress. */
+  readonly commandTopics?: readonly string[];
   /** Tells the operator what limits the redelivery, a sentence each. */
   readonly note: (line: string) => void;
   /** Ends the wait for the subscriptions. */
@@ -63,12 +65,12 @@ const BACKLOG_BYTES = 1024 * 1024 * 1024;
 
 export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> {
   const { config, kafka, registry, bodies, publishDeadlineMs } = deps;
+  const { commandTopics = config.commands.topics.map(({ name }) => name) } = deps;
   const { prefix } = config.topics;
   const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
-  const commandTopics = config.commands.topics.map(({ name }) => name);
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
-  const ids = await resolveSchemaIds(registry, prefix, [...events.all, subscription]);
+  const ids = await resolveSchemaIds(registry, prefix, [...events.registered, subscription]);
   const routes = createEventRoutes(events, prefix, ids);
   await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), ...commandTopics, stateTopic]);
   const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);

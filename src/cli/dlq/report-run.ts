@@ -16,16 +16,22 @@ export function noteSkipped(shell: Shell, { unasked, done }: Due, advice = ''): 
 }
 
 /** Prints at most one line per second, on standard error. */
-export function createProgress(
-  shell: Shell,
-  total: number,
-  dryRun: boolean,
-): (outcomes: readonly RedriveOutcome[]) => void {
+export function createProgress(shell: Shell, dryRun: boolean) {
+  let total = 0;
   let printedAt = performance.now();
-  return (outcomes) => {
-    if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
-    printedAt = performance.now();
-    shell.note(progressLine(outcomes, total, dryRun));
+  return {
+    get total() {
+      return total;
+    },
+    begin(records: number): void {
+      total = records;
+      printedAt = performance.now();
+    },
+    show(outcomes: readonly RedriveOutcome[]): void {
+      if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
+      printedAt = performance.now();
+      shell.note(progressLine(outcomes, total, dryRun));
+    },
   };
 }
 

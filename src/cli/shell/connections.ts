@@ -5,7 +5,7 @@ import { commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
-import { openRedelivery, type Redelivery } from '../../dead-letters/open-redelivery.ts';
+import { openRedelivery, type Redelivery, type RedeliveryDeps } from '../../dead-letters/open-redelivery.ts';
 import {
   checkKafkaSettings,
   durabilitySettings,
@@ -95,10 +95,12 @@ export const connectRedelivery = async (
   { note, signal }: Pick<Shell, 'note' | 'signal'>,
   config: Config<(typeof REDELIVERY_GROUPS)[number]>,
   kafka: KafkaAccess,
-  publishDeadlineMs: number,
-): Promise<Redelivery> =>
-  openRedelivery({
-    ...{ config, kafka, publishDeadlineMs, note, signal },
-    registry: connectRegistry(config),
-    bodies: await connectBodyStore(config),
+  options: Pick<RedeliveryDeps, 'publishDeadlineMs' | 'commandTopics'>,
+): Promise<Redelivery> => {
+  const bodies = await connectBodyStore(config);
+  const registry = connectRegistry(config);
+  return openRedelivery({ config, kafka, note, signal, registry, bodies, ...options }).catch((error) => {
+    bodies?.close();
+    throw error;
   });
+};

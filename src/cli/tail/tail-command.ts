@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { referenceIn } from '../../avro/envelope.ts';
-import { createWriterReader, type RecordReader } from '../../avro/record-reader.ts';
+import { createWriterReader } from '../../avro/record-reader.ts';
 import { topicName } from '../../core/names.ts';
-import type { IncomingRecord } from '../../core/record.ts';
 import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
@@ -14,11 +13,12 @@ import {
   connectRegistry,
   loadConfig,
 } from '../shell/connections.ts';
-import { createMask, type Mask, REVEAL_HELP } from '../shell/mask.ts';
+import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
-import { jsonValue, readableBody, visible } from '../shell/print-rows.ts';
+import { jsonValue, visible } from '../shell/print-rows.ts';
 import { watchReadErrors } from '../shell/read-own-topics.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { type Described, decodeValue, describeEvent } from './describe-event.ts';
 
 type Options = {
   fromBeginning?: boolean;
@@ -70,10 +70,9 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
       shown++;
-      const { isDecoded, ...described } = await describe(record, read);
-      const fetched = bodies.fetch ? await bodies.fetch(described.value) : described.value;
-      const value = mask.value(topic, fetched, isDecoded);
-      shell.print(show({ ...described, ...identityOf(record, mask), value }, options.json === true));
+      const { value, isDecoded } = await decodeValue(record.value, read);
+      const fetched = bodies.fetch ? await bodies.fetch(value) : value;
+      shell.print(show(describeEvent(record, { value: fetched, isDecoded }, mask), options.json === true));
       if (shown >= limit) end.resolve();
     },
   });
@@ -123,44 +122,6 @@ async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Pro
   if (found === undefined) throw new UsageError(`no topic is named ${names.join(' or ')}.`);
   return found;
 }
-
-/** Key and headers name the entity, too. */
-function identityOf({ topic, key, headers }: IncomingRecord, mask: Mask) {
-  const { ce_subject: subject } = headers;
-  return {
-    key: key && mask.entity(topic, key.toString()),
-    headers: subject === undefined ? headers : { ...headers, ce_subject: mask.entity(topic, subject) },
-  };
-}
-
-async function describe(record: IncomingRecord, read: RecordReader) {
-  const { topic, partition, offset, key, headers, value } = record;
-  const time = new Date(record.timestamp).toISOString();
-  return {
-    topic,
-    partition,
-    offset,
-    time,
-    key: key?.toString() ?? null,
-    headers,
-    ...(await readValue(value, read)),
-  };
-}
-
-/** Avro, or else JSON, text or base64: dead-letter records contain whatever arrived. */
-async function readValue(
-  value: Buffer | null,
-  read: RecordReader,
-): Promise<{ readonly value: unknown; readonly isDecoded: boolean }> {
-  if (value === null) return { value, isDecoded: true };
-  try {
-    return { value: await read(value), isDecoded: true };
-  } catch {
-    return { value: readableBody(value), isDecoded: false };
-  }
-}
-
-type Described = Omit<Awaited<ReturnType<typeof describe>>, 'isDecoded'>;
 
 function show(record: Described, json: boolean): string {
   if (json) return JSON.stringify(record, jsonValue);
