@@ -7,7 +7,14 @@ import { workerData } from 'node:worker_threads';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { type Answer, type Call, openCallPort, type ThreadFault } from '../runtime/worker-calls.ts';
 import { SpoolFile } from './spool-file.ts';
-import type { AppendRequest, SpoolRequest, SpoolState, StoredRow, ThreadOptions } from './spool-row.ts';
+import type {
+  AppendRequest,
+  LateCount,
+  SpoolRequest,
+  SpoolState,
+  StoredRow,
+  ThreadOptions,
+} from './spool-row.ts';
 
 /** Bytes of one transaction; a larger body has one of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024;
@@ -22,6 +29,8 @@ let file: SpoolFile | null = null;
 /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
 let nextId = 1;
 let isOpened = false;
+/** Survives a reopening too: what was counted is not counted again. */
+let late: LateCount = { before: Number.MIN_SAFE_INTEGER, fromId: 0, count: 0 };
 let waiting: Call<SpoolRequest>[] = [];
 
 /** After the first successful opening, SPOOL_IN_USE and SPOOL_INVALID are reported as a failing disk. */
@@ -97,6 +106,8 @@ function perform(request: Exclude<SpoolRequest, AppendRequest>): Rows {
   if (request.kind === 'read') return opened().read(request.limits);
   if (request.kind === 'remove') opened().remove(request.ids);
   if (request.kind === 'probe') opened().probe();
+  if (request.kind === 'count-late' && request.before > late.before)
+    late = opened().countLate(late, request.before);
   if (request.kind === 'close') forget();
   return [];
 }
@@ -110,7 +121,7 @@ function report(answers: readonly Answer<Rows>[]): void {
 
 function state(): SpoolState[] {
   try {
-    return file ? [file.state()] : [];
+    return file ? [{ ...file.state(), late: late.count }] : [];
   } catch {
     // The next request meets the same fault and reports it.
     forget();

@@ -44,7 +44,7 @@ const metrics = Object.values(metricsByProcess()).flatMap(({ registry }) =>
   registry.getMetricsAsArray().map(({ name }) => name),
 );
 const alerts: string[] = parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(
-  ({ rules }: { rules: { alert: string }[] }) => rules.map(({ alert }) => alert),
+  ({ rules }: { rules: { alert?: string }[] }) => rules.flatMap(({ alert }) => alert ?? []),
 );
 
 const found = (text: string, name: RegExp) => [...new Set(text.match(name) ?? [])];

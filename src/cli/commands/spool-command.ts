@@ -3,13 +3,19 @@ import { envReader } from '../../config/env.ts';
 import { spoolSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
+import type { Redelivery } from '../../dead-letters/open-redelivery.ts';
 import type { DrainObserver } from '../../delivery/store/drain-row.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { retry, STARTUP_BACKOFF } from '../../runtime/retry.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
-import { type Config, connectKafka, loadConfig } from '../shell/connections.ts';
-import { openRedelivery, REDELIVERY_GROUPS, type Redelivery } from '../shell/open-redelivery.ts';
+import {
+  type Config,
+  connectKafka,
+  connectRedelivery,
+  loadConfig,
+  REDELIVERY_GROUPS,
+} from '../shell/connections.ts';
 import { printFields } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
@@ -149,7 +155,7 @@ type DrainConfig = Config<(typeof REDELIVERY_GROUPS)[number]>;
 
 /** No deadline: later events must not overtake one that the brokers do not take at once. No commands are in a spool. */
 const open = (shell: Shell, config: DrainConfig): Promise<Redelivery> =>
-  openRedelivery(shell, config, connectKafka(config), {
+  connectRedelivery(shell, config, connectKafka(config), {
     publishDeadlineMs: Number.POSITIVE_INFINITY,
     commandTopics: [],
   });

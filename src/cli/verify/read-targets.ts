@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { samplesIn } from '../commands/keys-command.ts';
+import { samplesIn } from '../shell/metric-samples.ts';
 import { describeError } from '../shell/shell.ts';
 import type { Counted, Life } from './compare-counters.ts';
 
