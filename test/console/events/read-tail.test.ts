@@ -72,7 +72,7 @@ it('reads one record, or says that it is not there', async () => {
 
 it('follows what comes, says how much it passes over, and ends with its reader', async () => {
   const { append, deps } = await setUp();
-  append(0, 'before', 3);
+  append(0, 'a', 3);
   const stop = new AbortController();
   const news = followTail(deps, 't', { type: 'a' }, stop.signal)[Symbol.asyncIterator]();
   const first = news.next();
