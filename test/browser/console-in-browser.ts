@@ -75,10 +75,10 @@ export class ConsoleInBrowser implements AsyncDisposable {
     return page;
   }
 
-  /** A subscription and a few events of it, one of which is hostile in every field. */
-  async seed(): Promise<{ eventId: string; commandId: string }> {
+  /** A subscription and a few events of it, one of which has a text of the test's in every field. */
+  async seed(text = SCRIPT): Promise<{ eventId: string; commandId: string }> {
     const { commandId } = await this.control.run({
-      ...{ type: 'subscription.create', ref: 'ledger-eu', events: ['payment_status'], issuedBy: SCRIPT },
+      ...{ type: 'subscription.create', ref: 'ledger-eu', events: ['payment_status'], issuedBy: text },
     });
     await this.control.trigger({ ref: 'ledger-eu', sealed: true, count: 3 });
     const [provider] = await this.control.subscriptions();
@@ -86,22 +86,22 @@ export class ConsoleInBrowser implements AsyncDisposable {
     const keys = { subscriptionId: provider.id, signingSecret: provider.signingSecret };
     const message = {
       type: 'payment-status',
-      entityId: SCRIPT,
-      payload: { status: SCRIPT, [SCRIPT]: SCRIPT },
+      entityId: text,
+      payload: { status: text, [text]: text },
     };
     const url = `${this.control.ingress.url}/webhooks/ledger-eu`;
-    const { text } = await postSigned(url, keys, JSON.stringify(message));
-    await postSigned(url, keys, `{"broken": "${SCRIPT.replaceAll('"', '')}`);
+    const stored = await postSigned(url, keys, JSON.stringify(message));
+    await postSigned(url, keys, `{"broken": "${text.replaceAll('"', '')}`);
     await this.control.send('ledger-eu', {
       commandId: crypto.randomUUID(),
-      type: SCRIPT,
+      type: text,
       ref: 'ledger-eu',
-      issuedBy: SCRIPT,
+      issuedBy: text,
     });
     await until('the hostile command has its result', async () =>
-      (await this.control.fixture.read('command-results', 0)).some(({ record }) => record?.type === SCRIPT),
+      (await this.control.fixture.read('command-results', 0)).some(({ record }) => record?.type === text),
     );
-    return { eventId: JSON.parse(text).eventId, commandId };
+    return { eventId: JSON.parse(stored.text).eventId, commandId };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -83,7 +83,8 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
     keyGenerator: (request) => request.consoleUser?.name ?? request.ip,
   });
   app.addHook('onSend', async (request, reply) => {
-    if (!ASSETS.test(request.url)) reply.header('cache-control', 'no-store');
+    // Files change with a release only: a minute saves most requests, and a page of a new one soon has its own.
+    reply.header('cache-control', ASSETS.test(request.url) ? 'private, max-age=60' : 'no-store');
   });
   await app.register(files, { ...ASSET_FILES, prefix: '/assets/', wildcard: false, cacheControl: false });
   for (const [path, probe] of [
