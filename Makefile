@@ -28,6 +28,12 @@ test-bench: setup ## Tests that make bench measures what is stored, in a very sh
 test-bodies: setup ## Bodies of 50 MB in an object store that fails, on topics of 1 and 8 MiB; ingress killed 50 times; two S3 stores (Linux; 8 min)
 	@npm run -s test-bodies -- $(ARGS)
 
+test-console: setup ## The console in Chromium (CHROMIUM, or one on the machine): each page and action, accessibility, hostile values (3 min)
+	@npm run -s test-console -- $(ARGS)
+
+console-pictures: setup ## Takes the pictures of the console in docs/images again (Chromium; 2 min)
+	@npm run -s console-pictures -- $(ARGS)
+
 test-contracts: setup ## Judges the data contracts, and topics by them, with datacontract-cli; registers them in Apicurio (Python, Maven; 5 min)
 	@npm run -s test-contracts -- $(ARGS)
 

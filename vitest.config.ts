@@ -46,6 +46,9 @@ const CONTRACTS = 'test/contracts/*.contracts.test.ts';
 /** Other people's readers of Kafka and Avro, at their default settings: `make test-readers` fetches and runs them. */
 const READERS = 'test/readers/*.readers.test.ts';
 
+/** The console's pages in Chromium, on a real Kafka: `make test-console`. */
+const BROWSER = 'test/browser/*.browser.test.ts';
+
 /** Files that take longest, those that take most first. */
 const LONGEST = [
   'the-spool-bridges-an-outage-of-kafka',
@@ -100,6 +103,7 @@ export default defineConfig({
             IDENTITY,
             READERS,
             RELEASE,
+            BROWSER,
           ],
           deps,
           // Files of a worker share what they import: half of the time would go into importing it anew for each.
@@ -244,6 +248,17 @@ export default defineConfig({
           deps,
           testTimeout: 120_000,
           hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: [BROWSER],
+          globalSetup: ['test/support/global-stack.ts'],
+          deps,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           fileParallelism: false,
         },
       },

@@ -36,10 +36,15 @@ function byHeader({ groupsHeader, trustedProxies, roles }: ConsoleSettings, user
     // Twice: a proxy that adds its header to the sender's would let the sender choose a name.
     if (name === null || groups === null)
       return { refused: 'The proxy sent a header of the user twice: it must replace what the sender wrote.' };
+    if (name.length > MAX_NAME)
+      return { refused: `The name of the user has more than ${MAX_NAME} characters.` };
     if (name === '') return { refused: `The proxy did not send ${userHeader}: nobody is logged in.` };
     return { user: { name, roles: rolesOf(splitGroups(groups), roles) } };
   };
 }
+
+/** It is the key of audit records, and stands on every page. */
+const MAX_NAME = 256;
 
 const splitGroups = (text: string) => text.split(',').map((group) => group.trim());
 

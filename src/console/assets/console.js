@@ -103,10 +103,16 @@ function follow() {
     state.classList.toggle('lost', isLost);
   };
   const events = new EventSource(location.href);
-  events.onopen = () => say('live', false);
+  let lost;
+  events.onopen = () => {
+    clearTimeout(lost);
+    lost = undefined;
+    say('live', false);
+  };
   events.onmessage = ({ data }) => apply(JSON.parse(data));
   events.onerror = () => {
-    say('not live: the console does not answer', true);
+    // A connection that ends is made again within a second or two.
+    lost ??= setTimeout(() => say('not live: the console does not answer', true), 4_000);
     // The session has ended, or the console is another one: a new page knows.
     if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5_000);
   };

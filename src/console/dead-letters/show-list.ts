@@ -124,7 +124,7 @@ export function actionsOf(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}`;
   return html`<section aria-label="Actions"><h2>Redrive or dismiss</h2>
-<p>${open} open records are selected. A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
+<p>Open records that are selected: ${open}. A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
 <form method="post" action="/dead-letters/redrive">${fields}
 <p class="buttons"><button class="second" name="dryRun" value="yes">Dry run</button> <button>Redrive</button></p></form>
 <form method="post" action="/dead-letters/dismiss">${fields}

@@ -6,6 +6,7 @@ import { topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { parsePosition } from '../../dead-letters/dead-letters.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
+import { OpenTopics } from '../index/open-topics.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import {
@@ -36,6 +37,7 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
   const read = createWriterReader(deps.registry);
   const reveal = createReveal(config);
   const tail = { openTopic: boundedTopics(kafka, turns, 'tail'), clock };
+  const open = deps.add('events', new OpenTopics(tail));
   const commandTopics = config.commands.topics.map(({ name }) => name);
   let known: { readonly at: number; readonly topics: Promise<Map<string, TopicKind>> } | undefined;
   const topics = () => {
@@ -69,11 +71,13 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       const position = parsePosition(at);
       if (!position)
         throw new PageError(400, `at is ${JSON.stringify(at)}: give partition:offset, such as 2:17.`);
-      const record = await readOne(tail, topic, position);
+      const record = await turns.page(() => open.use(topic, (reader) => readOne(reader, position)));
       if (!record) throw new PageError(404, `${topic} has no record ${at}: retention may have deleted it.`);
       return { topic, at, filter, records: await show([record], mask), looked: 1, total: 1 };
     }
-    const { records, looked, total } = await readRecent(tail, topic, filter, SHOWN);
+    const { records, looked, total } = await turns.page(() =>
+      open.use(topic, (reader) => readRecent(reader, filter, SHOWN)),
+    );
     return { topic, at: null, filter, records: await show(records, mask), looked, total };
   };
   return [

@@ -4,6 +4,9 @@ import type { OpenTopic } from '../../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type EventFilter, matches } from './filter.ts';
 
+/** A topic that is open. */
+type Reading = Pick<RangeReader, 'span' | 'read'>;
+
 export type TailDeps = { readonly openTopic: OpenTopic; readonly clock: Clock };
 
 /** The latest records of a topic that match, the latest first. */
@@ -20,56 +23,40 @@ const MAX_LOOKED = 5_000;
 const CHUNK = 100;
 
 /** Reads back from the end of the topic until it has found enough, or has looked at the latest 5,000 records. */
-export async function readRecent(
-  deps: TailDeps,
-  topic: string,
-  filter: EventFilter,
-  limit: number,
-): Promise<Recent> {
-  const reader = await openRanges({ ...deps, topic });
-  try {
-    const span = await reader.span();
-    const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
-    const chunk = BigInt(Math.min(CHUNK, isEmpty(filter) ? limit : CHUNK));
-    const found: IncomingRecord[] = [];
-    let looked = 0;
-    let left = span;
-    while (found.length < limit && looked < MAX_LOOKED) {
-      const ranges = left
-        .filter(({ from, to }) => from < to)
-        .map(({ partition, from, to }) => ({ partition, from: to - chunk > from ? to - chunk : from, to }));
-      if (ranges.length === 0) break;
-      await reader.read(ranges, (record) => {
-        if (matches(record, filter)) found.push(record);
-      });
-      looked += ranges.reduce((sum, { from, to }) => sum + Number(to - from), 0);
-      const starts = new Map(ranges.map(({ partition, from }) => [partition, from]));
-      left = left.map((range) => ({ ...range, to: starts.get(range.partition) ?? range.to }));
-    }
-    return { records: found.sort(latestFirst).slice(0, limit), looked, total };
-  } finally {
-    await reader.stop();
+export async function readRecent(reader: Reading, filter: EventFilter, limit: number): Promise<Recent> {
+  const span = await reader.span();
+  const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+  const chunk = BigInt(Math.min(CHUNK, isEmpty(filter) ? limit : CHUNK));
+  const found: IncomingRecord[] = [];
+  let looked = 0;
+  let left = span;
+  while (found.length < limit && looked < MAX_LOOKED) {
+    const ranges = left
+      .filter(({ from, to }) => from < to)
+      .map(({ partition, from, to }) => ({ partition, from: to - chunk > from ? to - chunk : from, to }));
+    if (ranges.length === 0) break;
+    await reader.read(ranges, (record) => {
+      if (matches(record, filter)) found.push(record);
+    });
+    looked += ranges.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+    const starts = new Map(ranges.map(({ partition, from }) => [partition, from]));
+    left = left.map((range) => ({ ...range, to: starts.get(range.partition) ?? range.to }));
   }
+  return { records: found.sort(latestFirst).slice(0, limit), looked, total };
 }
 
 /** One record; null where it is not there. */
 export async function readOne(
-  deps: TailDeps,
-  topic: string,
+  reader: Reading,
   { partition, offset }: { readonly partition: number; readonly offset: bigint },
 ): Promise<IncomingRecord | null> {
-  const reader = await openRanges({ ...deps, topic });
-  try {
-    const span = (await reader.span()).find((range) => range.partition === partition);
-    if (!span || offset < span.from || offset >= span.to) return null;
-    let found: IncomingRecord | null = null;
-    await reader.read([{ partition, from: offset, to: offset + 1n }], (record) => {
-      if (record.offset === offset) found = record;
-    });
-    return found;
-  } finally {
-    await reader.stop();
-  }
+  const span = (await reader.span()).find((range) => range.partition === partition);
+  if (!span || offset < span.from || offset >= span.to) return null;
+  let found: IncomingRecord | null = null;
+  await reader.read([{ partition, from: offset, to: offset + 1n }], (record) => {
+    if (record.offset === offset) found = record;
+  });
+  return found;
 }
 
 const POLL_MS = 1_000;

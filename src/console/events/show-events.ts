@@ -54,6 +54,7 @@ export function eventsOf(events: Events, request: PageRequest): Html {
     return html`<p><a href="${address('/events', topic)}">${topic}</a>, record ${at}</p>
 <form method="get" action="${address('/events', topic)}"><input type="hidden" name="at" value="${at}">
 ${request.may('reveal') && html`${revealField(request)}<p class="buttons"><button class="second">Show</button></p>`}</form>
+<h2>Record</h2>
 ${records.map((record) => recordOf(record, ALONE))}`;
   return html`<p><a href="${address('/events')}">All topics</a> · <code>${topic}</code></p>
 <form method="get" action="${address('/events', topic)}">

@@ -2,15 +2,16 @@ import type { RecordReader } from '../../avro/record-reader.ts';
 import { describers } from '../../cli/inspect/describe-record.ts';
 import { DEFAULT_LIMIT, describeAt, type Found, inOrder } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
+import type { OpenTopics, RecordPosition } from '../index/open-topics.ts';
 import type { RecordIndex, TopicCoverage } from '../index/record-index.ts';
 import { MAX_COUNT } from '../index/segments.ts';
-import type { RecordPosition, RecordsReader } from './read-records.ts';
+
 import type { Scan, ScanState } from './scan.ts';
 import { type StoryLine, tellStory } from './tell-story.ts';
 
 export type FindDeps = {
   readonly index: Pick<RecordIndex, 'find' | 'kindOf' | 'coverage'>;
-  readonly records: Pick<RecordsReader, 'read'>;
+  readonly records: Pick<OpenTopics, 'read'>;
   readonly scan: Pick<Scan, 'of'>;
   readonly read: RecordReader;
 };

@@ -7,10 +7,10 @@ import type { Mask } from '../../cli/shell/mask.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import { IndexFile } from '../index/index-file.ts';
+import { OpenTopics } from '../index/open-topics.ts';
 import { RecordIndex, type TopicCoverage } from '../index/record-index.ts';
 import type { Turns } from '../index/turns.ts';
 import { findStory, type Story } from './find-story.ts';
-import { RecordsReader } from './read-records.ts';
 import { Scan, type ScanState } from './scan.ts';
 
 export type OpenFindDeps = {
@@ -54,8 +54,8 @@ export function openFind(deps: OpenFindDeps): Find {
     ...{ file, clock, read, maxBytes, onFailure, openTopic: topicsFor('index') },
     topics: () => topicsToSearch(kafka, prefix, commandTopics),
   });
-  const records = new RecordsReader({ openTopic: topicsFor('search'), clock });
-  const scanned = new RecordsReader({ openTopic: topicsFor('scan'), clock });
+  const records = new OpenTopics({ openTopic: topicsFor('search'), clock });
+  const scanned = new OpenTopics({ openTopic: topicsFor('scan'), clock });
   const scan = new Scan({ index, read, records: scanned });
   let stopped: Promise<void> | undefined;
   const stop = async () => {
@@ -66,7 +66,7 @@ export function openFind(deps: OpenFindDeps): Find {
     if (deps.indexDir === undefined) rmSync(dir, { recursive: true, force: true });
   };
   return {
-    story: (wanted, mask) => findStory({ index, records, scan, read }, wanted, mask),
+    story: (wanted, mask) => turns.page(() => findStory({ index, records, scan, read }, wanted, mask)),
     scan: (wanted) => scan.start(wanted),
     coverage: () => index.coverage(),
     stateOf: (wanted) =>

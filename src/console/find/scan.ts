@@ -4,12 +4,12 @@ import { DEFAULT_LIMIT } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { OffsetRange } from '../../kafka/consume/range-reader.ts';
+import type { OpenTopics, RecordPosition } from '../index/open-topics.ts';
 import type { RecordIndex, TopicCoverage } from '../index/record-index.ts';
-import type { RecordPosition, RecordsReader } from './read-records.ts';
 
 export type ScanDeps = {
   readonly index: Pick<RecordIndex, 'coverage' | 'started'>;
-  readonly records: Pick<RecordsReader, 'readRanges'>;
+  readonly records: Pick<OpenTopics, 'readRanges'>;
   readonly read: RecordReader;
 };
 

@@ -35,7 +35,7 @@ export function storySection(story: Story, request: PageRequest): Html {
       { title: 'When', cell: (line) => time(Date.parse(line.time)) },
       { title: 'Step', cell: ({ step }) => badge(step, MOODS[step] ?? 'quiet') },
       { title: 'What', cell: ({ what }) => what },
-      { title: 'Record', cell: positionOf },
+      { title: 'Record', cell: (line) => positionOf(line, story.coverage) },
     ],
     story.lines,
     'Nothing was found in what is indexed.',
@@ -47,9 +47,12 @@ ${story.earlier.map(
   return html`<section id="story"><h2>Story</h2>${shown}${scanOf(story, request)}</section>`;
 }
 
-function positionOf({ at }: StoryLine) {
+function positionOf({ at, step }: StoryLine, coverage: Story['coverage']) {
   if (at === null) return '';
   const { topic, partition, offset } = at;
+  const isDeadLetter = coverage.some((one) => one.topic === topic && one.kind === 'dead letter');
+  if (isDeadLetter && step === 'dead-lettered')
+    return html`<a href="${address('/dead-letters', `${partition}:${offset}`)}">${topic}[${partition}]@${offset}</a>`;
   return html`<a href="${address('/events', topic, { at: `${partition}:${offset}` })}">${topic}[${partition}]@${offset}</a>`;
 }
 
@@ -96,9 +99,9 @@ function indexedOf({ partitions, failure }: TopicCoverage) {
   const total = partitions.reduce((sum, { oldest, end }) => sum + Math.max(0, end - oldest), 0);
   const left = partitions.reduce((sum, one) => sum + uncovered(one), 0);
   const share = total === 0 ? 100 : Math.floor(((total - left) / total) * 100);
-  if (failure !== null) return html`${badge('waits', 'bad')} ${failure}`;
+  if (failure !== null) return html`<div>${badge('waits', 'bad')} ${failure}</div>`;
   if (partitions.length === 0) return badge('not read yet', 'quiet');
-  return html`${badge(left === 0 ? 'complete' : `${share} %`, left === 0 ? 'good' : 'note')} ${total - left} of ${total}`;
+  return html`<div>${badge(left === 0 ? 'complete' : `${share} %`, left === 0 ? 'good' : 'note')} ${total - left} of ${total}</div>`;
 }
 
 /** A topic may have hundreds. */
@@ -113,5 +116,6 @@ function offsetsOf({ partitions }: TopicCoverage) {
         : html`<div class="quiet">${partition}: none of ${end}</div>`,
     );
   const more = partitions.length - MAX_PARTITIONS;
-  return html`${shown}${more > 0 && html`<div class="quiet">and ${more} more partitions</div>`}`;
+  // One element: on a narrow screen a cell stands beside its title.
+  return html`<div>${shown}${more > 0 && html`<div class="quiet">and ${more} more partitions</div>`}</div>`;
 }

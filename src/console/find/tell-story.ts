@@ -33,9 +33,10 @@ const lineOf = ({ time, step, what, topic, partition, offset }: Found): StoryLin
   at: { topic, partition, offset: Number(offset) },
 });
 
-/** One line for each webhook, however many records it became. */
+/** One line for each webhook, however many records it became. Where many events are told of, it would say nothing more. */
 function receipts(found: readonly Found[]): StoryLine[] {
   const lines = new Map<string, StoryLine>();
+  if (new Set(found.map(({ eventId }) => eventId)).size > 1) return [];
   for (const { eventId, ref, receivedAt } of found) {
     if (eventId === undefined || receivedAt === undefined) continue;
     const time = new Date(receivedAt).toISOString();

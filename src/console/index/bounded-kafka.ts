@@ -1,21 +1,44 @@
-import type { OpenTopic, TopicFetcher } from '../../kafka/consume/topic-fetcher.ts';
+import { lengthOf } from '../../kafka/connect/clip-values.ts';
+import type { Fetched, OpenTopic, TopicFetcher } from '../../kafka/consume/topic-fetcher.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { collectGarbage } from '../../runtime/v8-flags.ts';
 import type { Turns, Urgency } from './turns.ts';
 
-/** Bytes of an answer, unless its first batch is larger: it is handled in one turn of the event loop, some 20 ms. */
-const MAX_BYTES = 1024 * 1024;
+/**
+ * Bytes of an answer, unless its first batch is larger. The index and scans take what is handled in one turn of the event
+ * loop, some 20 ms; a page wants single records.
+ */
+const MAX_BYTES: Readonly<Record<Urgency, number>> = {
+  search: 64 * 1024,
+  tail: 256 * 1024,
+  index: 1024 * 1024,
+  scan: 1024 * 1024,
+};
 
 /** Bytes that are kept of a key, a value or a header: a command with 1,000 runs fits. */
 export const MAX_VALUE_BYTES = 64 * 1024;
+
+/** Beside an answer that is larger, what is left of the one before would not fit into the memory. */
+const LARGE_BYTES = 16 * 1024 * 1024;
 
 /** Topics that are read with little memory, one answer after the other. */
 export const boundedTopics =
   (kafka: Pick<KafkaAccess, 'openTopic'>, turns: Turns, urgency: Urgency): OpenTopic =>
   (topic) => {
-    const fetcher = kafka.openTopic(topic, { maxBytes: MAX_BYTES, maxValueBytes: MAX_VALUE_BYTES });
-    const bounded: TopicFetcher = {
-      ...fetcher,
-      fetch: (node, from) => turns.run(urgency, () => fetcher.fetch(node, from)),
-    };
-    return bounded;
+    const limits = { maxBytes: MAX_BYTES[urgency], maxValueBytes: MAX_VALUE_BYTES };
+    const fetcher = kafka.openTopic(topic, limits);
+    const fetch: TopicFetcher['fetch'] = (node, from) =>
+      turns.run(urgency, async () => {
+        const fetched = await fetcher.fetch(node, from);
+        if (bytesOf(fetched) > LARGE_BYTES) collectGarbage();
+        return fetched;
+      });
+    return { ...fetcher, fetch };
   };
+
+const bytesOf = (fetched: readonly Fetched[]): number => {
+  let bytes = 0;
+  for (const { records } of fetched)
+    for (const { value } of records) bytes += value === null ? 0 : lengthOf(value);
+  return bytes;
+};

@@ -10,17 +10,39 @@ const ORDER: readonly Urgency[] = ['search', 'tail', 'index', 'scan'];
 export class Turns {
   readonly #waiting = new Map<Urgency, (() => void)[]>(ORDER.map((urgency) => [urgency, []]));
   #isTaken = false;
+  #pages = 0;
 
   async run<T>(urgency: Urgency, work: () => Promise<T>): Promise<T> {
-    if (this.#isTaken) await new Promise<void>((resolve) => this.#waiting.get(urgency)?.push(resolve));
+    if (this.#isTaken || this.#mustWait(urgency))
+      await new Promise<void>((resolve) => this.#waiting.get(urgency)?.push(resolve));
     this.#isTaken = true;
     try {
       return await work();
     } finally {
-      const first = ORDER.find((one) => this.#waiting.get(one)?.length);
-      const next = first && this.#waiting.get(first)?.shift();
-      if (next) next();
-      else this.#isTaken = false;
+      this.#isTaken = false;
+      this.#next();
     }
   }
+
+  /** Does what a page waits for, several readings perhaps: the index and scans wait meanwhile. */
+  async page<T>(work: () => Promise<T>): Promise<T> {
+    this.#pages++;
+    try {
+      return await work();
+    } finally {
+      this.#pages--;
+      if (!this.#isTaken) this.#next();
+    }
+  }
+
+  #next(): void {
+    const first = ORDER.find((one) => this.#waiting.get(one)?.length && !this.#mustWait(one));
+    const next = first && this.#waiting.get(first)?.shift();
+    if (!next) return;
+    // Nobody takes it before the one that waits does.
+    this.#isTaken = true;
+    next();
+  }
+
+  #mustWait = (urgency: Urgency): boolean => this.#pages > 0 && (urgency === 'index' || urgency === 'scan');
 }

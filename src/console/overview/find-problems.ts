@@ -48,7 +48,7 @@ function checkProcesses(facts: Facts): void {
     if (fault !== null) {
       facts.add(
         'act',
-        `${address} does not answer: ${fault}.`,
+        `${process === 'unknown' ? address : `${process} at ${address}`} does not answer: ${fault}.`,
         'See whether its pod runs, and read the end of its log.',
       );
     } else if (!isReady) {

@@ -57,7 +57,10 @@ export function overviewPage({ config, clock }: ConsoleDeps, { watch, http }: Wa
     role: 'view',
     cli: () => 'hookline doctor',
     data: look,
-    render: (overview) => html`${sectionsOf(overview).map(({ html: section }) => section)}`,
+    render(overview) {
+      const sections = sectionsOf(overview).map((section) => section.html);
+      return html`${sections.slice(0, -2)}<div class="wide-beside">${sections.slice(-2)}</div>`;
+    },
     async *live({ signal }: PageRequest): AsyncIterable<LiveUpdate> {
       // Only what differs is sent: a screen reader reads what changes, and nothing else.
       const sent = new Map<string, string>();

@@ -1,7 +1,5 @@
-import type { AvroField, AvroType } from '../../avro/avro-schema.ts';
 import { type EventSchema, readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
-import { textOf as typeText } from '../../cli/schemas/describe-changes.ts';
 import { type SampleResult, testSample } from '../../cli/schemas/test-samples.ts';
 import { jsonValue } from '../../cli/shell/print-rows.ts';
 import { topicName } from '../../core/names.ts';
@@ -10,16 +8,7 @@ import { type Html, html } from '../page/html.ts';
 import { type Change, defineChange, definePage, type Page, PageError, textOf } from '../page/page.ts';
 import { badge, table } from '../page/parts.ts';
 import type { Watch } from '../watch/watch.ts';
-
-type Field = {
-  readonly name: string;
-  readonly type: string;
-  /** Where in the message its value stands; null for the envelope, which Hookline fills in. */
-  readonly pointer: string | null;
-  readonly tags: readonly string[];
-  /** Values that did not fit, since the processes started. */
-  readonly drift: number;
-};
+import { type Field, fieldsOf } from './schema-fields.ts';
 
 type Type = {
   readonly topic: string;
@@ -39,25 +28,20 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
     const samples = (watch.pods() ?? []).flatMap((pod) =>
       pod.samples.of('hookline_schema_drift_total', { topic }),
     );
+    // The metric's path says nothing of arrays.
+    const plain = (path = '') => path.replaceAll('[]', '');
     return (field?: string) =>
       samples
-        .filter(
-          ({ labels }) =>
-            field === undefined ||
-            labels.field === field ||
-            labels.field?.startsWith(`${field}.`) ||
-            labels.field?.startsWith(`${field}[`),
-        )
+        .filter(({ labels }) => field === undefined || plain(labels.field) === plain(field))
         .reduce((total, { value }) => total + value, 0);
   };
   const describe = (schema: EventSchema): Type => {
     const { file, eventTypes, source, codec, topic: name } = schema;
     const topic = topicName(config.topics.prefix, name);
     const drift = driftOf(topic);
-    const fields = (JSON.parse(codec.schema) as AvroType).fields ?? [];
     return {
       ...{ topic, file, eventTypes, source, drift: drift() },
-      fields: fields.map((field) => fieldOf(field, drift(field.name))),
+      fields: fieldsOf(JSON.parse(codec.schema), drift),
     };
   };
   const test = defineChange<{ readonly message: string }, SampleResult>({
@@ -90,16 +74,6 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
   });
 }
 
-function fieldOf(field: AvroField, drift: number): Field {
-  const { name, type, pointer } = field;
-  const tags = field['confluent:tags'];
-  return {
-    ...{ name, type: typeText(type), drift },
-    pointer: typeof pointer === 'string' ? pointer : null,
-    tags: Array.isArray(tags) ? tags.map(String) : [],
-  };
-}
-
 const typeSection = ({
   topic,
   file,
@@ -109,7 +83,7 @@ const typeSection = ({
   drift,
 }: Type): Html => html`<details class="type">
 <summary><strong>${topic}</strong> <span class="quiet">${eventTypes.join(', ') || 'what no other schema claims'} · ${fields.length} fields</span> ${drift > 0 && badge(`${drift} values did not fit`, 'note')}</summary>
-<p class="quiet">File <code>schemas/events/${file}</code>. Messages: ${SOURCES[source] ?? source}.</p>
+<p class="quiet">File <code>schemas/${file}</code>. Messages: ${SOURCES[source] ?? source}.</p>
 ${table(
   `Fields of ${topic}`,
   [

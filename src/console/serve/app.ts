@@ -73,16 +73,18 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
     getUserInfo: (request) => request.consoleUser?.name ?? '',
     csrfOpts: { hmacKey: randomKey().toString('hex') },
   });
+  app.addHook('onRequest', guard(identify));
   await app.register(rateLimit, {
     max: all,
     timeWindow: 60_000,
     // The kubelet asks from one address for ever.
     allowList: (request) => PROBES.test(request.url),
-    keyGenerator: (request) => request.ip,
+    // Behind a proxy all users have one address.
+    keyGenerator: (request) => request.consoleUser?.name ?? request.ip,
   });
-  app.addHook('onRequest', guard(identify));
   app.addHook('onSend', async (request, reply) => {
-    if (!ASSETS.test(request.url)) reply.header('cache-control', 'no-store');
+    // Files change with a release only: a minute saves most requests, and a page of a new one soon has its own.
+    reply.header('cache-control', ASSETS.test(request.url) ? 'private, max-age=60' : 'no-store');
   });
   await app.register(files, { ...ASSET_FILES, prefix: '/assets/', wildcard: false, cacheControl: false });
   for (const [path, probe] of [

@@ -17,10 +17,13 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
     const input = change.read(fieldsOf(request), given);
     const entry = change.audited(input);
     const end = entry && (await serving.audit.begin({ user: given.user.name, ...entry }));
-    const result = await change.make(input, given).catch(async (error: unknown) => {
+    let result: object;
+    try {
+      result = await change.make(input, given);
+    } catch (error) {
       await end?.('failed', sentenceOf(error));
       throw error;
-    });
+    }
     await end?.('done');
     if (accepts(request) === 'json') return reply.send(result);
     const shown = change.show(result, given);

@@ -96,6 +96,9 @@ const lastOfEach = (query: Readonly<Record<string, unknown>>): Record<string, st
 const MAX_STREAMS = 50;
 /** Proxies close what is silent for a minute; a comment also finds out that a reader has gone. */
 const HEARTBEAT_MS = 15_000;
+/** Then the browser asks anew, and a user whose session has ended, or whose role, is no longer answered. */
+const LONGEST_MS = 10 * 60_000;
+const MAX_UNREAD_CHARACTERS = 4 * 1024 * 1024;
 
 function openStream(
   page: Page,
@@ -108,12 +111,24 @@ function openStream(
     throw new PageError(503, `${MAX_STREAMS} readers have this page open already.`);
   streams.add(request);
   const stream = new Readable({ read() {} });
-  const heartbeat = clock.every(HEARTBEAT_MS, () => stream.push(': \n\n'), { ref: false });
+  let isOver = false;
+  const finish = () => {
+    if (!isOver) stream.push(null);
+    isOver = true;
+  };
+  const push = (text: string) => {
+    if (isOver) return;
+    stream.push(text);
+    // It does not read: what it would be sent later would fill the memory. A browser comes again.
+    if (stream.readableLength > MAX_UNREAD_CHARACTERS) finish();
+  };
+  const end = clock.after(LONGEST_MS, finish, { ref: false });
+  const heartbeat = clock.every(HEARTBEAT_MS, () => push(': \n\n'), { ref: false });
   const send = async () => {
-    stream.push('retry: 3000\n\n');
+    push('retry: 1000\n\n');
     for await (const update of page.live?.(request) ?? []) {
-      if (request.signal.aborted) return;
-      stream.push(`data: ${JSON.stringify(asText(update))}\n\n`);
+      if (request.signal.aborted || isOver) return;
+      push(`data: ${JSON.stringify(asText(update))}\n\n`);
     }
   };
   send()
@@ -123,8 +138,9 @@ function openStream(
     })
     .finally(() => {
       heartbeat.cancel();
+      end.cancel();
       streams.delete(request);
-      stream.push(null);
+      finish();
     });
   request.signal.addEventListener('abort', () => stream.destroy(), { once: true });
   // Proxies such as NGINX would hold updates back.

@@ -73,11 +73,12 @@ export function openPrometheus(deps: {
     async alerts() {
       const query = `ALERTS${match('alertstate="firing",alertname=~"Hookline.*"')}`;
       const [firing, told] = await Promise.all([get('/api/v1/query', { query }), get('/api/v1/alerts', {})]);
-      const names = new Set(resultsIn(firing).map(({ metric }) => metric?.alertname ?? ''));
+      const ours = resultsIn(firing).map(({ metric = {} }) => metric);
+      // That address knows the alerts of all installations, and no matchers.
+      const isOurs = ({ labels }: ToldAlert) =>
+        ours.some((metric) => Object.entries(labels).every(([name, value]) => metric[name] === value));
       const { alerts = [] } = (told ?? {}) as { alerts?: readonly ToldAlert[] };
-      return alerts
-        .filter(({ labels, state }) => state === 'firing' && names.has(labels.alertname ?? ''))
-        .map(alertOf);
+      return alerts.filter((alert) => alert.state === 'firing' && isOurs(alert)).map(alertOf);
     },
   };
 }

@@ -69,9 +69,14 @@ export function openWatch(deps: {
   let growths: { readonly growth: Growth; readonly seconds: number }[] = [];
   let next = Promise.withResolvers<void>();
   let last: number | undefined;
+  // What it was when it answered last.
+  let processes: ReadonlyMap<string, PodReading['process']> = new Map();
+  const named = (pod: PodReading): PodReading =>
+    pod.fault === null ? pod : { ...pod, process: processes.get(pod.address) ?? pod.process };
   const read = async () => {
     const addresses = (await Promise.all(targets.map(addressesOf))).flat().slice(0, MAX_PODS);
-    pods = await Promise.all(addresses.map((address) => readPod(http, address)));
+    pods = (await Promise.all(addresses.map((address) => readPod(http, address)))).map(named);
+    processes = new Map(pods.map(({ address, process }) => [address, process]));
     const now = clock.now();
     const growth = follower.take(pods, COUNTERS);
     if (last !== undefined) growths = [...growths, { growth, seconds: (now - last) / 1_000 }].slice(-RECENT);

@@ -4,7 +4,9 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/
 import { testKafka } from '../../support/topic-reader.ts';
 import type { Fixture } from '../../support/topics-fixture.ts';
 
-const BATCH = 5_000;
+/** Of each partition half: as ingress writes them at a high rate. */
+const BATCH = 500;
+const AT_ONCE = 8;
 const REFS = 20;
 const ENTITIES = 200_000;
 const STAGES = [
@@ -83,11 +85,17 @@ async function write(
   const producer = testKafka(env).producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await producer.connect();
   try {
-    for (let from = 0; from < count; from += BATCH) {
-      const size = Math.min(BATCH, count - from);
-      const messages = Array.from({ length: size }, (_, n) => message(from + n));
-      await producer.send({ topic: nameOf(topic), messages });
-    }
+    let next = 0;
+    const send = async () => {
+      while (next < count) {
+        const from = next;
+        next += BATCH;
+        const size = Math.min(BATCH, count - from);
+        const messages = Array.from({ length: size }, (_, n) => message(from + n));
+        await producer.send({ topic: nameOf(topic), messages });
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, send));
   } finally {
     await producer.disconnect();
   }

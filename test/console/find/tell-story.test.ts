@@ -22,6 +22,14 @@ it('says when each webhook was received, once for all its records', () => {
   ]);
 });
 
+it('leaves receipts out where more than one event is told of', () => {
+  const one = found(1, 'stored', { receivedAt: BEGIN });
+  expect(steps([one, found(2, 'stored', { receivedAt: BEGIN, eventId: 'f' })])).toEqual([
+    '01 stored',
+    '02 stored',
+  ]);
+});
+
 it('names a replay of the ref between an event and its repeat, and no other', () => {
   const records = [found(2, 'stored'), found(6, 'repeat')];
   const replay = (second: number) => found(second, 'replay requested', { topic: 'commands' });

@@ -30,3 +30,21 @@ it('goes on after a failure', async () => {
   await expect(failing).rejects.toThrow('lost');
   expect(await next).toBe('found');
 });
+
+it('lets the index wait while a page is made, between its readings too', async () => {
+  const turns = new Turns();
+  const done: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const page = turns.page(async () => {
+    await turns.run('search', async () => void done.push('search 1'));
+    await begun.promise;
+    await turns.run('tail', async () => void done.push('tail'));
+    await turns.run('search', async () => void done.push('search 2'));
+  });
+  await turns.run('search', async () => void done.push('other page'));
+  // Nobody reads now, and the page is not made yet.
+  const index = turns.run('index', async () => void done.push('index'));
+  begun.resolve();
+  await Promise.all([page, index]);
+  expect(done).toEqual(['search 1', 'other page', 'tail', 'search 2', 'index']);
+});

@@ -54,14 +54,18 @@ describe('the network policies of the chart', () => {
     expect(ports('ingress')).toEqual([...dns, ...sts, ...collector, ...registry, ...kafka, ...objects]);
     expect(ports('control')).toEqual([...dns, ...provider, ...registry, ...kafka, ...objects]);
     expect(ports('setup')).toEqual([...dns, ...registry, ...kafka]);
+    const [login, prometheus, metrics] = [[443], [9090], [9464]];
+    expect(ports('console')).toEqual(
+      [...dns, ...login, ...prometheus, ...metrics, ...registry, ...kafka, ...objects].sort((a, b) => a - b),
+    );
     const restricted = policyOf(manifests, 'ingress').spec.ingress.at(-1).from;
-    for (const component of ['test', 'verify'])
+    for (const component of ['test', 'verify', 'console'])
       expect(restricted).toContainEqual({
         podSelector: {
           matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': component }),
         },
       });
-    expect(restricted).toHaveLength(3);
+    expect(restricted).toHaveLength(4);
   });
 
   it.each<[string, string[], { sts: boolean; addresses: string[] }]>([

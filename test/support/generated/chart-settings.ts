@@ -1,10 +1,11 @@
 import type { Setting } from '../../../src/config/env.ts';
+import { consoleConfig } from '../../../src/console/settings/console-config.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import { ingressConfig } from '../../../src/ingress/settings.ts';
 
 /**
  * Variables that the chart sets itself, from values of its own: an address it knows, a port that a Service leads to, a
- * file that it mounts. All others go into `ingress.settings` and `control.settings` by their names.
+ * file that it mounts. All others go into `ingress.settings`, `control.settings` and `console.settings` by their names.
  */
 export const SET_BY_CHART: ReadonlySet<string> = new Set([
   'KAFKA_BROKERS',
@@ -66,6 +67,20 @@ export const SET_BY_CHART: ReadonlySet<string> = new Set([
   'PROVIDER_DIALECT_FILE',
   'PUBLIC_URL',
   'COMMAND_TOPICS',
+  'CONSOLE_HOST',
+  'CONSOLE_PORT',
+  'CONSOLE_PUBLIC_URL',
+  'CONSOLE_TARGETS',
+  'CONSOLE_INDEX_DIR',
+  'CONSOLE_OIDC_ISSUER',
+  'CONSOLE_OIDC_CLIENT_ID',
+  'CONSOLE_OIDC_CLIENT_SECRET_FILE',
+  'CONSOLE_USER_HEADER',
+  'CONSOLE_GROUPS_HEADER',
+  'CONSOLE_TRUSTED_PROXIES',
+  'CONSOLE_ROLES',
+  'PROMETHEUS_URL',
+  'PROMETHEUS_MATCH',
 ]);
 
 /** Every setting of a process, once. */
@@ -79,6 +94,7 @@ export function withSettings(schemaText: string): string {
   const schema = JSON.parse(schemaText);
   schema.definitions.ingressSettings = settingsSchema(ingressConfig);
   schema.definitions.controlSettings = settingsSchema(controlConfig);
+  schema.definitions.consoleSettings = settingsSchema(consoleConfig('{TOPIC_PREFIX}'));
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 

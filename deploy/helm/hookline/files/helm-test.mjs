@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 
 const faults = [];
-const { WEBHOOKS_URL, READY_HOSTS } = process.env;
+const { WEBHOOKS_URL, READY_HOSTS, CONSOLE_URL } = process.env;
 const headers = { 'content-type': 'application/json' };
 const answer = await fetch(`${WEBHOOKS_URL}/webhooks/helm-test`, { method: 'POST', headers, body: '{}' });
 if (answer.status !== 401) faults.push(`an unsigned webhook was answered ${answer.status}, not 401`);
@@ -13,6 +13,12 @@ for (const host of READY_HOSTS.split(',')) {
     const ready = await fetch(`http://${family === 6 ? `[${address}]` : address}:9464/readyz`);
     if (!ready.ok) faults.push(`${host} (${address}): ${await ready.text()}`);
   }
+}
+if (CONSOLE_URL) {
+  const ready = await fetch(`${CONSOLE_URL}/readyz`);
+  if (!ready.ok) faults.push(`the console: ${await ready.text()}`);
+  const page = await fetch(CONSOLE_URL, { headers: { accept: 'application/json' } });
+  if (page.status !== 401 && page.status !== 403) faults.push(`the console answered ${page.status} to nobody`);
 }
 for (const fault of faults) console.error(fault);
 if (faults.length === 0) console.log('Webhooks are received and judged, and every pod is ready.');

@@ -118,6 +118,9 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- end }}{{ if .clientCaSecret }}
 - { env: TLS_CLIENT_CA_FILE, dir: tls-client-ca, file: ca.crt, secret: {{ .clientCaSecret }}, key: {{ .clientCaKey }} }
 {{- end }}{{ end }}{{ end }}
+{{- if eq .process "console" }}{{ with $v.console.oidc }}{{ if .issuer }}
+- { env: CONSOLE_OIDC_CLIENT_SECRET_FILE, dir: console-oidc, file: client-secret, secret: {{ required "console.oidc.secret is needed with console.oidc.issuer" .secret }}, key: {{ .secretKey }} }
+{{- end }}{{ end }}{{ end }}
 {{- if $ofProvider }}{{ with $v.provider }}
 {{- if .jwtSecret }}
 - { env: PROVIDER_JWT_FILE, dir: provider-jwt, file: jwt, secret: {{ .jwtSecret }}, key: {{ .jwtKey }} }
@@ -128,7 +131,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- end }}{{ if .dialect }}
 - { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json, configMap: {{ include "hookline.fullname" $.root }}-dialect, key: dialect.json }
 {{- end }}{{ end }}{{ end }}
-{{- if and (eq (.user | default "") "subscriptions") $v.provider.dialect }}
+{{- if and (or (eq (.user | default "") "subscriptions") (and (eq .process "console") $v.control.enabled)) $v.provider.dialect }}
 - { env: PROVIDER_DIALECT_FILE, dir: provider-dialect, file: dialect.json, configMap: {{ include "hookline.fullname" .root }}-dialect, key: dialect.json }
 {{- end }}
 {{- end -}}

@@ -6,22 +6,23 @@ import type { Clock } from '../../runtime/clock.ts';
 
 export type RecordPosition = { readonly partition: number; readonly offset: number };
 
-/** Topics that are kept open for the next search. */
+type Opened = { readonly reader: Promise<RangeReader>; last: Promise<unknown> };
+
+/** Topics that are kept open. */
 const MAX_OPEN = 20;
 
-/** Reads single records, and ranges. Topics stay open, as opening one takes longer than reading. */
-export class RecordsReader {
+/** Topics that stay open for the next page, as opening one takes longer than reading. Of each topic one reading after the other. */
+export class OpenTopics {
   readonly #openTopic: OpenTopic;
   readonly #clock: Clock;
-  readonly #open = new Map<string, Promise<RangeReader>>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #open = new Map<string, Opened>();
 
   constructor({ openTopic, clock }: { readonly openTopic: OpenTopic; readonly clock: Clock }) {
     this.#openTopic = openTopic;
     this.#clock = clock;
   }
 
-  /** The records that are still there. One call after the other. */
+  /** The records that are still there. */
   async read(topic: string, positions: readonly RecordPosition[]): Promise<IncomingRecord[]> {
     const wanted = new Set(positions.map(positionText));
     const found: IncomingRecord[] = [];
@@ -40,8 +41,23 @@ export class RecordsReader {
     passes: readonly (readonly OffsetRange[])[],
     onRecord: (record: IncomingRecord) => void,
   ): Promise<void> {
-    const reading = this.#last.then(() => this.#read(topic, passes, onRecord));
-    this.#last = reading.catch(() => {});
+    return this.use(topic, async (reader) => {
+      for (const ranges of passes) await reader.read(ranges, onRecord);
+    });
+  }
+
+  /** Lets `work` read the topic. After a failure it is opened anew: it may be another topic of the same name by now. */
+  use<T>(topic: string, work: (reader: RangeReader) => Promise<T>): Promise<T> {
+    const opened = this.#opened(topic);
+    const reading = opened.last.then(async () => {
+      try {
+        return await work(await opened.reader);
+      } catch (error) {
+        if (this.#open.get(topic) === opened) await this.#close(topic);
+        throw error;
+      }
+    });
+    opened.last = reading.catch(() => {});
     return reading;
   }
 
@@ -50,35 +66,23 @@ export class RecordsReader {
     await Promise.all(open.map((topic) => this.#close(topic)));
   }
 
-  async #read(
-    topic: string,
-    passes: readonly (readonly OffsetRange[])[],
-    onRecord: (record: IncomingRecord) => void,
-  ): Promise<void> {
-    try {
-      const reader = await this.#opened(topic);
-      for (const ranges of passes) await reader.read(ranges, onRecord);
-    } catch (error) {
-      // It may be another topic of the same name by now.
-      await this.#close(topic);
-      throw error;
-    }
-  }
-
-  #opened(topic: string): Promise<RangeReader> {
+  #opened(topic: string): Opened {
     const known = this.#open.get(topic);
     if (known) return known;
     const [oldest] = this.#open.keys();
     if (oldest !== undefined && this.#open.size >= MAX_OPEN) void this.#close(oldest);
-    const opening = openRanges({ openTopic: this.#openTopic, clock: this.#clock, topic });
-    this.#open.set(topic, opening);
-    return opening;
+    const reader = openRanges({ openTopic: this.#openTopic, clock: this.#clock, topic });
+    // Who waits for it is told.
+    reader.catch(() => {});
+    const opened = { reader, last: Promise.resolve() };
+    this.#open.set(topic, opened);
+    return opened;
   }
 
   async #close(topic: string): Promise<void> {
     const opened = this.#open.get(topic);
     this.#open.delete(topic);
-    await opened?.then((reader) => reader.stop()).catch(() => {});
+    await opened?.reader.then((reader) => reader.stop()).catch(() => {});
   }
 }
 

@@ -1,0 +1,131 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ConsoleInBrowser, SCRIPT, type View } from './console-in-browser.ts';
+
+/** Set by `make console-pictures` alone: tests write nothing. */
+const PICTURES = process.env.CONSOLE_PICTURES;
+/** `all`: every page in every view, to look at; else those of the documentation. */
+const PICTURED = process.env.CONSOLE_PICTURED;
+
+const isPictured = (name: string, { width, scheme }: View) =>
+  PICTURED === 'all' ||
+  (width === 1_280 && scheme === 'light') ||
+  (name === 'overview' && (width === 360 || scheme === 'dark'));
+
+let the: ConsoleInBrowser;
+let seeded: { eventId: string; commandId: string };
+let letter: string;
+
+beforeAll(async () => {
+  the = await ConsoleInBrowser.open({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
+  seeded = await the.seed(PICTURES ? 'e2e-1042' : SCRIPT);
+  const dead = (await the.control.fixture.read('dead-letter', 1))[0];
+  letter = `${dead?.partition}:${dead?.offset}`;
+});
+
+afterAll(() => the?.[Symbol.asyncDispose]());
+
+const PAGES: readonly (readonly [name: string, path: () => string])[] = [
+  ['overview', () => '/'],
+  ['find', () => `/find?q=${seeded.eventId}`],
+  ['events', () => '/events'],
+  ['events-of-a-topic', () => `/events/${the.control.fixture.topic('payment-status')}`],
+  ['dead-letters', () => '/dead-letters'],
+  ['dead-letter', () => `/dead-letters/${letter}`],
+  ['subscriptions', () => '/subscriptions'],
+  ['commands', () => '/commands'],
+  ['command', () => `/commands/${seeded.commandId}`],
+  ['schemas', () => '/schemas'],
+];
+
+const VIEWS: readonly View[] = [360, 1_280, 2_560].flatMap((width) =>
+  (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
+);
+
+async function show(page: Page, path: string): Promise<void> {
+  const answer = await page.goto(path, { waitUntil: 'load' });
+  if (answer?.status() !== 200)
+    throw new Error(`${path} answered ${answer?.status()}: ${await page.locator('main').innerText()}`);
+  for (const details of await page.locator('details').all())
+    await details.evaluate((one) => one.setAttribute('open', ''));
+}
+
+/** How far a page is wider than its window. */
+const overflow = (page: Page) =>
+  page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+describe.each(VIEWS)('at $width px, $scheme', (view) => {
+  it.each(PAGES)('%s can be used by everyone, and fits', async (name, path) => {
+    const page = await the.page(view);
+    await show(page, path());
+    if (name === 'overview') await page.locator('.live-state', { hasText: 'live' }).waitFor();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(
+      violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`),
+    ).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+    expect(await page.evaluate<number>('window.attacked ?? 0')).toBe(0);
+    expect(await page.locator('main script, main img').count()).toBe(0);
+    if (PICTURES && isPictured(name, view)) {
+      mkdirSync(PICTURES, { recursive: true });
+      await page.screenshot({
+        path: join(PICTURES, `console-${name}-${view.width}-${view.scheme}.png`),
+        fullPage: true,
+      });
+    }
+    await page.context().close();
+    expect(the.faults).toEqual([]);
+  });
+});
+
+describe.skipIf(PICTURES)('what is hostile', () => {
+  it.each([
+    ['find', () => `/find?q=${seeded.eventId}`],
+    [
+      'events-of-a-topic',
+      () => `/events/${the.control.fixture.topic('payment-status')}?key=${encodeURIComponent(SCRIPT)}`,
+    ],
+    ['commands', () => '/commands'],
+    ['a search', () => `/find?q=${encodeURIComponent(SCRIPT)}`],
+    ['a history', () => `/commands?ref=${encodeURIComponent(SCRIPT)}`],
+  ])('is shown as text by %s', async (_, path) => {
+    const page = await the.page({ width: 1_280, scheme: 'light' });
+    await show(page, path());
+    const text = await page.locator('main').innerText();
+    const values = await page
+      .locator('main input')
+      .evaluateAll((inputs) => inputs.map((input) => (input as unknown as { value: string }).value));
+    expect([text, ...values].some((one) => one.includes('window.attacked=1'))).toBe(true);
+    expect(await page.evaluate<number>('window.attacked ?? 0')).toBe(0);
+    await page.context().close();
+    expect(the.faults).toEqual([]);
+  });
+});
+
+it('is readable without its script', async () => {
+  for (const [, path] of PAGES) {
+    const page = await the.page({ width: 1_280, scheme: 'light' }, { script: false });
+    const answer = await page.goto(path(), { waitUntil: 'load' });
+    expect(answer?.status()).toBe(200);
+    expect((await page.locator('main').innerText()).length).toBeGreaterThan(40);
+    await page.context().close();
+  }
+});
+
+it('loads less than 200 kB a page', async () => {
+  for (const [name, path] of PAGES) {
+    const page = await the.page({ width: 1_280, scheme: 'light' });
+    let bytes = 0;
+    page.on('response', async (response) => {
+      if (response.headers()['content-type'] === 'text/event-stream') return;
+      bytes += (await response.body().catch(() => Buffer.alloc(0))).length;
+    });
+    await page.goto(path(), { waitUntil: 'load' });
+    expect(bytes, name).toBeGreaterThan(10_000);
+    expect(bytes, name).toBeLessThan(200_000);
+    await page.context().close();
+  }
+});
