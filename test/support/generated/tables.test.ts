@@ -12,15 +12,15 @@ describe('the table of the configuration', () => {
   const rows = rowsOf('configuration');
 
   it.each([
-    ['KAFKA_BROKERS', 'ingress, control, CLI', '**required**'],
-    ['KAFKA_CA_FILE', 'ingress, control, CLI', '–'],
-    ['SEALING_KEY_FILE', 'ingress, control', '**required** by control'],
+    ['KAFKA_BROKERS', 'ingress, control, CLI, console', '**required**'],
+    ['KAFKA_CA_FILE', 'ingress, control, CLI, console', '–'],
+    ['SEALING_KEY_FILE', 'ingress, control, console', '**required** by control'],
     ['MAX_BODY_BYTES', 'ingress', '`52428800` (50 MiB)'],
-    ['MIN_INSYNC_REPLICAS', 'ingress, control, CLI', '`2`'],
-    ['RETIRED_KEYS_TTL_MS', 'ingress, control', '`86400000` (1 d)'],
+    ['MIN_INSYNC_REPLICAS', 'ingress, control, CLI, console', '`2`'],
+    ['RETIRED_KEYS_TTL_MS', 'ingress, control, console', '`86400000` (1 d)'],
     ['COMMAND_DEADLINE_MS', 'control', '`600000` (10 min)'],
     ['ADMIN_PORT', 'ingress, control', '`9464`'],
-    ['COMMAND_TOPICS', 'control, CLI', '`{TOPIC_PREFIX}.commands`'],
+    ['COMMAND_TOPICS', 'control, CLI, console', '`{TOPIC_PREFIX}.commands`'],
     ['ALLOWED_SOURCES', 'ingress', '–'],
     ['SANDBOX_URL', 'CLI', '`http://127.0.0.1:8090`'],
   ])('says of %s who reads it, and its default', (name, by, fallback) => {
