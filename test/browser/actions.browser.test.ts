@@ -143,3 +143,13 @@ it('everything can be reached by the keyboard', async () => {
   await page.keyboard.press('Enter');
   expect(await page.evaluate<string>('document.activeElement.id')).toBe('content');
 });
+
+it('a page says that it is out of date when the console has stopped, and goes on with it', async () => {
+  await page.goto('/');
+  await page.locator('.live-state', { hasText: 'live' }).waitFor();
+  the.running.kill('SIGSTOP');
+  // Nothing ends the connection: the page misses what it hears every 15 s.
+  await page.locator('body.stale .live-state', { hasText: 'Out of date' }).waitFor({ timeout: 60_000 });
+  the.running.kill('SIGCONT');
+  await page.locator('body:not(.stale) .live-state', { hasText: 'live' }).waitFor();
+});

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { ControlFixture } from '../support/control-fixture.ts';
+import type { RunningProcess } from '../support/running-process.ts';
 import { postSigned } from '../support/sign.ts';
 import type { Brokers } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
@@ -33,11 +34,14 @@ export class ConsoleInBrowser implements AsyncDisposable {
   readonly #browser: Browser;
   readonly control: ControlFixture;
   readonly url: string;
+  /** The console's process. */
+  readonly running: RunningProcess;
   readonly faults: string[] = [];
 
-  private constructor(browser: Browser, control: ControlFixture, url: string) {
+  private constructor(browser: Browser, control: ControlFixture, running: RunningProcess, url: string) {
     this.#browser = browser;
     this.control = control;
+    this.running = running;
     this.url = url;
   }
 
@@ -49,7 +53,7 @@ export class ConsoleInBrowser implements AsyncDisposable {
       ...{ CONSOLE_PORT: '0', CONSOLE_TARGETS: targets.join(','), ...env },
     });
     const { port } = await running.logged('console listening');
-    return new ConsoleInBrowser(browser, control, `http://127.0.0.1:${port}`);
+    return new ConsoleInBrowser(browser, control, running, `http://127.0.0.1:${port}`);
   }
 
   /** A page of a browser of its own; every error, refusal of the policy and dialog in it is a fault. */

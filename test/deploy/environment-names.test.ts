@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { consoleConfig } from '../../src/console/settings/console-config.ts';
 import { controlConfig } from '../../src/control/config.ts';
 import { ingressConfig } from '../../src/ingress/settings.ts';
 import { recordSizeSettings } from '../../src/kafka/connect/settings.ts';
@@ -14,10 +15,11 @@ import { ROOT } from '../support/source-tree.ts';
 const namesOf = (config: object) => settingsOf(config).map(({ name }) => name);
 const ingress = namesOf(ingressConfig);
 const control = namesOf(controlConfig);
+const ofConsole = namesOf(consoleConfig('{TOPIC_PREFIX}'));
 const ofTopicsJob = namesOf({ recordSizeSettings });
 /** AWS's own, which the SDK reads: credentials by its default chain. */
 const OF_AWS = ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_SHARED_CREDENTIALS_FILE'];
-const known = new Set([...OF_AWS, ...ingress, ...control, ...ofTopicsJob]);
+const known = new Set([...OF_AWS, ...ingress, ...control, ...ofConsole, ...ofTopicsJob]);
 
 /** Names in a chart's environment template: the keys of ConfigMaps, `env:` of the files, and `name:` of variables. */
 function namesInChart(): Set<string> {
@@ -45,6 +47,7 @@ describe('the variables of the chart', () => {
   it.each([
     ['ingress', ingress],
     ['control', control],
+    ['console', ofConsole],
   ])('leave none of those that %s reads without a value to set it by', (process, names) => {
     const schema = JSON.parse(readFile(`${CHART}/values.schema.json`));
     const free = Object.keys(schema.definitions[`${process}Settings`].properties);
@@ -56,7 +59,7 @@ describe('the variables of the chart', () => {
 
   it.each(readdirSync(join(ROOT, CHART, 'ci')))('in ci/%s are settings of their process', (file) => {
     const values = parse(readFile(`${CHART}/ci/${file}`));
-    for (const [process, names] of Object.entries({ ingress, control })) {
+    for (const [process, names] of Object.entries({ ingress, control, console: ofConsole })) {
       const given = Object.keys(values[process]?.settings ?? {});
       expect(given.filter((name) => !names.includes(name) || SET_BY_CHART.has(name))).toEqual([]);
     }

@@ -93,6 +93,9 @@ function apply({ id, html, how = 'replace', keep, plot }) {
   offerCopies();
 }
 
+/** The console sends a beat every 15 s. */
+const SILENT_MS = 35_000;
+
 function follow() {
   const state = document.createElement('span');
   state.className = 'live-state';
@@ -104,15 +107,29 @@ function follow() {
   };
   const events = new EventSource(location.href);
   let lost;
-  events.onopen = () => {
+  let beat = Date.now();
+  const lose = () => {
+    say('Out of date: the console does not answer', true);
+    document.body.classList.add('stale');
+  };
+  const hear = () => {
+    beat = Date.now();
     clearTimeout(lost);
     lost = undefined;
     say('live', false);
+    document.body.classList.remove('stale');
   };
-  events.onmessage = ({ data }) => apply(JSON.parse(data));
+  events.onopen = hear;
+  events.addEventListener('beat', hear);
+  // A connection can be dead without an end: a stopped process, a network that is gone.
+  setInterval(() => Date.now() - beat > SILENT_MS && lose(), 1_000);
+  events.onmessage = ({ data }) => {
+    hear();
+    apply(JSON.parse(data));
+  };
   events.onerror = () => {
     // A connection that ends is made again within a second or two.
-    lost ??= setTimeout(() => say('not live: the console does not answer', true), 4_000);
+    lost ??= setTimeout(lose, 4_000);
     // The session has ended, or the console is another one: a new page knows.
     if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5_000);
   };

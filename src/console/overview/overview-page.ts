@@ -58,8 +58,9 @@ export function overviewPage({ config, clock }: ConsoleDeps, { watch, http }: Wa
     cli: () => 'hookline doctor',
     data: look,
     render(overview) {
-      const sections = sectionsOf(overview).map((section) => section.html);
-      return html`${sections.slice(0, -2)}<div class="wide-beside">${sections.slice(-2)}</div>`;
+      const [verdict, ...sections] = sectionsOf(overview).map((section) => section.html);
+      // Around what is replaced: a screen reader follows what stays.
+      return html`<div aria-live="polite">${verdict}</div>${sections.slice(0, -2)}<div class="wide-beside">${sections.slice(-2)}</div>`;
     },
     async *live({ signal }: PageRequest): AsyncIterable<LiveUpdate> {
       // Only what differs is sent: a screen reader reads what changes, and nothing else.

@@ -1,3 +1,4 @@
+import type { KeyRow } from '../../cli/commands/key-rows.ts';
 import { type Html, html, type Shown } from '../page/html.ts';
 import type { PlotData } from '../page/page.ts';
 import {
@@ -15,7 +16,7 @@ import {
 import type { Point } from '../watch/watch.ts';
 import type { Verdict } from './judge.ts';
 import type { Problem } from './problem.ts';
-import type { KeyLine, PodLine } from './summarize.ts';
+import type { PodLine } from './summarize.ts';
 
 export type Overview = {
   /** Milliseconds since 1970. */
@@ -25,7 +26,7 @@ export type Overview = {
   readonly points: readonly Point[];
   readonly plotsFrom: string;
   readonly pods: readonly PodLine[];
-  readonly keys: readonly KeyLine[];
+  readonly keys: readonly KeyRow[];
 };
 
 type Section = { readonly id: string; readonly html: Html; readonly isPlots?: boolean };
@@ -50,7 +51,7 @@ const verdictOf = ({
   state,
   sentence,
   problems,
-}: Verdict): Html => html`<section id="verdict" class="verdict ${MOODS[state]}" aria-live="polite" aria-label="Verdict">
+}: Verdict): Html => html`<section id="verdict" class="verdict ${MOODS[state]}" aria-label="Verdict">
 <p class="sentence">${sentence}</p>
 ${problems.length > 0 && html`<ol class="problems">${problems.map(problemOf)}</ol>`}
 </section>`;
@@ -184,15 +185,15 @@ const keyTable = ({ keys }: Overview): Html => html`<section id="keys"><h2>Keys 
 ${table(
   'Keys of subscriptions, by when they last matched a webhook',
   [
-    { title: 'ref', cell: ({ ref }: KeyLine) => html`<code>${ref}</code>` },
+    { title: 'ref', cell: ({ ref }: KeyRow) => html`<code>${ref}</code>` },
     { title: 'use', cell: ({ use }) => use },
     {
       title: 'key',
-      cell: ({ key }) => (key === 0 ? 'current' : badge(`${key} before the current one`, 'note')),
+      cell: ({ key }) => (key === '0' ? 'current' : badge(`${key} before the current one`, 'note')),
     },
-    { title: 'last match', cell: ({ lastMatched }) => time(lastMatched) },
+    { title: 'last match', cell: ({ lastMatched }) => or(lastMatched, (at) => time(Date.parse(at))) },
   ],
   keys.slice(0, MAX_KEYS),
-  'No key has matched a webhook since the processes started.',
+  'There are no live keys.',
 )}
-${keys.length > MAX_KEYS && html`<p class="quiet">${keys.length - MAX_KEYS} further keys matched earlier.</p>`}</section>`;
+${keys.length > MAX_KEYS && html`<p class="quiet">${keys.length - MAX_KEYS} further keys matched earlier or never.</p>`}</section>`;

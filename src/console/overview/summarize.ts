@@ -1,3 +1,4 @@
+import { type KeyRow, keyRows } from '../../cli/commands/key-rows.ts';
 import type { PodReading } from '../watch/read-pod.ts';
 
 /** A process as the page lists it; what it does not have is null. */
@@ -45,23 +46,8 @@ export function describePods(pods: readonly PodReading[], now: number): PodLine[
   });
 }
 
-export type KeyLine = {
-  readonly ref: string;
-  readonly use: string;
-  /** 0 is the current one. */
-  readonly key: number;
-  /** Milliseconds since 1970. */
-  readonly lastMatched: number;
-};
-
-/** Of each key the last match that any process saw, the latest first. */
-export function keysOf(pods: readonly PodReading[]): KeyLine[] {
-  const samples = pods.flatMap((pod) => pod.samples.of('hookline_key_last_matched_timestamp_seconds'));
-  const byKey = Map.groupBy(samples, ({ labels }) => `${labels.ref} ${labels.use} ${labels.key}`);
-  return [...byKey.values()]
-    .map((same) => {
-      const { ref = '', use = '', key = '' } = same[0]?.labels ?? {};
-      return { ref, use, key: Number(key), lastMatched: Math.max(...same.map(({ value }) => value)) * 1_000 };
-    })
-    .sort((a, b) => b.lastMatched - a.lastMatched);
-}
+/** The live keys, as `hookline keys status` shows them; those that matched last come first. */
+export const keysOf = (pods: readonly PodReading[]): KeyRow[] =>
+  keyRows(pods.flatMap(({ samples }) => samples.all())).sort((a, b) =>
+    (b.lastMatched ?? '').localeCompare(a.lastMatched ?? ''),
+  );

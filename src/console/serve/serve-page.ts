@@ -94,7 +94,7 @@ const lastOfEach = (query: Readonly<Record<string, unknown>>): Record<string, st
 
 /** Open pages at a time: each holds a connection, and one of a topic also a reader. */
 const MAX_STREAMS = 50;
-/** Proxies close what is silent for a minute; a comment also finds out that a reader has gone. */
+/** Proxies close what is silent for a minute, and a page that hears nothing says that it is out of date. */
 const HEARTBEAT_MS = 15_000;
 /** Then the browser asks anew, and a user whose session has ended, or whose role, is no longer answered. */
 const LONGEST_MS = 10 * 60_000;
@@ -123,7 +123,7 @@ function openStream(
     if (stream.readableLength > MAX_UNREAD_CHARACTERS) finish();
   };
   const end = clock.after(LONGEST_MS, finish, { ref: false });
-  const heartbeat = clock.every(HEARTBEAT_MS, () => push(': \n\n'), { ref: false });
+  const heartbeat = clock.every(HEARTBEAT_MS, () => push('event: beat\ndata: 1\n\n'), { ref: false });
   const send = async () => {
     push('retry: 1000\n\n');
     for await (const update of page.live?.(request) ?? []) {

@@ -22,6 +22,7 @@ describe('the table of the configuration', () => {
     ['ADMIN_PORT', 'ingress, control', '`9464`'],
     ['COMMAND_TOPICS', 'control, CLI, console', '`{TOPIC_PREFIX}.commands`'],
     ['ALLOWED_SOURCES', 'ingress', '–'],
+    ['CONSOLE_PORT', 'console', '`8070`'],
     ['SANDBOX_URL', 'CLI', '`http://127.0.0.1:8090`'],
   ])('says of %s who reads it, and its default', (name, by, fallback) => {
     expect(rows.get(name)?.slice(0, 2)).toEqual([by, fallback]);

@@ -64,6 +64,40 @@ PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" 
 {{- include "hookline.bodyStore" . }}
 {{- end -}}
 
+{{- define "hookline.console.plain" -}}
+{{- $console := .Values.console -}}
+{{- $hasOidc := ne $console.oidc.issuer "" -}}
+{{- $hasHeader := ne $console.userHeader "" -}}
+{{- if eq $hasOidc $hasHeader }}{{ fail "console.enabled needs a login: set one of console.oidc.issuer and console.userHeader." }}{{ end -}}
+{{- if not $console.roles }}{{ fail "console.roles is needed: a list such as [payments=view, payments-oncall=operate]" }}{{ end -}}
+{{- if and $hasHeader (not $console.trustedProxies) }}{{ fail "console.trustedProxies is needed with console.userHeader: whoever reaches the console past the proxy could write that header" }}{{ end -}}
+{{ include "hookline.plain" (dict "root" . "process" "console") }}
+CONSOLE_HOST: "0.0.0.0"
+CONSOLE_PORT: "8070"
+CONSOLE_INDEX_DIR: /var/lib/hookline/console
+{{- with $console.publicUrl }}
+CONSOLE_PUBLIC_URL: {{ . | quote }}
+{{- end }}
+CONSOLE_TARGETS: "http://{{ include "hookline.fullname" . }}-ingress-metrics:9464{{ if .Values.control.enabled }},http://{{ include "hookline.fullname" . }}-control-metrics:9464{{ end }}"
+CONSOLE_ROLES: {{ join "," $console.roles | quote }}
+{{- with $console.prometheusUrl }}
+PROMETHEUS_URL: {{ . | quote }}
+PROMETHEUS_MATCH: {{ printf "namespace=%q" $.Release.Namespace | squote }}
+{{- end }}
+{{- if $hasOidc }}
+CONSOLE_OIDC_ISSUER: {{ $console.oidc.issuer | quote }}
+CONSOLE_OIDC_CLIENT_ID: {{ required "console.oidc.clientId is needed with console.oidc.issuer" $console.oidc.clientId | quote }}
+{{- else }}
+CONSOLE_USER_HEADER: {{ $console.userHeader | quote }}
+{{- with $console.groupsHeader }}
+CONSOLE_GROUPS_HEADER: {{ . | quote }}
+{{- end }}
+CONSOLE_TRUSTED_PROXIES: {{ join "," $console.trustedProxies | quote }}
+{{- end }}
+COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands" .Values.topicPrefix) | quote }}
+{{- include "hookline.bodyStore" . }}
+{{- end -}}
+
 {{/* How large topics' records may be, for `hookline topics`: in the job, and by hand in a pod of control. */}}
 {{- define "hookline.topicLimit" }}
 MAX_RECORD_BYTES: {{ .Values.setup.topics.maxRecordBytes | int64 | quote }}
