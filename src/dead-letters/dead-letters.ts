@@ -69,6 +69,9 @@ export function stateOf(deadLetter: Pick<DeadLetter, 'redriven' | 'dismissed' | 
 export const redrivesOf = ({ headers }: Pick<DeadLetter, 'headers'>): number =>
   Number(headers[NAMES.redriveCount] ?? 0) || 0;
 
+/** Positions that are read of a marker; Hookline writes fewer. A header may hold millions. */
+const MAX_MARKED = 100;
+
 type Marks = { redriven?: Redriven; dismissed?: Dismissed };
 
 /** Whether a record says what became of another one. */
@@ -154,7 +157,7 @@ export class DeadLetterIndex {
     const [by = '', reason = ''] = [headers[NAMES.dismissedBy], headers[NAMES.dismissedReason]];
     const marks: Marks = redriven ? { redriven } : { dismissed: { at, by, reason } };
     const of = headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '';
-    for (const position of of.split(','))
+    for (const position of of.split(',', MAX_MARKED))
       if (parsePosition(position)) this.#marks.set(position, { ...this.#marks.get(position), ...marks });
   }
 

@@ -18,6 +18,9 @@ const KEPT = [
   ...[NAMES.topic, NAMES.partition, NAMES.offset, NAMES.redriveOf, NAMES.dismissalOf],
 ];
 
+/** Hookline writes none that is longer. Longer ones count as not there: somebody else's must not fill the memory. */
+const MAX_HEADER_CHARACTERS = 1_000;
+
 /** Records and markers that are held: about 25 MB of memory. */
 const MAX_RECORDS = 50_000;
 
@@ -44,7 +47,9 @@ export class OpenDeadLetters {
       return;
     }
     const { partition, offset, timestamp, headers } = record;
-    const kept = KEPT.filter((name) => headers[name] !== undefined);
+    const kept = KEPT.filter(
+      (name) => (headers[name]?.length ?? Number.POSITIVE_INFINITY) <= MAX_HEADER_CHARACTERS,
+    );
     const few = Object.fromEntries(kept.map((name) => [name, headers[name] ?? '']));
     this.#index.take({ partition, offset, timestamp, key: null, bytes: 0, headers: few });
     if (this.#index.size >= this.#max) this.#makeRoom();

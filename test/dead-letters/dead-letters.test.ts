@@ -179,6 +179,13 @@ describe('records of the dead-letter topic', () => {
     );
   });
 
+  it('are marked by the first hundred positions of a marker: a header may hold millions', () => {
+    const index = new DeadLetterIndex();
+    const positions = Array.from({ length: 200_000 }, (_, n) => `7:${n}`).join(',');
+    index.take(record({ [NAMES.redriveOf]: positions }));
+    expect(index.size).toBe(100);
+  });
+
   it('are identified by the command, or by their own position if they are foreign', () => {
     const command = { [NAMES.stage]: 'COMMAND', [NAMES.topic]: 'commands', [NAMES.partition]: '0' };
     const records = [

@@ -74,6 +74,18 @@ describe('the count of open dead-letter records', () => {
     expect(open.mustReadAgain).toBe(true);
   });
 
+  it('keeps nothing of headers that only somebody else writes: long ones, and markers of millions of records', () => {
+    const open = new OpenDeadLetters();
+    const one = delivery('a');
+    open.take(one);
+    open.take(record({ [NAMES.stage]: 'x'.repeat(1_000_000), [NAMES.eventId]: 'b' }));
+    open.take(record({ [NAMES.stage]: 'PARSE', [NAMES.eventId]: 'c'.repeat(1_000_000) }));
+    const positions = Array.from({ length: 200_000 }, (_, n) => `0:${n}`).join(',');
+    open.take(record({ [NAMES.redriveOf]: positions }));
+    // A marker that is cut off is none, and counts as somebody else's record.
+    expect(counts(open)).toEqual({ DECRYPT: 1, PARSE: 1, FOREIGN: 2, oldestAt: one.timestamp });
+  });
+
   it('does not fill up with what is done', () => {
     const open = new OpenDeadLetters(100);
     for (let n = 0; n < 1_000; n++) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { until } from '../support/until.ts';
+import { wayToApiServer } from './support/api-server.ts';
 import { apply, kubectl } from './support/kubectl.ts';
 import { moveVolume, volumeThatCanBeGone } from './support/objects.ts';
 import { Release } from './support/release.ts';
@@ -13,12 +14,14 @@ const DRAINED_MS = 60_000;
 const image = inject('image');
 let release: Release;
 let volume: string;
+let way: AsyncDisposable;
 
 beforeAll(async () => {
   release = await Release.make({
     ...{ image, sandboxImage: inject('sandboxImage'), helm: inject('helm') },
     ...{ nodeAddress: inject('nodeAddress'), hostAddress: inject('hostAddress') },
   });
+  way = await wayToApiServer(inject('hostAddress'));
   volume = `${release.namespace}-gone`;
   await apply(...volumeThatCanBeGone(volume, image));
   await succeeded(volume);
@@ -36,6 +39,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await release?.[Symbol.asyncDispose]();
+  await way?.[Symbol.asyncDispose]();
   if (!volume) return;
   const pods = [volume, ...['away', 'back'].map((to) => `${volume}-${to}`)].map((name) => `pod/${name}`);
   const rest = ['--wait=false', '--ignore-not-found', '-n', 'default'];

@@ -99,9 +99,9 @@ function indexedOf({ partitions, failure }: TopicCoverage) {
   const total = partitions.reduce((sum, { oldest, end }) => sum + Math.max(0, end - oldest), 0);
   const left = partitions.reduce((sum, one) => sum + uncovered(one), 0);
   const share = total === 0 ? 100 : Math.floor(((total - left) / total) * 100);
-  if (failure !== null) return html`${badge('waits', 'bad')} ${failure}`;
+  if (failure !== null) return html`<div>${badge('waits', 'bad')} ${failure}</div>`;
   if (partitions.length === 0) return badge('not read yet', 'quiet');
-  return html`${badge(left === 0 ? 'complete' : `${share} %`, left === 0 ? 'good' : 'note')} ${total - left} of ${total}`;
+  return html`<div>${badge(left === 0 ? 'complete' : `${share} %`, left === 0 ? 'good' : 'note')} ${total - left} of ${total}</div>`;
 }
 
 /** A topic may have hundreds. */
@@ -116,5 +116,6 @@ function offsetsOf({ partitions }: TopicCoverage) {
         : html`<div class="quiet">${partition}: none of ${end}</div>`,
     );
   const more = partitions.length - MAX_PARTITIONS;
-  return html`${shown}${more > 0 && html`<div class="quiet">and ${more} more partitions</div>`}`;
+  // One element: on a narrow screen a cell stands beside its title.
+  return html`<div>${shown}${more > 0 && html`<div class="quiet">and ${more} more partitions</div>`}</div>`;
 }

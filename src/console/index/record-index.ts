@@ -29,8 +29,8 @@ export type TopicCoverage = {
 
 const POLL_MS = 1_000;
 const LIST_TOPICS_AFTER_MS = 30_000;
-/** Of a record in the file: three entries or so. */
-const RECORD_BYTES = 80;
+/** Of a record in the file: three entries or so. A million events have 90 MiB. */
+const RECORD_BYTES = 100;
 
 /** What the console has seen: finds the records of an event id, entity, ref or command id. Fills itself until it is stopped. */
 export class RecordIndex {

@@ -42,7 +42,7 @@ const createSegment = (id: number) => `
     PRIMARY KEY (term, topic, partition, offset)) STRICT, WITHOUT ROWID
 `;
 
-/** About 12 MiB: its inner pages stay in memory while it is written, and dropping it takes a few milliseconds. */
+/** About 15 MiB: its inner pages stay in memory while it is written, and dropping it takes a few milliseconds. */
 const SEGMENT_ENTRIES = 500_000;
 
 /** No more entries of a term are counted. */

@@ -105,7 +105,7 @@ export const consoleSettings = {
   ),
   indexMaxBytes: integer('CONSOLE_INDEX_MAX_BYTES', {
     about:
-      'maximum number of bytes of that index; about 80 bytes for each record, the oldest ones leave it first',
+      'maximum number of bytes of that index; about 100 bytes for each record, the oldest ones leave it first',
     fallback: '536870912',
     min: 64 * 1024 ** 2,
   }),

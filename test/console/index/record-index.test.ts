@@ -99,7 +99,7 @@ it('goes on where another run of it has ended', async () => {
 });
 
 it('covers the latest records of a topic that is larger than it may become', async () => {
-  const { append, index, current } = setUp({ maxBytes: 80 * 20 });
+  const { append, index, current } = setUp({ maxBytes: 100 * 20 });
   append(0, 'a', 30);
   append(1, 'b', 5);
   await current(index);

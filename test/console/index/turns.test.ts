@@ -41,8 +41,10 @@ it('lets the index wait while a page is made, between its readings too', async (
     await turns.run('tail', async () => void done.push('tail'));
     await turns.run('search', async () => void done.push('search 2'));
   });
+  await turns.run('search', async () => void done.push('other page'));
+  // Nobody reads now, and the page is not made yet.
   const index = turns.run('index', async () => void done.push('index'));
   begun.resolve();
   await Promise.all([page, index]);
-  expect(done).toEqual(['search 1', 'tail', 'search 2', 'index']);
+  expect(done).toEqual(['search 1', 'other page', 'tail', 'search 2', 'index']);
 });

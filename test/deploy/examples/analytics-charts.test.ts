@@ -22,7 +22,8 @@ describe('the charts', () => {
   }, 60_000);
 
   it('of the documentation are as the code draws them (make charts)', () => {
-    expect(readdirSync(join(ROOT, IMAGES)).sort()).toEqual(Object.keys(charts).sort());
+    const drawn = readdirSync(join(ROOT, IMAGES)).filter((name) => name.startsWith('analytics-'));
+    expect(drawn.sort()).toEqual(Object.keys(charts).sort());
     for (const [name, svg] of Object.entries(charts)) expect(readFile(`${IMAGES}/${name}`), name).toBe(svg);
   });
 
