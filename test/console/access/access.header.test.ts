@@ -27,3 +27,9 @@ it('shows those whom it does not know nothing but that', async () => {
   const page = await the.app.inject({ url: '/words', headers: { accept: 'text/html' } });
   expect([page.statusCode, page.body.includes('href="/words"')]).toEqual([403, false]);
 });
+
+it('answers probes of anybody: the kubelet has no login', async () => {
+  await using the = await openConsoleApp(HEADER_MODE);
+  const probes = ['/livez', '/readyz'].map((url) => the.app.inject({ url, remoteAddress: '10.1.2.3' }));
+  expect((await Promise.all(probes)).map(({ statusCode }) => statusCode)).toEqual([200, 503]);
+});
