@@ -270,6 +270,18 @@ describe('a publisher', () => {
     await confirmed(publisher.publish(outgoing('k', 'z'.repeat(5_000)), 60_000));
   });
 
+  it('refuses nothing that waits as long as it takes: it would come behind later ones of its key', async () => {
+    await publisher.stop();
+    publisher = cluster.publisher(1_000);
+    const gate = Promise.withResolvers<undefined>();
+    cluster.fateOf = () => gate.promise;
+    const endless = Number.POSITIVE_INFINITY;
+    const taken = places(5).map((n) => publisher.publish(outgoing('k', `${n}`.repeat(500)), endless));
+    gate.resolve(undefined);
+    await confirmed(Promise.all(taken));
+    expect(publisher.backlogBytes).toBe(0);
+  });
+
   it('rejects what waits when it is stopped, and takes nothing after', async () => {
     cluster.fateOf = () => failing('retry');
     const waiting = places(3).map((n) => publisher.publish(outgoing(`k${n}`, 'v'), 60_000));
