@@ -130,6 +130,23 @@ const PRODUCING: readonly Mutant[] = [
   },
 ];
 
+const PRODUCE = 'kafka/produce/produce-batch.ts';
+
+const WRITING: readonly Mutant[] = [
+  {
+    name: 'a batch is written although the time of its records is over',
+    file: QUEUE,
+    find: 'const mayBegin = () => isWhole(batch, this.#deps.clock.now());',
+    put: 'const mayBegin = () => true;',
+  },
+  {
+    name: 'a lack of replicas counts as a record that is too large',
+    file: PRODUCE,
+    find: "NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'retry',",
+    put: "NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'split',",
+  },
+];
+
 const STORE = 'delivery/store/spooling-store.ts';
 const DRAIN = 'delivery/store/drain-spool.ts';
 const REFUSING = 'delivery/store/refusing-topics.ts';
@@ -271,4 +288,4 @@ const OBJECTS_AND_BEFORE: readonly Mutant[] = [
   },
 ];
 
-export const MUTANTS: readonly Mutant[] = [...PRODUCING, ...SPOOLING, ...OBJECTS_AND_BEFORE];
+export const MUTANTS: readonly Mutant[] = [...PRODUCING, ...WRITING, ...SPOOLING, ...OBJECTS_AND_BEFORE];

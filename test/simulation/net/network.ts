@@ -25,6 +25,9 @@ export type Server = {
 /** The way between our process and one server. */
 export type Path = { isBlackHole: boolean; extraMs: number };
 
+/** Bytes as a process wrote them, whatever became of them. */
+export type Write = { readonly at: number; readonly actor: Actor; readonly bytes: Buffer };
+
 type Passing = () => void;
 
 /** A network that delays, holds back and cuts what it carries; of one connection all arrives in its order. */
@@ -34,6 +37,8 @@ export class Network {
   readonly #servers = new Map<number, Server>();
   readonly #paths = new Map<number, Path>();
   readonly #connections = new Set<Connection>();
+  /** What processes have written to their sockets, in order. */
+  readonly writes: Write[] = [];
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
@@ -52,7 +57,9 @@ export class Network {
     const server = this.#servers.get(port);
     const path = this.#paths.get(port);
     if (!server || !path) throw new Error(`nobody listens at ${options.host}:${port}`);
-    const connection = new Connection(this.#simulation, this.#random, { actor, server, path, port });
+    const onWrite = (bytes: Buffer) => this.writes.push({ at: this.#simulation.now, actor, bytes });
+    const ends = { actor, server, path, port, onWrite };
+    const connection = new Connection(this.#simulation, this.#random, ends);
     this.#connections.add(connection);
     connection.onClosed = () => this.#connections.delete(connection);
     connection.open(options.timeout ?? 0);
@@ -87,6 +94,7 @@ type Ends = {
   readonly server: Server;
   readonly path: Path;
   readonly port: number;
+  readonly onWrite: (bytes: Buffer) => void;
 };
 
 class Connection {
@@ -98,24 +106,29 @@ class Connection {
   readonly #random: Random;
   readonly #server: Server;
   readonly #path: Path;
+  readonly #onWrite: (bytes: Buffer) => void;
   #accepted: ReturnType<Server['accept']> | undefined;
   #held: Passing[] = [];
   /** When the last thing on its way arrives, up and down. */
   readonly #last = { up: 0, down: 0 };
   #isReset = false;
 
-  constructor(simulation: Simulation, random: Random, { actor, server, path, port }: Ends) {
+  constructor(simulation: Simulation, random: Random, { actor, server, path, port, onWrite }: Ends) {
     this.#simulation = simulation;
     this.#random = random;
     this.actor = actor;
     this.#server = server;
     this.#path = path;
+    this.#onWrite = onWrite;
     this.port = port;
   }
 
   open(timeoutMs: number): void {
     const peer = {
-      sent: (bytes: Buffer) => this.#up('sent', () => this.#accepted?.received(bytes), bytes),
+      sent: (bytes: Buffer) => {
+        this.#onWrite(bytes);
+        this.#up('sent', () => this.#accepted?.received(bytes), bytes);
+      },
       closed: () => this.clientGone(),
     };
     this.socket = new SimSocket(this.#simulation, this.actor, peer, timeoutMs);

@@ -1,4 +1,5 @@
 import type { Receipt } from '../../../src/core/delivery.ts';
+import type { HooklineError } from '../../../src/core/errors.ts';
 import { errorAnswer } from '../../../src/ingress/answers.ts';
 import { Actor } from '../engine/simulation.ts';
 import type { Webhook } from './messages.ts';
@@ -6,7 +7,9 @@ import type { Receiver, StartReceiver } from './receiver.ts';
 import type { Site } from './site.ts';
 
 /** What the sender gets: a status, or nothing because the connection broke. */
-export type Answer = { readonly status: number; readonly receipt?: Receipt } | 'reset';
+export type Answer =
+  | { readonly status: number; readonly receipt?: Receipt; readonly code?: string }
+  | 'reset';
 
 /** One request, as the process saw it. */
 export type Attempt = {
@@ -133,14 +136,14 @@ export class Host {
   #handle(current: Receiver, actor: Actor, attempt: Attempt): void {
     const answer = (given: Answer) => {
       if (!actor.isAlive) return;
-      const shown = given === 'reset' ? given : `${given.status} ${given.receipt?.stored ?? ''}`;
+      const shown = given === 'reset' ? given : `${given.status} ${given.receipt?.stored ?? given.code}`;
       this.#site.simulation.trace.note(actor.name, `answers ${attempt.webhook.number}: ${shown}`);
       this.#settle(attempt, given);
       if (this.#open.size === 0) this.#onIdle?.();
     };
     current.receive(attempt.webhook).then(
       (receipt) => answer({ status: 200, receipt }),
-      (error) => answer({ status: errorAnswer(error).status }),
+      (error) => answer({ status: errorAnswer(error).status, code: (error as HooklineError).code }),
     );
   }
 

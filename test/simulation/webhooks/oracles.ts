@@ -1,4 +1,5 @@
 import type { Attempt, Host } from './host.ts';
+import { judgeWrites } from './judge-writes.ts';
 import { TAMPERED, type Webhook } from './messages.ts';
 import type { Site } from './site.ts';
 import { objectOf, type StoredRecord, storedRecords } from './stored-events.ts';
@@ -8,6 +9,8 @@ export type Judged = {
   readonly site: Site;
   readonly host: Host;
   readonly webhooks: readonly Webhook[];
+  /** Whether an event may be too large for its topic, and so become a dead-letter record. */
+  readonly isAnyTooLarge: boolean;
   /** When and for how long the process was frozen. */
   readonly frozen: readonly { readonly from: number; readonly to: number }[];
 };
@@ -20,6 +23,7 @@ export function judge(judged: Judged): string[] {
     ...judgeRefused(judged, records),
     ...judgeOrder(judged, records),
     ...judgeDeadlines(judged),
+    ...judgeWrites(judged.site.network.writes, judged.host.attempts),
   ];
 }
 
@@ -27,9 +31,9 @@ const isAcknowledged = ({ answer }: Attempt) =>
   answer !== undefined && answer !== 'reset' && answer.status === 200;
 
 /** What was acknowledged is stored, byte for byte, under the id that the answer named. */
-function judgeStored({ site, host }: Judged, records: readonly StoredRecord[]): string[] {
+function judgeStored({ site, host, isAnyTooLarge }: Judged, records: readonly StoredRecord[]): string[] {
   const byEvent = Map.groupBy(records, ({ eventId }) => eventId);
-  const letters = records.filter(({ topic }) => topic.endsWith('dead-letter'));
+  const deadLettered = records.filter(({ topic }) => topic.endsWith('dead-letter'));
   const faults: string[] = [];
   for (const attempt of host.attempts.filter(isAcknowledged)) {
     const { webhook, answer } = attempt;
@@ -41,14 +45,17 @@ function judgeStored({ site, host }: Judged, records: readonly StoredRecord[]): 
       const fault = contentFault(record, webhook, site);
       if (fault) faults.push(`${what} ${fault}`);
     }
-    const isLetter = letters.some((record) => isLetterOf(record, webhook, site));
-    if (own.length === 0 && !isLetter) faults.push(`${what} is lost`);
+    const mayBeDeadLettered = isAnyTooLarge || webhook.kind === 'malformed';
+    const isDeadLettered = deadLettered.some((record) => isDeadLetterOf(record, webhook, site));
+    if (isDeadLettered && !mayBeDeadLettered)
+      faults.push(`${what} is a dead-letter record although nothing is wrong with it`);
+    if (own.length === 0 && !isDeadLettered) faults.push(`${what} is lost`);
   }
   return [...new Set(faults)];
 }
 
 /** In one record, in parts, or in an object. Only what it begins with is compared where it is in parts. */
-function isLetterOf(record: StoredRecord, { body }: Webhook, site: Site): boolean {
+function isDeadLetterOf(record: StoredRecord, { body }: Webhook, site: Site): boolean {
   const { value } = record;
   if (value === null) return false;
   if (value.equals(body)) return true;

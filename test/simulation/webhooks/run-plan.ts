@@ -31,8 +31,10 @@ export type Outcome = {
 const FAULTS_END_MS = 25_000;
 /** After it everything must be stored and empty. */
 const RECOVERED_MS = FAULTS_END_MS + 120_000;
-/** What may still come after the end: lost and late answers. */
-const QUIET_MS = 12_000;
+/** What may still come when all is stored. */
+const QUIET_MS = 2_000;
+/** After a stop: longer than any attempt or wait of what has stopped. */
+const STOPPED_MS = 12_000;
 
 /** Runs one schedule in a simulation of its own, and judges it. */
 export async function runPlan(
@@ -108,7 +110,8 @@ class Run {
     const violations = this.#stillWaiting();
     await simulation.runUntil(simulation.now + QUIET_MS);
     violations.push(...this.#leftOver());
-    const judged = { site: this.#site, host: this.#host, webhooks, frozen: this.#frozen };
+    const isAnyTooLarge = this.#plan.faults.some(({ kind }) => kind === 'limit-lowered');
+    const judged = { site: this.#site, host: this.#host, webhooks, frozen: this.#frozen, isAnyTooLarge };
     violations.push(...judge(judged), ...simulation.unhandled.map((error) => `not handled: ${error}`));
     violations.push(...(await this.#end()));
     return {
@@ -179,7 +182,7 @@ class Run {
       });
     simulation.after(0, actor, () => void stop(), { what: 'stops' });
     await simulation.runUntil(simulation.now + 30_000, () => isStopped);
-    await simulation.runUntil(simulation.now + QUIET_MS);
+    await simulation.runUntil(simulation.now + STOPPED_MS);
     return [
       ...(isStopped ? [] : ['it does not stop']),
       ...(network.openOf(actor) === 0 ? [] : ['connections are open after the stop']),
