@@ -1,63 +1,49 @@
 /**
  * `make simulate`: schedules of webhooks and faults in simulated time, each judged. Ends with 1 where a promise was broken.
- * The same seed gives the same trace, byte for byte, on any machine.
+ * The same seed gives the same trace, byte for byte, on any machine and with any number of jobs.
  */
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { takeOver } from './engine/take-over.ts';
 import { type Options, parseOptions, USAGE } from './options.ts';
+import { type Finding, Tally } from './tally.ts';
 
 // A stack for each of a million errors would take a tenth of the time.
 Error.stackTraceLimit = 2;
-// Before anything asks Node for a timer.
-const taken = takeOver();
-const { planOf } = await import('./webhooks/plan.ts');
-const { runPlan } = await import('./webhooks/run-plan.ts');
-const { shrink } = await import('./webhooks/shrink.ts');
-const { tell } = await import('./webhooks/story.ts');
-
 const options = optionsOrExit();
-const start = options.isKafkajs
-  ? (await import('./webhooks/kafkajs-receiver.ts')).startKafkajsReceiver
-  : undefined;
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const end = performance.now() + options.minutes * 60_000;
-const trace = createHash('sha256');
-let schedules = 0;
-let violations = 0;
-let acknowledged = 0;
-/** Each shrinks, which takes its time: more of them say no more. */
-const MAX_STORIES = 3;
+const tally = new Tally();
+const found = (finding: Finding) => {
+  const { seed, violations } = finding;
+  if (violations.length > 0) say(`seed ${seed}, commit ${commit()}: ${violations.join('; ')}`);
+  tally.add(finding);
+};
 
-say(`seed ${options.seed}: the same seed gives the same schedules (--seed ${options.seed})`);
-const count = options.plan === undefined ? options.schedules : 1;
-while (count === undefined ? performance.now() < end : schedules < count) {
-  const plan = options.plan === undefined ? planOf(options.seed + schedules) : readPlan(options.plan);
-  schedules++;
-  const outcome = await runPlan(plan, taken, { keepsLines: options.isLoud, start });
-  trace.update(outcome.trace);
-  acknowledged += outcome.acknowledged;
-  for (const line of outcome.lines ?? []) say(line);
-  if (outcome.violations.length === 0) continue;
-  violations++;
-  say(`seed ${plan.seed}, commit ${commit()}: ${outcome.violations.join('; ')}`);
-  if (options.endsAtFirst) break;
-  if (violations <= MAX_STORIES) say(await story(plan));
+if (options.isJob) await simulate((finding) => process.send?.(finding));
+else {
+  say(`seed ${options.seed}: the same seed gives the same schedules (--seed ${options.seed})`);
+  if (options.jobs === 1) await simulate(found);
+  else await Promise.all(Array.from({ length: options.jobs }, (_, job) => startJob(job)));
+  const last = tally.end();
+  say(`${tally.acknowledged} webhooks were acknowledged`);
+  say(last);
+  process.exitCode = tally.violations > 0 ? 1 : 0;
 }
-say(`${acknowledged} webhooks were acknowledged`);
-say(`schedules ${schedules}, violations ${violations}, trace ${trace.digest('hex')}`);
-process.exitCode = violations > 0 ? 1 : 0;
+process.disconnect?.();
 
-async function story(plan: ReturnType<typeof planOf>): Promise<string> {
-  const isBroken = async (shorter: typeof plan) =>
-    (await runPlan(shorter, taken, { start })).violations.length > 0;
-  const shortest = await shrink(plan, isBroken);
-  return tell(shortest, await runPlan(shortest, taken, { keepsLines: true, start }));
+async function simulate(report: (finding: Finding) => void): Promise<void> {
+  // Before anything asks Node for a timer.
+  const taken = takeOver();
+  const { runSchedules } = await import('./run-schedules.ts');
+  await runSchedules(options, { taken, say, found: report });
 }
 
-function readPlan(file: string): ReturnType<typeof planOf> {
-  return JSON.parse(readFileSync(file, 'utf8'));
+async function startJob(job: number): Promise<void> {
+  const args = [...process.argv.slice(2), '--seed', `${options.seed}`, '--job', `${job}`];
+  const child = fork(import.meta.filename, args);
+  child.on('message', (finding) => found(finding as Finding));
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`job ${job} has ended with ${code}`);
 }
 
 function commit(): string {
