@@ -4,24 +4,31 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { MUTANTS } from './mutants.ts';
 
-/** Of simulation, for each. */
-const MINUTES = '1';
+const { values } = parseArgs({
+  options: {
+    /** Only those whose name has this text. */
+    only: { type: 'string', default: '' },
+    /** Of simulation, for each. */
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string', default: '1' },
+  },
+});
 /** A mutant that hangs is found, too: no promise of it is ever kept. */
-const TIMEOUT_MS = 75_000;
+const timeout = 60_000 * Number(values.minutes) + 15_000;
 
 const here = import.meta.dirname;
 const args = ['--import', join(here, 'apply.ts'), join(here, '../main.ts')];
-const only = process.argv[2]?.toLowerCase();
+const chosen = [...MUTANTS.entries()].filter(([, { name }]) => name.includes(values.only));
 let survivors = 0;
-for (const [number, { name }] of MUTANTS.entries()) {
-  if (only !== undefined && !name.toLowerCase().includes(only)) continue;
+for (const [number, { name }] of chosen) {
   const began = performance.now();
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    [...args, '--seed', '1', '--minutes', MINUTES, '--first'],
-    { env: { ...process.env, HOOKLINE_MUTANT: String(number) }, encoding: 'utf8', timeout: TIMEOUT_MS },
+    [...args, '--seed', values.seed, '--minutes', values.minutes, '--first'],
+    { env: { ...process.env, HOOKLINE_MUTANT: `${number}` }, encoding: 'utf8', timeout },
   );
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
   const hangs = status === null ? 'it hangs' : undefined;
@@ -32,5 +39,5 @@ for (const [number, { name }] of MUTANTS.entries()) {
     console.log(`NOT FOUND in ${seconds} s: ${name}\n${status === 0 ? '' : stderr.slice(0, 2_000)}`);
   }
 }
-console.log(`mutants ${MUTANTS.length}, survivors ${survivors}`);
+console.log(`mutants ${chosen.length}, survivors ${survivors}`);
 process.exitCode = survivors > 0 ? 1 : 0;

@@ -57,6 +57,7 @@ function planWebhooks(random: Random, { hasObjects }: System): PlannedWebhook[] 
   const count = random.between(50, 70);
   // Some come alone, most in bursts: only those can be batched, and overtake each other.
   const bursts = Array.from({ length: random.between(4, 12) }, () => random.next() * LATEST_MS);
+  const width = random.pick([0.2, 2, 20]);
   const kindOf = (): WebhookKind => {
     const drawn = random.next();
     if (drawn < 0.03) return 'tampered';
@@ -68,7 +69,7 @@ function planWebhooks(random: Random, { hasObjects }: System): PlannedWebhook[] 
   const planned = Array.from({ length: count }, () => ({
     key: `e-${random.below(KEYS)}`,
     kind: kindOf(),
-    at: random.chance(0.7) ? random.pick(bursts) + random.next() * 20 : random.next() * LATEST_MS,
+    at: random.chance(0.7) ? random.pick(bursts) + random.next() * width : random.next() * LATEST_MS,
   }));
   return planned.sort((a, b) => a.at - b.at).map((webhook, number) => ({ ...webhook, number }));
 }

@@ -106,6 +106,7 @@ class Run {
     for (const fault of this.#plan.faults) this.#planFault(fault);
     this.#host.start();
     await simulation.runUntil(Math.max(0, ...this.#plan.faults.map(({ at, ms }) => at + ms)));
+    this.#host.crashAfter(Number.POSITIVE_INFINITY);
     await simulation.runUntil(RECOVERED_MS, () => this.#isRecovered);
     const violations = this.#stillWaiting();
     await simulation.runUntil(simulation.now + QUIET_MS);
