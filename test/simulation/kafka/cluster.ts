@@ -4,7 +4,12 @@ import type { Network } from '../net/network.ts';
 import { type AnswerFault, Broker, type BrokerCluster } from './broker.ts';
 import { type Entry, Partition } from './partition.ts';
 
-export type TopicSpec = { readonly name: string; readonly partitions: number };
+export type TopicSpec = {
+  readonly name: string;
+  readonly partitions: number;
+  /** max.message.bytes: of a batch on the wire. */
+  readonly maxBytes: number;
+};
 
 export type ClusterOptions = {
   readonly brokers: number;
@@ -12,17 +17,15 @@ export type ClusterOptions = {
   readonly topics: readonly TopicSpec[];
 };
 
-/** Of a batch on the wire, as max.message.bytes counts it. */
-const MAX_BATCH_BYTES = 1_048_588;
-
 /** Brokers that replicate: what they do is Kafka's protocol of requests and answers, and its rules of replication. */
 export class Cluster implements BrokerCluster {
   readonly simulation: Simulation;
   readonly network: Network;
   readonly brokers: readonly Broker[];
   readonly topics = new Map<string, Partition[]>();
-  /** By topic: max.message.bytes. */
-  readonly maxBytes = new Map<string, number>();
+  /** By topic: max.message.bytes, where it is lowered. */
+  readonly lowered = new Map<string, number>();
+  readonly #maxBytes = new Map<string, number>();
   /** By broker, with what probability which fault meets a Produce request. */
   readonly answerFaults = new Map<number, { readonly fault: AnswerFault; readonly chance: number }>();
   /** How long a broker takes to learn of a change, at the most. */
@@ -39,8 +42,9 @@ export class Cluster implements BrokerCluster {
     this.#minIsr = minIsr;
     this.random = simulation.random('kafka');
     this.brokers = Array.from({ length: brokers }, (_, n) => new Broker(this, n + 1));
-    for (const { name, partitions } of topics) {
+    for (const { name, partitions, maxBytes } of topics) {
       this.topics.set(name, []);
+      this.#maxBytes.set(name, maxBytes);
       this.addPartitions(name, partitions);
     }
     for (const broker of this.brokers) broker.learnAll();
@@ -61,7 +65,7 @@ export class Cluster implements BrokerCluster {
     return [...this.topics.values()].flat();
   }
 
-  limitOf = (topic: string): number => this.maxBytes.get(topic) ?? MAX_BATCH_BYTES;
+  limitOf = (topic: string): number => this.lowered.get(topic) ?? this.#maxBytes.get(topic) ?? 0;
 
   /** The topic gets more partitions. */
   addPartitions(topic: string, count: number): void {

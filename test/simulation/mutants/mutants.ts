@@ -93,12 +93,6 @@ const PRODUCING: readonly Mutant[] = [
     put: '',
   },
   {
-    name: 'the time of an attempt is not limited',
-    file: POOL,
-    find: 'return await within(this.#deps.clock, this.#attemptMs, work(held.session));',
-    put: 'return await work(held.session);',
-  },
-  {
     name: 'a rejected record stays in the backlog',
     file: PUBLISHER,
     find: 'reject: (error) => {\n          settle();',

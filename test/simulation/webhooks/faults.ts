@@ -162,8 +162,8 @@ const KINDS = {
     most: 5_000,
     begin: ({ site: { cluster } }, { value }) => {
       const topics = [...cluster.topics.keys()].filter((topic) => !topic.endsWith('dead-letter'));
-      for (const topic of topics) cluster.maxBytes.set(topic, 1_500 + Math.floor(value * 6_000));
-      return () => cluster.maxBytes.clear();
+      for (const topic of topics) cluster.lowered.set(topic, 1_500 + Math.floor(value * 6_000));
+      return () => cluster.lowered.clear();
     },
   },
   'connections-cut': {

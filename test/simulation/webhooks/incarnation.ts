@@ -167,7 +167,7 @@ function claimsOf({ simulation, system, bucket, store }: Site, actor: Actor, clo
 }
 
 function openPublisher({ simulation, cluster, system }: Site, clock: Clock) {
-  const limits = modelLimits(simulation, cluster, clock);
+  const limits = modelLimits(simulation, cluster, { clock, isAllowed: system.knowsLimits });
   const connection: KafkaConnection = {
     ...{ brokers: cluster.bootstrap, tls: undefined, sasl: undefined, loopbackOnly: false },
   };

@@ -19,6 +19,8 @@ export type Plan = {
 };
 
 const KEYS = 8;
+/** As a topic has it by default. */
+const MESSAGE_BYTES = 1_048_588;
 /** All webhooks are sent, and all faults begin, within it. */
 const LATEST_MS = 8_000;
 
@@ -49,11 +51,13 @@ function planSystem(random: Random): System {
     objectDeadlineMs: random.pick([3_000, 15_000]),
     claimCheckBytes: 2_000,
     backlogBytes: random.pick([1024 ** 2, 1024 ** 2, 20_000, 4_000]),
+    topicBytes: random.pick([MESSAGE_BYTES, MESSAGE_BYTES, 2_600]),
+    knowsLimits: random.chance(0.7),
     isSealed: hasSpool && random.chance(0.3),
   };
 }
 
-function planWebhooks(random: Random, { hasObjects }: System): PlannedWebhook[] {
+function planWebhooks(random: Random, { hasObjects, topicBytes }: System): PlannedWebhook[] {
   const count = random.between(50, 70);
   // Some come alone, most in bursts: only those can be batched, and overtake each other.
   const bursts = Array.from({ length: random.between(4, 12) }, () => random.next() * LATEST_MS);
@@ -64,7 +68,8 @@ function planWebhooks(random: Random, { hasObjects }: System): PlannedWebhook[] 
     if (drawn < 0.06) return 'malformed';
     if (drawn < 0.09) return 'unclassified';
     if (drawn < 0.16) return 'sealed';
-    return hasObjects && drawn < 0.35 ? 'large' : 'event';
+    const mayBeLarge = hasObjects || topicBytes < MESSAGE_BYTES;
+    return mayBeLarge && drawn < 0.35 ? 'large' : 'event';
   };
   const planned = Array.from({ length: count }, () => ({
     key: `e-${random.below(KEYS)}`,

@@ -67,12 +67,17 @@ export async function runPlan(
   }
 }
 
+/** Every body of a simulation fits. */
+const DEAD_LETTER_BYTES = 1_048_588;
 const TOPICS = deliveryTopics(eventRoutes(), 'payments');
 
 function siteOf(simulation: Simulation, { system }: Plan): Site {
   const network = new Network(simulation);
-  const { brokers, minIsr, partitions } = system;
-  const topics = TOPICS.map((name) => ({ name, partitions }));
+  const { brokers, minIsr, partitions, topicBytes } = system;
+  const topics = TOPICS.map((name) => ({
+    ...{ name, partitions },
+    maxBytes: name.endsWith('dead-letter') ? DEAD_LETTER_BYTES : topicBytes,
+  }));
   const cluster = new Cluster(simulation, network, { brokers, minIsr, topics });
   return {
     ...{ simulation, system, network, cluster },
@@ -111,7 +116,9 @@ class Run {
     const violations = this.#stillWaiting();
     await simulation.runUntil(simulation.now + QUIET_MS);
     violations.push(...this.#leftOver());
-    const isAnyTooLarge = this.#plan.faults.some(({ kind }) => kind === 'limit-lowered');
+    const { topicBytes } = this.#plan.system;
+    const isAnyTooLarge =
+      topicBytes < DEAD_LETTER_BYTES || this.#plan.faults.some(({ kind }) => kind === 'limit-lowered');
     const judged = { site: this.#site, host: this.#host, webhooks, frozen: this.#frozen, isAnyTooLarge };
     violations.push(...judge(judged), ...simulation.unhandled.map((error) => `not handled: ${error}`));
     violations.push(...(await this.#end()));

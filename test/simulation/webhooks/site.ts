@@ -20,6 +20,10 @@ export type System = {
   readonly claimCheckBytes: number;
   /** Bytes of records that may wait for the brokers. */
   readonly backlogBytes: number;
+  /** max.message.bytes of all topics but that for dead-letter records. */
+  readonly topicBytes: number;
+  /** Whether the process learns of that: else it has no right to. */
+  readonly knowsLimits: boolean;
   /** Rows of the spool are sealed: SEALING_KEY_FILE. */
   readonly isSealed: boolean;
 };
