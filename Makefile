@@ -93,6 +93,9 @@ bench-peers: setup ## Measures beside Redpanda Connect too, its latencies at ste
 bench-scale: setup ## Measures CPU per event of 1, 2 and 4 ingress, with 6 to 600 partitions, and at few events a second (wrk, Go; 6 min)
 	@npm run -s bench-scale -- $(ARGS)
 
+bench-console: setup ## Measures a console beside 1,000,000 events and 10,000 dead-letter records: search, pages, memory (4 min)
+	@npm run -s bench-console -- $(ARGS)
+
 bench-start: setup ## Measures how soon ingress and control are ready, and their idle memory (4 min)
 	@npm run -s bench-start -- $(ARGS)
 

@@ -16,7 +16,9 @@ const STEPS = [
   ['avro', 'kafka', 'object-store', 'provider', 'spool'],
   ['subscriptions'],
   ['delivery'],
+  ['dead-letters'],
   ['ingress', 'control', 'cli'],
+  ['console'],
 ];
 
 /** The sandbox stands apart: a mistake that both sides share must not be able to hide. */
@@ -25,8 +27,14 @@ const SANDBOX_MAY_IMPORT = /^src\/(sandbox\/|runtime\/|config\/)/;
 /** One home per package; the sandbox writes its own crypto and HTTP. */
 const HOMES: Record<string, readonly string[]> = {
   'node:crypto': ['crypto', 'sandbox'],
-  'node:sqlite': ['spool'],
+  'node:sqlite': ['spool', 'console'],
   '@aws-sdk/client-s3': ['object-store'],
+  '@fastify/cookie': ['console'],
+  '@fastify/csrf-protection': ['console'],
+  '@fastify/formbody': ['console'],
+  '@fastify/helmet': ['console'],
+  '@fastify/rate-limit': ['console'],
+  '@fastify/static': ['console'],
   '@kafkajs/confluent-schema-registry': ['avro'],
   '@opentelemetry/api': ['runtime'],
   '@opentelemetry/exporter-trace-otlp-http': ['runtime'],
@@ -37,10 +45,11 @@ const HOMES: Record<string, readonly string[]> = {
   'cli-table3': ['cli'],
   'close-with-grace': ['runtime'],
   commander: ['cli'],
-  fastify: ['ingress', 'sandbox'],
+  fastify: ['ingress', 'sandbox', 'console'],
   'aws-msk-iam-sasl-signer-js': ['kafka'],
-  jose: ['tokens'],
+  jose: ['tokens', 'console'],
   kafkajs: ['kafka'],
+  'openid-client': ['console'],
   pino: ['runtime'],
   'prom-client': ['runtime'],
   undici: ['runtime', 'sandbox'],
@@ -117,8 +126,8 @@ describe('the house', () => {
     expect(markers).toEqual(['src/core/delivery.ts', 'src/delivery/accept-delivery.ts']);
     const restorers = files.filter((file) => /\brestoreVerified\b/.test(file.text)).map((file) => file.path);
     expect(restorers).toEqual([
-      'src/cli/dlq/redrive-delivery.ts',
       'src/core/delivery.ts',
+      'src/dead-letters/redrive-delivery.ts',
       'src/ingress/large-body/worker-thread.ts',
       'src/spool/spool-row.ts',
     ]);

@@ -10,7 +10,7 @@ import {
 import { ENVELOPE, envelopeFault } from './envelope.ts';
 import { readFieldShapes } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
-import { SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
+import { readProbeFile, SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
 import { Transcoder } from './transcoder.ts';
 
 /** One event type: what it is called, where it goes, and how a message becomes its record. */
@@ -53,7 +53,9 @@ const TAKEN: ReadonlySet<string> = new Set(Object.values(OWN_TOPICS));
  * Reads and compiles one file of schemas/events.
  * @throws HooklineError SCHEMA_INVALID naming the file and the field
  */
-export function readEventSchema(file: SchemaFile): EventSchema {
+export const readEventSchema = (file: SchemaFile): EventSchema => compileFile(file, TAKEN);
+
+function compileFile(file: SchemaFile, taken: ReadonlySet<string>): EventSchema {
   try {
     const json = parseSchema(file.text);
     checkEnvelope(json.fields ?? []);
@@ -61,7 +63,7 @@ export function readEventSchema(file: SchemaFile): EventSchema {
     const shapes = readFieldShapes(schema.fields ?? [], types);
     return {
       file: file.name,
-      topic: readTopic(json),
+      topic: readTopic(json, taken),
       eventTypes: readEventTypes(json),
       codec: compileCodec(json),
       source: readPolicy(json),
@@ -96,14 +98,16 @@ function checkNamespace(value: Partial<AvroType> | null): void {
   );
 }
 
-function readTopic({ topic }: EventSchemaJson): string {
+const NONE: ReadonlySet<string> = new Set();
+
+function readTopic({ topic }: EventSchemaJson, taken: ReadonlySet<string>): string {
   if (typeof topic !== 'string' || !TOPIC.test(topic)) {
     throw new SchemaFault(
       'topic',
       'must name the topic without its prefix, in letters, digits, ".", "_" and "-"',
     );
   }
-  if (TAKEN.has(topic))
+  if (taken.has(topic))
     throw new SchemaFault('topic', `${JSON.stringify(topic)} is one of Hookline's own topics`);
   return topic;
 }
@@ -161,7 +165,12 @@ function checkEnvelope(fields: readonly AvroField[]): void {
 
 /** All event types, found by the type that a message names. */
 export type EventSchemaSet = {
+  /** Those of events. */
   readonly all: readonly EventSchema[];
+  /** That of probes, which is no event's: neither its type nor its topic is among those of `all`. */
+  readonly probe: EventSchema;
+  /** All of these. */
+  readonly registered: readonly EventSchema[];
   /** The one without eventTypes: it takes what no other claims. */
   readonly unclassified: EventSchema;
   /** The schema that claims this type, in whatever spelling, or undefined. */
@@ -186,7 +195,8 @@ export function readEventSchemas(files: readonly SchemaFile[]): EventSchemaSet {
     const fault = new Error('exactly one schema has no eventTypes: it takes what no other claims');
     throw schemaInvalid(names.join(' and ') || 'events', fault);
   }
-  return { all, unclassified, claiming: (type) => byType.get(type) };
+  const probe = compileFile(readProbeFile(), NONE);
+  return { all, unclassified, probe, registered: [...all, probe], claiming: (type) => byType.get(type) };
 }
 
 function claim<K>(claims: Map<K, EventSchema>, name: K, schema: EventSchema, what: string): void {

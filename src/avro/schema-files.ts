@@ -24,6 +24,12 @@ export function readSchemaFiles(dir: string | undefined, kind: 'events' | 'comma
   }
 }
 
+/** The schema of probes. It always comes with Hookline: SCHEMAS_DIR holds what an installation may change. */
+export function readProbeFile(): SchemaFile {
+  const name = join('probe', 'probe.avsc');
+  return { name, text: readFileSync(join(OWN, name), 'utf8') };
+}
+
 /** Commands are small, and some dozens of them are in work at the same time. Results may list many subscriptions. */
 const LIMITS: Readonly<Record<string, DecodeLimits>> = { commands: { maxValues: 10_000 } };
 

@@ -1,19 +1,22 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/env.ts';
+import { InvalidInput } from '../dead-letters/filter.ts';
 import { addBodiesCommand } from './bodies/bodies-command.ts';
 import { addCommandCommand } from './commands/command-command.ts';
-import { addInspectCommand } from './commands/inspect-command.ts';
+import { addConsoleCommand } from './commands/console-command.ts';
 import { addKeysCommand } from './commands/keys-command.ts';
 import { addSpoolCommand } from './commands/spool-command.ts';
-import { addTailCommand } from './commands/tail-command.ts';
 import { addTopicsCommand } from './commands/topics-command.ts';
 import { addTriggerCommand } from './commands/trigger-command.ts';
 import { addDlqCommand } from './dlq/dlq-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
+import { addInspectCommand } from './inspect/inspect-command.ts';
 import { addSchemasCommand } from './schemas/schemas-command.ts';
 import { visible } from './shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from './shell/shell.ts';
 import { addSubscriptionsCommand } from './subscriptions/subscriptions-command.ts';
+import { addTailCommand } from './tail/tail-command.ts';
+import { addVerifyCommand } from './verify/verify-command.ts';
 
 /**
  * Parses the arguments and runs the command. A failure is printed as one sentence on standard error, without a stack trace.
@@ -33,7 +36,7 @@ export async function runCli(args: readonly string[], outside: Shell): Promise<E
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     shell.note(error instanceof ConfigError ? error.message : `hookline: ${describeError(error)}`);
-    return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+    return [UsageError, ConfigError, InvalidInput].some((wrong) => error instanceof wrong) ? 2 : 1;
   }
 }
 
@@ -64,6 +67,8 @@ function createProgram(shell: Shell, run: Run): Command {
   addKeysCommand(program, shell, run);
   addSpoolCommand(program, shell, run);
   addDoctorCommand(program, shell, run);
+  addVerifyCommand(program, shell, run);
   addTriggerCommand(program, shell, run);
+  addConsoleCommand(program, shell, run);
   return program;
 }

@@ -1,5 +1,6 @@
 import { takesRef } from '../config/command-topics.ts';
 import { HooklineError } from '../core/errors.ts';
+import { PROBE } from '../core/names.ts';
 import { eventNameOf } from '../provider/dialect.ts';
 import { extraConflict } from '../provider/extra-fields.ts';
 import { acceptedExtra } from '../subscriptions/subscription-record.ts';
@@ -28,6 +29,8 @@ export function checkCommand(context: OperationContext): void {
 
 function checkOwner(context: OperationContext): void {
   const { command, topic } = context;
+  if (command.ref === PROBE.ref)
+    throw new HooklineError('NOT_OWNER', `${PROBE.ref} belongs to hookline verify`);
   const patterns = context.refPatterns(topic);
   if (command.ref !== '' && !takesRef(patterns, command.ref))
     throw new HooklineError('NOT_OWNER', `${topic} takes refs that match ${patterns?.join(' or ')}`);

@@ -7,6 +7,7 @@ import { overlapsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
+import { observeOpen } from '../dead-letters/observe-open.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { readInGroup } from '../kafka/consume/group-reader.ts';
@@ -73,7 +74,11 @@ async function start(components: Components): Promise<void> {
     'provider',
     openProvider({ settings: config.provider, ...connecting, newId, ...observe.provider }),
   );
-  const opened = { schemas, ids, registry, publisher, state, call };
+  const openDeadLetters = add(
+    'open dead-letter records',
+    observeOpen(access, config.topics.prefix, { logger, metrics }),
+  );
+  const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
   const control = add('control', openControl({ ...opened, config, sealingKeys, observe, clock }));
 
   const group = { kafka, groupId, topics, sessionTimeoutMs, clock };

@@ -6,6 +6,7 @@ import { refPatternsOf } from '../config/command-topics.ts';
 import type { Lease } from '../core/lease.ts';
 import { newId } from '../crypto/ids.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
+import type { OpenWatch } from '../dead-letters/watch-open.ts';
 import type { GroupReaderDeps } from '../kafka/consume/group-reader.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
@@ -29,6 +30,8 @@ export type OpenControlDeps = {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly state: FollowedState;
   readonly call: ProviderCall;
+  /** Counts open dead-letter records while this process works. */
+  readonly openDeadLetters: Pick<OpenWatch, 'working'>;
   readonly observe: ControlObserver;
   readonly clock: Clock;
 };
@@ -73,6 +76,7 @@ export function openControl(deps: OpenControlDeps): Control {
     onWorking(lease: Lease | null) {
       observe.working(lease !== null);
       claim.working(lease);
+      deps.openDeadLetters.working(lease);
       reconciler.working(lease);
     },
     stop: () => reconciler.stop(),

@@ -47,8 +47,9 @@ export function hasCode<C extends ErrorCode>(
   return error instanceof HooklineError && codes.some((code) => code === error.code);
 }
 
-/** The step at which a valid webhook became a dead-letter record, as Kafka Connect's header names it. */
-export type DeadLetterStage = 'DECRYPT' | 'PARSE' | 'ENCODE' | 'PRODUCE' | 'SPOOL' | 'COMMAND';
+/** The steps at which a valid webhook, or a command, becomes a dead-letter record, as Kafka Connect's header names them. */
+export const DEAD_LETTER_STAGES = ['DECRYPT', 'PARSE', 'ENCODE', 'PRODUCE', 'SPOOL', 'COMMAND'] as const;
+export type DeadLetterStage = (typeof DEAD_LETTER_STAGES)[number];
 
 /** What is known of a failure by its name. */
 export type ErrorRow = {

@@ -8,6 +8,12 @@ export const OWN_TOPICS = {
   probe: 'probe',
 } as const;
 
+/**
+ * What `hookline verify` sends: a webhook of this type, through this ref. The ref decides: what comes through it goes to the topic
+ * of probes or, where it is no probe, to the dead-letter topic; what comes through another ref never goes there, whatever its type.
+ */
+export const PROBE = { ref: 'hookline-probe', type: 'hookline-probe' } as const;
+
 export const topicName = (prefix: string, topic: string): string => `${prefix}.${topic}`;
 
 /** The registry's subject for a topic's values. */

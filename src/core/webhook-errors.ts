@@ -89,6 +89,12 @@ export const WEBHOOK_ERRORS = {
     deadLetter: 'ENCODE',
     text: 'the message does not fit the Avro schema of its type',
   },
+  NOT_A_PROBE: {
+    status: 200,
+    retryable: false,
+    deadLetter: 'ENCODE',
+    text: 'the ref hookline-probe takes probes of hookline verify only: a subscription needs another ref',
+  },
   RECORD_TOO_LARGE: {
     status: 200,
     retryable: false,

@@ -3,6 +3,7 @@ import {
   createSecretKey,
   type Hmac,
   hash,
+  hkdfSync,
   type KeyObject,
   randomBytes,
   X509Certificate,
@@ -98,3 +99,13 @@ export function newEncryptionKey(): string {
 
 /** When the first certificate of a PEM file expires. Throws if there is no certificate. */
 export const certificateEnd = (pem: Buffer): Date => new X509Certificate(pem).validToDate;
+
+/**
+ * A key of 32 bytes for one purpose, from a secret of any length (HKDF-SHA256): keys for other purposes reveal nothing about it.
+ * @param purpose such as `hookline console session`
+ */
+export const deriveKey = (secret: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
+
+/** A random key of 32 bytes. */
+export const randomKey = (): Buffer => randomBytes(32);

@@ -1,6 +1,6 @@
 import type { EventSchema, EventSchemaSet } from '../avro/event-schema.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
-import { topicName } from '../core/names.ts';
+import { PROBE, topicName } from '../core/names.ts';
 
 /** The topic of one event type, with all that is constant about it. */
 export type EventRoute = {
@@ -14,8 +14,11 @@ export type EventRoute = {
 
 export type EventRoutes = {
   readonly all: readonly EventRoute[];
-  /** The route of a message's type, in whatever spelling; what no schema claims goes to `unclassified`. */
-  of(type: unknown): EventRoute;
+  /**
+   * The route of a message's type, in whatever spelling; what no schema claims goes to `unclassified`. That of the ref of
+   * probes is the topic of probes, whatever the type.
+   */
+  of(type: unknown, ref: string): EventRoute;
 };
 
 export function createEventRoutes(schemas: EventSchemaSet, prefix: string, ids: SchemaIds): EventRoutes {
@@ -26,7 +29,7 @@ export function createEventRoutes(schemas: EventSchemaSet, prefix: string, ids: 
     classified: schema.eventTypes.length > 0,
     headers: createEventHeaders(),
   });
-  const routes = new Map(schemas.all.map((schema) => [schema, createRoute(schema)]));
+  const routes = new Map(schemas.registered.map((schema) => [schema, createRoute(schema)]));
   const routeOf = (schema: EventSchema) => {
     const route = routes.get(schema);
     if (!route) throw new TypeError(`no route for ${schema.file}`);
@@ -34,7 +37,8 @@ export function createEventRoutes(schemas: EventSchemaSet, prefix: string, ids: 
   };
   return {
     all: [...routes.values()],
-    of: (type) => routeOf(schemas.claiming(type) ?? schemas.unclassified),
+    of: (type, ref) =>
+      routeOf(ref === PROBE.ref ? schemas.probe : (schemas.claiming(type) ?? schemas.unclassified)),
   };
 }
 

@@ -4,6 +4,7 @@ import type { FoundMessage } from '../avro/transcoder.ts';
 import type { DeliveryIdentity, OpenedMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { NotJson } from '../core/json-scanner.ts';
+import { PROBE } from '../core/names.ts';
 import { eventIdOf } from '../crypto/ids.ts';
 import { orderKey } from './claim-check.ts';
 import { type EncodedEvent, encodeByPolicy } from './encode-by-policy.ts';
@@ -29,11 +30,11 @@ type Ports = Pick<DeliveryPorts, 'routes' | 'observer' | 'memory' | 'claims' | '
 
 /**
  * Reads a message. Its text is kept exactly: numbers beyond double precision and the order of members too.
- * @throws HooklineError UNPARSABLE: other bytes than UTF-8, a byte order mark, or no JSON
+ * @throws HooklineError UNPARSABLE: other bytes than UTF-8, a byte order mark, or no JSON; NOT_A_PROBE
  */
 export function readEvent(opened: OpenedMessage, ports: Ports): ReadEvent {
   const { message, subscriptionId } = opened;
-  const { route, found } = parsing(message, () => findRouted(message, ports));
+  const { route, found } = findRouted(opened, ports);
   const eventId = eventIdOf(subscriptionId, message);
   const encode = (isTaken: boolean) => {
     if (!route.classified) ports.observer.unclassified();
@@ -49,14 +50,14 @@ export function readEvent(opened: OpenedMessage, ports: Ports): ReadEvent {
   return { message, eventId, source: route.schema.source, encode };
 }
 
-/** The event's id, and what its order depends on. @throws HooklineError UNPARSABLE */
+/** The event's id, and what its order depends on. @throws HooklineError UNPARSABLE, NOT_A_PROBE */
 export function readIdentity(
-  { message, subscriptionId }: OpenedMessage,
+  opened: OpenedMessage,
   ports: Pick<DeliveryPorts, 'routes' | 'claims'>,
 ): DeliveryIdentity {
-  const { route, found } = parsing(message, () => findRouted(message, ports));
+  const { route, found } = findRouted(opened, ports);
   found.drop();
-  const eventId = eventIdOf(subscriptionId, message);
+  const eventId = eventIdOf(opened.subscriptionId, opened.message);
   return { eventId, order: orderKey({ topic: route.topic, key: keyOf(found, eventId) }) };
 }
 
@@ -98,16 +99,30 @@ type RoutedMessage = {
   readonly isTaken: boolean;
 };
 
-/** The type is in the message, mostly at its beginning; otherwise the message is walked over once more. */
+type Routed = { readonly route: EventRoute; readonly found: FoundMessage };
+
+/** @throws HooklineError NOT_A_PROBE: anything else than a probe came through the ref of probes */
 function findRouted(
+  { message, ref }: OpenedMessage,
+  ports: Pick<DeliveryPorts, 'routes' | 'claims'>,
+): Routed {
+  const routed = parsing(message, () => routeByType(message, ref, ports));
+  if (ref !== PROBE.ref || routed.found.rawType === PROBE.type) return routed;
+  routed.found.drop();
+  throw new HooklineError('NOT_A_PROBE');
+}
+
+/** The type is in the message, mostly at its beginning; otherwise the message is walked over once more. */
+function routeByType(
   message: Buffer,
+  ref: string,
   { routes, claims }: Pick<DeliveryPorts, 'routes' | 'claims'>,
-): { readonly route: EventRoute; readonly found: FoundMessage } {
+): Routed {
   // Where the message does not fit the record, longer arrays do not either.
   const maxArrayBytes = claims && message.length > claims.maxRecordBytes ? claims.maxRecordBytes : undefined;
-  const guessed = routes.of(firstType(message));
+  const guessed = routes.of(firstType(message), ref);
   const found = guessed.schema.transcoder.find(message, maxArrayBytes);
-  const route = routes.of(found.rawType);
+  const route = routes.of(found.rawType, ref);
   if (route === guessed) return { route, found };
   found.drop();
   return { route, found: route.schema.transcoder.find(message, maxArrayBytes) };

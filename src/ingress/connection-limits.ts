@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { SourceFilter } from '../config/networks.ts';
 import { HooklineError } from '../core/errors.ts';
 import { isProven } from './body/open-bodies.ts';
-import type { SourceFilter } from './settings.ts';
 
 /** Why ingress closed a connection without an answer. */
 export const CONNECTION_ENDS = {

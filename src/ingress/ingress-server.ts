@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
+import { createSourceFilter } from '../config/networks.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { filesLog } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -11,7 +12,7 @@ import { memoryShares } from './body/memory-shares.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import { createTlsFiles, listenWidely } from './http-server.ts';
 import { createIngressObserver, observeMemory } from './observe-ingress.ts';
-import { createSourceFilter, type ingressSettings } from './settings.ts';
+import type { ingressSettings } from './settings.ts';
 
 /** After the last accepted connection: one for what came on it, and two to spare. */
 const TURNS_TO_READ = 3;

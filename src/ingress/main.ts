@@ -51,7 +51,7 @@ await runProcess({
     const spool = await openSpool(config.spool, sealingKeys, context);
     const startup = openStartupState({ dir: config.spool.dir, registry, prefix, logger, clock });
     const ids = await gate.pass('the schema registry', () =>
-      startup.schemaIds([...events.all, subscription]),
+      startup.schemaIds([...events.registered, subscription]),
     );
     const routes = createEventRoutes(events, prefix, ids);
     const topic = topicName(prefix, OWN_TOPICS.subscriptions);
@@ -84,7 +84,7 @@ await runProcess({
         worker: {
           ...{ kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
           ...{ bodyStore: config.bodyStore, bodyStoreAttempts: bodies.bodyStoreAttempts },
-          ...{ layout, schemaIds: new Map(events.all.map((schema) => [schema.file, ids.of(schema)])) },
+          ...{ layout, schemaIds: new Map(events.registered.map((schema) => [schema.file, ids.of(schema)])) },
         },
         ...{ memory, delivery: ports, kafkaTokens: kafka.tokens },
       },

@@ -33,6 +33,10 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
     own.refused.inc({ code }, 0);
     own.deliveries.inc({ status: String(status), stored: 'none' }, 0);
   }
+  for (const stored of ['kafka', 'spool']) {
+    own.deliveries.inc({ status: '200', stored }, 0);
+    own.deliverySeconds.zero({ stored });
+  }
   for (const reason of Object.keys(CONNECTION_ENDS)) own.connectionsClosed.inc({ reason }, 0);
   // Counted here and added to the metric at each scrape.
   const accepted = { kafka: 0, spool: 0 };

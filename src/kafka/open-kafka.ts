@@ -35,7 +35,7 @@ export function openKafka(
     clock,
     tokens: sasl?.mechanism === 'OAUTHBEARER' ? sasl.tokens : undefined,
     client: createKafkajs(connection, clientId, log),
-    openTopic: (topic) => openFetcher(connection, clientId, topic),
+    openTopic: (topic, limits) => openFetcher(connection, clientId, topic, limits),
     openSession: (rotation) => openProducerSession(connection, clientId, rotation, requestTimeoutMs),
   };
 }

@@ -22,10 +22,10 @@ export type Metrics = {
   ): Histogram<L>;
 };
 
-/** A registry with the metrics of Node.js. */
-export function createMetrics(): Metrics {
+/** A registry, with the metrics of Node.js unless told otherwise. */
+export function createMetrics({ ofNode = true } = {}): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  if (ofNode) collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const once = <M>(name: string, make: () => M): M =>
     (registry.getSingleMetric(name) as M | undefined) ?? make();

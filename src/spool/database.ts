@@ -151,6 +151,12 @@ export const INSERT_SQL = `
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 `;
 
+/** Of the rows from an id on: how many were received from one time to another, and the first that is younger. */
+export const COUNT_LATE_SQL = `
+  SELECT total(received_at >= ? AND received_at < ?) AS late, min(CASE WHEN received_at >= ? THEN id END) AS next
+  FROM deliveries WHERE id >= ?
+`;
+
 /** SQLite's primary result codes (sqlite.org/rescode.html) that mean anything else than a failing disk. */
 const CODES: Readonly<Record<number, ErrorCode>> = {
   5: 'SPOOL_IN_USE', // BUSY

@@ -6,6 +6,7 @@ import { releaseBytes } from '../core/release-bytes.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import {
   COLUMNS_SQL,
+  COUNT_LATE_SQL,
   INSERT_SQL,
   LOG_NAME,
   openDatabase,
@@ -15,7 +16,7 @@ import {
   sqliteFailure,
 } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
-import type { ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
+import type { LateCount, ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 
 /** The most bytes that a row needs in addition to its body. */
 const ROW_BYTES = 1_024;
@@ -153,7 +154,17 @@ export class SpoolFile {
     );
   }
 
-  state(): SpoolState {
+  /**
+   * Counts the rows that were received before `before`, and not before the last count's time. Reads only rows that were too
+   * young for the last count: the whole table would take longer and longer during an outage.
+   */
+  countLate(last: LateCount, before: number): LateCount {
+    const found = this.#db.prepare(COUNT_LATE_SQL).get(last.before, before, before, last.fromId);
+    const { late, next } = { ...found };
+    return { before, fromId: Number(next ?? this.#nextId), count: last.count + Number(late) };
+  }
+
+  state(): Omit<SpoolState, 'late'> {
     // The head of the queue, not the minimum of all times: that would read the whole table at each commit, and every
     // answer would get slower during an outage.
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');

@@ -28,6 +28,17 @@ export type SpoolState = {
   readonly oldestAt: number | null;
   /** Those of `rows` that no key of SEALING_KEY_FILE opens. */
   readonly keyMissing: number;
+  /** Rows that `count-late` has found since the process started, drained since or not. */
+  readonly late: number;
+};
+
+/** What the counts so far have found: each row counts once. */
+export type LateCount = {
+  /** Rows that were received before this time have been counted; milliseconds since 1970. */
+  readonly before: number;
+  /** Rows with lower ids have been counted. */
+  readonly fromId: number;
+  readonly count: number;
 };
 
 /** How much is read at once. */
@@ -65,6 +76,7 @@ export type SpoolRequest =
   | { readonly kind: 'read'; readonly limits: ReadLimits }
   | { readonly kind: 'remove'; readonly ids: readonly number[] }
   | { readonly kind: 'probe' }
+  | { readonly kind: 'count-late'; readonly before: number }
   | { readonly kind: 'renew-keys'; readonly sealingKeys: SealingKeys }
   | { readonly kind: 'close' };
 

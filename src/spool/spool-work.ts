@@ -1,7 +1,14 @@
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Answer, Call, CallPort, ThreadFault } from '../runtime/worker-calls.ts';
 import type { SpoolFile } from './spool-file.ts';
-import type { AppendRequest, SpoolRequest, SpoolState, StoredRow, ThreadOptions } from './spool-row.ts';
+import type {
+  AppendRequest,
+  LateCount,
+  SpoolRequest,
+  SpoolState,
+  StoredRow,
+  ThreadOptions,
+} from './spool-row.ts';
 
 /** Bytes of one transaction; a larger body has one of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024;
@@ -11,7 +18,10 @@ const TRANSFER_BYTES = 65_536;
 type Rows = readonly StoredRow[];
 
 /** The file, as far as it is needed here. */
-export type OpenFile = Pick<SpoolFile, 'append' | 'read' | 'remove' | 'probe' | 'state' | 'nextId' | 'close'>;
+export type OpenFile = Pick<
+  SpoolFile,
+  'append' | 'read' | 'remove' | 'probe' | 'countLate' | 'state' | 'nextId' | 'close'
+>;
 
 export type SpoolWorkDeps = {
   readonly options: ThreadOptions;
@@ -31,6 +41,8 @@ export class SpoolWork {
   /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
   #nextId = 1;
   #isOpened = false;
+  /** Survives a reopening too: what was counted is not counted again. */
+  #late: LateCount = { before: Number.MIN_SAFE_INTEGER, fromId: 0, count: 0 };
 
   constructor(deps: SpoolWorkDeps) {
     this.#deps = deps;
@@ -111,6 +123,8 @@ export class SpoolWork {
     if (request.kind === 'read') return this.#opened().read(request.limits);
     if (request.kind === 'remove') this.#opened().remove(request.ids);
     if (request.kind === 'probe') this.#opened().probe();
+    if (request.kind === 'count-late' && request.before > this.#late.before)
+      this.#late = this.#opened().countLate(this.#late, request.before);
     if (request.kind === 'close') this.#forget();
     return [];
   }
@@ -124,7 +138,7 @@ export class SpoolWork {
 
   #state(): SpoolState[] {
     try {
-      return this.#file ? [this.#file.state()] : [];
+      return this.#file ? [{ ...this.#file.state(), late: this.#late.count }] : [];
     } catch {
       // The next request meets the same fault and reports it.
       this.#forget();

@@ -36,7 +36,7 @@ export type SpoolOptions = ThreadOptions & {
 
 const startWorker = (deps: WorkerDeps<SpoolState>): SpoolCalls => new WorkerCalls(deps);
 
-const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0 };
+const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0, late: 0 };
 
 /** Whether the folder has a spool; opening one would create it. */
 export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME));
@@ -108,6 +108,11 @@ export class Spool {
     await this.#call({ kind: 'remove', ids });
   }
 
+  /** Adds to `state.late` what was received before this time (milliseconds since 1970) and has not been counted yet. */
+  async countLate(before: number): Promise<void> {
+    await this.#call({ kind: 'count-late', before });
+  }
+
   /** Seals with these keys from now on, and opens what they open. What was sealed before and they do not open stays. */
   async renewKeys(sealingKeys: SealingKeys): Promise<void> {
     await this.#call({ kind: 'renew-keys', sealingKeys });
@@ -144,7 +149,7 @@ export class Spool {
     try {
       const rows = await this.#thread.call(request);
       // A successful read does not show that there is space.
-      if (request.kind !== 'read') this.#trouble = null;
+      if (request.kind !== 'read' && request.kind !== 'count-late') this.#trouble = null;
       return rows;
     } catch (error) {
       if (!this.#thread.isEnded) this.#noteTrouble(error as HooklineError);

@@ -49,6 +49,15 @@ describe('before a command is carried out', () => {
     expect(result.message).toContain(`(${OTHER} takes refs that match ledger-* or gl)`);
   });
 
+  it('the ref of probes is taken from no topic', async () => {
+    await using harness = await openControlHarness({ refPatterns: { [OTHER]: ['*'] } });
+    for (const type of ['subscription.create', 'subscription.adopt', 'webhook.replay']) {
+      const result = await harness.run({ type, ref: 'hookline-probe', executionIds: ['x'] }, OTHER);
+      expect(result).toMatchObject({ status: 'REJECTED', errorCode: 'NOT_OWNER', attempts: 0 });
+      expect(result.message).toContain('(hookline-probe belongs to hookline verify)');
+    }
+  });
+
   it('its pattern gives no ref that another topic has created: the first creator owns', async () => {
     await using harness = await openControlHarness({ refPatterns: { [OTHER]: ['a*'] } });
     expect(await harness.run(create('aa'), OTHER)).toMatchObject({ status: 'SUCCEEDED' });

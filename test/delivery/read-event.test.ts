@@ -16,7 +16,7 @@ const parts = deliveryParts();
 /** What is known of the record by way of objects. */
 function expected(source: string) {
   const json = JSON.parse(source) as { type?: unknown };
-  const { topic, schema } = parts.routes.of(json?.type);
+  const { topic, schema } = parts.routes.of(json?.type, 'ledger-eu');
   const mapped = mappingOf(schema.codec.schema)(json, () => {});
   return { topic, mapped };
 }

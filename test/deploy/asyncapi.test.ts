@@ -5,7 +5,7 @@ import { Ajv, type Schema } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readEventSchemas } from '../../src/avro/event-schema.ts';
-import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import { readProbeFile, readSchemaFiles } from '../../src/avro/schema-files.ts';
 import { OWN_TOPICS } from '../../src/core/names.ts';
 import { readFile } from '../support/generated/files.ts';
 import { ROOT } from '../support/source-tree.ts';
@@ -42,7 +42,8 @@ describe('schemas/asyncapi.yaml', () => {
     );
     const refs = payloads.flatMap(({ schema }) => (schema ? [schema.$ref] : []));
     for (const ref of refs) expect(existsSync(join(ROOT, 'schemas', ref)), ref).toBe(true);
-    const files = (['events', 'commands'] as const).flatMap((kind) => readSchemaFiles(undefined, kind));
+    const kinds = ['events', 'commands'] as const;
+    const files = [...kinds.flatMap((kind) => readSchemaFiles(undefined, kind)), readProbeFile()];
     expect([...new Set(refs)].sort()).toEqual(files.map(({ name }) => `./${name}`).sort());
   });
 

@@ -5,12 +5,16 @@ import { allMetrics, metricsByProcess } from '../support/all-metrics.ts';
 import { CHART } from '../support/generated/chart-readme.ts';
 import { readFile } from '../support/generated/files.ts';
 
-type Rule = { alert: string; expr: string; annotations: { runbook_url: string } };
+type Alert = { alert: string; expr: string; annotations: { runbook_url: string } };
+type Rule = Alert | { record: string; expr: string };
 type Panel = { title: string; type: string; description?: string; targets?: { expr: string }[] };
 
-const rules: Rule[] = parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(
+const allRules: Rule[] = parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(
   (group: { rules: Rule[] }) => group.rules,
 );
+const rules = allRules.filter((rule) => 'alert' in rule);
+/** What recording rules make of the metrics. */
+const recorded = allRules.flatMap((rule) => ('record' in rule ? [rule.record] : []));
 const panels: Panel[] = JSON.parse(readFile(`${CHART}/files/dashboard.json`)).panels;
 const expressions = panels.flatMap(({ targets }) => targets ?? []).map(({ expr }) => expr);
 const runbook = readFile('deploy/RUNBOOK.md');
@@ -55,7 +59,11 @@ describe('the metrics of the processes', () => {
 
 describe('dashboard and alerts', () => {
   it('ask for metrics that there are', () => {
-    const asked = namesIn([...expressions, ...rules.map(({ expr }) => expr)]);
+    const texts = [...expressions, ...allRules.map(({ expr }) => expr)];
+    const ofRules = new Set(texts.flatMap((text) => text.match(/\bnamespace:\w+:\w+/g) ?? []));
+    expect([...ofRules].filter((name) => !recorded.includes(name))).toEqual([]);
+    expect(recorded.filter((name) => !ofRules.has(name))).toEqual([]);
+    const asked = namesIn(texts.map((text) => text.replaceAll(/\bnamespace:\w+:\w+/g, '')));
     expect(asked.size).toBeGreaterThan(25);
     expect([...asked].filter((name) => !scraped.has(name))).toEqual([]);
   });
@@ -73,6 +81,7 @@ describe('dashboard and alerts', () => {
     const silent = panels.filter(({ type, title }) => type !== 'row' && title.trim() === '');
     expect(silent).toEqual([]);
     expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
+      'Are the objectives met?',
       'Is money flowing?',
       'Is anything refused?',
       'Is anything waiting?',
@@ -89,7 +98,8 @@ describe('the runbook', () => {
   const sections = [...runbook.matchAll(/^## (Hookline\w+)$/gm)].map(([, name]) => name);
 
   it('has a section for each alert, and for no other, in their order', () => {
-    expect(sections).toEqual(rules.map(({ alert }) => alert).filter((alert) => !FORMER.includes(alert)));
+    const alerts = [...new Set(rules.map(({ alert }) => alert))];
+    expect(sections).toEqual(alerts.filter((alert) => !FORMER.includes(alert)));
   });
 
   it('is where each alert leads to', () => {

@@ -77,7 +77,7 @@ describe.each([
 });
 
 it('The steps are those that the imports keep to', () => {
-  const steps = [...text.matchAll(/^\| (\d) \| (.*) \|$/gm)].map(([, , folders = '']) =>
+  const steps = [...text.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, , folders = '']) =>
     [...folders.matchAll(/`([\w-]+)`/g)].map(([, folder]) => folder),
   );
   const held =

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ERRORS } from '../../src/core/errors.ts';
-import { allMetrics } from '../support/all-metrics.ts';
+import { metricsByProcess } from '../support/all-metrics.ts';
 import { DOCUMENTS } from '../support/documents.ts';
 import { CHART } from '../support/generated/chart-readme.ts';
 import { readFile } from '../support/generated/files.ts';
@@ -40,11 +40,11 @@ const OTHERS = [
 ];
 const capitals = new Set([...variables, ...Object.keys(ERRORS), ...OTHERS]);
 
-const metrics = allMetrics()
-  .registry.getMetricsAsArray()
-  .map(({ name }) => name);
+const metrics = Object.values(metricsByProcess()).flatMap(({ registry }) =>
+  registry.getMetricsAsArray().map(({ name }) => name),
+);
 const alerts: string[] = parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(
-  ({ rules }: { rules: { alert: string }[] }) => rules.map(({ alert }) => alert),
+  ({ rules }: { rules: { alert?: string }[] }) => rules.flatMap(({ alert }) => alert ?? []),
 );
 
 const found = (text: string, name: RegExp) => [...new Set(text.match(name) ?? [])];

@@ -105,7 +105,7 @@ describe('a redrive of many dead-letter records', () => {
     const runs = await Promise.all([redrive(), redrive()]);
     expect(runs.map(({ exitCode }) => exitCode).sort()).toEqual([0, 1]);
     const refused = runs.find(({ exitCode }) => exitCode === 1);
-    expect(refused?.notes).toContain('another redrive is running');
+    expect(refused?.notes).toContain('another redrive or dismissal is running');
     expect(await countEvents()).toBe(before + COUNT);
   });
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { fail, type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
+import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 
@@ -25,8 +25,10 @@ afterAll(async () => {
 });
 
 const setLimit = (maxBytes: number) => {
-  store.answer = ({ method, headers }, response) =>
-    method === 'PUT' && Number(headers['content-length']) > maxBytes && fail(response, 400, 'EntityTooLarge');
+  store.answer = ({ method, headers }) =>
+    method === 'PUT' && Number(headers['content-length']) > maxBytes
+      ? { status: 400, code: 'EntityTooLarge' }
+      : undefined;
 };
 
 const send = async (url: string, entityId: string, bytes: number) => {

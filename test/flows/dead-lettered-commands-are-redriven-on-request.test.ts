@@ -164,4 +164,29 @@ describe('a command in the dead-letter topic', () => {
     const again = await redrive('--filter', `at=${at}`);
     expect([again.exitCode, again.outcomes]).toEqual([0, []]);
   });
+
+  it('is counted as open by the control process that works, and by it alone, until it is dismissed', async () => {
+    const open = (await deadLetters()).filter(({ state }) => state === 'open').length;
+    expect(open).toBeGreaterThan(2);
+    const counted = async ({ control }: Pick<ControlFixture, 'control'>) =>
+      /^hookline_dead_letters_open\{stage="COMMAND"\} (\d+)$/m.exec(await control.metrics())?.[1];
+    const standby = { control: await the.fixture.control(the.urls) };
+    await until('both stand as they do', async () =>
+      /^hookline_control_working 0$/m.test(await standby.control.metrics()),
+    );
+    expect(await counted(standby)).toBeUndefined();
+    // What it counts after a takeover is in the topic alone.
+    await the.control.stop();
+    await until('the other one counts', async () => (await counted(standby)) === String(open), 30_000);
+    const dismissed = await cli(env, 'dlq', 'dismiss', '--reason', 'tests', '--filter', 'stage=COMMAND');
+    expect([dismissed.exitCode, dismissed.notes]).toEqual([
+      0,
+      expect.stringContaining(`${open} of ${open}: ${open} dismissed.`),
+    ]);
+    the.control = await the.fixture.control(the.urls);
+    await standby.control.stop();
+    await until('none is open', async () => (await counted(the)) === '0', 30_000);
+    expect(await the.control.metrics()).toMatch(/^hookline_dead_letters_retention_seconds 2592000$/m);
+    expect(await the.control.metrics()).toMatch(/^hookline_dead_letters_open_oldest_seconds 0$/m);
+  });
 });

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openDeadLetterTopic } from '../../src/cli/dlq/dead-letter-topic.ts';
 import { connectKafka, loadConfig } from '../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../src/config/env.ts';
+import { openDeadLetterTopic } from '../../src/dead-letters/dead-letter-topic.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { ENCRYPTION_KEY, ReceiverFixture, receiptOf } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
@@ -22,7 +22,9 @@ type Listed = {
   state: string;
   redriven: { at: string; to: string } | null;
   redrives: number;
+  dismissed: Dismissed | null;
 };
+type Dismissed = { at: string; by: string; reason: string };
 type Redriven = { at: string; outcome: string; eventId: string; to: string; code: string | null };
 
 let receiver: ReceiverFixture;
@@ -170,12 +172,58 @@ describe('a webhook whose key is missing', () => {
     expect([exitCode, outcomes, notes]).toEqual([
       0,
       [],
-      expect.stringContaining('2 skipped, as they were redriven before'),
+      expect.stringContaining('2 skipped, as they were redriven or dismissed before: --again'),
     ]);
     expect(await count()).toBe(before);
     const again = await redrive('--again', '--filter', `at=${at}`);
     expect([again.exitCode, only(again.outcomes).outcome]).toEqual([0, 'stored']);
     expect(await count()).toBe(before + 1);
+  });
+});
+
+describe('a webhook that nobody needs', () => {
+  const dismiss = (...args: string[]) => cli(env, 'dlq', 'dismiss', '--json', ...args);
+
+  it('is dismissed with a reason and a name: no longer open, still there, redriven only on purpose', async () => {
+    const message = '{ this is not JSON';
+    expect((await postSigned(url, receiver, message)).status).toBe(200);
+    const { at, eventId } = only(await list('stage=PARSE'));
+    const unexplained = await cli(env, 'dlq', 'dismiss');
+    expect([unexplained.exitCode, unexplained.notes]).toEqual([2, expect.stringContaining('--reason')]);
+    const empty = await cli(env, 'dlq', 'dismiss', '--reason', ' ');
+    expect([empty.exitCode, empty.notes]).toEqual([2, expect.stringContaining('--reason is missing')]);
+
+    const reason = 'a test of the provider, confirmed by mail';
+    const given = ['--reason', reason, '--by', 'Ada', '--filter', `id=${eventId}`];
+    const dry = await dismiss(...given, '--dry-run');
+    expect([dry.exitCode, only(JSON.parse(dry.out)), dry.notes]).toEqual([
+      0,
+      expect.objectContaining({ at, outcome: 'dismissed' }),
+      expect.stringContaining('1 of 1: 1 would be dismissed.'),
+    ]);
+    expect(only(await list('stage=PARSE', 'state=open')).dismissed).toBeNull();
+    const done = await dismiss(...given);
+    expect([done.exitCode, only(JSON.parse(done.out))]).toEqual([
+      0,
+      expect.objectContaining({ at, outcome: 'dismissed' }),
+    ]);
+
+    expect(await list('stage=PARSE', 'state=open')).toEqual([]);
+    expect(only(await list('state=dismissed'))).toMatchObject({
+      ...{ at, state: 'dismissed', redriven: null },
+      dismissed: { by: 'Ada', reason },
+    });
+    const shown = await cli(env, 'dlq', 'show', at);
+    expect(shown.out).toMatch(new RegExp(`dismissed \\S+ by Ada: ${reason}`));
+    expect((await cli(env, 'dlq', 'show', at, '--body')).bytes.toString()).toBe(message);
+    const again = await dismiss(...given);
+    expect([again.exitCode, again.notes]).toEqual([
+      0,
+      expect.stringContaining('redriven or dismissed before'),
+    ]);
+    expect((await redrive('--filter', `id=${eventId}`)).outcomes).toEqual([]);
+    const purposely = await redrive('--again', '--dry-run', '--filter', `id=${eventId}`);
+    expect(only(purposely.outcomes)).toMatchObject({ at, outcome: 'dead-lettered' });
   });
 });
 

@@ -170,6 +170,37 @@ describe('while Kafka is unavailable, and a spool is configured', () => {
     expect(await cli(env, 'spool', 'status', '--dir', receiver.fixture.dir)).toMatchObject({ exitCode: 2 });
   });
 
+  it('a job waits for Kafka and drains it, is killed meanwhile, and the next one drains the rest in order', async () => {
+    ingress = await receiver.fixture.ingress({ SPOOL_DIR: spoolDir });
+    const env = { ...receiver.fixture.env, SPOOL_DIR: spoolDir };
+    const args = ['spool', 'drain', '--unattended'];
+    const inUse = await cli(env, ...args);
+    expect(inUse).toMatchObject({ exitCode: 1, notes: expect.stringContaining('owns the spool') });
+    await kafka.nodes[0]?.kill('SIGKILL');
+    for (let n = 0; n < 40; n++) expect(storedOf(await postNext())).toBe('spool');
+    ingress.process.kill('SIGKILL');
+    await ingress.process.end();
+    const job = receiver.fixture.start('src/cli/main.ts', env, args);
+    await until('it waits for Kafka', () => job.written().includes('Trying again'), 30_000);
+    // It owns the directory while it waits.
+    expect(await cli(env, 'spool', 'status')).toMatchObject({ exitCode: 1 });
+    await kafka.nodes[0]?.start();
+    job.kill('SIGKILL');
+    await job.end();
+    await kafka.waitReady();
+    const rest = await cli(env, ...args);
+    expect(rest).toMatchObject({
+      exitCode: 0,
+      out: expect.stringMatching(/^\d+ deliveries drained, none left$/),
+    });
+    // What is empty needs no Kafka.
+    expect(await cli({ ...env, KAFKA_BROKERS: '127.0.0.1:1' }, ...args)).toMatchObject({
+      ...{ exitCode: 0, out: '0 deliveries drained, none left' },
+    });
+    const none = await cli(env, ...args, '--dir', receiver.fixture.dir);
+    expect(none).toMatchObject({ exitCode: 0, notes: expect.stringContaining('contains no spool') });
+  }, 120_000);
+
   it('lost nothing that it acknowledged, and kept the order of each entity', async () => {
     const records = await receiver.fixture.read('payment-status', acked.length);
     const sources = records.map(({ record }) => String(record?.source));

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliUntil } from '../support/cli.ts';
-import { type ScriptedBucket, startScriptedBucket } from '../support/object-store/scripted-bucket.ts';
+import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { ReceiverFixture } from '../support/receiver-fixture.ts';
 import { postSigned } from '../support/sign.ts';
 
-let s3: ScriptedBucket;
+let s3: ScriptedS3;
 let receiver: ReceiverFixture;
 let env: Record<string, string | undefined>;
 
 beforeAll(async () => {
-  s3 = await startScriptedBucket();
+  s3 = await startScriptedS3();
   // Of commands that run in this process: the SDK's chain reads the process's own environment.
   Object.assign(process.env, s3.env);
   const stack = { brokers: inject('brokers'), registryUrl: inject('registryUrl') };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSourceFilter } from '../../src/ingress/settings.ts';
+import { createSourceFilter } from '../../src/config/networks.ts';
 import { post, startIngressApp } from '../support/ingress-app.ts';
 
 const body = '{"type":"payment-status"}';

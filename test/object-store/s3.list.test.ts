@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectStore } from '../../src/object-store/object-store.ts';
-import { type ScriptedBucket, startScriptedBucket } from '../support/object-store/scripted-bucket.ts';
+import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { objectOf, openClient, within } from './s3-contract.ts';
 
-let s3: ScriptedBucket;
+let s3: ScriptedS3;
 let client: ObjectStore;
 
 beforeAll(async () => {
-  s3 = await startScriptedBucket();
+  s3 = await startScriptedS3();
   client = await openClient(s3);
 });
 afterAll(async () => {

@@ -1,15 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sha256Of } from '../../src/crypto/ids.ts';
-import { fail, type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
-import { objectOf, within } from './s3-contract.ts';
+import type { ObjectStore } from '../../src/object-store/object-store.ts';
+import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
+import { objectOf, openClient, within } from './s3-contract.ts';
 
 let s3: ScriptedS3;
+let client: ObjectStore;
 beforeEach(async () => {
   s3 = await startScriptedS3();
+  client = await openClient(s3);
 });
-afterEach(() => s3[Symbol.asyncDispose]());
+afterEach(async () => {
+  client.close();
+  await s3[Symbol.asyncDispose]();
+});
 
-const create = () => s3.client.create('a.json', objectOf('{}'), within());
+const create = () => client.create('a.json', objectOf('{}'), within());
 
 describe('an answer to a write', () => {
   it('confirms it with an ETag, and the checksum where the store tells one', async () => {
@@ -21,12 +27,9 @@ describe('an answer to a write', () => {
     ['without an ETag, as a captive portal answers', { 'content-type': 'text/html' }],
     ['with another checksum', { etag: '"x"', 'x-amz-checksum-sha256': `${'A'.repeat(43)}=` }],
   ])('%s does not confirm it', async (_, headers) => {
-    s3.answer = (_, response) => {
-      response.writeHead(200, headers).end('<html>log in</html>');
-      return true;
-    };
+    s3.answer = () => ({ status: 200, headers, body: '<html>log in</html>' });
     expect(await create()).toBe('unconfirmed');
-    expect(await s3.client.replace('a.json', objectOf('{}'), within())).toBe('unconfirmed');
+    expect(await client.replace('a.json', objectOf('{}'), within())).toBe('unconfirmed');
   });
 
   it.each([
@@ -51,12 +54,12 @@ describe('an answer to a write', () => {
     [404, 'NoSuchBucket', 'refused'],
     [501, 'NotImplemented', 'refused'],
   ])('%i %s: %s', async (status, code, kind) => {
-    s3.answer = (_, response) => fail(response, status, code);
+    s3.answer = () => ({ status, code });
     await expect(create()).rejects.toMatchObject({ kind, message: expect.stringContaining(code) });
   });
 
   it('that says what is wrong with the object says what to do', async () => {
-    s3.answer = (_, response) => fail(response, 400, 'EntityTooLarge');
+    s3.answer = () => ({ status: 400, code: 'EntityTooLarge' });
     await expect(create()).rejects.toMatchObject({
       remedy: "raise the store's limit for one object, or lower MAX_BODY_BYTES to what the store takes",
     });
@@ -72,12 +75,9 @@ describe('an answer without a body', () => {
       'set BODY_STORE_ENDPOINT to the address that answers by itself, or BODY_STORE_REGION to the region of the bucket',
     ],
   ])('of status %i is explained by it', async (status, remedy) => {
-    s3.answer = (_, response) => {
-      response.writeHead(status, { location: 'http://127.0.0.1:9/x' }).end();
-      return true;
-    };
+    s3.answer = () => ({ status, headers: { location: 'http://127.0.0.1:9/x' } });
     const message = expect.stringMatching(new RegExp(`answered ${status} without a reason$`));
-    await expect(s3.client.describe('a.json', within())).rejects.toMatchObject({
+    await expect(client.describe('a.json', within())).rejects.toMatchObject({
       ...{ kind: 'refused', message, remedy },
     });
     await expect(create()).rejects.toMatchObject({ kind: 'refused', message, remedy });
@@ -87,41 +87,34 @@ describe('an answer without a body', () => {
 describe('an object', () => {
   it('that the store has computed no checksum of has an unknown one, whatever its metadata say', async () => {
     const { sha256 } = objectOf('{}');
-    s3.answer = (request, response) => {
-      if (request.method !== 'HEAD') return false;
-      response.writeHead(200, { 'content-length': 2, 'x-amz-meta-sha256': sha256 }).end();
-      return true;
-    };
-    expect(await s3.client.describe('a.json', within())).toEqual({ bytes: 2, sha256: undefined });
+    const headers = { 'content-length': 2, 'x-amz-meta-sha256': sha256 };
+    s3.answer = ({ method }) => (method === 'HEAD' ? { status: 200, headers } : undefined);
+    expect(await client.describe('a.json', within())).toEqual({ bytes: 2, sha256: undefined });
   });
 
   it('that was put together from parts has an unknown one, too', async () => {
-    s3.answer = (request, response) => {
-      if (request.method !== 'HEAD') return false;
-      const headers = { 'content-length': 2, 'x-amz-checksum-sha256': `${'A'.repeat(43)}=-3` };
-      response.writeHead(200, headers).end();
-      return true;
-    };
-    expect(await s3.client.describe('a.json', within())).toEqual({ bytes: 2, sha256: undefined });
+    const headers = { 'content-length': 2, 'x-amz-checksum-sha256': `${'A'.repeat(43)}=-3` };
+    s3.answer = ({ method }) => (method === 'HEAD' ? { status: 200, headers } : undefined);
+    expect(await client.describe('a.json', within())).toEqual({ bytes: 2, sha256: undefined });
   });
 
   it('is read and hashed up to the length that is asked for', async () => {
     await create();
-    expect(String(await s3.client.read('a.json', 2, within()))).toBe('{}');
-    expect(await s3.client.read('a.json', 1, within())).toBe('larger');
-    expect(await s3.client.read('b.json', 1, within())).toBeNull();
-    expect(await s3.client.hash('a.json', 2, within())).toBe(sha256Of(Buffer.from('{}')));
-    expect(await s3.client.hash('a.json', 1, within())).toBeNull();
-    expect(await s3.client.hash('b.json', 1, within())).toBeNull();
+    expect(String(await client.read('a.json', 2, within()))).toBe('{}');
+    expect(await client.read('a.json', 1, within())).toBe('larger');
+    expect(await client.read('b.json', 1, within())).toBeNull();
+    expect(await client.hash('a.json', 2, within())).toBe(sha256Of(Buffer.from('{}')));
+    expect(await client.hash('a.json', 1, within())).toBeNull();
+    expect(await client.hash('b.json', 1, within())).toBeNull();
   });
 
   it('is replaced; where the bucket denies that, it is created, or is there', async () => {
-    const replace = () => s3.client.replace('check.json', objectOf('{}'), within());
+    const replace = () => client.replace('check.json', objectOf('{}'), within());
     expect([await replace(), await replace()]).toEqual(['created', 'created']);
-    s3.answer = ({ headers }, response) =>
-      headers['if-none-match'] === undefined && fail(response, 403, 'AccessDenied');
+    s3.answer = ({ headers }) =>
+      headers['if-none-match'] === undefined ? { status: 403, code: 'AccessDenied' } : undefined;
     expect(await replace()).toBe('created');
-    s3.answer = (_, response) => fail(response, 403, 'AccessDenied');
+    s3.answer = () => ({ status: 403, code: 'AccessDenied' });
     await expect(replace()).rejects.toMatchObject({ kind: 'refused' });
   });
 });

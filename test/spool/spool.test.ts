@@ -135,6 +135,30 @@ describe('the spool', () => {
     await spool.append(row(3));
   });
 
+  it('counts each row that waits too long once, over removals and reopenings, and what is there at the start', async () => {
+    const at = (receivedAt: number) => ({ ...row(1), receivedAt });
+    const spool = await open();
+    const late = async (before: number) => {
+      await spool.countLate(before);
+      return spool.state.late;
+    };
+    // The second came slowly: it was received before the first, and stored after it.
+    for (const receivedAt of [2_000, 1_000, 3_000]) await spool.append(at(receivedAt));
+    // A clock that goes back counts nothing again.
+    expect([await late(1_000), await late(1_001), await late(10), await late(1_500)]).toEqual([0, 1, 1, 1]);
+    await spool.append(at(4_000));
+    const [first] = await spool.read(ALL);
+    await spool.remove([first?.id ?? 0]);
+    expect([await late(2_500), await late(3_500), await late(3_500)]).toEqual([1, 2, 2]);
+    expect([await late(9_000), await late(9_000)]).toEqual([3, 3]);
+    await spool.append(at(8_000));
+    await spool.append(at(9_500));
+    await spool.close();
+    await using next = disposable(await open());
+    await next.countLate(9_000);
+    expect(next.state).toMatchObject({ rows: 5, late: 4 });
+  });
+
   it('gives the disk back when it is empty again', async () => {
     const spool = await open();
     for (let n = 0; n < 20; n++) await spool.append(verified('x'.repeat(MIB / 2)));

@@ -1,4 +1,6 @@
+import { verifyMetrics } from '../../src/cli/verify/verify-metrics.ts';
 import { controlMetrics } from '../../src/control/observe-control.ts';
+import { openMetrics } from '../../src/dead-letters/observe-open.ts';
 import { deadLetterMetrics } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { spoolMetrics } from '../../src/delivery/store/open-store.ts';
 import { serverMetrics } from '../../src/ingress/ingress-server.ts';
@@ -18,7 +20,9 @@ const OF_INGRESS = [
   ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
   ...[bodyStoreMetrics, spoolMetrics, keyMetrics],
 ];
-const OF_CONTROL = [controlMetrics];
+const OF_CONTROL = [controlMetrics, openMetrics];
+/** Of the file that `hookline verify` writes, which not everybody collects. */
+const OF_VERIFY = [verifyMetrics];
 
 function defined(definitions: readonly ((metrics: Metrics) => unknown)[]): Metrics {
   const metrics = createMetrics();
@@ -26,7 +30,7 @@ function defined(definitions: readonly ((metrics: Metrics) => unknown)[]): Metri
   return metrics;
 }
 
-/** Every metric of Hookline, of all processes. */
+/** Every metric of the processes that run all the time. */
 export const allMetrics = () => defined([...OF_BOTH, ...OF_INGRESS, ...OF_CONTROL]);
 
 /** The metrics by the processes that have them. */
@@ -34,4 +38,5 @@ export const metricsByProcess = () => ({
   both: defined(OF_BOTH),
   ingress: defined(OF_INGRESS),
   control: defined(OF_CONTROL),
+  verify: defined(OF_VERIFY),
 });

@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../../src/cli/dlq/dead-letters.ts';
+import type { DeadLetter } from '../../src/dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 
 type Wanted = {
@@ -11,6 +11,7 @@ type Wanted = {
   eventId?: string;
   missing?: number[];
   redriven?: boolean;
+  dismissed?: boolean;
 };
 
 /** A dead-letter record as the index makes it. */
@@ -29,5 +30,6 @@ export function deadLetter(wanted: Wanted = {}): DeadLetter {
       ...(wanted.receivedAt !== undefined && { [NAMES.receivedAt]: String(wanted.receivedAt) }),
     },
     redriven: wanted.redriven ? { at: time, to: 'somewhere' } : null,
+    dismissed: wanted.dismissed ? { at: time, by: 'ops', reason: 'test data' } : null,
   };
 }

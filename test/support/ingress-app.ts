@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { createSourceFilter } from '../../src/config/networks.ts';
 import type { Receipt } from '../../src/core/delivery.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
@@ -9,7 +10,6 @@ import type { Pace } from '../../src/ingress/body/throttle.ts';
 import { type ConnectionEnd, ConnectionLimits } from '../../src/ingress/connection-limits.ts';
 import type { TlsFiles } from '../../src/ingress/http-server.ts';
 import type { IngressObserver } from '../../src/ingress/observe-ingress.ts';
-import { createSourceFilter } from '../../src/ingress/settings.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { deliveryParts, signingSecret, subscriptionId } from './delivery-parts.ts';

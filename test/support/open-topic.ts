@@ -3,5 +3,5 @@ import { type OpenTopic, openFetcher } from '../../src/kafka/consume/topic-fetch
 /** Readers of topics at brokers without TLS and SASL. */
 export const openTopicAt =
   (brokers: readonly string[]): OpenTopic =>
-  (topic) =>
-    openFetcher({ brokers, tls: undefined, sasl: undefined, loopbackOnly: false }, 'test', topic);
+  (topic, limits) =>
+    openFetcher({ brokers, tls: undefined, sasl: undefined, loopbackOnly: false }, 'test', topic, limits);

@@ -3,16 +3,23 @@ import { envReader } from '../../config/env.ts';
 import { spoolSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
+import type { Redelivery } from '../../dead-letters/open-redelivery.ts';
 import type { DrainObserver } from '../../delivery/store/drain-row.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { retry, STARTUP_BACKOFF } from '../../runtime/retry.ts';
 import { hasSpool, Spool } from '../../spool/spool.ts';
-import { connectKafka, loadConfig } from '../shell/connections.ts';
-import { openRedelivery, REDELIVERY_GROUPS } from '../shell/open-redelivery.ts';
+import {
+  type Config,
+  connectKafka,
+  connectRedelivery,
+  loadConfig,
+  REDELIVERY_GROUPS,
+} from '../shell/connections.ts';
 import { printFields } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
-type Options = { dir?: string; json?: boolean };
+type Options = { dir?: string; json?: boolean; unattended?: boolean };
 
 export function addSpoolCommand(program: Command, shell: Shell, run: Run): void {
   const spool = program
@@ -31,10 +38,12 @@ export function addSpoolCommand(program: Command, shell: Shell, run: Run): void 
     .command('drain')
     .description('publishes its events in order; exit code 1 unless it is empty afterwards')
     .option('--dir <folder>', dirHelp)
+    .option(
+      '--unattended',
+      'for a job: waits until Kafka and the schema registry answer; a directory without a spool is drained already',
+    )
     .option('--json', 'print JSON')
-    .action(
-      run((options: Options) => withSpool(shell, options, (one) => drain(shell, one, options.json === true))),
-    );
+    .action(run((options: Options) => withSpool(shell, options, (one) => drain(shell, one, options))));
 }
 
 async function status(shell: Shell, spool: Spool, dir: string, { json }: Options): Promise<ExitCode> {
@@ -58,6 +67,10 @@ async function withSpool(
   );
   const dir = options.dir ?? named;
   if (dir === undefined) throw new UsageError('give the directory of the spool with --dir or SPOOL_DIR.');
+  if (!hasSpool(dir) && options.unattended) {
+    shell.note(`${dir} contains no spool: there is nothing to drain`);
+    return 0;
+  }
   if (!hasSpool(dir))
     throw new UsageError(`${dir} contains no spool: mount the volume there, or give another directory.`);
   const sealingKeys = readSealingKeys(sealingKeyFile);
@@ -89,11 +102,16 @@ export function noteReasons({ note }: Pick<Shell, 'note'>): Required<DrainObserv
 }
 
 /** `hookline spool drain`: publishes the events as ingress would have done. */
-export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<ExitCode> {
+export async function drain(
+  shell: Shell,
+  spool: Spool,
+  { json = false, unattended = false }: Pick<Options, 'json' | 'unattended'>,
+): Promise<ExitCode> {
   const config = loadConfig(shell, ...REDELIVERY_GROUPS);
   const before = spool.state.rows;
-  // No deadline: later events must not overtake one that the brokers do not take at once.
-  const redelivery = await openRedelivery(shell, config, connectKafka(config), Number.POSITIVE_INFINITY);
+  // A job looks into many a spool that is empty, also while Kafka is unavailable.
+  if (unattended && before === 0) return report(shell, { json, drained: 0, left: 0 });
+  const redelivery = await (unattended ? openPatiently : open)(shell, config);
   const progress = setInterval(() => {
     shell.note(`${before - spool.state.rows} of ${before} deliveries drained`);
   }, PROGRESS_EVERY_MS);
@@ -118,11 +136,36 @@ export async function drain(shell: Shell, spool: Spool, json: boolean): Promise<
   const { rows: left, keyMissing } = spool.state;
   if (keyMissing > 0)
     shell.note(new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { remedy: KEY_REMEDY }).message);
-  const drained = before - left;
-  if (json) shell.print(JSON.stringify({ drained, left }, null, 2));
+  return report(shell, { json, drained: before - left, left });
+}
+
+function report(
+  { print }: Pick<Shell, 'print'>,
+  { json, drained, left }: { readonly json: boolean; readonly drained: number; readonly left: number },
+): ExitCode {
+  if (json) print(JSON.stringify({ drained, left }, null, 2));
   else
-    shell.print(
+    print(
       left === 0 ? `${drained} deliveries drained, none left` : `${drained} deliveries drained, ${left} left`,
     );
   return left === 0 ? 0 : 1;
+}
+
+type DrainConfig = Config<(typeof REDELIVERY_GROUPS)[number]>;
+
+/** No deadline: later events must not overtake one that the brokers do not take at once. No commands are in a spool. */
+const open = (shell: Shell, config: DrainConfig): Promise<Redelivery> =>
+  connectRedelivery(shell, config, connectKafka(config), {
+    publishDeadlineMs: Number.POSITIVE_INFINITY,
+    commandTopics: [],
+  });
+
+/** Tries again until it succeeds: what is missing comes back, or somebody corrects it. */
+function openPatiently(shell: Shell, config: DrainConfig): Promise<Redelivery> {
+  const { drainFailed } = noteReasons(shell);
+  return retry(() => open(shell, config), {
+    ...{ backoff: STARTUP_BACKOFF, signal: shell.signal, clock: systemClock },
+    again: () => true,
+    onFailure: drainFailed,
+  });
 }

@@ -1,19 +1,15 @@
 import type { Command } from 'commander';
 import { readSealingKeys } from '../../crypto/sealing.ts';
+import { type DeadLetterTopic, openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
+import { deadLetterRow, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
+import { FILTER_HELP, parseFilter } from '../../dead-letters/filter.ts';
 import { connectBodyStore, connectKafka, loadConfig } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { type DeadLetterTopic, openDeadLetterTopic } from './dead-letter-topic.ts';
-import {
-  bodyOf,
-  deadLetterRow,
-  describeDeadLetter,
-  showBody,
-  showDeadLetter,
-} from './describe-dead-letter.ts';
-import { FILTER_HELP, parseFilter } from './filter.ts';
+import { type DismissOptions, dismiss } from './dismiss.ts';
 import { type RedriveOptions, redrive } from './redrive.ts';
+import { bodyOf, showBody, showDeadLetter } from './show-dead-letter.ts';
 
 type ListOptions = { filter?: string[]; json?: boolean };
 type ShowOptions = { body?: string | boolean; json?: boolean; reveal?: boolean };
@@ -50,9 +46,25 @@ export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
     .option('--dry-run', 'shows what would happen, and publishes nothing')
     .option('--rate <n>', 'at most so many records per second')
     .option('--limit <n>', 'at most so many records, the oldest first')
-    .option('--again', 'includes records that were redriven before')
+    .option('--again', 'includes records that were redriven or dismissed before')
     .option('--json', 'print JSON: one object per record')
     .action(run((options: RedriveOptions) => redrive(shell, options)));
+  dlq
+    .command('dismiss')
+    .description(
+      'marks dead-letter records as needing nobody any more, with a reason; they stay in the topic; exit code 1 unless all were marked',
+    )
+    .requiredOption(
+      '--reason <text>',
+      'why; at most 500 characters, without personal data: the topic shows them',
+    )
+    .option('--by <name>', 'who dismisses them (default: the user that runs this command)')
+    .option('--filter <condition>', filterHelp, collect)
+    .option('--dry-run', 'shows what would be dismissed, and marks nothing')
+    .option('--rate <n>', 'at most so many records per second')
+    .option('--limit <n>', 'at most so many records, the oldest first')
+    .option('--json', 'print JSON: one object per record')
+    .action(run((options: DismissOptions) => dismiss(shell, options)));
 }
 
 async function list(shell: Shell, options: ListOptions): Promise<ExitCode> {

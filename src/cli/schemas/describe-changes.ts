@@ -145,7 +145,7 @@ function headOf(schema: AvroSchema): string {
 }
 
 /** The same with the items of arrays and the values of maps. */
-function textOf(schema: AvroSchema): string {
+export function textOf(schema: AvroSchema): string {
   if (Array.isArray(schema)) return schema.map(textOf).join(' or ');
   if (!isType(schema)) return schema;
   if (schema.items !== undefined) return `array of ${textOf(schema.items)}`;

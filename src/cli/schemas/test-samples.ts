@@ -51,7 +51,8 @@ export async function testSamples(
 const EVENT_ID = '00000000-0000-8000-8000-000000000000';
 const RECEIVED_AT = 0;
 
-function testSample(
+/** @param sample how the result names it */
+export function testSample(
   sample: string,
   message: Buffer,
   events: EventSchemaSet,

@@ -5,6 +5,7 @@ import { commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
+import { openRedelivery, type Redelivery, type RedeliveryDeps } from '../../dead-letters/open-redelivery.ts';
 import {
   checkKafkaSettings,
   durabilitySettings,
@@ -79,3 +80,27 @@ export const connectBodyStore = (config: Config<'bodyStore'>): Promise<BodyStore
     ...{ files: SILENT, clock: systemClock },
     observer: { written() {}, troubleChanged() {} },
   });
+
+/** What publishing deliveries again needs: the variables of ingress. */
+export const REDELIVERY_GROUPS = [
+  ...CLI_GROUPS,
+  'subscriptions',
+  'delivery',
+  'commands',
+  'bodyStore',
+] as const;
+
+/** Publishes deliveries of the dead-letter topic or of a spool again. */
+export const connectRedelivery = async (
+  { note, signal }: Pick<Shell, 'note' | 'signal'>,
+  config: Config<(typeof REDELIVERY_GROUPS)[number]>,
+  kafka: KafkaAccess,
+  options: Pick<RedeliveryDeps, 'publishDeadlineMs' | 'commandTopics'>,
+): Promise<Redelivery> => {
+  const bodies = await connectBodyStore(config);
+  const registry = connectRegistry(config);
+  return openRedelivery({ config, kafka, note, signal, registry, bodies, ...options }).catch((error) => {
+    bodies?.close();
+    throw error;
+  });
+};

@@ -22,7 +22,7 @@ type Tagged = EventSchema['tagged'];
 export function createMask(config: Config<'schemas' | 'topics'>, reveal: boolean): Mask {
   if (reveal) return { value: (_, value) => value, entity: (_, entityId) => entityId };
   const { prefix } = config.topics;
-  const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).all;
+  const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;
   const tagged = new Map(schemas.map((schema) => [topicName(prefix, schema.topic), schema.tagged]));
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
   // Hookline's other topics have no messages of the provider: commands, results, state.

@@ -1,5 +1,5 @@
 import { MAX_TIMER_MS } from '../../config/env.ts';
-import { parseInstant } from '../../core/instant.ts';
+import { INSTANT_OR_AGE, parseInstantOrAge } from '../../core/instant.ts';
 import { UsageError } from './shell.ts';
 
 /** Values of options. Anything else is wrong usage, exit code 2. */
@@ -30,17 +30,10 @@ export function secondsAsMs(option: string, text: string): number {
   return ms;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** A time, or how long ago, as milliseconds since 1970. `given` is the option as the user wrote it. */
 export function instant(given: string, text: string, now = Date.now()): number {
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const ms = count === undefined ? parseInstant(text) : now - Number(count) * (UNIT_MS[unit] ?? 0);
-  if (ms === undefined) {
-    throw new UsageError(
-      `${given}: give a time such as 2026-11-21T08:00:00Z, or how long ago: 90s, 30m, 2h, 7d.`,
-    );
-  }
+  const ms = parseInstantOrAge(text, now);
+  if (ms === undefined) throw new UsageError(`${given}: give ${INSTANT_OR_AGE}.`);
   return ms;
 }
 

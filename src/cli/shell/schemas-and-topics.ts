@@ -9,7 +9,7 @@ import type { Config } from './connections.ts';
  * @throws HooklineError SCHEMA_INVALID
  */
 export const allSchemas = ({ schemas: { dir } }: Config<'schemas'>): RegisteredSchema[] => [
-  ...readEventSchemas(readSchemaFiles(dir, 'events')).all,
+  ...readEventSchemas(readSchemaFiles(dir, 'events')).registered,
   ...Object.values(readCommandSchemas(readSchemaFiles(dir, 'commands'))),
 ];
 

@@ -55,8 +55,6 @@ export async function applyPlan(
   }
 }
 
-const ISSUED_BY = 'hookline subscriptions';
-
 type Sent = Pick<PlannedCommand, 'commandId' | 'type'> & Partial<PlannedCommand>;
 
 /** Sends commands to control and receives their results. */
@@ -69,7 +67,12 @@ export type CommandChannel = {
   stop(): Promise<void>;
 };
 
-export async function openCommandChannel(shell: Shell, config: CliConfig): Promise<CommandChannel> {
+/** @param issuedBy who sends the commands */
+export async function openCommandChannel(
+  shell: Shell,
+  config: CliConfig,
+  issuedBy: string,
+): Promise<CommandChannel> {
   const kafka = connectKafka(config);
   const results = await awaitResults(shell, config, kafka);
   return {
@@ -80,7 +83,7 @@ export async function openCommandChannel(shell: Shell, config: CliConfig): Promi
         issuedAt: new Date(now).toISOString(),
         expiresAt: new Date(now + expiresInMs).toISOString(),
       };
-      const complete = commands.map((command) => ({ ...command, issuedBy: ISSUED_BY, ...times }));
+      const complete = commands.map((command) => ({ ...command, issuedBy, ...times }));
       await publishOnce(
         kafka,
         complete.map((command) => commandRecord(topic, command)),

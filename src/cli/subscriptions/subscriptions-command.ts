@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { ConfigError, envReader } from '../../config/env.ts';
-import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { dialectSettings } from '../../provider/settings.ts';
+import { ConfigError } from '../../config/env.ts';
 import { CLI_GROUPS, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { applyPlan, type CommandChannel, openCommandChannel } from './apply-plan.ts';
-import { type Plan, planChanges } from './plan.ts';
-import { askForDrift, readRecords } from './read-present.ts';
+import { makePlan, readWantedFile, refsDeleted, refsDrifted } from './make-plan.ts';
+import type { Plan } from './plan.ts';
 import type { WantedSubscriptions } from './read-wanted.ts';
-import { readWanted } from './read-wanted.ts';
 import { showPlan } from './show-plan.ts';
 
 type Options = {
@@ -69,7 +66,7 @@ async function apply(shell: Shell, options: Options): Promise<ExitCode> {
   return withPlan(shell, options, async (made, channel) => {
     if (!options.json) for (const text of showPlan(made, options.file)) shell.print(text);
     if (options.failOnDrift) refuseDrift(made);
-    const deleted = made.changes.filter(({ action }) => action === 'delete').map(({ ref }) => ref);
+    const deleted = refsDeleted(made);
     if (deleted.length > 0 && !options.delete) {
       const remedy = 'add them to the file, or give --delete';
       throw new UsageError(`nothing was sent, because it would delete ${deleted.join(', ')}: ${remedy}.`);
@@ -87,12 +84,14 @@ async function apply(shell: Shell, options: Options): Promise<ExitCode> {
 }
 
 /** For a pipeline that is to stop when somebody changes a subscription at the provider, instead of undoing that. */
-function refuseDrift({ changes }: Plan): void {
-  const drifted = changes.filter(({ drift }) => drift !== null).map(({ ref }) => ref);
+function refuseDrift(plan: Plan): void {
+  const drifted = refsDrifted(plan);
   if (drifted.length === 0) return;
   const remedy = 'undo that at the provider, or repair it by applying without --fail-on-drift';
   throw new UsageError(`nothing was sent, because ${drifted.join(', ')} changed at the provider: ${remedy}.`);
 }
+
+const ISSUED_BY = 'hookline subscriptions';
 
 const timeoutOf = ({ timeout }: Options) => secondsAsMs('--timeout', timeout);
 
@@ -105,12 +104,9 @@ async function withPlan(
   const timeoutMs = timeoutOf(options);
   const wanted = readFile(shell, options.file);
   const config = loadConfig(shell, ...CLI_GROUPS);
-  const topic = wanted.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
-  const channel = await openCommandChannel(shell, config);
+  const channel = await openCommandChannel(shell, config, ISSUED_BY);
   try {
-    // Read the state after the comparison, so that it contains what control compared with.
-    const drift = options.refresh ? await askForDrift(channel, topic, timeoutMs) : [];
-    const made = planChanges(wanted, topic, { records: await readRecords(shell, channel), drift });
+    const made = await makePlan(shell, channel, wanted, { refresh: options.refresh, timeoutMs });
     for (const conflict of made.conflicts) shell.note(conflict);
     if (made.conflicts.length > 0)
       throw new Error(`${options.file} conflicts with other command topics: nothing was sent.`);
@@ -122,8 +118,6 @@ async function withPlan(
 
 /** @throws UsageError after printing each fault with its line */
 function readFile(shell: Shell, file: string): WantedSubscriptions {
-  const reader = envReader(shell.source);
-  const { dialect } = reader.done(reader.read(dialectSettings));
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -132,7 +126,7 @@ function readFile(shell: Shell, file: string): WantedSubscriptions {
       `--file is ${JSON.stringify(file)}, which cannot be read (${describeError(error)}).`,
     );
   }
-  const read = readWanted(file, text, dialect);
+  const read = readWantedFile(shell, file, text);
   if ('wanted' in read) return read.wanted;
   for (const fault of read.faults) shell.note(fault);
   throw new UsageError(`${file} cannot be used: correct ${read.faults.length === 1 ? 'this' : 'these'}.`);

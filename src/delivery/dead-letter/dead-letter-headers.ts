@@ -34,6 +34,10 @@ export const DEAD_LETTER_HEADERS = {
   /** On the marker that a redrive leaves behind: which dead-letter record it stored, and where. */
   redriveOf: 'hookline.redrive-of',
   redrivenTo: 'hookline.redriven-to',
+  /** On the marker that a dismissal leaves behind: of which dead-letter record, why, and by whom. */
+  dismissalOf: 'hookline.dismissal-of',
+  dismissedReason: 'hookline.dismissed-reason',
+  dismissedBy: 'hookline.dismissed-by',
   traceparent: 'traceparent',
 } as const;
 

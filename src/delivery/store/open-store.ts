@@ -68,13 +68,13 @@ function storeWithSpool(
   parts: StoreDeps & { readonly spool: Spool; readonly logger: Logger; readonly metrics: Metrics },
 ): DeliveryStore {
   const { delivery, publisher, large, clock, spool, logger, metrics } = parts;
+  const observer = observeSpool({ logger, metrics, spool, clock });
   const store = new SpoolingStore({
     delivery,
     publisher,
     large,
-    ...{ spool, clock },
+    ...{ spool, clock, observer },
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
-    observer: observeSpool({ logger, metrics, spool, clock }),
   });
   spool.onKeysRenewed = () => store.wake();
   return {
@@ -86,7 +86,10 @@ function storeWithSpool(
         ? `Kafka: ${unavailable}; spool: ${spool.trouble}`
         : null;
     },
-    stop: () => store.stop(),
+    stop() {
+      observer.stop();
+      return store.stop();
+    },
   };
 }
 
@@ -129,17 +132,29 @@ function reportMissingKeys(logger: Logger, spool: Pick<Spool, 'state'>): void {
   logger.error({ err, code: err.code }, 'deliveries stay in the spool');
 }
 
+/** An acknowledged event that is not in Kafka after this time is late: the objective in deploy/helm/hookline/files/alerts.yaml says so. */
+const LATE_AFTER_MS = 60_000;
+const COUNT_LATE_EVERY_MS = 15_000;
+
 /** What happens to the spool, as metrics and one log line per change. */
 function observeSpool(parts: {
   logger: Logger;
   metrics: Metrics;
-  spool: Pick<Spool, 'state'>;
+  spool: Pick<Spool, 'state' | 'countLate'>;
   clock: Clock;
-}): SpoolObserver {
+}): SpoolObserver & { stop(): void } {
   const { logger, metrics, spool, clock } = parts;
   const own = spoolMetrics(metrics);
+  let lateSeen = 0;
+  const countLate = () => {
+    // A failure is the spool's own trouble, and the next count has what this one missed.
+    if (spool.state.rows > 0) spool.countLate(clock.wall() - LATE_AFTER_MS).catch(() => {});
+  };
+  const counting = clock.every(COUNT_LATE_EVERY_MS, countLate, { ref: false });
   metrics.samplers.add(() => {
-    const { rows, bytes, oldestAt, keyMissing } = spool.state;
+    const { rows, bytes, oldestAt, keyMissing, late } = spool.state;
+    own.spoolLate.inc(late - lateSeen);
+    lateSeen = late;
     own.spoolKeyMissing.set(keyMissing);
     own.spoolDeliveries.set(rows);
     own.spoolBytes.set(bytes);
@@ -147,6 +162,7 @@ function observeSpool(parts: {
   });
   let saidFailure = '';
   return {
+    stop: () => counting.cancel(),
     spooling(why) {
       own.spoolInUse.set(1);
       saidFailure = '';
@@ -209,5 +225,9 @@ export const spoolMetrics = (metrics: Metrics) => ({
   spoolDrained: metrics.counter({
     name: 'hookline_spool_drained_total',
     help: 'Deliveries that went from the spool to Kafka',
+  }),
+  spoolLate: metrics.counter({
+    name: 'hookline_spool_late_total',
+    help: 'Acknowledged deliveries that were still in the spool, and not in Kafka, a minute after their receipt; counted every 15 s',
   }),
 });

@@ -79,6 +79,14 @@ export async function describeConfigs(
   );
 }
 
+/** How long a topic keeps records, in milliseconds; Infinity where for ever, null where the brokers do not say. */
+export async function retentionOf(kafka: KafkaClient, topic: string): Promise<number | null> {
+  const configs = await withAdmin(kafka, (admin) => describeConfigs(admin, [topic], ['retention.ms']));
+  const text = configs.get(topic)?.get('retention.ms');
+  if (text === undefined) return null;
+  return Number(text) < 0 ? Number.POSITIVE_INFINITY : Number(text);
+}
+
 /** Those of these topics that do not exist. */
 export async function missingTopics(admin: kafkajs.Admin, names: readonly string[]): Promise<string[]> {
   const existing = new Set(await admin.listTopics());

@@ -33,8 +33,13 @@ export class RangeReader {
   /**
    * Hands over every record of these ranges that is still there, each once, each partition in order. Rejects with what
    * `onRecord` throws, where no record comes for 30 s, and at a stop.
+   * @param options.bytesPerSecond rests between the brokers' answers, so that no more is read; bodies count
    */
-  async read(ranges: readonly OffsetRange[], onRecord: (record: IncomingRecord) => void): Promise<void> {
+  async read(
+    ranges: readonly OffsetRange[],
+    onRecord: (record: IncomingRecord) => void,
+    { bytesPerSecond = Number.POSITIVE_INFINITY }: { readonly bytesPerSecond?: number } = {},
+  ): Promise<void> {
     const clock = this.#clock;
     const open = new Map(
       ranges
@@ -44,6 +49,7 @@ export class RangeReader {
     if (open.size === 0) return;
     const over = new AbortController();
     const { signal: stopped } = this.#stopping;
+    const signal = AbortSignal.any([over.signal, stopped]);
     let failure: unknown;
     let lastFault: unknown;
     const end = (reason?: unknown) => {
@@ -69,6 +75,9 @@ export class RangeReader {
         end(error);
       }
       advance(partition, next);
+      const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+      if (Number.isFinite(bytesPerSecond) && bytes > 0)
+        await clock.sleep((bytes / bytesPerSecond) * 1_000, { signal }).catch(() => {});
     };
     const onFailure = (error: unknown) => {
       lastFault = error;
@@ -80,7 +89,6 @@ export class RangeReader {
       moved: advance,
       onFailure,
     };
-    const signal = AbortSignal.any([over.signal, stopped]);
     await readPartitions(this.#fetcher, reader, { clock, signal });
     watch.cancel();
     stopped.throwIfAborted();

@@ -4,6 +4,7 @@ import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
+import { clipValues } from '../connect/clip-values.ts';
 import type { KafkaConnection } from '../connect/connection.ts';
 import { apiIdOf, clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
 
@@ -19,7 +20,15 @@ export type TopicFetcher = {
   close(): void;
 };
 
-export type OpenTopic = (topic: string) => TopicFetcher;
+export type OpenTopic = (topic: string, limits?: FetchLimits) => TopicFetcher;
+
+/** For readers that have little memory. */
+export type FetchLimits = {
+  /** Bytes of an answer, unless its first batch is larger. */
+  readonly maxBytes: number;
+  /** Bytes that are kept of a value; `lengthOf` tells how many it has in Kafka. */
+  readonly maxValueBytes: number;
+};
 
 export type TopicDeps = { readonly openTopic: OpenTopic; readonly topic: string; readonly clock: Clock };
 
@@ -49,7 +58,13 @@ const TIMES = { oldest: -2n, end: -1n };
 const NO_OFFSET = -1n;
 
 /** Makes no connection yet. */
-export function openFetcher(connection: KafkaConnection, clientId: string, topic: string): TopicFetcher {
+export function openFetcher(
+  connection: KafkaConnection,
+  clientId: string,
+  topic: string,
+  limits?: FetchLimits,
+): TopicFetcher {
+  const { maxBytes = MAX_BYTES, maxValueBytes } = limits ?? {};
   const open = () => {
     const client = new Consumer({
       ...clientOptions(connection, { clientId, requestTimeoutMs: REQUEST_TIMEOUT_MS + MAX_WAIT_MS }),
@@ -58,6 +73,8 @@ export function openFetcher(connection: KafkaConnection, clientId: string, topic
       metadataMaxAge: METADATA_MAX_AGE_MS,
     });
     client.topics.track(topic);
+    if (maxValueBytes !== undefined)
+      client.connections.on('connecting', ({ connection: made }) => clipValues(made, maxValueBytes));
     return new WatchedClient(client, connection);
   };
   // A broker answers a connection's requests one after the other: a question would wait behind a fetch that waits.
@@ -105,7 +122,7 @@ export function openFetcher(connection: KafkaConnection, clientId: string, topic
           ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
         }));
         const answer = await fetching.client.fetch({
-          ...{ node, minBytes: 1, maxBytes: MAX_BYTES, maxWaitTime: MAX_WAIT_MS },
+          ...{ node, minBytes: 1, maxBytes, maxWaitTime: MAX_WAIT_MS },
           isolationLevel: READ_COMMITTED,
           topics: [{ topicId, partitions }],
         });

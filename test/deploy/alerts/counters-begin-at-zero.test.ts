@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { observeControl } from '../../../src/control/observe-control.ts';
+import { spoolMetrics } from '../../../src/delivery/store/open-store.ts';
 import { createIngressObserver, observeDelivery } from '../../../src/ingress/observe-ingress.ts';
 import { observeBodyStore } from '../../../src/object-store/open-body-store.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -9,15 +10,17 @@ import { capturedLog } from '../../support/captured-log.ts';
 import { CHART } from '../../support/generated/chart-readme.ts';
 import { readFile } from '../../support/generated/files.ts';
 
-type Rule = { alert: string; expr: string };
+type Rule = { alert?: string; record?: string; expr: string };
 const rules: Rule[] = parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(
   ({ rules }: { rules: Rule[] }) => rules,
 );
 
 /** Alerts on the first event of a kind: `increase(counter{matchers}[range]) > 0`, and not those that say `unless`. */
-const onIncrease = rules.flatMap(({ alert, expr }) => {
+const onIncrease = rules.flatMap(({ alert, record, expr }) => {
   const match = /increase\((\w+)(?:\{(.*?)\})?\[/.exec(expr);
-  return match && !expr.includes('unless') ? [{ alert, name: match[1] ?? '', matchers: match[2] ?? '' }] : [];
+  return match && !expr.includes('unless')
+    ? [{ alert: alert ?? record ?? '', name: match[1] ?? '', matchers: match[2] ?? '' }]
+    : [];
 });
 
 /** Labels that the alert asks for, each with the values that it names. */
@@ -34,6 +37,7 @@ describe('a counter that an alert watches for its first increase', () => {
     observeDelivery({ metrics, clock: systemClock });
     observeControl({ logger, metrics });
     observeBodyStore({ logger, metrics });
+    spoolMetrics(metrics);
     const lines = (await metrics.registry.metrics()).split('\n');
     expect(onIncrease.map(({ alert }) => alert).length).toBeGreaterThan(5);
     for (const { alert, name, matchers } of onIncrease) {

@@ -5,11 +5,15 @@ import { CHART } from '../../support/generated/chart-readme.ts';
 import { readFile } from '../../support/generated/files.ts';
 
 type Case = { alertname: string; exp_alerts: unknown[] };
-type Group = { rules: { alert: string }[] };
+type Group = { rules: { alert?: string }[] };
 
-const names = parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(({ rules }: Group) =>
-  rules.map(({ alert }) => alert),
-);
+const names: string[] = [
+  ...new Set<string>(
+    parse(readFile(`${CHART}/files/alerts.yaml`)).groups.flatMap(({ rules }: Group) =>
+      rules.flatMap(({ alert }) => alert ?? []),
+    ),
+  ),
+];
 const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.test.yaml'));
 const cases: Case[] = files.flatMap((file) =>
   parse(readFile(`test/deploy/alerts/${file}`)).tests.flatMap(

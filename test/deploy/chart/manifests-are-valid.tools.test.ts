@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { ROOT } from '../../support/source-tree.ts';
-import { helmTemplate, VALUES, valuesFile } from './render.ts';
+import { find, helmTemplate, render, VALUES, valuesFile } from './render.ts';
 
 const { versions, definitions } = inject('kubernetesSchemas');
 const dir = mkdtempSync(join(tmpdir(), 'hookline-manifests-'));
@@ -54,6 +54,13 @@ describe.each(all)('Kubernetes $version', ({ version, flags }) => {
     );
     expect(error).toBe('');
     expect(await faultsOf(out, flags)).toBe('');
+  });
+
+  it('takes the Job that drains a spool, which is made from a ConfigMap', async () => {
+    const config = find(await render(inject('helm'), 'spool'), 'ConfigMap', 'pay-hookline-spool-drain');
+    const job = config.data?.['job.json']?.replaceAll('{ordinal}', '2').replaceAll('{claim}', 'spool-2');
+    expect(JSON.parse(job ?? '').kind).toBe('Job');
+    expect(await faultsOf(job ?? '', flags)).toBe('');
   });
 
   it.each([

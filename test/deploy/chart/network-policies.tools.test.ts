@@ -55,12 +55,13 @@ describe('the network policies of the chart', () => {
     expect(ports('control')).toEqual([...dns, ...provider, ...registry, ...kafka, ...objects]);
     expect(ports('setup')).toEqual([...dns, ...registry, ...kafka]);
     const restricted = policyOf(manifests, 'ingress').spec.ingress.at(-1).from;
-    expect(restricted).toContainEqual({
-      podSelector: {
-        matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'test' }),
-      },
-    });
-    expect(restricted).toHaveLength(2);
+    for (const component of ['test', 'verify'])
+      expect(restricted).toContainEqual({
+        podSelector: {
+          matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': component }),
+        },
+      });
+    expect(restricted).toHaveLength(3);
   });
 
   it.each<[string, string[], { sts: boolean; addresses: string[] }]>([

@@ -22,6 +22,7 @@ export type Volume = {
   secret?: { secretName: string };
   configMap?: { name: string };
   projected?: { sources: object[] };
+  persistentVolumeClaim?: { claimName: string };
 };
 export type PodSpec = {
   containers: Container[];
@@ -68,10 +69,13 @@ export async function render(helm: string, values: string, ...sets: string[]): P
   return manifests.filter(Boolean);
 }
 
-/** The pod of each manifest that has one. */
+/** The pod of each manifest that has one; of a ConfigMap with a Job for others to create, that Job's. */
 export function podsOf(manifests: readonly Manifest[]): { owner: Manifest; pod: PodSpec }[] {
   return manifests.flatMap((owner) => {
-    const pod = owner.kind === 'Pod' ? owner.spec : owner.spec?.template?.spec;
+    const job = owner.data?.['job.json'];
+    if (job) return podsOf([JSON.parse(job)]);
+    const spec = owner.kind === 'CronJob' ? owner.spec.jobTemplate.spec : owner.spec;
+    const pod = owner.kind === 'Pod' ? spec : spec?.template?.spec;
     return pod ? [{ owner, pod }] : [];
   });
 }

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadConfig } from '../../../src/cli/shell/connections.ts';
 import { nodeSource } from '../../../src/config/env.ts';
+import { restoreVerified } from '../../../src/core/delivery.ts';
+import { readSealingKeys } from '../../../src/crypto/sealing.ts';
 import { TopicSafety } from '../../../src/kafka/admin/watch-safety.ts';
 import { openKafka } from '../../../src/kafka/open-kafka.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { Spool } from '../../../src/spool/spool.ts';
 import { freePorts } from '../../stack/plan-ports.ts';
 import type { Stack } from '../../stack/stack.ts';
 import { startStack } from '../../stack/start-stack.ts';
@@ -153,7 +157,34 @@ describe('with the rights of the Strimzi example and no others', () => {
     expect(fixture.logs()).not.toMatch(/AUTHORIZATION_FAILED|not authorized/i);
   }, 120_000);
 
+  it('a probe is verified, and the spool of an ingress that is gone is drained with the rights of ingress', async () => {
+    const keys = { subscriptionId: randomUUID(), signingSecret: randomUUID() };
+    fixture.secrets('hookline-probe', {
+      'subscription-id': keys.subscriptionId,
+      'signing-secret': keys.signingSecret,
+    });
+    const SPOOL_DIR = join(fixture.dir, 'spool');
+    const { url, process } = await fixture.ingress({ ...as('hookline-ingress'), SPOOL_DIR });
+    const target = await process.adminUrl();
+    const verified = await cliAs('hookline-verify', 'verify', '--url', url, '--target', target);
+    expect(verified.notes).toBe('Verdict: well.');
+    expect(await process.stop()).toBe(0);
+
+    const row = { ...keys, mediaType: 'json', receivedAt: Date.now(), traceparent: undefined } as const;
+    const body = Buffer.from('{"type":"hookline-probe","entityId":"spooled"}');
+    const sealingKeys = readSealingKeys(fixture.env.SEALING_KEY_FILE);
+    const options = { dir: SPOOL_DIR, maxBytes: 1_000_000, sealingKeys, clock: systemClock };
+    const spool = await Spool.open({ ...options, onDeath: () => {} });
+    await spool.append(restoreVerified({ ...row, ref: 'hookline-probe', body }));
+    await spool.close();
+    const env = { ...fixture.env, ...as('hookline-ingress'), SPOOL_DIR };
+    const drained = await cli(env, 'spool', 'drain', '--unattended');
+    expect(drained).toMatchObject({ exitCode: 0, out: '1 deliveries drained, none left' });
+  }, 120_000);
+
   it.each([
+    ['hookline-verify', 'read', 'payments.payment-status'],
+    ['hookline-verify', 'write', 'payments.probe'],
     ['hookline-ingress', 'read', 'payments.payment-status'],
     ['hookline-ingress', 'read', 'payments.commands'],
     ['hookline-ingress', 'write', 'payments.subscriptions'],

@@ -46,6 +46,8 @@ afterAll(async () => {
   await kafka?.[Symbol.asyncDispose]();
 });
 
+/** Beside the page there is a ticket, whose windows are longer than the drill. */
+const pageOf = (namespace: string) => ({ namespace, severity: 'critical' });
 const inPlain = { namespace: 'plain', process: 'ingress' };
 
 describe('at night, Kafka', () => {
@@ -68,11 +70,18 @@ describe('at night, Kafka', () => {
     const waves = setInterval(sendMany, 4_000);
     await night.fires('HooklineBrokersDoNotConfirm', inPlain);
     await night.fires('HooklineWebhooksNotStored', { namespace: 'plain' });
+    await night.fires('HooklineWebhooksNotAcknowledged', pageOf('plain'));
+    bySection('HooklineWebhooksNotAcknowledged', '5xx | [HooklineWebhooksNotStored]');
     await night.fires('HooklineBacklog', { namespace: 'plain' });
     clearInterval(waves);
     await night.fires('HooklineSpoolInUse', { namespace: 'spooled' });
     await night.fires('HooklineSpoolNotDrained', { namespace: 'spooled' });
     await night.fires('HooklineSpoolFilling', { namespace: 'spooled' });
+    await night.fires('HooklineEventsNotDelivered', pageOf('spooled'));
+    bySection(
+      'HooklineEventsNotDelivered',
+      'Kafka confirms nothing, or slowly | [HooklineBrokersDoNotConfirm](#hooklinebrokersdonotconfirm), [HooklineSpoolInUse]',
+    );
     expect(spooled.process.written()).toContain('the brokers do not confirm');
     const doctor = await night.run('HooklineBrokersDoNotConfirm', 'hookline doctor', fixture.env);
     expect(doctor).toContain(kafka.stack.brokers[0]);
@@ -87,6 +96,8 @@ describe('at night, Kafka', () => {
       await night.resolves(`Hookline${alert}`, { namespace: 'spooled' });
     for (const alert of ['BrokersDoNotConfirm', 'WebhooksNotStored', 'Backlog'])
       await night.resolves(`Hookline${alert}`, { namespace: 'plain' });
+    await night.resolves('HooklineWebhooksNotAcknowledged', pageOf('plain'));
+    await night.resolves('HooklineEventsNotDelivered', pageOf('spooled'));
   });
 
   it('is well, but a key of the spool is gone: its events are published when the key is back', async () => {

@@ -2,7 +2,7 @@ import { inject } from 'vitest';
 import type { RunningProcess } from '../../support/running-process.ts';
 import { shellLine } from '../../support/shell-line.ts';
 import { type Alert, type Labels, Prometheus, untilSeen } from './prometheus.ts';
-import { bySection, panelsOf } from './runbook.ts';
+import { bySection, DASHBOARD_RANGE_S, panelsOf } from './runbook.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -37,7 +37,9 @@ export class Night implements AsyncDisposable {
     const found = await untilSeen(`${alert} fires`, () => this.#find(alert, labels), ALERT_MS);
     const seen: string[] = [];
     for (const { title, expressions } of panelsOf(alert, labels.namespace)) {
-      const series = await Promise.all(expressions.map((one) => this.prometheus.query(one)));
+      const series = await Promise.all(
+        expressions.map((one) => this.prometheus.draw(one, DASHBOARD_RANGE_S)),
+      );
       if (series.flat().length === 0) throw new Error(`${alert}: the panel "${title}" shows nothing`);
       seen.push(`"${title}"`);
     }

@@ -64,6 +64,14 @@ export class Prometheus implements AsyncDisposable {
     return (await this.#get<{ result: Series[] }>(`query?${new URLSearchParams({ query })}`)).result;
   }
 
+  /** What a panel draws of the last `rangeS` seconds. */
+  async draw(query: string, rangeS: number): Promise<Series[]> {
+    const end = Date.now() / 1_000;
+    const range = { start: String(end - rangeS), end: String(end), step: String(rangeS / 240) };
+    return (await this.#get<{ result: Series[] }>(`query_range?${new URLSearchParams({ query, ...range })}`))
+      .result;
+  }
+
   async firing(): Promise<Alert[]> {
     const { alerts } = await this.#get<{ alerts: Alert[] }>('alerts');
     return alerts.filter(({ state }) => state === 'firing');

@@ -13,6 +13,9 @@ export const panels: readonly Panel[] = JSON.parse(readFile(`${CHART}/files/dash
   ({ type }: Panel) => type !== 'row',
 );
 
+/** The dashboard's own, when it is opened. */
+export const DASHBOARD_RANGE_S = 3_600;
+
 /** One section of the runbook, in a single line. */
 export function sectionOf(alert: string): string {
   const section = sections.get(alert);
@@ -35,8 +38,8 @@ export function panelsOf(alert: string, namespace: string): { title: string; exp
       expressions: targets.map(({ expr }) =>
         expr
           .replaceAll('$namespace', namespace)
-          .replaceAll('$__rate_interval', '15s')
-          .replaceAll('$__range', '10m'),
+          .replaceAll('$__rate_interval', '1m')
+          .replaceAll('$__range', `${DASHBOARD_RANGE_S}s`),
       ),
     }));
 }

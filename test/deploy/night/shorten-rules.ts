@@ -6,7 +6,7 @@ export const FACTOR = 30;
 const LEAST_RANGE_S = 10;
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
 
-type Rule = { alert: string; expr: string; for?: string };
+type Rule = { alert?: string; record?: string; expr: string; for?: string; keep_firing_for?: string };
 type Rules = { groups: { name: string; rules: Rule[] }[] };
 
 /** The very rules that are shipped, with each stretch of time shortened, and nothing else. */
@@ -22,7 +22,9 @@ function shortenRule(rule: Rule): Rule {
     .replaceAll(/\boffset (\d+[smhdw])\b/g, (_, offset: string) => `offset ${shorten(offset)}`)
     // An age in seconds: the only numbers of three digits and more that something is compared with.
     .replaceAll(/([<>]=?) (\d{3,})\b/g, (_, sign: string, age: string) => `${sign} ${Number(age) / FACTOR}`);
-  return { ...rule, expr, ...(rule.for && { for: shorten(rule.for) }) };
+  const waits = { for: rule.for, keep_firing_for: rule.keep_firing_for };
+  const shorter = Object.entries(waits).flatMap(([name, wait]) => (wait ? [[name, shorten(wait)]] : []));
+  return { ...rule, expr, ...Object.fromEntries(shorter) };
 }
 
 function shorten(duration: string, least = 1): string {

@@ -68,7 +68,7 @@ describe('at night, events', () => {
       'HooklineSchemaDrift',
       'hookline tail TOPIC --since 1h --json',
       fixture.env,
-      { TOPIC: topic, more: await limit('payment-status') },
+      { TOPIC: topic, more: `--reveal ${await limit('payment-status')}` },
     );
     expect(drifted).toMatch(/"status":null,.*\\"status\\":7|\\"status\\":7.*"status":null/);
     const tail = 'hookline tail unclassified --since 1h --json';

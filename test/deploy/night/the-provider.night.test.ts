@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ControlFixture } from '../../support/control-fixture.ts';
 import { until } from '../../support/until.ts';
 import { Night } from './night.ts';
+import { untilSeen } from './prometheus.ts';
 import { bySection } from './runbook.ts';
 
 const namespace = 'payments';
@@ -137,6 +138,13 @@ describe('at night, the provider', () => {
   });
 
   it('takes the JWT no longer: it is renewed, and nothing is restarted', async () => {
+    // Of a process that never had one there is no age to look at.
+    const hadToken = `hookline_token_obtained_timestamp_seconds{namespace="${namespace}"} > 0`;
+    await untilSeen(
+      'control has a token',
+      async () => (await night.prometheus.query(hadToken)).length > 0,
+      60_000,
+    );
     the.fixture.file('jwt', 'one-that-has-expired');
     await the.sandbox.call('POST', '/_sandbox/tokens/revoke');
     await night.fires('HooklineTokenRefused', { namespace });

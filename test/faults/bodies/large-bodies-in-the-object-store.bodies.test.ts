@@ -131,7 +131,7 @@ describe('ingress killed fifty times', () => {
       if (answer?.status === 200) acknowledged.add(body);
       ingress = await restarted(fixture, env);
     }
-    await store.start().catch(() => {});
+    await store.start();
     for (const body of some) {
       const [answer] = await until(
         'it is taken',

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { hasCode } from '../../../src/core/errors.ts';
+import { parseInstant } from '../../../src/core/instant.ts';
 import {
   DeadLetterIndex,
   type DeadLetterRecord,
@@ -6,9 +8,7 @@ import {
   positionText,
   redrivesOf,
   stateOf,
-} from '../../../src/cli/dlq/dead-letters.ts';
-import { hasCode } from '../../../src/core/errors.ts';
-import { parseInstant } from '../../../src/core/instant.ts';
+} from '../../../src/dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { admitRequest } from '../../../src/ingress/receive-webhook.ts';
 import { toIncomingRecord } from '../../../src/kafka/consume/consumer.ts';

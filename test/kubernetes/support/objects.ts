@@ -51,36 +51,53 @@ export function volumeObjects(name: string, image: string): object[] {
   const hostPath = { path: `/var/tmp/${name}`, type: 'DirectoryOrCreate' };
   const script =
     "require('fs').rmSync('/volume/spool',{recursive:true,force:true});require('fs').chmodSync('/volume',0o777)";
-  return [
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name },
-      spec: {
-        capacity: { storage: '1Gi' },
-        accessModes: ['ReadWriteOncePod'],
-        storageClassName: name,
-        persistentVolumeReclaimPolicy: 'Retain',
-        hostPath,
-      },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { namespace: 'default', name },
-      spec: {
-        restartPolicy: 'Never',
-        containers: [
-          {
-            name: 'prepare',
-            image,
-            args: ['-e', script],
-            securityContext: { runAsUser: 0 },
-            volumeMounts: [{ name: 'volume', mountPath: '/volume' }],
-          },
-        ],
-        volumes: [{ name: 'volume', hostPath }],
-      },
-    },
-  ];
+  return [volume(name, 'DirectoryOrCreate'), onNode(name, image, hostPath, script)];
 }
+
+/** The same, of a volume that can be gone for a while: a pod that needs it waits for it. */
+export const volumeThatCanBeGone = (name: string, image: string): object[] => [
+  volume(name, 'Directory'),
+  ...volumeObjects(name, image).slice(1),
+];
+
+/** A pod that takes the folder of a volume away from the node, or brings it back. */
+export const moveVolume = (name: string, image: string, to: 'away' | 'back'): object => {
+  const [own, elsewhere] = [`/volume/${name}`, `/volume/${name}-away`];
+  const script = `require('fs').renameSync(...${JSON.stringify(to === 'away' ? [own, elsewhere] : [elsewhere, own])})`;
+  return onNode(`${name}-${to}`, image, { path: '/var/tmp', type: 'Directory' }, script);
+};
+
+type HostPath = { readonly path: string; readonly type: string };
+
+const volume = (name: string, type: string) => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOncePod'],
+    storageClassName: name,
+    persistentVolumeReclaimPolicy: 'Retain',
+    hostPath: { path: `/var/tmp/${name}`, type },
+  },
+});
+
+/** A pod that runs a script as root with a folder of the node. */
+const onNode = (name: string, image: string, hostPath: HostPath, script: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'default', name },
+  spec: {
+    restartPolicy: 'Never',
+    containers: [
+      {
+        name: 'prepare',
+        image,
+        args: ['-e', script],
+        securityContext: { runAsUser: 0 },
+        volumeMounts: [{ name: 'volume', mountPath: '/volume' }],
+      },
+    ],
+    volumes: [{ name: 'volume', hostPath }],
+  },
+});

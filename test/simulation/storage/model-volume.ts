@@ -2,6 +2,7 @@ import { HooklineError } from '../../../src/core/errors.ts';
 import { rowKeysOf } from '../../../src/crypto/sealing.ts';
 import { RowProofs, type TableRow } from '../../../src/spool/row-proofs.ts';
 import type {
+  LateCount,
   ReadLimits,
   SpoolRow,
   SpoolState,
@@ -162,7 +163,12 @@ export class ModelSpoolFile implements OpenFile {
     this.#volume.commit(() => {});
   }
 
-  state(): SpoolState {
+  countLate(last: LateCount, before: number): LateCount {
+    const isLate = ({ receivedAt }: TableRow) => receivedAt >= last.before && receivedAt < before;
+    return { before, fromId: last.fromId, count: last.count + this.#sorted().filter(isLate).length };
+  }
+
+  state(): Omit<SpoolState, 'late'> {
     const rows = this.#sorted();
     const bytes = this.#volume.usedBytes;
     const keyMissing = rows.filter((row) => !this.#canOpen(row)).length;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { readSchemaFiles } from '../../../src/avro/schema-files.ts';
+import { readProbeFile, readSchemaFiles } from '../../../src/avro/schema-files.ts';
 import { COMMAND_TYPES, MAX_EXECUTION_IDS } from '../../../src/core/command.ts';
 import { OWN_TOPICS } from '../../../src/core/names.ts';
 import { DEAD_LETTER_HEADERS } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
@@ -104,8 +104,13 @@ export function asyncapi(): string {
       id: probe,
       topic: probe,
       key: 'The probe id.',
-      description: 'Reserved: probes of the whole way, which never enter an event topic.',
-      message: { name: 'Probe', contentType: 'application/avro', payload: avro('events/unclassified.avsc') },
+      description: 'Probes of `hookline verify`, which never enter an event topic. Only it reads them.',
+      message: {
+        name: 'Probe',
+        contentType: 'application/avro',
+        headers: EVENT_HEADERS,
+        payload: avro(readProbeFile().name),
+      },
     },
     'send',
   );

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { registrySettings, schemaSettings } from '../../../src/avro/registry-settings.ts';
 import { sandboxUrlSettings } from '../../../src/cli/commands/trigger-command.ts';
+import { verifySettings } from '../../../src/cli/verify/verify-settings.ts';
 import { commandTopicSetting } from '../../../src/config/command-topics.ts';
 import type { Setting } from '../../../src/config/env.ts';
+import { consoleConfig } from '../../../src/console/settings/console-config.ts';
 import { controlConfig } from '../../../src/control/config.ts';
 import { RESULT_STATUSES, type ResultStatus } from '../../../src/core/command.ts';
 import { ERRORS, type ErrorCode } from '../../../src/core/errors.ts';
@@ -31,7 +33,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
 
 type Use = { readonly setting: Setting<unknown>; readonly by: Set<string>; readonly neededBy: Set<string> };
 
-/** Every variable of ingress, control and the CLI, and by which of them it is read. */
+/** Every variable of ingress, control, the console and the CLI, and by which of them it is read. */
 function configurationTable(): string {
   const uses = new Map<string, Use>();
   const note = (by: string, groups: object) => {
@@ -53,7 +55,9 @@ function configurationTable(): string {
     recordSizeSettings,
     dialectSettings,
     sandboxUrlSettings,
+    verifySettings,
   ]);
+  note('console', consoleConfig('{TOPIC_PREFIX}'));
   const rows = [...uses.values()].map(({ setting, by, neededBy }) => [
     code(setting.name),
     [...by].join(', '),

@@ -20,7 +20,7 @@ export type RunningStore = AsyncDisposable & {
   readonly env: Readonly<Record<string, string>>;
   /** Ends it at once; what it holds stays. */
   kill(): Promise<void>;
-  /** Starts it again, at the same address. */
+  /** Starts it again where it has ended, at the same address. */
   start(): Promise<void>;
   /** Stops and resumes all its threads: connections are accepted, and nothing answers. */
   freeze(): void;
@@ -111,8 +111,9 @@ async function startProgram(
       READY_MS,
     );
   };
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
   const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    if (!isRunning()) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;
@@ -133,6 +134,7 @@ async function startProgram(
     },
     kill,
     async start() {
+      if (isRunning()) return;
       child = launch();
       await start();
     },

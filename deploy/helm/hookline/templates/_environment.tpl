@@ -83,6 +83,14 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{ include "hookline.plain" (dict "root" . "process" "setup" "user" "subscriptions") }}
 {{- end -}}
 
+{{/* Whose keys a process gets from Secrets: a list of {ref, secret}, or nothing. Only ingress needs those of probes. */}}
+{{- define "hookline.keys" -}}
+{{- $keys := list -}}
+{{- if ne .process "setup" }}{{ $keys = .root.Values.subscriptions | default list }}{{ end -}}
+{{- with .root.Values.verify }}{{ if and .enabled (eq $.process "ingress") }}{{ $keys = append $keys (dict "ref" "hookline-probe" "secret" .secret) }}{{ end }}{{ end -}}
+{{- if $keys }}{{ toYaml $keys }}{{ end -}}
+{{- end -}}
+
 {{/* Files of a process: a list of {env, dir, file, secret|configMap, key}. */}}
 {{- define "hookline.fileList" -}}
 {{- $v := .root.Values -}}
@@ -133,10 +141,10 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- range (include "hookline.projectedTokens" . | fromYamlArray) }}
 - { name: {{ .env }}, value: /etc/hookline/{{ .dir }}/token }
 {{- end }}
-{{- if and .root.Values.subscriptions (ne .process "setup") }}
+{{- if include "hookline.keys" . }}
 - { name: SECRETS_DIR, value: /etc/hookline/subscriptions }
 {{- end }}
-{{- if and (eq .process "ingress") .root.Values.ingress.spool.enabled }}
+{{- if and (eq .process "ingress") (or .root.Values.ingress.spool.enabled .drains) }}
 - { name: SPOOL_DIR, value: /var/lib/hookline/spool }
 {{- end }}
 {{- end -}}
@@ -147,7 +155,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- range keys $dirs | sortAlpha }}
 - { name: {{ . }}, mountPath: /etc/hookline/{{ . }}, readOnly: true }
 {{- end }}
-{{- if and .root.Values.subscriptions (ne .process "setup") }}
+{{- if include "hookline.keys" . }}
 - { name: subscriptions, mountPath: /etc/hookline/subscriptions, readOnly: true }
 {{- end }}
 {{- if eq (include "hookline.usesWebIdentity" .) "true" }}
@@ -156,7 +164,7 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- if .root.Values.eventSchemasConfigMap }}
 - { name: event-schemas, mountPath: /app/schemas/events, readOnly: true }
 {{- end }}
-{{- if and (eq .process "ingress") .root.Values.ingress.spool.enabled }}
+{{- if and (eq .process "ingress") (or .root.Values.ingress.spool.enabled .drains) }}
 - { name: spool, mountPath: /var/lib/hookline/spool }
 {{- end }}
 {{- end -}}
@@ -183,12 +191,12 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
       {{- end }}
   {{- end }}
 {{- end }}
-{{- if and .root.Values.subscriptions (ne .process "setup") }}
+{{- if include "hookline.keys" . }}
 - name: subscriptions
   projected:
     defaultMode: 0440
     sources:
-      {{- range .root.Values.subscriptions }}
+      {{- range include "hookline.keys" . | fromYamlArray }}
       {{- $ref := .ref }}
       {{- $secret := .secret }}
       {{- range list "subscription-id" "signing-secret" "encryption-key" }}

@@ -1,0 +1,47 @@
+import { openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
+import { type Dismissal, dismissAll } from '../../dead-letters/dismiss-all.ts';
+import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
+import type { RedriveOutcome } from '../../dead-letters/redrive-one.ts';
+import { selectDue } from '../../dead-letters/select-due.ts';
+import { type KafkaAccess, openPublisher } from '../../kafka/open-kafka.ts';
+import type { Config } from '../shell/connections.ts';
+import type { DlqRun } from './run-redrive.ts';
+
+const PUBLISH_DEADLINE_MS = 15_000;
+/** Markers are small. */
+const BACKLOG_BYTES = 16 * 1024 * 1024;
+
+/** Acquires the lease, reads the topic, marks the selected records. Ends early when the shell's signal aborts, or the lease is lost. */
+export async function runDismiss(
+  { topics: { prefix } }: Config<'topics'>,
+  run: DlqRun & { readonly dismissal: Dismissal },
+): Promise<RedriveOutcome[]> {
+  const { shell, kafka, filter, rate, limit, isDry, dismissal, onSelected, onProgress } = run;
+  const opened = new AsyncDisposableStack();
+  try {
+    const lease = isDry ? null : await acquireOperatorLease(kafka, prefix, shell.signal);
+    opened.defer(() => lease?.release());
+    const topic = await openDeadLetterTopic(kafka, prefix, { bodies: undefined, sealingKeys: undefined });
+    opened.defer(() => topic.stop());
+    const publisher = openMarkerPublisher(kafka, topic.topic);
+    opened.defer(() => publisher.stop());
+    const selection = selectDue(await topic.all(), filter, { limit, foreign: true });
+    onSelected(selection);
+    const outcomes = await dismissAll(selection.due, {
+      ...{ dismissal, dryRun: isDry, rate, deadLetterTopic: topic.topic },
+      publish: (record) => publisher.publish(record, PUBLISH_DEADLINE_MS),
+      signal: AbortSignal.any([shell.signal, ...(lease ? [lease.lost] : [])]),
+      onProgress,
+    });
+    if (lease?.lost.aborted) shell.note('The lease was lost: another process redrives or dismisses now.');
+    return outcomes;
+  } finally {
+    await opened.disposeAsync();
+  }
+}
+
+const openMarkerPublisher = (kafka: KafkaAccess, topic: string) =>
+  openPublisher(kafka, [topic], {
+    backlogBytes: BACKLOG_BYTES,
+    observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
+  }).publisher;

@@ -1,0 +1,87 @@
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import type { IncomingRecord } from '../../core/record.ts';
+import { withAdmin } from '../../kafka/admin/describe-topics.ts';
+import { openRanges } from '../../kafka/consume/range-reader.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import type { Describe, Description, TopicKind } from './describe-record.ts';
+
+/** A record about what is searched for. */
+export type Found = Description & {
+  /** When the record was written, as ISO 8601. */
+  readonly time: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: bigint;
+};
+
+/** Records that are shown of one topic: the latest ones. */
+export const DEFAULT_LIMIT = 20;
+
+/** The command topics and all existing topics with the prefix, each with its kind. */
+export async function topicsToSearch(
+  kafka: Pick<KafkaAccess, 'client'>,
+  prefix: string,
+  commandTopics: readonly string[],
+): Promise<Map<string, TopicKind>> {
+  const existing = await withAdmin(kafka.client, (admin) => admin.listTopics());
+  const own = new Map<string, TopicKind>([
+    [topicName(prefix, OWN_TOPICS.commands), 'command'],
+    [topicName(prefix, OWN_TOPICS.results), 'result'],
+    [topicName(prefix, OWN_TOPICS.subscriptions), 'state'],
+    [topicName(prefix, OWN_TOPICS.deadLetter), 'dead letter'],
+  ]);
+  const events = existing.filter((topic) => topic.startsWith(`${prefix}.`) && !own.has(topic));
+  for (const topic of events) own.set(topic, 'event');
+  for (const topic of commandTopics) own.set(topic, 'command');
+  return new Map([...own].filter(([topic]) => existing.includes(topic)));
+}
+
+/** Reads a whole topic: the latest records about what is searched for, and how many there are before them. */
+export async function searchTopic(
+  kafka: Pick<KafkaAccess, 'openTopic' | 'clock'>,
+  topic: string,
+  of: { readonly wanted: string; readonly describe: Describe; readonly limit: number },
+): Promise<{ latest: Found[]; earlier: number }> {
+  const reader = await openRanges({ ...kafka, topic });
+  const found: Promise<Found | null>[] = [];
+  try {
+    await reader.read(await reader.span(), (record) => {
+      found.push(describeAt(record, of.wanted, of.describe));
+    });
+  } finally {
+    await reader.stop();
+  }
+  const all = (await Promise.all(found)).filter((one) => one !== null);
+  const latest = all.sort(byTime).slice(-of.limit);
+  return { latest, earlier: all.length - latest.length };
+}
+
+/** The record with its position and description; null if it is about something else. */
+export async function describeAt(
+  record: IncomingRecord,
+  wanted: string,
+  describe: Describe,
+): Promise<Found | null> {
+  const { topic, partition, offset, timestamp } = record;
+  const description = await describe(record, wanted);
+  if (description === null) return null;
+  return { ...description, time: new Date(timestamp).toISOString(), topic, partition, offset };
+}
+
+/**
+ * What was found, in the order in which it was written. The first record of an event is `stored`; the same event delivered
+ * again is a `repeat`.
+ */
+export function inOrder(found: readonly Found[]): Found[] {
+  const stored = new Set<string>();
+  return found.toSorted(byTime).map((one) => {
+    const { step, topic, eventId } = one;
+    if (step !== 'stored' || eventId === undefined) return one;
+    const event = `${topic}/${eventId}`;
+    if (stored.has(event)) return { ...one, step: 'repeat' };
+    stored.add(event);
+    return one;
+  });
+}
+
+const byTime = (a: Found, b: Found) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0);

@@ -1,0 +1,36 @@
+import { envReader } from '../../config/env.ts';
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import { dialectSettings } from '../../provider/settings.ts';
+import type { Shell } from '../shell/shell.ts';
+import type { CommandChannel } from './apply-plan.ts';
+import { type Plan, planChanges } from './plan.ts';
+import { askForDrift, readRecords } from './read-present.ts';
+import { readWanted, type WantedSubscriptions } from './read-wanted.ts';
+
+/** Reads a file of subscriptions with the event names of the dialect. @throws ConfigError */
+export function readWantedFile({ source }: Pick<Shell, 'source'>, file: string, text: string) {
+  const reader = envReader(source);
+  const { dialect } = reader.done(reader.read(dialectSettings));
+  return readWanted(file, text, dialect);
+}
+
+/** Refs that are not in the file and would be deleted: nobody deletes them by an oversight. */
+export const refsDeleted = ({ changes }: Plan): string[] =>
+  changes.filter(({ action }) => action === 'delete').map(({ ref }) => ref);
+
+/** Refs that somebody changed at the provider. */
+export const refsDrifted = ({ changes }: Plan): string[] =>
+  changes.filter(({ drift }) => drift !== null).map(({ ref }) => ref);
+
+/** The plan of what is wanted. A plan with conflicts must not be applied. */
+export async function makePlan(
+  shell: Shell,
+  channel: CommandChannel,
+  wanted: WantedSubscriptions,
+  { refresh, timeoutMs }: { readonly refresh: boolean; readonly timeoutMs: number },
+): Promise<Plan> {
+  const topic = wanted.topic ?? topicName(channel.config.topics.prefix, OWN_TOPICS.commands);
+  // Read the state after the comparison, so that it contains what control compared with.
+  const drift = refresh ? await askForDrift(channel, topic, timeoutMs) : [];
+  return planChanges(wanted, topic, { records: await readRecords(shell, channel), drift });
+}

@@ -1,0 +1,135 @@
+import type { Command } from 'commander';
+import { referenceIn } from '../../avro/envelope.ts';
+import { createWriterReader } from '../../avro/record-reader.ts';
+import { topicName } from '../../core/names.ts';
+import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
+import { followTopic } from '../../kafka/consume/topic-follower.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import {
+  CLI_GROUPS,
+  type Config,
+  connectBodyStore,
+  connectKafka,
+  connectRegistry,
+  loadConfig,
+} from '../shell/connections.ts';
+import { createMask, REVEAL_HELP } from '../shell/mask.ts';
+import { ifGiven, instant, wholeNumber } from '../shell/option-values.ts';
+import { jsonValue, visible } from '../shell/print-rows.ts';
+import { watchReadErrors } from '../shell/read-own-topics.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { type Described, decodeValue, describeEvent } from './describe-event.ts';
+
+type Options = {
+  fromBeginning?: boolean;
+  since?: string;
+  limit?: string;
+  key?: string;
+  json?: boolean;
+  reveal?: boolean;
+  fetch?: boolean;
+};
+
+export function addTailCommand(program: Command, shell: Shell, run: Run): void {
+  program
+    .command('tail')
+    .description('prints the records of a topic as they arrive: decoded, with headers')
+    .argument('<topic>', 'full name, or the part after TOPIC_PREFIX')
+    .option('--from-beginning', 'starts with the oldest record')
+    .option(
+      '--since <time>',
+      'starts with records written since a time (2026-11-21T08:00:00Z) or an age (90s, 30m, 2h, 7d)',
+    )
+    .option('--limit <n>', 'ends after n records')
+    .option('--key <key>', 'only records with this key')
+    .option('--json', 'print a JSON object per line')
+    .option('--reveal', REVEAL_HELP)
+    .option('--fetch', 'fetches the messages that events refer to from the object store, and verifies them')
+    .action(run((topic: string, options: Options) => tail(shell, topic, options)));
+}
+
+async function tail(shell: Shell, given: string, options: Options): Promise<ExitCode> {
+  const limit =
+    ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? Number.POSITIVE_INFINITY;
+  const begin = beginning(options);
+  const config = loadConfig(shell, ...CLI_GROUPS, 'bodyStore');
+  const kafka = connectKafka(config);
+  const topic = await findTopic(kafka, config.topics.prefix, given);
+  const mask = createMask(config, options.reveal === true);
+  await using bodies = await openBodies(config, options);
+  const read = createWriterReader(connectRegistry(config));
+  const end = Promise.withResolvers<void>();
+  shell.signal.addEventListener('abort', () => end.resolve());
+  if (shell.signal.aborted) end.resolve();
+  let shown = 0;
+  const reading = watchReadErrors(shell, topic);
+  const follower = await followTopic({
+    ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
+    ...begin,
+    onBrokenOff: reading.onError,
+    onRecord: async (record) => {
+      if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
+      shown++;
+      const { value, isDecoded } = await decodeValue(record.value, read);
+      const fetched = bodies.fetch ? await bodies.fetch(value) : value;
+      shell.print(show(describeEvent(record, { value: fetched, isDecoded }, mask), options.json === true));
+      if (shown >= limit) end.resolve();
+    },
+  });
+  shell.note(`following ${topic}; Ctrl-C ends`);
+  try {
+    await Promise.race([end.promise, reading.forbidden]);
+    return 0;
+  } finally {
+    await follower.stop();
+  }
+}
+
+/** With --fetch, what puts the message into an event that refers to it. */
+async function openBodies(
+  config: Config<'bodyStore'>,
+  { fetch }: Options,
+): Promise<AsyncDisposable & { readonly fetch?: (value: unknown) => Promise<unknown> }> {
+  if (!fetch) return { [Symbol.asyncDispose]: async () => {} };
+  const bodies = await connectBodyStore(config);
+  if (!bodies) throw new UsageError('--fetch needs BODY_STORE: set it as the ingress has it.');
+  return {
+    async fetch(value) {
+      const reference = referenceIn(value);
+      if (!reference) return value;
+      // The record is shown all the same, and the next ones.
+      const message = await bodies.read(reference).catch((error: Error) => error);
+      const fetched = Buffer.isBuffer(message) ? 'verified' : message.message;
+      const source = Buffer.isBuffer(message) ? message.toString() : null;
+      return { ...(value as object), source, fetched };
+    },
+    [Symbol.asyncDispose]: async () => bodies.close(),
+  };
+}
+
+/** Where the follower starts; by default at the beginning. */
+function beginning({ fromBeginning, since }: Options): { from?: 'now' | number } {
+  if (since === undefined) return fromBeginning ? {} : { from: 'now' };
+  if (fromBeginning) throw new UsageError('--since and --from-beginning: give one of them.');
+  return { from: instant(`--since ${since}`, since) };
+}
+
+/** The topic with this full name, or with this name after the prefix. */
+async function findTopic(kafka: KafkaAccess, prefix: string, given: string): Promise<string> {
+  const names = [topicName(prefix, given), given];
+  const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, names));
+  const found = names.find((name) => !missing.includes(name));
+  if (found === undefined) throw new UsageError(`no topic is named ${names.join(' or ')}.`);
+  return found;
+}
+
+function show(record: Described, json: boolean): string {
+  if (json) return JSON.stringify(record, jsonValue);
+  const { topic, partition, offset, time, key, headers, value } = record;
+  const head = `${topic}[${partition}]@${offset}  ${time}  key ${key}`;
+  const lines = Object.entries(headers).map(([name, text]) => `  ${name}: ${text}`);
+  const text = [head, ...lines].map((line) => line.replaceAll('\n', '\\n'));
+  return visible([...text, indent(JSON.stringify(value, jsonValue, 2)), ''].join('\n'));
+}
+
+const indent = (text: string) => text.replaceAll(/^/gm, '  ');

@@ -1,0 +1,118 @@
+import { readEventSchemas } from '../../avro/event-schema.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { topicName } from '../../core/names.ts';
+import { deadLetterTopicOf } from '../../delivery/open-delivery.ts';
+import { appendedSince } from '../../kafka/admin/appended-records.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import type { CliConfig } from '../shell/connections.ts';
+import { describeError } from '../shell/shell.ts';
+import { countLife, type LifeCounts, totalsOf } from './compare-counters.ts';
+import { finding, type VerifyFinding } from './finding.ts';
+import { readPrometheus } from './read-prometheus.ts';
+import { type LivesRead, readTargets } from './read-targets.ts';
+
+/** Where the counters come from. */
+export type CounterSource =
+  | { readonly kind: 'prometheus'; readonly url: string; readonly match: string; readonly sinceMs: number }
+  /** `sinceMs` undefined: since each process started. */
+  | { readonly kind: 'targets'; readonly targets: readonly URL[]; readonly sinceMs: number | undefined };
+
+export type CounterReport = {
+  readonly findings: readonly VerifyFinding[];
+  readonly processes: readonly LifeCounts[];
+};
+
+type Deps = { readonly config: CliConfig; readonly kafka: KafkaAccess; readonly signal: AbortSignal };
+
+/** Checks that everything acknowledged was written, by the counters of ingress and by what the topics hold. */
+export async function checkCounters(source: CounterSource, deps: Deps): Promise<CounterReport> {
+  let read: LivesRead;
+  try {
+    read = await readLives(source, deps);
+  } catch (error) {
+    return { findings: [unknown(describeError(error))], processes: [] };
+  }
+  const processes = read.lives.map(countLife);
+  const findings = read.unknown.map(unknown);
+  if (processes.length === 0) return { processes, findings };
+  findings.unshift(agreement(processes));
+  findings.push(await checkTopics(read, processes, deps));
+  return { processes, findings };
+}
+
+const REMEDY = 'see hookline verify in docs/operations.md';
+const unknown = (text: string) => finding('unknown', 'counters', text, REMEDY);
+const time = (at: number) => new Date(at).toISOString();
+
+async function readLives(source: CounterSource, { kafka: { clock }, signal }: Deps): Promise<LivesRead> {
+  const to = clock.wall();
+  if (source.kind === 'prometheus')
+    return readPrometheus({ ...source, signal }, { from: to - source.sinceMs, to });
+  const read = await readTargets(source.targets, { signal, now: () => clock.wall() });
+  if (source.sinceMs === undefined) return read;
+  const from = to - source.sinceMs;
+  const late = read.lives.filter(({ startedAt }) => startedAt !== null && startedAt > from);
+  const restarted = late.map(
+    ({ process, startedAt }) =>
+      `${process} started at ${time(startedAt ?? from)}: what was counted before is not known, except to a Prometheus`,
+  );
+  return { ...read, unknown: [...read.unknown, ...restarted] };
+}
+
+function agreement(processes: readonly LifeCounts[]): VerifyFinding {
+  const { acknowledged, written, missing, since } = totalsOf(processes);
+  const text = `since ${time(since)}: ${acknowledged} webhooks acknowledged, ${written} records written, by ${processes.length} process(es)`;
+  if (missing === 0) return finding('ok', 'counters', text);
+  const where = processes.filter((one) => one.missing > 0).map((one) => one.process);
+  return finding(
+    'FAULT',
+    'counters',
+    `${text}; ${missing} acknowledged and neither written nor in a spool (${where.join(', ')})`,
+    'keep the logs of these processes, have the provider replay that time, and report it',
+  );
+}
+
+/** Earlier than any record of what was acknowledged since: publishing takes its time, and clocks differ. */
+const EARLIER_MS = 60_000;
+
+/** The brokers' own word: at least as many records as were acknowledged. */
+async function checkTopics(
+  { lives }: LivesRead,
+  processes: readonly LifeCounts[],
+  { config, kafka }: Deps,
+): Promise<VerifyFinding> {
+  const { since, owed } = totalsOf(processes);
+  // What was in a spool before the period is drained with the time at which that was first tried.
+  if (lives.some(({ base }) => (base?.spooled ?? 0) > 0))
+    return finding(
+      'skipped',
+      'topics',
+      'a spool was in use when the period began: records are not told from earlier ones',
+    );
+  try {
+    const { prefix } = config.topics;
+    const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;
+    const topics = [...schemas.map(({ topic }) => topicName(prefix, topic)), deadLetterTopicOf(prefix)];
+    const { records, deleted } = await appendedSince(kafka.client, topics, since - EARLIER_MS);
+    if (records >= owed)
+      return finding(
+        'ok',
+        'topics',
+        `${records} records in ${topics.length} topics, at least ${owed} are needed`,
+      );
+    if (deleted.length > 0)
+      return finding(
+        'skipped',
+        'topics',
+        `records of that time are deleted already in ${deleted.join(', ')}`,
+      );
+    return finding(
+      'FAULT',
+      'topics',
+      `${records} records in ${topics.length} topics, and ${owed} webhooks were acknowledged`,
+      'look for deleted records or topics, and have the provider replay that time',
+    );
+  } catch (error) {
+    return finding('unknown', 'topics', describeError(error), 'check KAFKA_BROKERS, and the right Describe');
+  }
+}

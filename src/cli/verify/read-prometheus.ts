@@ -1,0 +1,140 @@
+import type { Counted, Life } from './compare-counters.ts';
+import { COUNTERS, type LivesRead } from './read-targets.ts';
+
+const TIMEOUT_MS = 30_000;
+/** Prometheus says that a process is gone when it has not been scraped for so long. */
+const FRESH_MS = 5 * 60_000;
+
+/** One series: its labels, and its scrapes as seconds since 1970 and value. */
+type Series = {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly values: readonly (readonly [number, string])[];
+};
+
+export type PrometheusSource = {
+  readonly url: string;
+  /** Label matchers, without braces. */
+  readonly match: string;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Reads what the processes of ingress have counted in the period: every scrape of it, so that a restart is seen. All counters of
+ * a scrape have the same time, so that they can be compared. What a process counted after its last scrape is not known.
+ * @param from milliseconds since 1970
+ * @throws where Prometheus does not answer
+ */
+export async function readPrometheus(
+  source: PrometheusSource,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<LivesRead> {
+  const range = `[${Math.ceil((to - from) / 1_000)}s]`;
+  const read = (name: string, matchers: string) =>
+    query(source, `${name}{${[matchers, source.match].filter(Boolean).join(',')}}${range}`, to);
+  // Only ingress has it.
+  const spooled = await read(COUNTERS.spooled, '');
+  if (spooled.length === 0)
+    return { lives: [], unknown: [`Prometheus has no ${COUNTERS.spooled} that matches {${source.match}}`] };
+  const instances = [...new Set(spooled.map(({ metric }) => metric.instance ?? ''))];
+  const ofThem = `instance=~${JSON.stringify(instances.map(escaped).join('|'))}`;
+  const [acknowledged, written, startedAt] = await Promise.all([
+    read(COUNTERS.acknowledged, `status="200",${ofThem}`),
+    read(COUNTERS.written, ofThem),
+    read(COUNTERS.startedAt, ofThem),
+  ]);
+  const byTarget = (all: readonly Series[]) => Map.groupBy(all, targetOf);
+  const found = {
+    acknowledged: byTarget(acknowledged),
+    written: byTarget(written),
+    startedAt: byTarget(startedAt),
+  };
+  const lives = spooled.flatMap((rows) => {
+    const target = targetOf(rows);
+    const scrapes = scrapesOf({
+      spooled: [rows],
+      acknowledged: found.acknowledged.get(target) ?? [],
+      written: found.written.get(target) ?? [],
+      startedAt: found.startedAt.get(target) ?? [],
+    });
+    return livesIn(rows.metric.pod ?? rows.metric.instance ?? target, scrapes, from);
+  });
+  return { lives, unknown: gapsIn(lives, from, to) };
+}
+
+const escaped = (instance: string) => instance.replaceAll(/[^\w:]/g, '\\$&');
+
+/** What tells one scraped process from others. */
+const targetOf = ({ metric }: Series): string => {
+  const { __name__, status, stored, ...target } = metric;
+  return JSON.stringify(Object.entries(target).sort());
+};
+
+type Scrape = Counted & { readonly startedAt: number | null };
+
+function scrapesOf(
+  series: Readonly<Record<'spooled' | 'acknowledged' | 'written' | 'startedAt', readonly Series[]>>,
+): Scrape[] {
+  const sums = (all: readonly Series[]) => {
+    const at = new Map<number, number>();
+    for (const { values } of all)
+      for (const [time, value] of values) at.set(time, (at.get(time) ?? 0) + Number(value));
+    return at;
+  };
+  const [spooled, acknowledged] = [sums(series.spooled), sums(series.acknowledged)];
+  const [written, startedAt] = [sums(series.written), sums(series.startedAt)];
+  return [...written.keys()]
+    .filter((time) => spooled.has(time))
+    .sort((a, b) => a - b)
+    .map((time) => {
+      const started = startedAt.get(time);
+      return {
+        at: time * 1_000,
+        // A series begins with its first webhook.
+        acknowledged: acknowledged.get(time) ?? 0,
+        written: written.get(time) ?? 0,
+        spooled: spooled.get(time) ?? 0,
+        startedAt: started === undefined ? null : started * 1_000,
+      };
+    });
+}
+
+/** The scrapes of one target, divided where its process was another one. */
+function livesIn(process: string, scrapes: readonly Scrape[], from: number): Life[] {
+  const lives: Life[] = [];
+  let first: Scrape | undefined;
+  for (const [n, scrape] of scrapes.entries()) {
+    first ??= scrape;
+    const next = scrapes[n + 1];
+    if (next && next.startedAt === scrape.startedAt && next.written >= scrape.written) continue;
+    const { startedAt } = first;
+    const isWhole = startedAt !== null && startedAt >= from;
+    lives.push({ process, startedAt, base: isWhole ? null : first, last: scrape });
+    first = undefined;
+  }
+  return lives;
+}
+
+/** Parts of the period for which Prometheus has no scrapes. */
+function gapsIn(lives: readonly Life[], from: number, to: number): string[] {
+  const first = Math.min(...lives.map(({ base, last }) => base?.at ?? last.at));
+  const last = Math.max(...lives.map((life) => life.last.at));
+  const time = (at: number) => new Date(at).toISOString();
+  const isLate = first > from + FRESH_MS && lives.every(({ base }) => base !== null);
+  return [
+    ...(isLate ? [`Prometheus has no counters of ingress before ${time(first)}`] : []),
+    ...(last < to - FRESH_MS ? [`Prometheus has scraped no ingress since ${time(last)}`] : []),
+  ];
+}
+
+async function query({ url, signal }: PrometheusSource, text: string, to: number): Promise<Series[]> {
+  const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const body = new URLSearchParams({ query: text, time: String(to / 1_000) });
+  const answer = await fetch(`${url}/api/v1/query`, { method: 'POST', body, signal: all });
+  const json = (await answer.json().catch(() => ({}))) as {
+    error?: string;
+    data?: { resultType?: string; result?: Series[] };
+  };
+  if (!answer.ok || json.data?.resultType !== 'matrix')
+    throw new Error(`${url} answers ${answer.status}: ${json.error ?? 'it is no Prometheus'}`);
+  return json.data.result ?? [];
+}

@@ -1,0 +1,65 @@
+import type { CookieSerializeOptions } from '@fastify/cookie';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { EncryptJWT, jwtDecrypt } from 'jose';
+
+/** Who has logged in. Of the groups, those that have a role. */
+export type Session = { readonly name: string; readonly groups: readonly string[] };
+
+/** What has to be known again when the OpenID provider sends a browser back. */
+export type PendingLogin = {
+  readonly verifier: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly returnTo: string;
+};
+
+/**
+ * Sessions as sealed cookies (JWE, A256GCM): the console stores none, and every one of its processes reads them. A session ends after
+ * four hours; the provider then usually logs the user in again without a question. A change of the client's secret ends all.
+ */
+export type Sessions = {
+  read(request: FastifyRequest): Promise<Session | undefined>;
+  begin(reply: FastifyReply, session: Session): Promise<void>;
+  end(reply: FastifyReply): void;
+  readPending(request: FastifyRequest): Promise<PendingLogin | undefined>;
+  beginPending(reply: FastifyReply, pending: PendingLogin): Promise<void>;
+  endPending(reply: FastifyReply): void;
+};
+
+const SESSION_SECONDS = 4 * 60 * 60;
+const LOGIN_SECONDS = 10 * 60;
+
+/**
+ * @param key 32 bytes
+ * @param isSecure whether browsers reach the console by https: cookies then stay on it, and on this host
+ */
+export function createSessions(key: () => Uint8Array, isSecure: boolean): Sessions {
+  const prefix = isSecure ? '__Host-' : '';
+  const cookies = { session: `${prefix}hookline-session`, login: `${prefix}hookline-login` };
+  // Lax, as the provider's redirect to the console comes from another site. POSTs of other sites come without cookies all the same.
+  const options: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure };
+  const write = async (reply: FastifyReply, kind: keyof typeof cookies, claims: object, seconds: number) => {
+    const sealed = await new EncryptJWT({ ...claims })
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', typ: kind })
+      .setExpirationTime(`${seconds}s`)
+      .encrypt(key());
+    reply.setCookie(cookies[kind], sealed, { ...options, maxAge: seconds });
+  };
+  const read = async (request: FastifyRequest, kind: keyof typeof cookies) => {
+    const sealed = request.cookies[cookies[kind]];
+    if (sealed === undefined) return undefined;
+    const accepted = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] };
+    return jwtDecrypt(sealed, key(), { ...accepted, typ: kind, requiredClaims: ['exp'] }).then(
+      ({ payload }) => payload,
+      () => undefined,
+    );
+  };
+  return {
+    read: async (request) => (await read(request, 'session')) as Session | undefined,
+    begin: (reply, session) => write(reply, 'session', session, SESSION_SECONDS),
+    end: (reply) => void reply.clearCookie(cookies.session, options),
+    readPending: async (request) => (await read(request, 'login')) as PendingLogin | undefined,
+    beginPending: (reply, pending) => write(reply, 'login', pending, LOGIN_SECONDS),
+    endPending: (reply) => void reply.clearCookie(cookies.login, options),
+  };
+}

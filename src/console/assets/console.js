@@ -1,0 +1,138 @@
+// The live parts of the pages. Everything can be read without it.
+
+const style = getComputedStyle(document.documentElement);
+
+/** @param {string} tone a colour of console.css, which differs in light and dark */
+const colour = (tone) => {
+  const probe = document.createElement('span');
+  probe.style.color = `var(--${tone})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+};
+
+// Plots
+
+/** By the id of their element. */
+const plots = new Map();
+
+const shown = (value) => (value === null || value === undefined ? '–' : String(value));
+
+function draw(element, { series, data }) {
+  const size = () => ({
+    width: element.clientWidth,
+    height: Math.round(Number.parseFloat(style.fontSize) * 10.5),
+  });
+  const axis = {
+    stroke: colour('quiet'),
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { show: false },
+  };
+  const font = `${Math.round(Number.parseFloat(style.fontSize) * 0.75)}px ${getComputedStyle(document.body).fontFamily}`;
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+  const options = {
+    ...size(),
+    cursor: { y: false },
+    legend: { live: true },
+    // An hour, whether it has been seen or not: the plots can be compared.
+    scales: {
+      x: { range: (_, __, max) => [(max ?? Date.now() / 1_000) - 3_600, max ?? Date.now() / 1_000] },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] },
+    },
+    axes: [
+      { ...axis, font, values: (_, times) => times.map((at) => clock.format(at * 1_000)) },
+      { ...axis, font, size: 52 },
+    ],
+    series: [
+      { label: 'at' },
+      ...series.map(({ name, tone }) => ({
+        label: name,
+        stroke: colour(tone),
+        width: 1.6,
+        points: { show: false },
+        spanGaps: false,
+        value: (_, value) => shown(value),
+      })),
+    ],
+  };
+  element.replaceChildren();
+  const plot = new window.uPlot(options, data, element);
+  plots.set(element.id, plot);
+  new ResizeObserver(() => plot.setSize(size())).observe(element);
+}
+
+function drawAll() {
+  for (const element of document.querySelectorAll('[data-plot]')) {
+    const given = JSON.parse(element.dataset.plot);
+    draw(element, { ...given, data: plots.get(element.id)?.data ?? given.data });
+  }
+}
+
+if (window.uPlot) {
+  drawAll();
+  // The colours are others then.
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
+}
+
+// Updates
+
+function apply({ id, html, how = 'replace', keep, plot }) {
+  if (plot) plots.get(id)?.setData(plot);
+  const element = document.getElementById(id);
+  if (html === undefined || !element) return;
+  if (how === 'prepend') {
+    element.insertAdjacentHTML('afterbegin', html);
+    while (keep !== undefined && element.children.length > keep) element.lastElementChild.remove();
+  } else {
+    // Whoever works in it goes on where they were.
+    const focused = element.contains(document.activeElement) ? document.activeElement.id : '';
+    element.outerHTML = html;
+    if (focused) document.getElementById(focused)?.focus();
+  }
+  offerCopies();
+}
+
+function follow() {
+  const state = document.createElement('span');
+  state.className = 'live-state';
+  state.setAttribute('role', 'status');
+  document.querySelector('header').append(state);
+  const say = (text, isLost) => {
+    if (state.textContent !== text) state.textContent = text;
+    state.classList.toggle('lost', isLost);
+  };
+  const events = new EventSource(location.href);
+  events.onopen = () => say('live', false);
+  events.onmessage = ({ data }) => apply(JSON.parse(data));
+  events.onerror = () => {
+    say('not live: the console does not answer', true);
+    // The session has ended, or the console is another one: a new page knows.
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5_000);
+  };
+}
+
+if (document.body.dataset.live) follow();
+
+// Copying, and files that go into a text field
+
+function offerCopies() {
+  for (const button of document.querySelectorAll('button[data-copy][hidden]')) {
+    if (!navigator.clipboard) continue;
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = 'Copied';
+    });
+  }
+}
+
+offerCopies();
+
+for (const input of document.querySelectorAll('input[type=file][data-into]')) {
+  input.closest('[hidden]')?.removeAttribute('hidden');
+  input.addEventListener('change', async () => {
+    const [file] = input.files;
+    if (file) document.getElementById(input.dataset.into).value = await file.text();
+  });
+}

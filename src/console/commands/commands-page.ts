@@ -1,0 +1,109 @@
+import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
+import type { CommandResult } from '../../core/command.ts';
+import type { ConsoleDeps } from '../page/console-deps.ts';
+import { address, type Html, html } from '../page/html.ts';
+import {
+  definePage,
+  type LiveUpdate,
+  type Page,
+  PageError,
+  type PageRequest,
+  shellWord,
+} from '../page/page.ts';
+import { time } from '../page/parts.ts';
+import type { ResultLog } from '../results/result-log.ts';
+import { commandForm, fieldsOf } from './command-form.ts';
+import { SentCommands, sendCommand } from './send-command.ts';
+import { resultFacts, resultTable } from './show-results.ts';
+
+type Commands = {
+  readonly ref: string;
+  readonly isPartial: boolean;
+  readonly results: readonly CommandResult[];
+};
+
+/** Of more the page would be long: the JSON answer has as many. */
+const SHOWN = 50;
+
+/** Sends commands by a form, shows what became of them, and the history of a ref. */
+export function commandPages(deps: ConsoleDeps, results: () => Promise<ResultLog>): readonly Page[] {
+  const { config } = deps;
+  const schemas = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
+  const fields = fieldsOf(JSON.parse(schemas.command.codec.schema));
+  const topics = config.commands.topics.map(({ name }) => name);
+  const events = Object.keys(config.provider.dialect.eventNames);
+  const sent = new SentCommands();
+  const refOf = ({ query }: PageRequest) => query.ref ?? '';
+  const look = async (request: PageRequest): Promise<Commands> => {
+    const log = await results();
+    const ref = refOf(request);
+    return { ref, isPartial: log.isPartial, results: log.latest(ref || undefined).slice(0, SHOWN) };
+  };
+  const history = ({ ref, results: found, isPartial }: Commands): Html => html`<section id="history">
+<h2>${ref ? html`History of ${ref}` : 'Latest results'}</h2>
+${resultTable(found)}
+${isPartial && html`<p class="quiet">Earlier results are in the topic: the command below shows them.</p>`}</section>`;
+
+  const list = definePage<Commands>({
+    path: '/commands',
+    title: 'Commands',
+    navigation: 'Commands',
+    role: 'view',
+    cli: (request) =>
+      refOf(request)
+        ? `hookline inspect ${shellWord(refOf(request))}`
+        : 'hookline tail command-results --since 1d',
+    data: look,
+    render(data, request) {
+      const search = html`<form method="get" action="/commands" class="search"><label for="of-ref">History of a ref</label> <input id="of-ref" name="ref" value="${data.ref}" autocomplete="off" spellcheck="false"> <button class="second">Show</button></form>`;
+      if (!request.may('operate')) return html`${search}${history(data)}`;
+      const form = commandForm({ fields, topics, events, ref: data.ref, csrfField: request.csrfField });
+      return html`<div class="form-beside"><section><h2>Send a command</h2>${form}</section><div>${history(data)}${search}</div></div>`;
+    },
+    async *live(request): AsyncIterable<LiveUpdate> {
+      const log = await results();
+      while (!request.signal.aborted) {
+        await log.next(request.signal);
+        yield { id: 'history', html: history(await look(request)) };
+      }
+    },
+    changes: [sendCommand(deps, topics, sent)],
+  });
+
+  type One = { commandId: string; sent: object | null; result: CommandResult | null };
+  const one = async ({ params: { commandId = '' } }: PageRequest): Promise<One> => {
+    const result = (await results()).of(commandId) ?? null;
+    const found = sent.of(commandId);
+    if (!result && !found)
+      throw new PageError(
+        404,
+        `Neither a result of ${commandId} is known here, nor was it sent from here. hookline inspect searches the topics.`,
+      );
+    return { commandId, result, sent: found ? { ...found.command, topic: found.topic } : null };
+  };
+  const outcome = ({ commandId, result, sent: command }: One): Html => html`<section id="outcome">${
+    result ? resultFacts(result) : html`<p class="verdict quiet">Sent, and not finished yet.</p>`
+  }
+${command && html`<h2>The command</h2><pre tabindex="0">${JSON.stringify(command, null, 2)}</pre>`}
+<p><a href="${address('/commands', { ref: result?.ref ?? '' })}">All commands${result?.ref && ` of ${result.ref}`}</a>${result && html` <span class="quiet">finished ${time(result.finishedAt)}</span>`}</p>
+<p class="quiet">Command <code>${commandId}</code></p></section>`;
+
+  const single = definePage<One>({
+    path: '/commands/:commandId',
+    title: 'Command',
+    role: 'view',
+    cli: ({ params }) => `hookline inspect ${shellWord(params.commandId ?? '')}`,
+    data: one,
+    render: outcome,
+    async *live(request): AsyncIterable<LiveUpdate> {
+      const log = await results();
+      // A result does not change: the page is done with it.
+      while (!request.signal.aborted) {
+        const found = await one(request);
+        if (found.result) yield { id: 'outcome', html: outcome(found) };
+        await log.next(request.signal);
+      }
+    },
+  });
+  return [list, single];
+}

@@ -1,0 +1,91 @@
+import { type CommandInput, makeCommand } from '../../cli/commands/make-command.ts';
+import { commandRecord, publishOnce } from '../../cli/shell/send-commands.ts';
+import { UsageError } from '../../cli/shell/shell.ts';
+import { COMMAND_TYPES } from '../../core/command.ts';
+import type { ConsoleDeps } from '../page/console-deps.ts';
+import { address } from '../page/html.ts';
+import { type Change, defineChange, type Fields, PageError, type PageRequest, textOf } from '../page/page.ts';
+
+export type SentCommand = {
+  readonly command: ReturnType<typeof makeCommand>;
+  readonly topic: string;
+};
+
+/** Commands that this process has sent, until their results come: no more than this. */
+const MOST = 1_000;
+
+/** What was sent from here, so that a page can say what it waits for. */
+export class SentCommands {
+  readonly #sent = new Map<string, SentCommand>();
+  add(one: SentCommand): void {
+    this.#sent.set(one.command.commandId, one);
+    for (const oldest of this.#sent.keys()) if (this.#sent.size > MOST) this.#sent.delete(oldest);
+  }
+  of = (commandId: string): SentCommand | undefined => this.#sent.get(commandId);
+}
+
+/** Sends a command to control, as `hookline command` does. */
+export const sendCommand = ({ kafka }: ConsoleDeps, topics: readonly string[], sent: SentCommands): Change =>
+  defineChange<SentCommand, { commandId: string; topic: string }>({
+    path: '/commands',
+    title: 'Command',
+    role: 'operate',
+    read: (fields, request) => readCommand(fields, request, topics),
+    audited: ({ command: { type, commandId, ref, events, executionIds, dryRun, ifMatch }, topic }) => ({
+      action: `command ${type}`,
+      details: { commandId, topic, ref, events, executionIds: executionIds?.length, dryRun, ifMatch },
+    }),
+    async make({ command, topic }) {
+      await publishOnce(kafka, [commandRecord(topic, command)]);
+      sent.add({ command, topic });
+      return { commandId: command.commandId, topic };
+    },
+    show: ({ commandId }) => ({ see: address('/commands', commandId) }),
+  });
+
+function readCommand(fields: Fields, { user }: PageRequest, topics: readonly string[]): SentCommand {
+  const type = COMMAND_TYPES.find((one) => one === fields.type);
+  if (!type) throw new PageError(400, `type must be one of ${COMMAND_TYPES.join(', ')}.`);
+  const topic = textOf(fields, 'topic') || topics[0];
+  if (topic === undefined || !topics.includes(topic))
+    throw new PageError(400, `topic must be one of ${topics.join(', ')}: COMMAND_TOPICS lists them.`);
+  const given = (name: string) => textOf(fields, name) || undefined;
+  const input: CommandInput = {
+    ref: given('ref'),
+    events: listOf(fields, 'events'),
+    executionIds: listOf(fields, 'executionIds'),
+    extra: extraOf(fields),
+    expiresIn: given('expiresAt') ?? given('expiresIn'),
+    dryRun: flagOf(fields, 'dryRun'),
+    ifMatch: given('ifMatch'),
+    // Whoever is logged in, and nobody else.
+    issuedBy: user.name,
+  };
+  try {
+    return { command: makeCommand(type, input, (field) => field), topic };
+  } catch (error) {
+    if (error instanceof UsageError) throw new PageError(400, error.message);
+    throw error;
+  }
+}
+
+/** Text with commas, or a list as JSON has it. */
+function listOf(fields: Fields, name: string): string[] | undefined {
+  const { [name]: value } = fields;
+  const texts = Array.isArray(value) ? value : textOf(fields, name).split(',');
+  if (!texts.every((one) => typeof one === 'string'))
+    throw new PageError(400, `${name} must be a list of texts.`);
+  const found = texts.map((one: string) => one.trim()).filter((one) => one !== '');
+  return found.length === 0 ? undefined : found;
+}
+
+function extraOf({ extra }: Fields): string | undefined {
+  if (typeof extra === 'object' && extra !== null) return JSON.stringify(extra);
+  return textOf({ extra }, 'extra') || undefined;
+}
+
+/** A box that is not checked is not sent. */
+function flagOf(fields: Fields, name: string): boolean {
+  const { [name]: value } = fields;
+  return value === true || value === 'true';
+}

@@ -1,0 +1,82 @@
+import type { CommandResult, ResultStatus } from '../../core/command.ts';
+import { address, type Html, html, type Shown } from '../page/html.ts';
+import { badge, duration, type Mood, table, time } from '../page/parts.ts';
+
+const MOODS: Readonly<Record<ResultStatus, Mood>> = {
+  SUCCEEDED: 'good',
+  REJECTED: 'bad',
+  FAILED: 'bad',
+  EXPIRED: 'note',
+  DUPLICATE: 'quiet',
+  DRIFT: 'note',
+};
+
+/** Its word and its mood; a status of a later version is shown as it is. */
+export const statusOf = ({ status }: Pick<CommandResult, 'status'>): Html =>
+  badge(status, MOODS[status] ?? 'quiet');
+
+export const resultTable = (results: readonly CommandResult[]): Html =>
+  table(
+    'Results of commands, the latest first',
+    [
+      { title: 'finished', cell: ({ finishedAt }: CommandResult) => time(finishedAt) },
+      {
+        title: 'ref',
+        cell: ({ ref }) =>
+          ref
+            ? html`<a href="${address('/commands', { ref })}">${ref}</a>`
+            : html`<span class="quiet">–</span>`,
+      },
+      {
+        title: 'command',
+        cell: ({ type, commandId, status, dryRun }) =>
+          html`${status === 'DRIFT' ? type : html`<a href="${address('/commands', commandId)}">${type}</a>`}${dryRun && html` <span class="quiet">dry run</span>`}`,
+      },
+      { title: 'status', cell: statusOf },
+      {
+        title: 'message',
+        cell: ({ errorCode, message }) => html`${errorCode && html`<code>${errorCode}</code> `}${message}`,
+      },
+      { title: 'by', cell: ({ issuedBy }) => issuedBy },
+      {
+        title: 'took',
+        cell: ({ receivedAt, finishedAt }) => duration((finishedAt - receivedAt) / 1_000),
+        isNumber: true,
+      },
+    ],
+    results,
+    'No result is known.',
+  );
+
+/** One result whole: what happened, largest; then its fields and lists. */
+export function resultFacts(result: CommandResult): Html {
+  const { status, message, errorCode, type, ref, subscriptionId, httpStatus, attempts, issuedBy, dryRun } =
+    result;
+  const facts: readonly (readonly [string, Shown])[] = [
+    ['command', html`${type}${dryRun && ' (dry run: nothing was changed)'}`],
+    ['ref', ref && html`<code>${ref}</code>`],
+    ['subscription', subscriptionId && html`<code>${subscriptionId}</code>`],
+    ['error code', errorCode && html`<code>${errorCode}</code>`],
+    ['provider answered', httpStatus],
+    ['requests to the provider', attempts],
+    ['sent by', issuedBy],
+    ['taken up', time(result.receivedAt)],
+    ['record', html`<code>${result.commandTopic}/${result.commandPartition}/${result.commandOffset}</code>`],
+  ];
+  const given = facts.filter(([, value]) => value !== null && value !== '');
+  return html`<p class="verdict ${MOODS[status] ?? 'quiet'}"><strong>${status}</strong> ${message}</p>
+<dl class="facts">${given.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${listOf('Subscriptions at the provider', result.subscriptions)}${listOf('Drift', result.drift)}`;
+}
+
+function listOf(title: string, rows: readonly object[] | null): Shown {
+  if (!rows || rows.length === 0) return null;
+  const columns = Object.keys(rows[0] ?? {}).map((name) => ({
+    title: name,
+    cell: (row: object) => {
+      const value = (row as Record<string, unknown>)[name];
+      return Array.isArray(value) ? value.join(', ') : value === null ? '' : String(value);
+    },
+  }));
+  return html`<h2>${title}</h2>${table(title, columns, rows)}`;
+}

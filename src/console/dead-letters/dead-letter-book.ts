@@ -1,0 +1,158 @@
+import { type DeadLetter, DeadLetterIndex } from '../../dead-letters/dead-letters.ts';
+import { lengthOf } from '../../kafka/connect/clip-values.ts';
+import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
+
+export type DeadLetterBookDeps = TopicDeps & {
+  readonly onFailure: (topic: string, error: Error) => void;
+  readonly maxRecords?: number;
+  readonly pollMs?: number;
+};
+
+/** What the console knows of the dead-letter topic. */
+export type KnownDeadLetters = {
+  /** The oldest first. */
+  readonly deadLetters: readonly DeadLetter[];
+  /** Some of what was redriven or dismissed, or even of what is open, is not here: there are too many. */
+  readonly isPartial: boolean;
+  /** Offsets that were read, and that there are. */
+  readonly read: number;
+  readonly total: number;
+  readonly failure: string | null;
+  /** Another one when something has changed. */
+  readonly version: number;
+};
+
+/** Records that are held: about 60 MB of memory. */
+const MAX_RECORDS = 30_000;
+const POLL_MS = 1_000;
+/** Longer texts of a header are for `hookline dlq show`. */
+const MAX_HEADER = 500;
+/** Texts that are looked up before another copy is kept. */
+const MAX_TEXTS = 1_000;
+/** Offsets of a partition that are read before what was read is shown. */
+const SLICE = 2_000n;
+
+/** Follows the dead-letter topic and keeps what `hookline dlq list` shows, without bodies. */
+export class DeadLetterBook {
+  readonly #deps: DeadLetterBookDeps;
+  readonly #stopping = new AbortController();
+  readonly #following: Promise<void>;
+  #reader: RangeReader | undefined;
+  #index = new DeadLetterIndex();
+  readonly #positions = new Map<number, bigint>();
+  #known: KnownDeadLetters = {
+    deadLetters: [],
+    isPartial: false,
+    read: 0,
+    total: 0,
+    failure: null,
+    version: 0,
+  };
+  #isStale = false;
+  readonly #texts = new Map<string, string>();
+
+  constructor(deps: DeadLetterBookDeps) {
+    this.#deps = deps;
+    this.#following = this.#follow();
+  }
+
+  deadLetters(): KnownDeadLetters {
+    if (this.#isStale) this.#known = { ...this.#known, deadLetters: this.#index.deadLetters() };
+    this.#isStale = false;
+    return this.#known;
+  }
+
+  get version(): number {
+    return this.#known.version;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#reader?.stop();
+    await this.#following;
+  }
+
+  async #follow(): Promise<void> {
+    const { clock, topic, onFailure, pollMs = POLL_MS } = this.#deps;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        while (!signal.aborted && (await this.#readOn()));
+      } catch (error) {
+        if (signal.aborted) return;
+        const { message } = error as Error;
+        if (message !== this.#known.failure) onFailure(topic, error as Error);
+        this.#change({ failure: message });
+        // Its connections may be what has failed.
+        await this.#reader?.stop();
+        this.#reader = undefined;
+      }
+      await clock.sleep(pollMs, { signal }).catch(() => {});
+    }
+  }
+
+  /** Reads the next slice of each partition. Whether there is more. */
+  async #readOn(): Promise<boolean> {
+    this.#reader ??= await openRanges(this.#deps);
+    const span = await this.#reader.span();
+    if (span.some(({ partition, to }) => to < (this.#positions.get(partition) ?? 0n))) this.#beginAnew();
+    const ranges = span.map(({ partition, from, to }) => {
+      const position = this.#positions.get(partition) ?? 0n;
+      const next = position > from ? position : from;
+      return { partition, from: next, to: to - next > SLICE ? next + SLICE : to };
+    });
+    let records = 0;
+    await this.#reader.read(ranges, ({ partition, offset, timestamp, key, value, headers }) => {
+      records++;
+      const bytes = value === null ? 0 : lengthOf(value);
+      const few = Object.fromEntries(
+        Object.entries(headers).map(([name, text]) => [name, this.#shared(text)]),
+      );
+      this.#index.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers: few });
+    });
+    for (const { partition, to } of ranges) this.#positions.set(partition, to);
+    const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+    const left = span.reduce(
+      (sum, { partition, to }) => sum + Number(to - (this.#positions.get(partition) ?? 0n)),
+      0,
+    );
+    const size = this.#index.size;
+    this.#index.forgetBefore(new Map(span.map(({ partition, from }) => [partition, from])));
+    const isPartial = this.#makeRoom() || this.#known.isPartial;
+    const isChanged = records > 0 || this.#index.size !== size || this.#known.failure !== null;
+    if (isChanged || total !== this.#known.total)
+      this.#change({ isPartial, total, read: total - left, failure: null });
+    return left > 0;
+  }
+
+  /** Of more than 30,000 records, what was redriven or dismissed is forgotten first; then everything, and what comes is known. */
+  #makeRoom(): boolean {
+    const { maxRecords = MAX_RECORDS } = this.#deps;
+    if (this.#index.size <= maxRecords) return false;
+    this.#index.forgetResolved();
+    if (this.#index.size > maxRecords) this.#index = new DeadLetterIndex();
+    return true;
+  }
+
+  /** Most texts of headers are those of other records too: one copy is enough. */
+  #shared(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
+    const short = text.slice(0, MAX_HEADER);
+    this.#texts.set(text, short);
+    return short;
+  }
+
+  #beginAnew(): void {
+    this.#index = new DeadLetterIndex();
+    this.#positions.clear();
+    this.#change({ isPartial: false });
+  }
+
+  #change(more: Partial<KnownDeadLetters>): void {
+    this.#isStale = true;
+    this.#known = { ...this.#known, ...more, version: this.#known.version + 1 };
+  }
+}

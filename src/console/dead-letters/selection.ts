@@ -1,0 +1,37 @@
+import { type DeadLetterFilter, InvalidInput, parseFilter } from '../../dead-letters/filter.ts';
+import { PageError, shellWord } from '../page/page.ts';
+
+/** Conditions that an address or a form can have, under the names that `--filter` has. */
+const CONDITIONS = ['stage', 'code', 'ref', 'topic', 'id', 'at', 'state', 'since', 'until'] as const;
+
+/** Which dead-letter records are meant. */
+export type Selection = {
+  readonly conditions: Readonly<Partial<Record<(typeof CONDITIONS)[number], string>>>;
+  /** As `--filter` takes them. */
+  readonly filter: readonly string[];
+  readonly parsed: DeadLetterFilter;
+};
+
+/** @throws PageError where a condition cannot be understood */
+export function selectionOf(fields: Readonly<Record<string, unknown>>): Selection {
+  const given = CONDITIONS.flatMap((name) => {
+    const value = fields[name];
+    return typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [];
+  });
+  const filter = given.map(([name, value]) => `${name}=${value}`);
+  return { conditions: Object.fromEntries(given), filter, parsed: orPageError(() => parseFilter(filter)) };
+}
+
+/** What somebody gave is checked by the CLI's own code; here the answer is 400. */
+export function orPageError<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof InvalidInput) throw new PageError(400, error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** As options of a command line. */
+export const filterOptions = (filter: readonly string[]): string =>
+  filter.map((condition) => ` --filter ${shellWord(condition)}`).join('');

@@ -1,0 +1,134 @@
+import type { DeadLetterState } from '../../dead-letters/dead-letters.ts';
+import type { describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
+import { address, type Html, html } from '../page/html.ts';
+import type { PageRequest } from '../page/page.ts';
+import { badge, bytes, type Mood, table, time } from '../page/parts.ts';
+import { type DeadLetterGroup, openIn } from './group-by-cause.ts';
+import type { Job } from './jobs.ts';
+import type { Selection } from './selection.ts';
+import { titleOf } from './show-job.ts';
+
+export type DeadLetterList = Pick<Selection, 'conditions' | 'filter'> & {
+  readonly topic: string;
+  readonly groups: readonly DeadLetterGroup[];
+  /** Of a selection, one page of its records. */
+  readonly deadLetters: readonly ReturnType<typeof describeDeadLetter>[];
+  readonly matching: number;
+  readonly page: number;
+  readonly pages: number;
+  readonly isPartial: boolean;
+  readonly read: number;
+  readonly total: number;
+  readonly failure: string | null;
+  readonly running: Job | null;
+  /** The latest ones. */
+  readonly jobs: readonly Job[];
+};
+
+const STATES: Readonly<Record<DeadLetterState, Mood>> = {
+  open: 'bad',
+  incomplete: 'bad',
+  redriven: 'good',
+  dismissed: 'quiet',
+};
+
+export const stateBadge = (state: DeadLetterState): Html => badge(state, STATES[state]);
+
+export function listPageOf(list: DeadLetterList, request: PageRequest): Html {
+  const { conditions, filter, matching, groups } = list;
+  const isSelection = filter.length > 0;
+  const open = groups.reduce((sum, group) => sum + openIn(group), 0);
+  return html`${isSelection && html`<p><a href="${address('/dead-letters')}">All dead-letter records</a> · ${filter.join(', ')}</p>`}
+${listSection(list)}
+${isSelection && matching > 0 && actionsOf(conditions, open, request)}`;
+}
+
+/** What changes while the page is open. */
+export function listSection(list: DeadLetterList): Html {
+  const { filter, groups, deadLetters, matching, isPartial, read, total, failure, running } = list;
+  return html`<section id="deadLetters">
+${failure !== null && html`<p>${badge('not read now', 'bad')} ${failure}</p>`}
+${read < total && html`<p>${badge('reading', 'note')} ${read} of ${total} offsets of the topic were read.</p>`}
+${isPartial && html`<p>${badge('partial', 'note')} There are more records than the console holds: <code>hookline dlq list</code> shows all.</p>`}
+${running && html`<p>${badge('running', 'note')} ${jobLink(running)}: ${running.progress}</p>`}
+<h2>By cause</h2>
+${table('Dead-letter records by stage, code and ref', GROUP_COLUMNS, groups, 'There are no dead-letter records.')}
+${filter.length > 0 && html`<h2>Records</h2>${listOf(deadLetters)}${pagesOf(list, matching)}`}
+${list.jobs.length > 0 && html`<h2>Latest jobs</h2><ul>${list.jobs.map((job) => html`<li>${jobLink(job)}: ${job.status}, ${job.progress}</li>`)}</ul>`}
+</section>`;
+}
+
+const jobLink = ({ id, kind, isDry, startedAt }: Job) =>
+  html`<a href="${address('/dead-letters/jobs', id)}">${titleOf(kind, isDry)}</a> ${time(startedAt)}`;
+
+const GROUP_COLUMNS = [
+  { title: 'Stage', cell: (group: DeadLetterGroup) => groupLink(group) },
+  { title: 'Code', cell: ({ code }: DeadLetterGroup) => code },
+  { title: 'Ref', cell: ({ ref }: DeadLetterGroup) => ref },
+  {
+    title: 'Open',
+    cell: (group: DeadLetterGroup) => badge(String(openIn(group)), openIn(group) > 0 ? 'bad' : 'good'),
+    isNumber: true,
+  },
+  { title: 'Redriven', cell: ({ states }: DeadLetterGroup) => states.redriven, isNumber: true },
+  { title: 'Dismissed', cell: ({ states }: DeadLetterGroup) => states.dismissed, isNumber: true },
+  {
+    title: 'Oldest open',
+    cell: ({ oldestAt }: DeadLetterGroup) => (oldestAt === null ? '' : time(oldestAt)),
+  },
+  { title: 'Last hour', cell: ({ hour }: DeadLetterGroup) => hour, isNumber: true },
+  { title: 'Last day', cell: ({ day }: DeadLetterGroup) => day, isNumber: true },
+  { title: 'Last week', cell: ({ week }: DeadLetterGroup) => week, isNumber: true },
+];
+
+function groupLink({ stage, code, ref }: DeadLetterGroup): Html {
+  if (stage === null) return html`not by Hookline`;
+  return html`<a href="${address('/dead-letters', { stage, code: code ?? '', ref: ref ?? '' })}">${stage}</a>`;
+}
+
+const listOf = (deadLetters: DeadLetterList['deadLetters']): Html =>
+  table(
+    'Dead-letter records, the latest first',
+    [
+      { title: 'Record', cell: ({ at }) => html`<a href="${address('/dead-letters', at)}">${at}</a>` },
+      { title: 'Written', cell: (deadLetter) => time(Date.parse(deadLetter.time)) },
+      { title: 'State', cell: ({ state }) => stateBadge(state) },
+      { title: 'Ref', cell: ({ ref }) => ref },
+      {
+        title: 'Event id',
+        cell: ({ eventId }) => eventId && html`<a href="${address('/find', { q: eventId })}">${eventId}</a>`,
+      },
+      { title: 'Size', cell: (deadLetter) => bytes(deadLetter.bytes), isNumber: true },
+    ],
+    deadLetters,
+    'No record is selected.',
+  );
+
+function pagesOf({ conditions, page, pages }: DeadLetterList, matching: number): Html {
+  const link = (to: number, text: string) =>
+    html`<a href="${address('/dead-letters', { ...conditions, page: String(to) })}">${text}</a> `;
+  return html`<p class="quiet">Page ${page} of ${Math.max(1, pages)}, ${matching} records. ${page > 1 && link(page - 1, 'Later ones')}${
+    page < pages && link(page + 1, 'Earlier ones')
+  }</p>`;
+}
+
+/** What may be done with a selection. */
+export function actionsOf(
+  conditions: Readonly<Record<string, string | undefined>>,
+  open: number,
+  { csrfField, may }: PageRequest,
+): Html {
+  if (!may('operate'))
+    return html`<p class="quiet">Who has the role operate can redrive and dismiss these records.</p>`;
+  const fields = html`${csrfField}${Object.entries(conditions).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}`;
+  return html`<section aria-label="Actions"><h2>Redrive or dismiss</h2>
+<p>${open} open records are selected. A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
+<form method="post" action="/dead-letters/redrive">${fields}
+<p class="buttons"><button class="second" name="dryRun" value="yes">Dry run</button> <button>Redrive</button></p></form>
+<form method="post" action="/dead-letters/dismiss">${fields}
+<div class="fields"><div class="wide"><label for="reason">Reason for dismissing them <span class="hint">Everybody who reads the topic sees it. No secrets, no payment data.</span></label>
+<input id="reason" name="reason" maxlength="500" required></div></div>
+<p class="buttons"><button class="danger">Dismiss</button></p></form></section>`;
+}

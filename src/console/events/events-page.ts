@@ -1,0 +1,124 @@
+import { createWriterReader } from '../../avro/record-reader.ts';
+import type { TopicKind } from '../../cli/inspect/describe-record.ts';
+import { topicsToSearch } from '../../cli/inspect/search-topics.ts';
+import type { Mask } from '../../cli/shell/mask.ts';
+import { topicName } from '../../core/names.ts';
+import type { IncomingRecord } from '../../core/record.ts';
+import { parsePosition } from '../../dead-letters/dead-letters.ts';
+import { boundedTopics } from '../index/bounded-kafka.ts';
+import type { Turns } from '../index/turns.ts';
+import type { ConsoleDeps } from '../page/console-deps.ts';
+import {
+  definePage,
+  type LiveUpdate,
+  type Page,
+  PageError,
+  type PageRequest,
+  shellWord,
+} from '../page/page.ts';
+import { createReveal, isRevealing } from '../page/reveal.ts';
+import { untilGone } from '../page/until-gone.ts';
+import { filterOf } from './filter.ts';
+import { followTail, readOne, readRecent } from './read-tail.ts';
+import { type Events, eventsOf, newsOf, topicsOf } from './show-events.ts';
+import { type ShownRecord, showRecord } from './show-record.ts';
+
+/** Records of a page. */
+const SHOWN = 20;
+/** Records that an open page keeps. */
+const KEPT = 50;
+const TOPICS_MS = 10_000;
+
+/** The topics, and one topic's records: the latest ones, those that arrive, or a single one. */
+export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
+  const { config, kafka, clock } = deps;
+  const { prefix } = config.topics;
+  const read = createWriterReader(deps.registry);
+  const reveal = createReveal(config);
+  const tail = { openTopic: boundedTopics(kafka, turns, 'tail'), clock };
+  const commandTopics = config.commands.topics.map(({ name }) => name);
+  let known: { readonly at: number; readonly topics: Promise<Map<string, TopicKind>> } | undefined;
+  const topics = () => {
+    if (!known || clock.now() - known.at > TOPICS_MS) {
+      const asked = topicsToSearch(kafka, prefix, commandTopics);
+      known = { at: clock.now(), topics: asked };
+      // The next one asks again.
+      asked.catch(() => {
+        known = undefined;
+      });
+    }
+    return known.topics;
+  };
+  const topicOf = async ({ params: { topic = '' } }: PageRequest): Promise<string> => {
+    const names = await topics();
+    const found = [topic, topicName(prefix, topic)].find((name) => names.has(name));
+    if (found === undefined)
+      throw new PageError(404, `There is no topic ${topic}: /events lists those that there are.`);
+    return found;
+  };
+  const show = (records: readonly IncomingRecord[], mask: Mask): Promise<ShownRecord[]> =>
+    Promise.all(records.map((record) => showRecord(record, read, mask)));
+  const maskOf = (request: PageRequest, topic: string) =>
+    reveal.maskOf(request, 'reveal records', { topic, ...given(request) });
+  const look = async (request: PageRequest): Promise<Events> => {
+    const topic = await topicOf(request);
+    const mask = await maskOf(request, topic);
+    const filter = filterOf(request.query);
+    const { at } = request.query;
+    if (at) {
+      const position = parsePosition(at);
+      if (!position)
+        throw new PageError(400, `at is ${JSON.stringify(at)}: give partition:offset, such as 2:17.`);
+      const record = await readOne(tail, topic, position);
+      if (!record) throw new PageError(404, `${topic} has no record ${at}: retention may have deleted it.`);
+      return { topic, at, filter, records: await show([record], mask), looked: 1, total: 1 };
+    }
+    const { records, looked, total } = await readRecent(tail, topic, filter, SHOWN);
+    return { topic, at: null, filter, records: await show(records, mask), looked, total };
+  };
+  return [
+    definePage<{ topics: readonly { topic: string; kind: TopicKind }[] }>({
+      path: '/events',
+      title: 'Events',
+      navigation: 'Events',
+      role: 'view',
+      data: async () => ({ topics: [...(await topics())].map(([topic, kind]) => ({ topic, kind })) }),
+      render: topicsOf,
+      cli: () => 'hookline tail TOPIC',
+    }),
+    definePage<Events>({
+      path: '/events/:topic',
+      title: 'Records of a topic',
+      role: 'view',
+      data: look,
+      render: eventsOf,
+      cli: (request) => commandOf(request),
+      async *live(request): AsyncIterable<LiveUpdate> {
+        // A record does not change, and a stream that ends would be opened again and again.
+        if (request.query.at) return untilGone(request.signal);
+        const topic = await topicOf(request);
+        const mask = await maskOf(request, topic);
+        for await (const { records, skipped } of followTail(
+          tail,
+          topic,
+          filterOf(request.query),
+          request.signal,
+        ))
+          for (const html of newsOf(await show(records, mask), skipped))
+            yield { id: 'records', how: 'prepend', keep: KEPT, html };
+      },
+    }),
+  ];
+}
+
+/** What of the query says which records are meant. */
+const given = ({ query: { at, ...query } }: PageRequest) => ({ ...(at && { at }), ...filterOf(query) });
+
+function commandOf(request: PageRequest): string {
+  const { key } = filterOf(request.query);
+  const options = [
+    ...(key === undefined ? [] : ['--key', shellWord(key)]),
+    ...(isRevealing(request) ? ['--reveal'] : []),
+  ];
+  return ['hookline tail', shellWord(request.params.topic ?? ''), ...options].join(' ');
+}

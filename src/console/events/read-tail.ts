@@ -1,0 +1,131 @@
+import type { IncomingRecord } from '../../core/record.ts';
+import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import type { OpenTopic } from '../../kafka/consume/topic-fetcher.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type EventFilter, matches } from './filter.ts';
+
+export type TailDeps = { readonly openTopic: OpenTopic; readonly clock: Clock };
+
+/** The latest records of a topic that match, the latest first. */
+export type Recent = {
+  readonly records: readonly IncomingRecord[];
+  /** Offsets that were looked at, and that the topic has. */
+  readonly looked: number;
+  readonly total: number;
+};
+
+/** Offsets that are looked at for matching records. */
+const MAX_LOOKED = 5_000;
+/** Of each partition at a time. */
+const CHUNK = 100;
+
+/** Reads back from the end of the topic until it has found enough, or has looked at the latest 5,000 records. */
+export async function readRecent(
+  deps: TailDeps,
+  topic: string,
+  filter: EventFilter,
+  limit: number,
+): Promise<Recent> {
+  const reader = await openRanges({ ...deps, topic });
+  try {
+    const span = await reader.span();
+    const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+    const chunk = BigInt(Math.min(CHUNK, isEmpty(filter) ? limit : CHUNK));
+    const found: IncomingRecord[] = [];
+    let looked = 0;
+    let left = span;
+    while (found.length < limit && looked < MAX_LOOKED) {
+      const ranges = left
+        .filter(({ from, to }) => from < to)
+        .map(({ partition, from, to }) => ({ partition, from: to - chunk > from ? to - chunk : from, to }));
+      if (ranges.length === 0) break;
+      await reader.read(ranges, (record) => {
+        if (matches(record, filter)) found.push(record);
+      });
+      looked += ranges.reduce((sum, { from, to }) => sum + Number(to - from), 0);
+      const starts = new Map(ranges.map(({ partition, from }) => [partition, from]));
+      left = left.map((range) => ({ ...range, to: starts.get(range.partition) ?? range.to }));
+    }
+    return { records: found.sort(latestFirst).slice(0, limit), looked, total };
+  } finally {
+    await reader.stop();
+  }
+}
+
+/** One record; null where it is not there. */
+export async function readOne(
+  deps: TailDeps,
+  topic: string,
+  { partition, offset }: { readonly partition: number; readonly offset: bigint },
+): Promise<IncomingRecord | null> {
+  const reader = await openRanges({ ...deps, topic });
+  try {
+    const span = (await reader.span()).find((range) => range.partition === partition);
+    if (!span || offset < span.from || offset >= span.to) return null;
+    let found: IncomingRecord | null = null;
+    await reader.read([{ partition, from: offset, to: offset + 1n }], (record) => {
+      if (record.offset === offset) found = record;
+    });
+    return found;
+  } finally {
+    await reader.stop();
+  }
+}
+
+const POLL_MS = 1_000;
+/** Records that are read of what came since the last look: who looks on reads no more in that time. */
+const MAX_AT_ONCE = 100n;
+
+/** What came since the last look. */
+export type News = {
+  readonly records: readonly IncomingRecord[];
+  /** Records that came faster than they are shown. */
+  readonly skipped: number;
+};
+
+/** Follows a topic until `signal` aborts. A failure is thrown. */
+export async function* followTail(
+  deps: TailDeps,
+  topic: string,
+  filter: EventFilter,
+  signal: AbortSignal,
+): AsyncIterable<News> {
+  const reader = await openRanges({ ...deps, topic });
+  try {
+    let at = ends(await reader.span());
+    while (!signal.aborted) {
+      const span = await reader.span();
+      const ranges = span.flatMap(({ partition, from, to }): OffsetRange[] => {
+        const begin = at.get(partition) ?? from;
+        return begin < to
+          ? [{ partition, from: to - begin > MAX_AT_ONCE ? to - MAX_AT_ONCE : begin, to }]
+          : [];
+      });
+      const skipped = ranges.reduce(
+        (sum, { partition, from }) => sum + Number(from - (at.get(partition) ?? from)),
+        0,
+      );
+      at = ends(span);
+      const records = await readMatching(reader, ranges, filter);
+      if (records.length > 0 || skipped > 0) yield { records, skipped };
+      await deps.clock.sleep(POLL_MS, { signal }).catch(() => {});
+    }
+  } finally {
+    await reader.stop();
+  }
+}
+
+async function readMatching(reader: RangeReader, ranges: readonly OffsetRange[], filter: EventFilter) {
+  const records: IncomingRecord[] = [];
+  await reader.read(ranges, (record) => {
+    if (matches(record, filter)) records.push(record);
+  });
+  return records.sort((a, b) => -latestFirst(a, b));
+}
+
+const ends = (span: readonly OffsetRange[]) => new Map(span.map(({ partition, to }) => [partition, to]));
+
+const isEmpty = (filter: EventFilter) => Object.values(filter).every((value) => value === undefined);
+
+const latestFirst = (a: IncomingRecord, b: IncomingRecord) =>
+  b.timestamp - a.timestamp || b.partition - a.partition || Number(b.offset - a.offset);

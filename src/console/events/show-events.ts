@@ -1,0 +1,104 @@
+import type { TopicKind } from '../../cli/inspect/describe-record.ts';
+import { address, type Html, html } from '../page/html.ts';
+import type { PageRequest } from '../page/page.ts';
+import { badge, bytes, table, time } from '../page/parts.ts';
+import { revealField } from '../page/reveal.ts';
+import { type EventFilter, FILTERS } from './filter.ts';
+import { clip, fieldsText, type ShownRecord } from './show-record.ts';
+
+export type Events = {
+  readonly topic: string;
+  /** The one record that is shown; null for the latest ones. */
+  readonly at: string | null;
+  readonly filter: EventFilter;
+  readonly records: readonly ShownRecord[];
+  readonly looked: number;
+  readonly total: number;
+};
+
+/** Characters that are shown of one record: of its fields, its message and each of its headers. */
+type Limits = { readonly text: number; readonly header: number; readonly headers: number };
+
+const IN_LIST: Limits = { text: 1_000, header: 100, headers: 15 };
+const ALONE: Limits = { text: 15_000, header: 1_000, headers: 50 };
+
+export const topicsOf = ({ topics }: { topics: readonly { topic: string; kind: TopicKind }[] }): Html =>
+  table(
+    'Topics',
+    [
+      { title: 'Topic', cell: ({ topic }) => html`<a href="${address('/events', topic)}">${topic}</a>` },
+      { title: 'Records', cell: ({ kind }) => KINDS[kind] },
+    ],
+    topics,
+    'There are no topics: run hookline topics apply.',
+  );
+
+const KINDS: Readonly<Record<TopicKind, string>> = {
+  event: 'events',
+  'dead letter': 'dead-letter records',
+  command: 'commands',
+  result: 'results of commands',
+  state: 'subscriptions',
+};
+
+const LABELS: Readonly<Record<(typeof FILTERS)[number], string>> = {
+  key: 'Key or entity',
+  type: 'Event type',
+  ref: 'Ref',
+  id: 'Event id',
+};
+
+export function eventsOf(events: Events, request: PageRequest): Html {
+  const { topic, at, filter, records, looked, total } = events;
+  if (at !== null)
+    return html`<p><a href="${address('/events', topic)}">${topic}</a>, record ${at}</p>
+<form method="get" action="${address('/events', topic)}"><input type="hidden" name="at" value="${at}">
+${request.may('reveal') && html`${revealField(request)}<p class="buttons"><button class="second">Show</button></p>`}</form>
+${records.map((record) => recordOf(record, ALONE))}`;
+  return html`<p><a href="${address('/events')}">All topics</a> · <code>${topic}</code></p>
+<form method="get" action="${address('/events', topic)}">
+<div class="fields">${FILTERS.map(
+    (name) =>
+      html`<div><label for="filter-${name}">${LABELS[name]}</label><input id="filter-${name}" name="${name}" value="${filter[name]}" autocomplete="off" spellcheck="false"></div>`,
+  )}</div>
+${revealField(request)}
+<p class="buttons"><button>Filter</button></p>
+</form>
+<h2>Latest records</h2>
+<p class="quiet">${records.length} shown, the latest first; looked at ${looked} of ${total} offsets. New ones appear above.</p>
+<div id="records">${records.map((record) => recordOf(record, IN_LIST))}</div>`;
+}
+
+/** What came since, the oldest first: each is put above the one before it. */
+export function newsOf(records: readonly ShownRecord[], skipped: number): Html[] {
+  const note =
+    skipped > 0
+      ? [
+          html`<p class="quiet">${skipped} records came faster than they are shown: hookline tail prints all.</p>`,
+        ]
+      : [];
+  return [...note, ...records.map((record) => recordOf(record, IN_LIST))];
+}
+
+function recordOf(record: ShownRecord, limits: Limits): Html {
+  const { topic, partition, offset, key, headers, fields, source } = record;
+  const at = `${partition}:${offset}`;
+  return html`<article class="record">
+<h3><a href="${address('/events', topic, { at })}">${partition}:${offset}</a> ${time(Date.parse(record.time))} <span class="quiet">key</span> ${
+    key === null ? html`<span class="quiet">none</span>` : clip(key, limits.header)
+  }</h3>
+${!record.isWhole && html`<p>${badge('large', 'note')} The value has ${bytes(record.bytes)}; the console reads its beginning. <code>hookline tail ${topic}</code> shows all of it.</p>`}
+<div class="beside"><div><h4>Fields</h4><pre class="wrap">${fieldsText(fields, limits.text)}</pre></div>
+${source !== null && html`<div><h4>Message</h4><pre class="wrap">${clip(source, limits.text)}</pre></div>`}</div>
+<details><summary>Headers</summary>${headersOf(headers, limits)}</details>
+</article>\n`;
+}
+
+function headersOf(headers: ShownRecord['headers'], { header, headers: most }: Limits): Html {
+  const all = Object.entries(headers);
+  const shown = all
+    .slice(0, most)
+    .map(([name, value]) => html`<dt>${clip(name, header)}</dt><dd>${clip(value, header)}</dd>`);
+  const more = all.length - most;
+  return html`<dl class="facts">${shown}</dl>${more > 0 && html`<p class="quiet">and ${more} more headers</p>`}`;
+}

@@ -1,0 +1,117 @@
+import type { PartitionCoverage } from '../index/read-topic.ts';
+import type { TopicCoverage } from '../index/record-index.ts';
+import { address, type Html, html } from '../page/html.ts';
+import type { PageRequest } from '../page/page.ts';
+import { badge, type Mood, table, time } from '../page/parts.ts';
+import { revealField } from '../page/reveal.ts';
+import type { Story } from './find-story.ts';
+import type { ScanState } from './scan.ts';
+import type { StoryLine } from './tell-story.ts';
+
+export const pageOf = (story: Story, request: PageRequest): Html => html`
+<form method="get" action="/find" role="search">
+<div class="fields"><div class="wide"><label for="q">Event id, entity, ref or command id</label>
+<input id="q" name="q" value="${story.wanted}" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="1000" required></div></div>
+${revealField(request)}
+<p class="buttons"><button>Find</button></p>
+</form>
+${storySection(story, request)}
+${coverageSection(story)}`;
+
+const MOODS: Readonly<Record<string, Mood>> = {
+  stored: 'good',
+  redriven: 'good',
+  repeat: 'note',
+  'dead-lettered': 'bad',
+  dismissed: 'note',
+  drift: 'bad',
+};
+
+export function storySection(story: Story, request: PageRequest): Html {
+  if (story.wanted === '') return html`<section id="story"></section>`;
+  const shown = html`${table<StoryLine>(
+    `The story of ${story.wanted}`,
+    [
+      { title: 'When', cell: (line) => time(Date.parse(line.time)) },
+      { title: 'Step', cell: ({ step }) => badge(step, MOODS[step] ?? 'quiet') },
+      { title: 'What', cell: ({ what }) => what },
+      { title: 'Record', cell: positionOf },
+    ],
+    story.lines,
+    'Nothing was found in what is indexed.',
+  )}
+${story.earlier.map(
+  ({ topic, count, atLeast }) =>
+    html`<p class="quiet">${topic} has ${atLeast && 'at least '}${count} earlier records about it; <code>hookline inspect --limit</code> shows more.</p>`,
+)}`;
+  return html`<section id="story"><h2>Story</h2>${shown}${scanOf(story, request)}</section>`;
+}
+
+function positionOf({ at }: StoryLine) {
+  if (at === null) return '';
+  const { topic, partition, offset } = at;
+  return html`<a href="${address('/events', topic, { at: `${partition}:${offset}` })}">${topic}[${partition}]@${offset}</a>`;
+}
+
+const ENDS: Readonly<Record<ScanState['status'], string>> = {
+  running: 'Searching what is not indexed',
+  done: 'Everything that is not indexed was searched',
+  limited: 'The search has reached its limit; search on to go on from there',
+  failed: 'The search has failed; search on to try again',
+  stopped: 'Another search has taken its place; search on to go on',
+};
+
+function scanOf({ wanted, scan, coverage }: Story, { csrfField }: PageRequest): Html {
+  const left = coverage.flatMap(({ partitions }) => partitions).reduce((sum, one) => sum + uncovered(one), 0);
+  const state =
+    scan &&
+    html`<p role="status">${ENDS[scan.status]}: ${scan.read} of ${scan.total} offsets, ${scan.found} records found.${
+      scan.message !== null && ` ${scan.message}.`
+    }</p><progress max="${Math.max(1, scan.total)}" value="${scan.read}" aria-label="Offsets that were searched"></progress>`;
+  const isDone = scan?.status === 'running' || scan?.status === 'done' || left === 0;
+  const button =
+    !isDone &&
+    html`<form method="post" action="/find">${csrfField}<input type="hidden" name="q" value="${wanted}">
+<p>${left} offsets are not in the index. <button class="second">Search them too</button></p></form>`;
+  return html`${state}${button}`;
+}
+
+const uncovered = ({ oldest, first, next, end }: PartitionCoverage): number =>
+  Math.max(0, end - oldest) - Math.max(0, Math.min(next, end) - Math.max(first, oldest));
+
+export const coverageSection = ({ coverage }: Pick<Story, 'coverage'>): Html => html`<section id="coverage">
+<h2>What is indexed</h2>
+${table<TopicCoverage>(
+  'Indexed offsets by topic',
+  [
+    { title: 'Topic', cell: ({ topic }) => html`<a href="${address('/events', topic)}">${topic}</a>` },
+    { title: 'Indexed', cell: indexedOf },
+    { title: 'Offsets by partition', cell: offsetsOf },
+  ],
+  coverage,
+  'No topic was read yet.',
+)}</section>`;
+
+function indexedOf({ partitions, failure }: TopicCoverage) {
+  const total = partitions.reduce((sum, { oldest, end }) => sum + Math.max(0, end - oldest), 0);
+  const left = partitions.reduce((sum, one) => sum + uncovered(one), 0);
+  const share = total === 0 ? 100 : Math.floor(((total - left) / total) * 100);
+  if (failure !== null) return html`${badge('waits', 'bad')} ${failure}`;
+  if (partitions.length === 0) return badge('not read yet', 'quiet');
+  return html`${badge(left === 0 ? 'complete' : `${share} %`, left === 0 ? 'good' : 'note')} ${total - left} of ${total}`;
+}
+
+/** A topic may have hundreds. */
+const MAX_PARTITIONS = 12;
+
+function offsetsOf({ partitions }: TopicCoverage) {
+  const shown = partitions
+    .slice(0, MAX_PARTITIONS)
+    .map(({ partition, first, next, end }) =>
+      next > first
+        ? html`<div class="quiet">${partition}: ${first} to ${next - 1} of ${end}</div>`
+        : html`<div class="quiet">${partition}: none of ${end}</div>`,
+    );
+  const more = partitions.length - MAX_PARTITIONS;
+  return html`${shown}${more > 0 && html`<div class="quiet">and ${more} more partitions</div>`}`;
+}

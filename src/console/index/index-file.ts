@@ -1,0 +1,110 @@
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type Covered, CREATE_SQL, type Entry, FORMAT, OPEN_SQL, Segments } from './segments.ts';
+
+/** The records of a topic that a term may be in: the latest ones, and how many there are, or {@link MAX_COUNT} at least. */
+export type Hits = {
+  readonly topic: string;
+  readonly count: number;
+  readonly latest: readonly Omit<Entry, 'term'>[];
+};
+
+const FILE_NAME = 'index.sqlite';
+
+/**
+ * Which records can be found by which term: numbers in a SQLite file. It holds nothing that Kafka does not have, so that
+ * a file of another format, or one that cannot be read, is removed and begun anew.
+ */
+export class IndexFile implements Disposable {
+  readonly #db: DatabaseSync;
+  readonly #segments: Segments;
+
+  constructor(dir: string, maxBytes: number) {
+    this.#db = openFile(dir);
+    this.#segments = new Segments(this.#db, maxBytes);
+  }
+
+  /** What it holds of a topic. A topic that was deleted and created anew is another one: what is known of it is forgotten. */
+  covered(topic: string, topicId: string): Covered[] {
+    const known = this.#db.prepare('SELECT id, topic_id AS topicId FROM topics WHERE name = ?').get(topic);
+    if (known && known.topicId !== topicId) this.forget(topic);
+    return this.#db
+      .prepare(
+        'SELECT partition, first, next FROM progress JOIN topics ON topic = id WHERE name = ? ORDER BY partition',
+      )
+      .all(topic) as Covered[];
+  }
+
+  /** Its entries stay in the segments until those are dropped, under a number that no topic has any more. */
+  forget(topic: string): void {
+    const of = '(SELECT id FROM topics WHERE name = ?)';
+    this.#db.prepare(`DELETE FROM progress WHERE topic = ${of}`).run(topic);
+    this.#db.prepare(`DELETE FROM starts WHERE topic = ${of}`).run(topic);
+    this.#db.prepare('DELETE FROM topics WHERE name = ?').run(topic);
+  }
+
+  /** Adds entries of a topic, and moves what is covered on, in one transaction. */
+  add(topic: string, topicId: string, entries: readonly Entry[], covered: readonly Covered[]): void {
+    this.#db.exec('BEGIN');
+    try {
+      this.#db.prepare('INSERT OR IGNORE INTO topics (name, topic_id) VALUES (?, ?)').run(topic, topicId);
+      const row = this.#db.prepare('SELECT id FROM topics WHERE name = ?').get(topic) as { id: number };
+      this.#segments.add(row.id, entries, covered);
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      this.#db.exec('ROLLBACK');
+      throw error;
+    }
+    this.#segments.shrink();
+  }
+
+  /** By topic, what may have this term. */
+  find(term: number, latest: number): Hits[] {
+    const topics = this.#db.prepare('SELECT id, name FROM topics').all() as { id: number; name: string }[];
+    return topics.flatMap(({ id, name }) => {
+      const { count, entries } = this.#segments.find(term, id, latest);
+      return count > 0 ? [{ topic: name, count, latest: entries }] : [];
+    });
+  }
+
+  /** Bytes of the file. */
+  get bytes(): number {
+    return this.#segments.bytes;
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+}
+
+function openFile(dir: string): DatabaseSync {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const path = join(dir, FILE_NAME);
+  try {
+    return openDatabase(path);
+  } catch (error) {
+    const { errcode } = error as { errcode?: number };
+    if (errcode === SQLITE_BUSY)
+      throw new Error(`${path} is used by another console: give each its own directory`, { cause: error });
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    return openDatabase(path);
+  }
+}
+
+const SQLITE_BUSY = 5;
+
+function openDatabase(path: string): DatabaseSync {
+  closeSync(openSync(path, 'a', 0o600));
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(OPEN_SQL);
+    const { user_version: format } = { ...db.prepare('PRAGMA user_version').get() };
+    if (Number(format) !== 0 && Number(format) !== FORMAT) throw new Error(`format ${format}`);
+    db.exec(CREATE_SQL);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

@@ -1,0 +1,172 @@
+import { isRegistryUnavailable, leadingFieldsOf, type RecordReader } from '../../avro/record-reader.ts';
+import { readFields, type TopicKind } from '../../cli/inspect/describe-record.ts';
+import type { IncomingRecord } from '../../core/record.ts';
+import { type OffsetRange, RangeReader } from '../../kafka/consume/range-reader.ts';
+import { type OpenTopic, openStarted, type TopicFetcher } from '../../kafka/consume/topic-fetcher.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { StateFence } from '../../subscriptions/state-fence.ts';
+import type { IndexFile } from './index-file.ts';
+import type { Covered, Entry } from './segments.ts';
+import { hashOf, needsDecoding, termsOf } from './terms.ts';
+
+export type ReadTopicDeps = {
+  readonly openTopic: OpenTopic;
+  readonly clock: Clock;
+  readonly file: IndexFile;
+  readonly read: RecordReader;
+  /** Records of a topic that are indexed at most: of a longer one, the latest. */
+  readonly maxRecords: number;
+};
+
+/** Of one partition: what there is, and what of it can be found by the index. */
+export type PartitionCoverage = {
+  readonly partition: number;
+  readonly oldest: number;
+  readonly end: number;
+  readonly first: number;
+  readonly next: number;
+};
+
+/** Offsets of a partition that are read before another topic has its turn. Values that are decoded wait in memory. */
+const SLICE = 10_000;
+const DECODED_SLICE = 200;
+/** Entries that are stored together: the event loop stands still for some 10 ms. */
+const MAX_ENTRIES = 3_000;
+const LOOK_UP_AFTER_MS = 30_000;
+
+/** Opens a topic for the index. Rejects where the brokers do not answer. */
+export async function openIndexedTopic(
+  deps: ReadTopicDeps,
+  topic: string,
+  kind: TopicKind,
+): Promise<IndexedTopic> {
+  return new IndexedTopic(deps, topic, kind, await openStarted({ ...deps, topic }));
+}
+
+/** Reads one topic into the index, slice by slice. */
+export class IndexedTopic {
+  readonly kind: TopicKind;
+  coverage: readonly PartitionCoverage[] = [];
+  readonly #deps: ReadTopicDeps;
+  readonly #topic: string;
+  readonly #fetcher: TopicFetcher;
+  readonly #reader: RangeReader;
+  readonly #fence = new StateFence();
+  #topicId = '';
+  #oldest: ReadonlyMap<number, bigint> = new Map();
+  #lookedUpAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: ReadTopicDeps, topic: string, kind: TopicKind, fetcher: TopicFetcher) {
+    this.kind = kind;
+    this.#deps = deps;
+    this.#topic = topic;
+    this.#fetcher = fetcher;
+    this.#reader = new RangeReader({ ...deps, topic }, fetcher);
+    // Which of its records count is known to who reads it from the beginning. It is compacted, and small.
+    if (kind === 'state') deps.file.forget(topic);
+  }
+
+  /** Reads the next slice of each partition. Whether more is there. */
+  async readOn(): Promise<boolean> {
+    await this.#look();
+    const behind = this.coverage.filter(({ next, end }) => next < end);
+    if (behind.length === 0) return false;
+    const slice = needsDecoding(this.kind) ? DECODED_SLICE : SLICE;
+    const ranges = behind.map(({ partition, next, end }) => ({
+      ...{ partition, from: BigInt(next), to: BigInt(Math.min(next + slice, end)) },
+    }));
+    await (needsDecoding(this.kind) ? this.#readDecoded(ranges) : this.#readHeaders(ranges));
+    this.#store([], new Map(ranges.map(({ partition, to }) => [partition, Number(to)])));
+    return this.coverage.some(({ next, end }) => next < end);
+  }
+
+  stop = (): Promise<void> => this.#reader.stop();
+
+  /** What there is now, and what is covered of it. */
+  async #look(): Promise<void> {
+    const { clock, file, maxRecords } = this.#deps;
+    const isDue = clock.now() - this.#lookedUpAt > LOOK_UP_AFTER_MS;
+    if (isDue) {
+      this.#topicId = (await this.#fetcher.lookUp()).topicId;
+      this.#oldest = await this.#fetcher.offsets('oldest');
+      this.#lookedUpAt = clock.now();
+    }
+    const ends = await this.#fetcher.offsets('end');
+    const perPartition = Math.ceil(maxRecords / Math.max(1, ends.size));
+    const look = (): PartitionCoverage[] => {
+      const known = new Map(file.covered(this.#topic, this.#topicId).map((one) => [one.partition, one]));
+      return [...ends].map(([partition, last]) => {
+        const end = Number(last);
+        const oldest = Number(this.#oldest.get(partition) ?? 0n);
+        const begin = Math.max(oldest, end - perPartition);
+        const { first, next } = known.get(partition) ?? { first: begin, next: begin };
+        return { partition, oldest, end, first: Math.max(first, oldest), next: Math.max(next, oldest) };
+      });
+    };
+    this.coverage = look();
+    // A gap would be taken for covered; offsets beyond the end are of records that a broker has lost.
+    const isBroken = this.coverage.some(({ next, end }) => end - next > perPartition || next > end);
+    if (!isBroken) return;
+    file.forget(this.#topic);
+    this.coverage = look();
+  }
+
+  async #readHeaders(ranges: readonly OffsetRange[]): Promise<void> {
+    let entries: Entry[] = [];
+    const next = new Map<number, number>();
+    await this.#reader.read(ranges, (record) => {
+      this.#addTo(entries, record);
+      next.set(record.partition, Number(record.offset) + 1);
+      if (entries.length < MAX_ENTRIES) return;
+      this.#store(entries, next);
+      entries = [];
+    });
+    this.#store(entries, next);
+  }
+
+  async #readDecoded(ranges: readonly OffsetRange[]): Promise<void> {
+    const records: { record: IncomingRecord; verdict: ReturnType<StateFence['check']> }[] = [];
+    await this.#reader.read(ranges, (record) => {
+      const verdict = this.kind === 'state' ? this.#fence.check(record) : 'counts';
+      if (verdict !== 'own') records.push({ record, verdict });
+    });
+    const entries: Entry[] = [];
+    for (const { record, verdict } of records)
+      this.#addTo(entries, record, await this.#fieldsOf(record.value), verdict === 'fenced');
+    this.#store(entries, new Map());
+  }
+
+  /** @throws where the registry does not answer: what it would tell is not skipped */
+  async #fieldsOf(value: Buffer | null): Promise<Readonly<Record<string, unknown>>> {
+    if (value === null) return {};
+    if (value[0] !== 0) return (await readFields(value, this.#deps.read)) ?? {};
+    try {
+      return await this.#deps.read(value);
+    } catch (error) {
+      if (isRegistryUnavailable(error)) throw error;
+      // The beginning of a value that is too large to be read whole has its ids.
+      return leadingFieldsOf(error);
+    }
+  }
+
+  #addTo(
+    entries: Entry[],
+    record: IncomingRecord,
+    fields?: Readonly<Record<string, unknown>>,
+    isLate = false,
+  ): void {
+    const { partition, timestamp: time } = record;
+    const offset = Number(record.offset);
+    for (const term of termsOf(this.kind, record, fields))
+      entries.push({ term: hashOf(term), partition, offset, time, isLate });
+  }
+
+  #store(entries: readonly Entry[], next: ReadonlyMap<number, number>): void {
+    const covered = this.coverage.flatMap(({ partition, first }): Covered[] => {
+      const to = next.get(partition);
+      return to === undefined ? [] : [{ partition, first, next: to }];
+    });
+    this.#deps.file.add(this.#topic, this.#topicId, entries, covered);
+    this.coverage = this.coverage.map((one) => ({ ...one, next: next.get(one.partition) ?? one.next }));
+  }
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { openRegistry } from '../avro/open-registry.ts';
+import { nodeSource } from '../config/env.ts';
+import { passwordIn, renewedFrom } from '../config/renewed-files.ts';
+import { deriveKey } from '../crypto/keys.ts';
+import { openKafka } from '../kafka/open-kafka.ts';
+import { createProbes } from '../runtime/admin-server.ts';
+import { systemClock as clock } from '../runtime/clock.ts';
+import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
+import { type Components, configOrExit, createStartGate, runProcess } from '../runtime/process-shell.ts';
+import { limitHeapGrowth } from '../runtime/v8-flags.ts';
+import { observeTokens } from '../tokens/observe-tokens.ts';
+import { createIdentify } from './access/access.ts';
+import { openOidc } from './access/open-oidc.ts';
+import { createSessions } from './access/sessions.ts';
+import type { ConsoleDeps } from './page/console-deps.ts';
+import { consolePages } from './pages.ts';
+import { createConsoleApp } from './serve/app.ts';
+import { openAudit } from './serve/audit.ts';
+import { loadConsoleConfig } from './settings/console-config.ts';
+
+limitHeapGrowth();
+const source = nodeSource(process.env);
+const config = configOrExit(() => loadConsoleConfig(source));
+const logger = createLogger({ name: 'hookline-console', level: config.runtime.logLevel });
+const files = filesLog(logger);
+const connecting = { files, clock, tokenLog: observeTokens(logger) };
+const registry = configOrExit(() => openRegistry(config.registry, connecting));
+const reaching = { settings: config.kafka, clientId: 'hookline-console', log: clientLog(logger) };
+const kafka = configOrExit(() => openKafka({ ...reaching, ...connecting }));
+
+const { console: settings } = config;
+const { oidcClientSecretFile: path, publicUrl } = settings;
+const isSecure = publicUrl?.startsWith('https:') ?? false;
+const secretFile = { variable: 'CONSOLE_OIDC_CLIENT_SECRET_FILE', path: path ?? '' };
+const clientSecret = path === undefined ? undefined : configOrExit(() => readRenewed(secretFile));
+const sessions =
+  clientSecret && createSessions(() => deriveKey(clientSecret(), 'hookline console session'), isSecure);
+const login = sessions && { oidc: openOidc(settings, clientSecret), sessions, publicUrl, logger };
+
+/** The components, in the order in which they start; they stop in reverse. Nothing here waits for Kafka: the console shows what is wrong. */
+async function start({ add, stopping }: Components): Promise<void> {
+  const probes = createProbes();
+  const gate = createStartGate({ logger, probes, stopping });
+  const audit = add('audit', openAudit({ kafka, prefix: config.topics.prefix, logger, clock }));
+  const note = (line: string) => logger.debug({ line }, 'note');
+  const shell = { source, print: note, write: async () => {}, note, signal: stopping };
+  const deps: ConsoleDeps = { config, kafka, registry, shell, clock, logger, add };
+  const app = await createConsoleApp({
+    ...{ login, audit, probes, logger, clock, isSecure, stopping },
+    pages: consolePages(deps),
+    identify: createIdentify(settings, sessions),
+  });
+  add('http', { stop: () => app.close() });
+  await app.listen({ host: settings.host, port: settings.port });
+  const { address, port } = app.server.address() as AddressInfo;
+  logger.info({ address, port }, 'console listening');
+  gate.open();
+}
+
+/** A secret as it is in its file now. */
+function readRenewed(file: typeof secretFile): () => string {
+  const make = ([content]: readonly Buffer[]) => passwordIn(content as Buffer, file);
+  return renewedFrom({ files: [file], read: (name) => readFileSync(name), make, observer: files });
+}
+
+await runProcess({ logger, stopDeadlineMs: config.runtime.stopDeadlineMs, start });

@@ -1,0 +1,228 @@
+import type { Sample } from '../../cli/shell/metric-samples.ts';
+import { type Growth, grown } from '../watch/rates.ts';
+import type { PodReading } from '../watch/read-pod.ts';
+import { lagOf } from '../watch/watch.ts';
+import type { Problem, Severity } from './problem.ts';
+
+/** Processes at one time, and what their counters did within five minutes. */
+class Facts {
+  readonly pods: readonly PodReading[];
+  readonly recent: Growth;
+  readonly problems: Problem[] = [];
+  constructor(pods: readonly PodReading[], recent: Growth) {
+    this.pods = pods;
+    this.recent = recent;
+  }
+  add(severity: Severity, what: string, remedy: string, command?: string): void {
+    this.problems.push({ severity, what, remedy, ...(command !== undefined && { command }) });
+  }
+  samples = (name: string): readonly Sample[] => this.pods.flatMap(({ samples }) => samples.of(name));
+  /** 0 where no process has it. */
+  max = (name: string): number => this.samples(name).reduce((most, { value }) => Math.max(most, value), 0);
+  sum = (name: string): number => this.samples(name).reduce((total, { value }) => total + value, 0);
+  grown = (counter: string, label?: RegExp): number => Math.round(grown(this.recent, counter, label));
+}
+
+/**
+ * What the processes' own figures say is wrong: the rules of deploy/helm/hookline/files/alerts.yaml in short, so that a console without
+ * Prometheus knows them too.
+ * @param given.now milliseconds since 1970
+ */
+export function findProblems(
+  pods: readonly PodReading[],
+  given: { readonly recent: Growth; readonly now: number },
+): Problem[] {
+  const facts = new Facts(pods, given.recent);
+  checkProcesses(facts);
+  checkWebhooks(facts);
+  checkSpool(facts);
+  checkStores(facts);
+  checkCommands(facts);
+  checkSubscriptions(facts, given.now);
+  checkRecords(facts);
+  return facts.problems;
+}
+
+function checkProcesses(facts: Facts): void {
+  for (const { address, process, fault, isReady, reasons } of facts.pods) {
+    if (fault !== null) {
+      facts.add(
+        'act',
+        `${address} does not answer: ${fault}.`,
+        'See whether its pod runs, and read the end of its log.',
+      );
+    } else if (!isReady) {
+      const why = Object.entries(reasons).map(([name, reason]) => `${name}: ${reason}`);
+      facts.add(
+        'act',
+        `${process} at ${address} is not ready: ${why.join('; ') || 'it gives no reason'}.`,
+        'It waits for what it names, and a restart repairs none of it.',
+        'hookline doctor',
+      );
+    }
+  }
+}
+
+function checkWebhooks(facts: Facts): void {
+  const failed = facts.grown('hookline_deliveries_total', / status=5/);
+  if (failed > 0)
+    facts.add(
+      'act',
+      `${failed} webhooks were answered 5xx in five minutes: they are not stored.`,
+      'The provider sends them again. See why ingress is not ready, or whether its spool is full.',
+      'hookline doctor',
+    );
+  const wrong = facts.grown('hookline_deliveries_refused_total', / code=UNAUTHENTIC/);
+  const all = facts.grown('hookline_deliveries_total');
+  if (wrong >= 5 && wrong > all / 20)
+    facts.add(
+      'act',
+      `${wrong} of ${all} webhooks in five minutes had a wrong signature.`,
+      'A key was rotated on one side only, or somebody probes the address.',
+      'hookline keys status',
+    );
+}
+
+function checkSpool(facts: Facts): void {
+  const waiting = facts.sum('hookline_spool_deliveries');
+  const age = Math.round(facts.max('hookline_spool_oldest_seconds'));
+  if (facts.max('hookline_spool_in_use') > 0)
+    facts.add(
+      'act',
+      `Kafka does not confirm, and new events go to the spool: ${waiting} wait, the oldest for ${age} s.`,
+      'They are safe on disk. Restore Kafka before the spool is full.',
+      'hookline doctor',
+    );
+  else if (age > 900)
+    facts.add(
+      'look',
+      `${waiting} events wait in the spool, the oldest for ${age} s, though Kafka is there.`,
+      'See which topic refuses them.',
+      'hookline doctor',
+    );
+  for (const { samples } of facts.pods) {
+    const [bytes, most] = [
+      samples.max('hookline_spool_bytes') ?? 0,
+      samples.max('hookline_spool_max_bytes') ?? 0,
+    ];
+    if (most > 0 && bytes > most / 2)
+      facts.add(
+        'act',
+        `A spool is ${Math.round((100 * bytes) / most)} % full.`,
+        'At 100 % webhooks are answered 503. Restore Kafka, or raise SPOOL_MAX_BYTES.',
+      );
+  }
+  const unopened = facts.sum('hookline_spool_key_missing');
+  if (unopened > 0)
+    facts.add(
+      'act',
+      `${unopened} events in the spool are sealed by a key that is not in SEALING_KEY_FILE.`,
+      'Put the former key back into the file, behind the current one.',
+    );
+}
+
+function checkStores(facts: Facts): void {
+  const unsafe = facts.samples('hookline_topic_unsafe').filter(({ value }) => value === 1);
+  for (const topic of new Set(unsafe.map(({ labels }) => labels.topic)))
+    facts.add(
+      'act',
+      `The topic ${topic} can lose what was acknowledged.`,
+      'Correct its replication and min.insync.replicas.',
+      'hookline topics plan',
+    );
+  if (facts.samples('hookline_body_store_available').some(({ value }) => value === 0))
+    facts.add(
+      'act',
+      'The object store takes no messages.',
+      'See whether it is reachable, and whether its credentials are valid.',
+      'hookline doctor',
+    );
+}
+
+/** Waiting commands that are no peak of a minute. */
+const MANY_COMMANDS = 100;
+
+function checkCommands(facts: Facts): void {
+  const hasControl = facts.pods.some(({ process }) => process === 'control');
+  if (hasControl && facts.max('hookline_control_working') === 0)
+    facts.add(
+      'act',
+      'No control process executes commands.',
+      'See why control is not ready.',
+      'hookline doctor',
+    );
+  const lag = lagOf(facts.pods) ?? 0;
+  if (facts.max('hookline_provider_breaker_open') > 0)
+    facts.add(
+      'act',
+      'The provider does not answer: commands wait.',
+      'None has failed. See the status page of the provider.',
+      'hookline doctor',
+    );
+  else if (lag > MANY_COMMANDS)
+    facts.add(
+      'look',
+      `${lag} commands wait.`,
+      'See whether one topic floods control, or the provider is slow.',
+    );
+  const failed = facts.grown('hookline_commands_total', / status=FAILED/);
+  if (failed > 0)
+    facts.add(
+      'look',
+      `${failed} commands failed in five minutes.`,
+      'Read their results on the page Commands.',
+    );
+}
+
+/** A key that matched within so many seconds is in use. */
+const IN_USE_SECONDS = 300;
+
+function checkSubscriptions(facts: Facts, now: number): void {
+  const drift = facts
+    .samples('hookline_subscription_drift')
+    .filter(({ labels }) => labels.kind !== 'foreign');
+  const drifted = drift.reduce((total, { value }) => total + value, 0);
+  if (drifted > 0)
+    facts.add(
+      'look',
+      `${drifted} subscriptions differ at the provider.`,
+      'Compare them on the page Subscriptions, then apply the file.',
+      'hookline subscriptions plan -f subscriptions.yaml',
+    );
+  const withheld = facts.max('hookline_repairs_withheld');
+  if (withheld > 0)
+    facts.add(
+      'act',
+      `${withheld} subscriptions would be repaired, which is more than RECONCILE_REPAIR_MAX: none is.`,
+      'See who changed them at the provider, then apply the file, or raise RECONCILE_REPAIR_MAX.',
+    );
+  const old = facts
+    .samples('hookline_key_last_matched_timestamp_seconds')
+    .filter(({ labels, value }) => labels.key !== '0' && now / 1_000 - value < IN_USE_SECONDS);
+  for (const name of new Set(
+    old.map(({ labels }) => `${labels.ref} is still used with an older ${labels.use} key`),
+  ))
+    facts.add(
+      'look',
+      `${name}.`,
+      'Keep that key in its file until the provider uses the current one.',
+      'hookline keys status',
+    );
+}
+
+function checkRecords(facts: Facts): void {
+  // Where several processes count them, all count the same.
+  const open = Math.max(0, ...facts.pods.map(({ samples }) => samples.sum('hookline_dead_letters_open')));
+  const dead = facts.grown('hookline_dead_letters_total');
+  const remedy = 'Correct their cause, then redrive or dismiss them.';
+  if (open > 0) facts.add('look', `${open} dead-letter records are open.`, remedy, 'hookline dlq list');
+  else if (dead > 0)
+    facts.add('look', `${dead} records were dead-lettered in five minutes.`, remedy, 'hookline dlq list');
+  const unfit = facts.grown('hookline_schema_drift_total');
+  if (unfit > 0)
+    facts.add(
+      'look',
+      `${unfit} values did not fit their schema in five minutes.`,
+      'They are null in their records and whole in `source`. The page Schemas says which fields.',
+    );
+}

@@ -1,0 +1,70 @@
+/**
+ * HTML as a value of its own, so that text and markup cannot be mistaken for one another: what a template is given is text and is
+ * escaped, unless it is {@link Html}, which only {@link html} makes.
+ */
+export class Html {
+  readonly #markup: string;
+  private constructor(markup: string) {
+    this.#markup = markup;
+  }
+  /** For {@link html} alone: nobody else has markup that is known to be safe. */
+  static of(markup: string): Html {
+    return new Html(markup);
+  }
+  toString(): string {
+    return this.#markup;
+  }
+}
+
+/** What a template takes. Absent values and false become nothing, so that `condition && html…` works; lists are joined. */
+export type Shown = Html | string | number | bigint | false | null | undefined | readonly Shown[];
+
+/**
+ * The template tag of every page: html`<td title="${title}">${value}</td>`. Attribute values stand in double quotes. Values of `href`
+ * and `action` are addresses of the console, made by {@link address}: an escaped `javascript:` would still be one.
+ */
+export function html(strings: TemplateStringsArray, ...values: readonly Shown[]): Html {
+  const parts = strings.map((markup, n) => (n === 0 ? markup : markupOf(values[n - 1]) + markup));
+  return Html.of(parts.join(''));
+}
+
+function markupOf(value: Shown): string {
+  if (value === null || value === undefined || value === false) return '';
+  if (value instanceof Html) return value.toString();
+  if (Array.isArray(value)) return value.map(markupOf).join('');
+  return escapeText(String(value));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/**
+ * Control characters and the marks that turn the direction of text become visible escapes, as on the terminal: a hostile value must
+ * not be shown as another one.
+ */
+const HIDDEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it shows
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+const escapeText = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+
+/** An address of the console: `address('/events', topic)`, `address('/find', { q })`. Every part is encoded. */
+export function address(
+  path: `/${string}`,
+  ...parts: readonly (string | Readonly<Record<string, string>>)[]
+): string {
+  const query = parts.find((part) => typeof part === 'object');
+  const segments = parts.filter((part) => typeof part === 'string').map(encodeURIComponent);
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== '');
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : '';
+  return `${[path === '/' && segments.length > 0 ? '' : path, ...segments].join('/')}${search}`;
+}

@@ -1,0 +1,29 @@
+import { commandPages } from './commands/commands-page.ts';
+import { deadLettersPages } from './dead-letters/dead-letters-pages.ts';
+import { eventsPages } from './events/events-page.ts';
+import { findPage } from './find/find-page.ts';
+import { Turns } from './index/turns.ts';
+import { overviewPage } from './overview/overview-page.ts';
+import type { ConsoleDeps } from './page/console-deps.ts';
+import type { Page } from './page/page.ts';
+import { resultLog } from './results/result-log.ts';
+import { schemasPage } from './schemas/schemas-page.ts';
+import { subscriptionsPage } from './subscriptions/subscriptions-page.ts';
+import { openPods } from './watch/open-pods.ts';
+
+/** Every page, in the order of the navigation. How a page is written is said in `page/page.ts`. */
+export function consolePages(deps: ConsoleDeps): readonly Page[] {
+  const watching = openPods(deps);
+  const results = resultLog(deps);
+  // Whatever reads topics takes turns: answers are as large as the largest record.
+  const turns = new Turns();
+  return [
+    overviewPage(deps, watching),
+    findPage(deps, turns),
+    ...eventsPages(deps, turns),
+    ...deadLettersPages(deps, turns),
+    subscriptionsPage(deps, { watch: watching.watch, results }),
+    ...commandPages(deps, results),
+    schemasPage(deps, watching.watch),
+  ];
+}

@@ -1,0 +1,151 @@
+import type { AvroField, AvroType } from '../../avro/avro-schema.ts';
+import { type EventSchema, readEventSchemas } from '../../avro/event-schema.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
+import { textOf as typeText } from '../../cli/schemas/describe-changes.ts';
+import { type SampleResult, testSample } from '../../cli/schemas/test-samples.ts';
+import { jsonValue } from '../../cli/shell/print-rows.ts';
+import { topicName } from '../../core/names.ts';
+import type { ConsoleDeps } from '../page/console-deps.ts';
+import { type Html, html } from '../page/html.ts';
+import { type Change, defineChange, definePage, type Page, PageError, textOf } from '../page/page.ts';
+import { badge, table } from '../page/parts.ts';
+import type { Watch } from '../watch/watch.ts';
+
+type Field = {
+  readonly name: string;
+  readonly type: string;
+  /** Where in the message its value stands; null for the envelope, which Hookline fills in. */
+  readonly pointer: string | null;
+  readonly tags: readonly string[];
+  /** Values that did not fit, since the processes started. */
+  readonly drift: number;
+};
+
+type Type = {
+  readonly topic: string;
+  readonly file: string;
+  readonly eventTypes: readonly string[];
+  readonly source: string;
+  readonly fields: readonly Field[];
+  readonly drift: number;
+};
+
+type Schemas = { readonly types: readonly Type[] };
+
+/** What each event type is made of, and what a message becomes. */
+export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const driftOf = (topic: string) => {
+    const samples = (watch.pods() ?? []).flatMap((pod) =>
+      pod.samples.of('hookline_schema_drift_total', { topic }),
+    );
+    return (field?: string) =>
+      samples
+        .filter(
+          ({ labels }) =>
+            field === undefined ||
+            labels.field === field ||
+            labels.field?.startsWith(`${field}.`) ||
+            labels.field?.startsWith(`${field}[`),
+        )
+        .reduce((total, { value }) => total + value, 0);
+  };
+  const describe = (schema: EventSchema): Type => {
+    const { file, eventTypes, source, codec, topic: name } = schema;
+    const topic = topicName(config.topics.prefix, name);
+    const drift = driftOf(topic);
+    const fields = (JSON.parse(codec.schema) as AvroType).fields ?? [];
+    return {
+      ...{ topic, file, eventTypes, source, drift: drift() },
+      fields: fields.map((field) => fieldOf(field, drift(field.name))),
+    };
+  };
+  const test = defineChange<{ readonly message: string }, SampleResult>({
+    path: '/schemas/test',
+    title: 'A sample message',
+    role: 'view',
+    read(fields) {
+      const message = textOf(fields, 'message');
+      if (message === '') throw new PageError(400, 'message must be the JSON of a message.');
+      return { message };
+    },
+    // It needs neither Kafka nor the registry, and stores nothing.
+    audited: () => null,
+    make: async ({ message }) => {
+      const result = testSample('the message', Buffer.from(message), events, config);
+      // Large numbers as text, bytes as base64: as the CLI prints them.
+      return JSON.parse(JSON.stringify(result, jsonValue));
+    },
+    show: showSample,
+  });
+  return definePage<Schemas>({
+    path: '/schemas',
+    title: 'Schemas',
+    navigation: 'Schemas',
+    role: 'view',
+    cli: () => 'hookline schemas check',
+    data: async () => ({ types: events.all.map(describe) }),
+    render: ({ types }, { csrfField }) => html`${types.map(typeSection)}${sampleForm(csrfField)}`,
+    changes: [test as Change],
+  });
+}
+
+function fieldOf(field: AvroField, drift: number): Field {
+  const { name, type, pointer } = field;
+  const tags = field['confluent:tags'];
+  return {
+    ...{ name, type: typeText(type), drift },
+    pointer: typeof pointer === 'string' ? pointer : null,
+    tags: Array.isArray(tags) ? tags.map(String) : [],
+  };
+}
+
+const typeSection = ({
+  topic,
+  file,
+  eventTypes,
+  source,
+  fields,
+  drift,
+}: Type): Html => html`<details class="type">
+<summary><strong>${topic}</strong> <span class="quiet">${eventTypes.join(', ') || 'what no other schema claims'} · ${fields.length} fields</span> ${drift > 0 && badge(`${drift} values did not fit`, 'note')}</summary>
+<p class="quiet">File <code>schemas/events/${file}</code>. Messages: ${SOURCES[source] ?? source}.</p>
+${table(
+  `Fields of ${topic}`,
+  [
+    { title: 'field', cell: ({ name }: Field) => html`<code>${name}</code>` },
+    { title: 'type', cell: ({ type }) => type },
+    {
+      title: 'in the message',
+      cell: ({ pointer }) =>
+        pointer === null ? html`<span class="quiet">Hookline's own</span>` : html`<code>${pointer}</code>`,
+    },
+    { title: 'tags', cell: ({ tags }) => tags.map((tag) => badge(tag, 'note')) },
+    { title: 'did not fit', cell: ({ drift: count }) => (count > 0 ? String(count) : ''), isNumber: true },
+  ],
+  fields,
+)}</details>`;
+
+const SOURCES: Readonly<Record<string, string>> = {
+  keep: 'in the record, or in the object store where the record would be too large',
+  reference: 'in the object store',
+  omit: 'nowhere, as all of it is in typed fields',
+};
+
+const sampleForm = (csrfField: Html): Html => html`<section><h2>What a message becomes</h2>
+<form method="post" action="/schemas/test">
+${csrfField}
+<p class="whole"><label for="message">A message, decrypted (JSON)</label><textarea id="message" name="message" required spellcheck="false" placeholder="{ &quot;type&quot;: &quot;payment-status&quot;, &quot;entityId&quot;: &quot;e-1&quot;, &quot;payload&quot;: { } }"></textarea></p>
+<p class="buttons"><button class="second">Show its record</button></p>
+</form></section>`;
+
+const showSample = ({
+  topic,
+  fault,
+  drift,
+  message,
+  record,
+}: SampleResult): Html => html`<p class="verdict ${fault === null ? 'good' : 'note'}">${fault === null ? `It becomes a record of ${topic}, without drift.` : fault}</p>
+<dl class="facts"><dt>topic</dt><dd>${topic ?? 'none'}</dd><dt>values that do not fit</dt><dd>${drift.join(', ') || 'none'}</dd><dt>the message itself</dt><dd>${message ?? 'is not stored'}</dd></dl>
+${record && html`<h2>The record</h2><pre tabindex="0">${JSON.stringify(record, null, 2)}</pre>`}
+<p><a href="/schemas">Back to the schemas</a></p>`;

@@ -1,0 +1,65 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { HooklineError } from '../../core/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { html } from '../page/html.ts';
+import { layout } from '../page/layout.ts';
+import { type Page, PageError } from '../page/page.ts';
+
+/** What the sender wants to have: a page by default. */
+export function accepts({ headers: { accept = '' } }: FastifyRequest): 'html' | 'json' | 'events' {
+  if (accept.includes('text/event-stream')) return 'events';
+  return accept.includes('application/json') && !accept.includes('text/html') ? 'json' : 'html';
+}
+
+type Fault = Error & {
+  readonly statusCode?: number;
+  readonly code?: string;
+  readonly isPlain?: boolean;
+  readonly isLogin?: boolean;
+};
+
+/** A failure as a page or as JSON, in a sentence that says what would be right. */
+export function answerError(
+  error: Fault,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { pages, logger }: { readonly pages: readonly Page[]; readonly logger: Logger },
+) {
+  const { status, message } = describe(error);
+  if (status >= 500) logger.error({ err: error, path: request.routeOptions.url }, 'a request failed');
+  reply.code(status);
+  if (accepts(request) !== 'html') return reply.type('application/json').send({ status, message });
+  // Nobody who is not known is shown what there is.
+  const frame = { pages: error.isPlain ? [] : pages, path: '', user: request.consoleUser ?? undefined };
+  const again = error.isLogin && html`<p><a class="button" href="/login">Log in</a></p>`;
+  const content = html`<p class="verdict ${status >= 500 ? 'bad' : 'note'}">${message}</p>${again}`;
+  return reply
+    .type('text/html; charset=utf-8')
+    .send(layout({ ...frame, title: TITLES[status] ?? 'It failed', content }).toString());
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'The request cannot be used',
+  401: 'Log in',
+  403: 'Not allowed',
+  404: 'Not found',
+  413: 'Too large',
+  415: 'The request cannot be used',
+  429: 'Too many requests',
+  503: 'Not available now',
+};
+
+function describe(error: Fault): { readonly status: number; readonly message: string } {
+  if (error instanceof PageError) return { status: error.status, message: error.message };
+  if (error instanceof HooklineError) return { status: 503, message: `${error.code}: ${error.message}` };
+  if (error.code?.startsWith('FST_CSRF'))
+    return {
+      status: 403,
+      message: 'This form is no longer valid: load the page again, and send it once more.',
+    };
+  const { statusCode: status = 500, message } = error;
+  if (status === 413) return { status, message: 'More than 2 MiB cannot be posted.' };
+  if (status === 429) return { status, message: 'Too many requests in a minute: wait, and try again.' };
+  // A client of Kafka or of the registry: it says what is wrong, and holds no secret.
+  return { status: status >= 500 ? 503 : status, message };
+}

@@ -1,0 +1,164 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import cookie from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import formbody from '@fastify/formbody';
+import helmet from '@fastify/helmet';
+import rateLimit from '@fastify/rate-limit';
+import files from '@fastify/static';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { randomKey } from '../../crypto/keys.ts';
+import type { Probes } from '../../runtime/admin-server.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Identify } from '../access/access.ts';
+import { addLoginRoutes, LOGIN, type LoginDeps } from '../access/login-routes.ts';
+import type { Page } from '../page/page.ts';
+import type { User } from '../settings/roles.ts';
+import { answerError } from './answer-error.ts';
+import type { Audit } from './audit.ts';
+import { serveChange } from './serve-change.ts';
+import { servePage } from './serve-page.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of whoever has passed {@link guard}. */
+    consoleUser: User | null;
+  }
+}
+
+export type ConsoleAppDeps = {
+  readonly pages: readonly Page[];
+  readonly identify: Identify;
+  /** undefined where nobody logs in here. */
+  readonly login: LoginDeps | undefined;
+  readonly audit: Audit;
+  readonly probes: Pick<Probes, 'liveness' | 'readiness'>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Whether browsers reach it by https. */
+  readonly isSecure: boolean;
+  readonly stopping: AbortSignal;
+  /** Requests that one user or address may make in a minute; unset means {@link PER_MINUTE}. */
+  readonly perMinute?: { readonly all: number; readonly changes: number };
+};
+
+/** A page is four requests the first time, two afterwards. */
+const PER_MINUTE = { all: 300, changes: 30 };
+/** The largest that is posted is a pasted message or a file of subscriptions. */
+const BODY_LIMIT = 2 * 1024 * 1024;
+const PROBES = /^\/(livez|readyz)$/;
+const ASSETS = /^\/assets\//;
+
+/** The console's HTTP server, apart from its `listen`. */
+export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyInstance> {
+  const { pages, identify, isSecure, logger, stopping } = deps;
+  const { all, changes } = deps.perMinute ?? PER_MINUTE;
+  const app = fastify({ bodyLimit: BODY_LIMIT, forceCloseConnections: true, requestTimeout: 30_000 });
+  app.decorateRequest('consoleUser', null);
+  app.setErrorHandler((error, request, reply) =>
+    answerError(error as Error, request, reply, { pages, logger }),
+  );
+  app.setNotFoundHandler((request, reply) =>
+    answerError(Object.assign(new Error(NOT_FOUND), { statusCode: 404 }), request, reply, { pages, logger }),
+  );
+  await app.register(helmet, headersOf(isSecure));
+  await app.register(cookie);
+  await app.register(formbody);
+  const csrfCookie = { path: '/', httpOnly: true, sameSite: 'lax' as const, secure: isSecure };
+  await app.register(csrf, {
+    cookieKey: `${isSecure ? '__Host-' : ''}hookline-csrf`,
+    cookieOpts: csrfCookie,
+    // A token counts for its user alone, whoever has put the cookie there.
+    getUserInfo: (request) => request.consoleUser?.name ?? '',
+    csrfOpts: { hmacKey: randomKey().toString('hex') },
+  });
+  await app.register(rateLimit, {
+    max: all,
+    timeWindow: 60_000,
+    // The kubelet asks from one address for ever.
+    allowList: (request) => PROBES.test(request.url),
+    keyGenerator: (request) => request.ip,
+  });
+  app.addHook('onRequest', guard(identify));
+  app.addHook('onSend', async (request, reply) => {
+    if (!ASSETS.test(request.url)) reply.header('cache-control', 'no-store');
+  });
+  await app.register(files, { ...ASSET_FILES, prefix: '/assets/', wildcard: false, cacheControl: false });
+  for (const [path, probe] of [
+    ['/livez', deps.probes.liveness],
+    ['/readyz', deps.probes.readiness],
+  ] as const)
+    app.get(path, async (_request, reply) => {
+      const { ok, reasons } = probe();
+      return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'failing', reasons });
+    });
+  if (deps.login) {
+    addLoginRoutes(app, deps.login);
+    const { sessions } = deps.login;
+    app.post('/logout', { preHandler: app.csrfProtection }, async (_request, reply) => {
+      sessions.end(reply);
+      return reply.type('text/plain').send('Logged out. The OpenID provider may still know you.\n');
+    });
+  }
+  const serving = {
+    ...deps,
+    stopping,
+    canLogOut: deps.login !== undefined,
+    limit: { max: changes, timeWindow: 60_000 },
+  };
+  for (const page of pages) {
+    servePage(app, page, serving);
+    for (const change of page.changes ?? []) serveChange(app, change, page, serving);
+  }
+  return app;
+}
+
+const NOT_FOUND = 'There is no such page.';
+
+/** Nothing but what the console serves itself is loaded, run, framed or posted to. */
+const headersOf = (isSecure: boolean) => ({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'"],
+      connectSrc: ["'self'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
+      baseUri: ["'none'"],
+    },
+  },
+  strictTransportSecurity: isSecure && { maxAge: 31_536_000, includeSubDomains: false },
+  referrerPolicy: { policy: 'same-origin' as const },
+  xFrameOptions: { action: 'deny' as const },
+});
+
+const require = createRequire(import.meta.url);
+
+/** Ours, and uPlot from its package as it is. */
+const ASSET_FILES = {
+  root: [join(import.meta.dirname, '../assets'), join(dirname(require.resolve('uplot')), '.')],
+  allowedPath: (path: string) =>
+    /^\/(console\.(css|js)|icon\.svg|uPlot\.(iife\.min\.js|min\.css))$/.test(path),
+};
+
+/** Lets nobody pass who may not: probes, the login and the files of the pages are for everyone. */
+const guard =
+  (identify: Identify) => async (request: FastifyRequest, reply: import('fastify').FastifyReply) => {
+    const [path = ''] = request.url.split('?', 1);
+    if (PROBES.test(path)) return;
+    const identity = await identify(request);
+    if ('refused' in identity)
+      throw Object.assign(new Error(identity.refused), { statusCode: 403, isPlain: true });
+    if ('user' in identity) {
+      request.consoleUser = identity.user;
+      return;
+    }
+    if (ASSETS.test(path) || path === LOGIN || path.startsWith(`${LOGIN}/`)) return;
+    const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
+    if (isPage) return reply.redirect(`${LOGIN}?to=${encodeURIComponent(request.url)}`, 303);
+    throw Object.assign(new Error('Nobody is logged in.'), { statusCode: 401 });
+  };

@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Html } from '../page/html.ts';
+import { type Change, type Fields, type Page, PageError } from '../page/page.ts';
+import { accepts } from './answer-error.ts';
+import { sentenceOf } from './audit.ts';
+import { frameOf, requestOf, require, type Serving } from './serve-page.ts';
+
+/** One change: who may, from where, what; then the audit trail; then the change; then how it ended. */
+export function serveChange(app: FastifyInstance, change: Change, page: Page, serving: Serving): void {
+  const options = {
+    config: { rateLimit: { ...serving.limit, groupId: 'changes' } },
+    preHandler: [refuseOtherSites, app.csrfProtection],
+  };
+  app.post(change.path, options, async (request, reply) => {
+    const given = requestOf(request, reply, serving);
+    require(given.user, change.role);
+    const input = change.read(fieldsOf(request), given);
+    const entry = change.audited(input);
+    const end = entry && (await serving.audit.begin({ user: given.user.name, ...entry }));
+    const result = await change.make(input, given).catch(async (error: unknown) => {
+      await end?.('failed', sentenceOf(error));
+      throw error;
+    });
+    await end?.('done');
+    if (accepts(request) === 'json') return reply.send(result);
+    const shown = change.show(result, given);
+    if (!(shown instanceof Html)) return reply.redirect(shown.see, 303);
+    const { title } = change;
+    return reply
+      .type('text/html; charset=utf-8')
+      .send(frameOf(page, given, serving, { content: shown, title }).toString());
+  });
+}
+
+function fieldsOf({ body }: FastifyRequest): Fields {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new PageError(400, 'Send the fields of a form, or a JSON object.');
+  const { _csrf, ...fields } = body as Record<string, unknown>;
+  return fields;
+}
+
+/** Browsers say where a request comes from, and no page can change that: a second lock beside the token. */
+async function refuseOtherSites({ headers }: FastifyRequest): Promise<void> {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    throw new PageError(403, 'This request comes from another site.');
+}

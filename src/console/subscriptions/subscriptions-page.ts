@@ -1,0 +1,113 @@
+import { type KeyRow, keyRows } from '../../cli/commands/key-rows.ts';
+import type { CommandResult } from '../../core/command.ts';
+import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import type { ConsoleDeps } from '../page/console-deps.ts';
+import { address, type Html, html, type Shown } from '../page/html.ts';
+import { definePage, type Page } from '../page/page.ts';
+import { badge, duration, table, time } from '../page/parts.ts';
+import type { ResultLog } from '../results/result-log.ts';
+import type { Watch } from '../watch/watch.ts';
+import { applyChange, planChange } from './plan-changes.ts';
+import { stateTable } from './state-table.ts';
+
+/** A subscription without its sealed secrets. */
+type Line = Pick<
+  SubscriptionRecord,
+  'ref' | 'state' | 'subscriptionId' | 'events' | 'owner' | 'commandId' | 'updatedAt'
+> & {
+  /** What the reconciler reported last. */
+  readonly drift: string | null;
+  readonly keys: readonly KeyRow[];
+};
+
+type Subscriptions = {
+  readonly at: number;
+  readonly subscriptions: readonly Line[];
+  /** At the provider, and not created by Hookline. */
+  readonly foreign: readonly string[];
+};
+
+const MOODS = { ACTIVE: 'good', REQUESTED: 'note', RETIRED: 'quiet' } as const;
+
+/** What Hookline subscribes to, how old its keys are, and whether the provider has the same; and a file's plan. */
+export function subscriptionsPage(
+  deps: ConsoleDeps,
+  { watch, results }: { readonly watch: Watch; readonly results: () => Promise<ResultLog> },
+): Page {
+  const table = stateTable(deps);
+  const look = async (): Promise<Subscriptions> => {
+    const [state, log] = await Promise.all([table(), results()]);
+    const drifts = log.drift();
+    const keys = keyRows((watch.pods() ?? []).flatMap(({ samples }) => samples.all()));
+    const lines = state.all().map((record) => lineOf(record, drifts, keys));
+    return {
+      at: deps.clock.wall(),
+      subscriptions: lines.sort((a, b) => a.ref.localeCompare(b.ref)),
+      foreign: drifts
+        .filter(({ ref }) => ref === null)
+        .map(({ subscriptionId, message }) => `${subscriptionId}: ${message}`),
+    };
+  };
+  return definePage<Subscriptions>({
+    path: '/subscriptions',
+    title: 'Subscriptions',
+    navigation: 'Subscriptions',
+    role: 'view',
+    cli: () => 'hookline subscriptions plan -f subscriptions.yaml',
+    data: look,
+    render: (data, request) =>
+      html`${listOf(data)}${
+        request.may('operate')
+          ? planForm(request.csrfField)
+          : html`<p class="quiet">Who has the role operate can compare a file with this, and apply it.</p>`
+      }`,
+    changes: [planChange(deps), applyChange(deps)],
+  });
+}
+
+function lineOf(record: SubscriptionRecord, drifts: readonly CommandResult[], keys: readonly KeyRow[]): Line {
+  const { ref, state, subscriptionId, events, owner, commandId, updatedAt } = record;
+  const drift = drifts.find((one) => one.ref === ref);
+  return {
+    ...{ ref, state, subscriptionId, events, owner, commandId, updatedAt },
+    drift: drift ? `${drift.errorCode}: ${drift.message}` : null,
+    keys: keys.filter((key) => key.ref === ref),
+  };
+}
+
+const listOf = ({ subscriptions, foreign, at }: Subscriptions): Html => html`<section>
+${table(
+  'Subscriptions',
+  [
+    { title: 'ref', cell: ({ ref }: Line) => html`<a href="${address('/commands', { ref })}">${ref}</a>` },
+    { title: 'state', cell: ({ state }) => badge(state, MOODS[state] ?? 'quiet') },
+    { title: 'events', cell: ({ events }) => events.join(', ') },
+    { title: 'owner', cell: ({ owner }) => html`<code>${owner}</code>` },
+    { title: 'keys matched', cell: ({ keys }) => keys.map((key) => keyOf(key, at)) },
+    {
+      title: 'drift',
+      cell: ({ drift }) => (drift ? badge(drift, 'note') : html`<span class="quiet">none reported</span>`),
+    },
+    { title: 'changed', cell: ({ updatedAt }) => time(updatedAt) },
+  ],
+  subscriptions,
+  'There are no subscriptions.',
+)}
+${
+  foreign.length > 0 &&
+  html`<h2>At the provider, not Hookline's</h2><ul>${foreign.map((one) => html`<li><code>${one}</code></li>`)}</ul>`
+}</section>`;
+
+function keyOf({ use, key, lastMatched }: KeyRow, now: number): Shown {
+  const age = lastMatched === null ? 'never' : `${duration((now - Date.parse(lastMatched)) / 1_000)} ago`;
+  return html`<div>${use}${key !== '0' && ` (${key} before the current one)`}: ${age}</div>`;
+}
+
+const planForm = (csrfField: Html): Html => html`<section><h2>Plan of a file</h2>
+<form method="post" action="/subscriptions/plan">
+${csrfField}
+<p hidden><label for="upload">A file of this computer</label><input id="upload" type="file" accept=".yaml,.yml,text/yaml" data-into="file"></p>
+<p class="whole"><label for="file">Its text (YAML)</label><textarea id="file" name="file" required spellcheck="false" aria-describedby="file-hint" placeholder="subscriptions:&#10;  ledger-eu:&#10;    events: [payment-status]"></textarea><span class="hint" id="file-hint">Nothing is changed before you have seen the plan.</span></p>
+<p><label class="check"><input type="checkbox" name="noRefresh" value="true"> Compare with the state only: do not ask control what the provider has</label></p>
+<p class="buttons"><button class="second">Make the plan</button></p>
+</form></section>`;

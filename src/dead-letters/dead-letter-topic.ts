@@ -1,0 +1,159 @@
+import { OWN_TOPICS, topicName } from '../core/names.ts';
+import type { SealingKeys } from '../crypto/sealing.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { openBody } from '../delivery/dead-letter/seal-body.ts';
+import { checkTopics } from '../kafka/admin/watch-safety.ts';
+import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
+import type { KafkaAccess } from '../kafka/open-kafka.ts';
+import type { BodyStore } from '../object-store/body-store.ts';
+import { type DeadLetter, DeadLetterIndex, type DeadLetterPosition, positionText } from './dead-letters.ts';
+
+/** Reads the dead-letter topic. */
+export type DeadLetterTopic = {
+  /** Full name of the topic. */
+  readonly topic: string;
+  /** All that the topic holds now, sorted by time. Reads the whole topic and keeps no body. */
+  all(): Promise<DeadLetter[]>;
+  /** The original bytes by name (`at`), or why they cannot be had. */
+  bodiesOf(deadLetters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | Error>>;
+  stop(): Promise<void>;
+};
+
+/** What is needed to read bodies that their records do not hold as they were received. */
+export type BodyAccess = {
+  /** Undefined without BODY_STORE. */
+  readonly bodies: BodyStore | undefined;
+  /** Undefined without SEALING_KEY_FILE. */
+  readonly sealingKeys: SealingKeys | undefined;
+};
+
+export async function openDeadLetterTopic(
+  kafka: KafkaAccess,
+  prefix: string,
+  { bodies, sealingKeys }: BodyAccess,
+): Promise<DeadLetterTopic> {
+  const topic = topicName(prefix, OWN_TOPICS.deadLetter);
+  await checkTopics(kafka.client, [topic]);
+  const reader = await openRanges({ ...kafka, topic });
+  const openOne = (body: Buffer | Error | undefined, headers: DeadLetter['headers']) => {
+    try {
+      return Buffer.isBuffer(body) ? openBody(sealingKeys, headers, body) : body;
+    } catch (error) {
+      return error as Error;
+    }
+  };
+  return {
+    topic,
+    all: () => readAll(reader),
+    async bodiesOf(deadLetters) {
+      const referring = deadLetters.filter(({ object }) => object !== null);
+      const holding = deadLetters.filter(({ object }) => object === null);
+      const found = new Map([
+        ...(await readBodies(reader, holding)),
+        ...(await fetchBodies(bodies, referring)),
+      ]);
+      const opened = deadLetters.map(({ at, headers }) => [at, openOne(found.get(at), headers)] as const);
+      return new Map(opened.filter((one): one is [string, Buffer | Error] => one[1] !== undefined));
+    },
+    async stop() {
+      bodies?.close();
+      await reader.stop();
+    },
+  };
+}
+
+async function readAll(reader: RangeReader): Promise<DeadLetter[]> {
+  const index = new DeadLetterIndex();
+  await reader.read(await reader.span(), ({ partition, offset, timestamp, key, value, headers }) => {
+    const bytes = value?.length ?? 0;
+    index.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers });
+  });
+  return index.deadLetters();
+}
+
+async function readBodies(reader: RangeReader, deadLetters: readonly DeadLetter[]) {
+  const positions = deadLetters.flatMap((deadLetter) => deadLetter.positions);
+  const wanted = new Set(positions.map(positionText));
+  const values = new Map<string, Buffer>();
+  for (const ranges of rangesOf(positions)) {
+    await reader.read(ranges, (record) => {
+      const position = positionText(record);
+      if (wanted.has(position)) values.set(position, record.value ?? Buffer.alloc(0));
+    });
+  }
+  return new Map(deadLetters.map((deadLetter) => [deadLetter.at, join(deadLetter.positions, values)]));
+}
+
+function join(positions: readonly DeadLetterPosition[], values: ReadonlyMap<string, Buffer>): Buffer | Error {
+  const parts = positions.flatMap((position) => values.get(positionText(position)) ?? []);
+  if (parts.length < positions.length) return new Error('retention has deleted it');
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+}
+
+/** One after the other: each may have 50 MB. */
+async function fetchBodies(
+  bodies: BodyStore | undefined,
+  deadLetters: readonly DeadLetter[],
+): Promise<Map<string, Buffer | Error>> {
+  const found = new Map<string, Buffer | Error>();
+  for (const { at, object } of deadLetters) {
+    if (!object) continue;
+    const unset = new Error(`its body is in the object store, at ${object.uri}: set BODY_STORE`);
+    found.set(at, bodies ? await bodies.read(object).catch((error: Error) => error) : unset);
+  }
+  return found;
+}
+
+/** Unwanted records between two wanted ones: up to this many, one range costs less than two. */
+const GAP = 50n;
+
+/** Ranges that cover these positions, grouped into passes over the topic: each pass has at most one range per partition. */
+export function rangesOf(positions: readonly DeadLetterPosition[]): OffsetRange[][] {
+  const readings: OffsetRange[][] = [];
+  const byPartition = Map.groupBy(positions, ({ partition }) => partition);
+  for (const [partition, wanted] of byPartition) {
+    const offsets = wanted.map(({ offset }) => offset).sort((a, b) => Number(a - b));
+    let round = 0;
+    let range: { from: bigint; to: bigint } | undefined;
+    const close = () => {
+      if (!range) return;
+      readings[round] ??= [];
+      readings[round++]?.push({ partition, ...range });
+    };
+    for (const offset of offsets) {
+      if (range && offset - range.to <= GAP) range.to = offset + 1n;
+      else {
+        close();
+        range = { from: offset, to: offset + 1n };
+      }
+    }
+    close();
+  }
+  return readings;
+}
+
+/** Bodies in memory, and records in progress, at a time. A single body may be larger. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_DEAD_LETTERS = 500;
+
+/**
+ * Splits dead-letter records into batches that fit into memory, in the order in which their deliveries were received, so that
+ * events of one entity keep their order.
+ */
+export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
+  const batches: DeadLetter[][] = [];
+  let bytes = 0;
+  for (const deadLetter of deadLetters.toSorted((a, b) => receivedAt(a) - receivedAt(b))) {
+    const last = batches.at(-1);
+    if (last && last.length < MAX_DEAD_LETTERS && bytes + deadLetter.bytes <= MAX_BYTES)
+      last.push(deadLetter);
+    else {
+      batches.push([deadLetter]);
+      bytes = 0;
+    }
+    bytes += deadLetter.bytes;
+  }
+  return batches;
+}
+
+const receivedAt = ({ headers, time }: DeadLetter): number => Number(headers[NAMES.receivedAt]) || time;

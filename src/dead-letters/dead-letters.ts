@@ -1,0 +1,236 @@
+import type { ObjectReference } from '../core/record.ts';
+import {
+  bodyReferenceOf,
+  DEAD_LETTER_HEADERS as NAMES,
+} from '../delivery/dead-letter/dead-letter-headers.ts';
+
+/** A record of the dead-letter topic, without its value, which may be large. */
+export type DeadLetterRecord = {
+  readonly partition: number;
+  readonly offset: bigint;
+  /** Milliseconds since 1970, when it was written. */
+  readonly timestamp: number;
+  readonly key: string | null;
+  readonly bytes: number;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** Position of a record in the dead-letter topic. */
+export type DeadLetterPosition = Pick<DeadLetterRecord, 'partition' | 'offset'>;
+
+/** `partition:offset`: how an operator names a dead-letter record. */
+export const positionText = ({ partition, offset }: DeadLetterPosition): string => `${partition}:${offset}`;
+
+/** The position that a text names, or null if it names none. */
+export function parsePosition(text: string): DeadLetterPosition | null {
+  const match = /^(\d{1,9}):(\d{1,18})$/.exec(text);
+  return match ? { partition: Number(match[1]), offset: BigInt(match[2] ?? 0) } : null;
+}
+
+/** One dead-lettered delivery or command. A large body is stored in several records, its parts. */
+export type DeadLetter = {
+  /** Position of its first part, which is also its name. */
+  readonly at: string;
+  /** The records to join for the original bytes, in order. */
+  readonly positions: readonly DeadLetterPosition[];
+  /** All its records, duplicates included. */
+  readonly copies: readonly DeadLetterPosition[];
+  /** Numbers of the missing parts, counted from 1: at most the first hundred. */
+  readonly missing: readonly number[];
+  readonly parts: number;
+  /** Milliseconds since 1970, when its first part was written. */
+  readonly time: number;
+  /** Size of the original bytes, without missing parts. */
+  readonly bytes: number;
+  /** Where the original bytes are, if the record does not hold them. */
+  readonly object: ObjectReference | null;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** When it was last redriven, and to which record; null if it never was. */
+  readonly redriven: Redriven | null;
+  /** When it was last dismissed, by whom and why; null if it never was. */
+  readonly dismissed: Dismissed | null;
+};
+
+/** Times in milliseconds since 1970. */
+type Redriven = { readonly at: number; readonly to: string };
+type Dismissed = { readonly at: number; readonly by: string; readonly reason: string };
+
+/** `open` can be redriven; `incomplete` cannot, because parts are missing. Neither needs anybody any more once it is `redriven` or `dismissed`. */
+export type DeadLetterState = 'open' | 'redriven' | 'dismissed' | 'incomplete';
+
+export function stateOf(deadLetter: Pick<DeadLetter, 'redriven' | 'dismissed' | 'missing'>): DeadLetterState {
+  if (deadLetter.redriven) return 'redriven';
+  if (deadLetter.dismissed) return 'dismissed';
+  return deadLetter.missing.length > 0 ? 'incomplete' : 'open';
+}
+
+/** How often the delivery has been redriven so far. */
+export const redrivesOf = ({ headers }: Pick<DeadLetter, 'headers'>): number =>
+  Number(headers[NAMES.redriveCount] ?? 0) || 0;
+
+type Marks = { redriven?: Redriven; dismissed?: Dismissed };
+
+/** Whether a record says what became of another one. */
+export const isMarker = ({ headers }: Pick<DeadLetterRecord, 'headers'>): boolean =>
+  headers[NAMES.redriveOf] !== undefined || headers[NAMES.dismissalOf] !== undefined;
+
+/**
+ * Groups the records of the topic into dead-lettered deliveries and commands: joins parts, recognizes duplicate records,
+ * and applies the markers that redrives and dismissals have written. Records of different partitions may come in any order.
+ */
+export class DeadLetterIndex {
+  readonly #groups = new Map<string, DeadLetterRecord[]>();
+  /** By the position of the record that they are about. */
+  readonly #marks = new Map<string, Marks>();
+  #records = 0;
+
+  take(record: DeadLetterRecord): void {
+    if (isMarker(record)) return this.#takeMarker(record);
+    this.#records++;
+    const identity = identityOf(record);
+    const group = this.#groups.get(identity);
+    if (group) group.push(record);
+    else this.#groups.set(identity, [record]);
+  }
+
+  /** Sorted by the time when they were written. */
+  deadLetters(): DeadLetter[] {
+    const all = [...this.#groups.values()].map((records) => this.#join(records));
+    const deadLetters = this.#withoutRepeated(all);
+    return deadLetters.sort((a, b) => a.time - b.time || comparePositions(a.positions[0], b.positions[0]));
+  }
+
+  /** Those that nobody has redriven or dismissed, in no order. */
+  unresolved(): DeadLetter[] {
+    const left = [...this.#groups.values()].filter((records) => !this.#isMarked(records));
+    return this.#withoutRepeated(left.map((records) => this.#join(records)));
+  }
+
+  /** Records and markers that are held. */
+  get size(): number {
+    return this.#records + this.#marks.size;
+  }
+
+  /** Forgets what retention has deleted: everything before these offsets, by partition. */
+  forgetBefore(oldest: ReadonlyMap<number, bigint>): void {
+    const isThere = ({ partition, offset }: DeadLetterPosition) => offset >= (oldest.get(partition) ?? 0n);
+    for (const [identity, records] of this.#groups) {
+      if (records.every(isThere)) continue;
+      const left = records.filter(isThere);
+      this.#records -= records.length - left.length;
+      if (left.length > 0) this.#groups.set(identity, left);
+      else this.#groups.delete(identity);
+    }
+    for (const at of this.#marks.keys()) {
+      const position = parsePosition(at);
+      if (position && !isThere(position)) this.#marks.delete(at);
+    }
+  }
+
+  /** Forgets what was redriven or dismissed, and markers of records that are not held. */
+  forgetResolved(): void {
+    for (const [identity, records] of this.#groups) {
+      if (!this.#isMarked(records)) continue;
+      this.#records -= records.length;
+      this.#groups.delete(identity);
+    }
+    this.#marks.clear();
+  }
+
+  /** A delivery whose parts could not all be stored was answered 503 and sent again: parts of the first attempt are no loss. */
+  #withoutRepeated(deadLetters: readonly DeadLetter[]): DeadLetter[] {
+    if (!deadLetters.some((one) => stateOf(one) === 'incomplete')) return [...deadLetters];
+    const all = [...this.#groups.values()].map((records) => this.#join(records));
+    const whole = new Set(all.filter(isWhole).map(eventIdOf));
+    return deadLetters.filter((one) => stateOf(one) !== 'incomplete' || !whole.has(eventIdOf(one)));
+  }
+
+  #isMarked = (records: readonly DeadLetterRecord[]): boolean =>
+    this.#marks.size > 0 && records.some((record) => this.#marks.has(positionText(record)));
+
+  #takeMarker({ timestamp: at, headers }: DeadLetterRecord): void {
+    const redriven = headers[NAMES.redriveOf] !== undefined && { at, to: headers[NAMES.redrivenTo] ?? '' };
+    const [by = '', reason = ''] = [headers[NAMES.dismissedBy], headers[NAMES.dismissedReason]];
+    const marks: Marks = redriven ? { redriven } : { dismissed: { at, by, reason } };
+    const of = headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '';
+    for (const position of of.split(','))
+      if (parsePosition(position)) this.#marks.set(position, { ...this.#marks.get(position), ...marks });
+  }
+
+  #join(records: readonly DeadLetterRecord[]): DeadLetter {
+    const { count, parts } = partsOf(records);
+    const numbers = [...parts.keys()].sort((a, b) => a - b);
+    const present = numbers.map((number) => parts.get(number) as DeadLetterRecord);
+    const [first = records[0] as DeadLetterRecord] = present;
+    const marks = records.flatMap((record) => this.#marks.get(positionText(record)) ?? []);
+    const object = bodyReferenceOf(first.headers);
+    return {
+      at: positionText(first),
+      positions: present.map(toPosition),
+      copies: records.map(toPosition),
+      missing: missingOf(count, parts),
+      parts: count,
+      time: first.timestamp,
+      bytes: object?.bytes ?? present.reduce((sum, part) => sum + part.bytes, 0),
+      object,
+      key: first.key,
+      headers: first.headers,
+      redriven: marks.findLast(({ redriven }) => redriven)?.redriven ?? null,
+      dismissed: marks.findLast(({ dismissed }) => dismissed)?.dismissed ?? null,
+    };
+  }
+}
+
+/** The number of parts that the headers claim, and by part number the first record of each. */
+function partsOf(records: readonly DeadLetterRecord[]) {
+  const count = numberOf(records[0]?.headers[NAMES.parts]);
+  const parts = new Map<number, DeadLetterRecord>();
+  for (const record of records) {
+    const number = numberOf(record.headers[NAMES.part]);
+    if (number <= count && !parts.has(number)) parts.set(number, record);
+  }
+  return { count, parts };
+}
+
+/** Missing parts that are listed. A header may claim any number of parts, and must not fill the memory. */
+const MAX_NAMED_PARTS = 100;
+
+function missingOf(count: number, parts: ReadonlyMap<number, unknown>): number[] {
+  const missing: number[] = [];
+  for (let number = 1; number <= count && missing.length < MAX_NAMED_PARTS; number++)
+    if (!parts.has(number)) missing.push(number);
+  return missing;
+}
+
+/** No delivery has more parts than this: a header that claims more is ignored. */
+const MAX_PARTS = 100_000;
+
+/** A record without these headers, such as a command's, is one part. */
+function numberOf(text: string | undefined): number {
+  const number = Number(text);
+  return Number.isInteger(number) && number >= 1 && number <= MAX_PARTS ? number : 1;
+}
+
+/**
+ * The same for all records of one dead-lettered delivery, and for no other: event id, time of receipt, number of parts and redrive
+ * of a delivery; the original position of a command. A foreign record is identified by its own position.
+ */
+function identityOf(record: DeadLetterRecord): string {
+  const { headers } = record;
+  const names =
+    headers[NAMES.eventId] !== undefined
+      ? [NAMES.eventId, NAMES.receivedAt, NAMES.parts, NAMES.redrivenAt]
+      : [NAMES.topic, NAMES.partition, NAMES.offset, NAMES.redrivenAt];
+  if (headers[NAMES.stage] === undefined) return positionText(record);
+  return JSON.stringify(names.map((name) => headers[name] ?? null));
+}
+
+const toPosition = ({ partition, offset }: DeadLetterPosition): DeadLetterPosition => ({ partition, offset });
+const isWhole = (deadLetter: DeadLetter) => deadLetter.missing.length === 0;
+const eventIdOf = (deadLetter: DeadLetter) => deadLetter.headers[NAMES.eventId];
+
+function comparePositions(a: DeadLetterPosition | undefined, b: DeadLetterPosition | undefined): number {
+  if (!a || !b) return 0;
+  return a.partition - b.partition || Number(a.offset - b.offset);
+}

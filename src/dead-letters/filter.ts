@@ -1,0 +1,93 @@
+import { DEAD_LETTER_STAGES } from '../core/errors.ts';
+import { INSTANT_OR_AGE, parseInstantOrAge } from '../core/instant.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { type DeadLetter, parsePosition, positionText, stateOf } from './dead-letters.ts';
+
+/** What somebody asked for cannot be understood. The message is one sentence that says what is accepted. */
+export class InvalidInput extends Error {}
+
+/** Selects the dead-letter records that meet every condition. */
+export type DeadLetterFilter = {
+  matches(deadLetter: DeadLetter): boolean;
+  /** Whether there is a condition of this name. */
+  names(condition: string): boolean;
+};
+
+type Predicate = (deadLetter: DeadLetter) => boolean;
+type Condition = (values: readonly string[], now: number) => Predicate;
+
+export const FILTER_HELP =
+  'stage, code, ref, topic, id (event id), at (partition:offset) and state (open, redriven, dismissed, incomplete) take values ' +
+  'separated by commas; since and until a time such as 2026-11-21T08:00:00Z or how long ago: 90s, 30m, 2h, 7d';
+
+const STATES = ['open', 'redriven', 'dismissed', 'incomplete'];
+
+const CONDITIONS: Readonly<Record<string, Condition>> = {
+  stage: (values) => ofHeader(NAMES.stage, known('stage', DEAD_LETTER_STAGES, values)),
+  code: (values) => ofHeader(NAMES.code, values),
+  ref: (values) => ofHeader(NAMES.ref, values),
+  topic: (values) => ofHeader(NAMES.topic, values),
+  id: (values) => ofHeader(NAMES.eventId, values),
+  at: (values) => {
+    const positions = new Set(values.map(positionOf));
+    return ({ at, copies }) => positions.has(at) || copies.some((copy) => positions.has(positionText(copy)));
+  },
+  state: (values) => {
+    const states = known('state', STATES, values);
+    return (deadLetter) => states.includes(stateOf(deadLetter));
+  },
+  since: (values, now) => {
+    const from = instantOf('since', values, now);
+    return ({ time }) => time >= from;
+  },
+  until: (values, now) => {
+    const to = instantOf('until', values, now);
+    return ({ time }) => time <= to;
+  },
+};
+
+/**
+ * Parses conditions of the form name=value.
+ * @throws InvalidInput that says what is accepted
+ */
+export function parseFilter(conditions: readonly string[] = [], now = Date.now()): DeadLetterFilter {
+  const named = conditions.map((text) => {
+    const [, name = '', list = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
+    const condition = CONDITIONS[name];
+    if (!condition) {
+      throw new InvalidInput(`--filter is ${JSON.stringify(text)}: give name=value, where ${FILTER_HELP}.`);
+    }
+    const values = list.split(',').map((value) => value.trim());
+    return { name, test: condition(values, now) };
+  });
+  return {
+    matches: (deadLetter) => named.every(({ test }) => test(deadLetter)),
+    names: (condition) => named.some(({ name }) => name === condition),
+  };
+}
+
+function ofHeader(header: string, values: readonly string[]): Predicate {
+  return ({ headers }) => values.includes(headers[header] ?? '');
+}
+
+function known(name: string, all: readonly string[], values: readonly string[]): readonly string[] {
+  for (const value of values) {
+    if (!all.includes(value))
+      throw new InvalidInput(`--filter ${name}=${value}: unknown ${name}; give ${all.join(', ')}.`);
+  }
+  return values;
+}
+
+function positionOf(text: string): string {
+  const position = parsePosition(text);
+  if (!position) throw new InvalidInput(`--filter at=${text}: give partition:offset, such as 2:17.`);
+  return positionText(position);
+}
+
+/** A time contains no comma: a list of values is refused. */
+function instantOf(name: string, values: readonly string[], now: number): number {
+  const text = values.join(',');
+  const ms = parseInstantOrAge(text, now);
+  if (ms === undefined) throw new InvalidInput(`--filter ${name}=${text}: give ${INSTANT_OR_AGE}.`);
+  return ms;
+}

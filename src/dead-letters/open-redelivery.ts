@@ -1,0 +1,145 @@
+import { readEventSchemas } from '../avro/event-schema.ts';
+import { createRecordReader, createWriterReader, type RecordReader } from '../avro/record-reader.ts';
+import type { Registry } from '../avro/registry.ts';
+import { resolveSchemaIds } from '../avro/resolve-ids.ts';
+import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
+import { hasCode } from '../core/errors.ts';
+import { OWN_TOPICS, topicName } from '../core/names.ts';
+import type { OutgoingRecord, Position } from '../core/record.ts';
+import type { SealedLayout } from '../crypto/layout.ts';
+import { readSealingKeys } from '../crypto/sealing.ts';
+import { ClaimCheck, objectFirst } from '../delivery/claim-check.ts';
+import { createEventRoutes } from '../delivery/event-routes.ts';
+import { bodySealingOf, deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
+import type { DeliveryPorts } from '../delivery/ports.ts';
+import { checkTopics } from '../kafka/admin/watch-safety.ts';
+import { type KafkaAccess, openPublisher } from '../kafka/open-kafka.ts';
+import type { BodyStore } from '../object-store/body-store.ts';
+import { openKeyring } from '../subscriptions/open-keyring.ts';
+
+/** Publishes deliveries of the dead-letter topic or of a spool: as ingress does, by the same variables. */
+export type Redelivery = {
+  readonly delivery: DeliveryPorts;
+  /** Publishes a record whose object, if it has one, is stored. */
+  readonly send: (record: OutgoingRecord) => Promise<Position>;
+  /** Publishes by `send`, what a record refers to before it. */
+  readonly storing: (send: Redelivery['send']) => DeliveryPorts['publish'];
+  /** Decodes a record by its writer's schema. */
+  readonly readAvro: RecordReader;
+  /** Full names. */
+  readonly commandTopics: readonly string[];
+  stop(): Promise<void>;
+};
+
+/** Values of the environment variables of ingress, by their groups. */
+export type RedeliveryConfig = {
+  readonly topics: { readonly prefix: string };
+  readonly schemas: { readonly dir: string | undefined };
+  readonly subscriptions: {
+    readonly secretsDir: string | undefined;
+    readonly sealingKeyFile: string | undefined;
+  };
+  readonly delivery: { readonly layout: SealedLayout };
+  readonly commands: { readonly topics: readonly { readonly name: string }[] };
+  readonly bodyStore: { readonly claimCheckBytes: number };
+};
+
+export type RedeliveryDeps = {
+  readonly config: RedeliveryConfig;
+  readonly kafka: KafkaAccess;
+  readonly registry: Registry;
+  /** Closed at the stop; undefined without BODY_STORE. */
+  readonly bodies: BodyStore | undefined;
+  /** After it a record counts as not published. */
+  readonly publishDeadlineMs: number;
+  /** Full names; those of COMMAND_TOPICS where absent, none for who has no right to them, such as ingress. */
+  readonly commandTopics?: readonly string[];
+  /** Tells the operator what limits the redelivery, a sentence each. */
+  readonly note: (line: string) => void;
+  /** Ends the wait for the subscriptions. */
+  readonly signal: AbortSignal;
+};
+
+/** More than the bodies in memory at a time can need, together with their events. */
+const BACKLOG_BYTES = 1024 * 1024 * 1024;
+
+export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> {
+  const { config, kafka, registry, bodies, publishDeadlineMs } = deps;
+  const { commandTopics = config.commands.topics.map(({ name }) => name) } = deps;
+  const { prefix } = config.topics;
+  const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
+  const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
+  const ids = await resolveSchemaIds(registry, prefix, [...events.registered, subscription]);
+  const routes = createEventRoutes(events, prefix, ids);
+  await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), ...commandTopics, stateTopic]);
+  const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
+  const keys = await openKeys(deps, stateTopic, readSubscription);
+  const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
+  const { ports, publisher, limits } = openDelivery({
+    ...{ routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
+    encryptionKeysOf: (ref) => keys.keyring.encryptionKeysOf(ref),
+    openPublisher: (topics) =>
+      openPublisher(kafka, topics, {
+        backlogBytes: BACKLOG_BYTES,
+        observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
+      }),
+    observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
+    claims: bodies && new ClaimCheck(bodies, config.bodyStore.claimCheckBytes),
+    bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodies !== undefined }),
+  });
+  await limits.renew();
+  const send = (record: OutgoingRecord) => publisher.publish(record, publishDeadlineMs);
+  const storing: Redelivery['storing'] = (by) => objectFirst(ports.claims, by);
+  return {
+    delivery: { ...ports, publish: storing(send) },
+    ...{ send, storing },
+    readAvro: createWriterReader(registry),
+    commandTopics,
+    async stop() {
+      await publisher.stop();
+      bodies?.close();
+      await keys.stop();
+    },
+  };
+}
+
+/**
+ * The keys as ingress has them, except that keys of a deleted subscription do not expire: its deliveries were verified
+ * when they arrived.
+ */
+async function openKeys({ config, kafka, note, signal }: RedeliveryDeps, topic: string, read: RecordReader) {
+  const { secretsDir, sealingKeyFile } = config.subscriptions;
+  if (secretsDir === undefined && sealingKeyFile === undefined) {
+    note('SECRETS_DIR and SEALING_KEY_FILE are both unset: no sealed body can be opened.');
+  }
+  const forbidden = Promise.withResolvers<never>();
+  forbidden.promise.catch(() => {});
+  const noteOf = (what: string) => (error: unknown, at: string) =>
+    note(`The subscription record ${at} ${what}: ${(error as Error).message}`);
+  const keys = await openKeyring({
+    ...{ secretsDir, topic, read, openTopic: kafka.openTopic },
+    retiredKeysTtlMs: Number.MAX_SAFE_INTEGER,
+    sealingKeys: readSealingKeys(sealingKeyFile),
+    open: (attempt) => attempt(),
+    stopping: signal,
+    clock: kafka.clock,
+    observer: {
+      secretsRead() {},
+      secretsFaulty: (ref, error) => note(`The secrets of ${ref} cannot be used: ${error.message}`),
+      sealed: (ref) => note(`No key of SEALING_KEY_FILE opens the sealed secrets of ${ref}.`),
+      awaited: noteOf('cannot be read yet'),
+      unreadable: noteOf('cannot be read'),
+      brokenOff(error) {
+        // Waiting for a right would never end.
+        if (hasCode(error, 'KAFKA_REFUSED')) forbidden.reject(error);
+        else note(`${topic} cannot be read, trying again: ${error.message}`);
+      },
+    },
+  });
+  await Promise.race([keys.topicRead, forbidden.promise]).catch(async (error) => {
+    await keys.stop();
+    throw error;
+  });
+  return keys;
+}

@@ -1,0 +1,20 @@
+import { OWN_TOPICS, topicName } from '../core/names.ts';
+import { acquireLeaderLease, type HeldLease } from '../kafka/consume/leader-lease.ts';
+import type { KafkaAccess } from '../kafka/open-kafka.ts';
+
+/**
+ * The right to redrive or dismiss: two redrives at once would publish everything twice.
+ * @throws Error that says where another one runs
+ */
+export async function acquireOperatorLease(
+  kafka: Pick<KafkaAccess, 'client' | 'clock'>,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<HeldLease> {
+  const topic = topicName(prefix, OWN_TOPICS.deadLetter);
+  const group = { groupId: `${topic}.redrive`, topic, clock: kafka.clock };
+  const lease = await acquireLeaderLease({ kafka: kafka.client, ...group, signal });
+  if ('holder' in lease)
+    throw new Error(`another redrive or dismissal is running at ${lease.holder}: wait until it ends`);
+  return lease;
+}

@@ -1,0 +1,59 @@
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
+import type { Outcome, RedriveOutcome } from './redrive-one.ts';
+
+/** Outcomes for `--json`. */
+export function outcomeRows(outcomes: readonly RedriveOutcome[]) {
+  return outcomes.map(({ deadLetter, outcome, eventId, to, code, message }) => ({
+    at: deadLetter.at,
+    outcome,
+    eventId: eventId ?? deadLetter.headers[NAMES.eventId] ?? null,
+    to: to ?? null,
+    code: code ?? null,
+    message: message ?? null,
+  }));
+}
+
+const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> = {
+  stored: ['stored', 'would be stored'],
+  'dead-lettered': ['dead-lettered again', 'would be dead-lettered again'],
+  refused: ['cannot be redriven', 'cannot be redriven'],
+  dismissed: ['dismissed', 'would be dismissed'],
+  failed: ['failed, unchanged', 'failed'],
+  waiting: ['not tried', 'not tried'],
+};
+
+/** Outcomes as a table: one row for each kind, with the positions of the first few. */
+export function summaryRows(outcomes: readonly RedriveOutcome[], dryRun: boolean) {
+  const kinds = Map.groupBy(outcomes, ({ outcome, to, code, message }) =>
+    [outcome, outcome === 'stored' ? topicOf(to) : (code ?? ''), message ?? ''].join('\n'),
+  );
+  return [...kinds].map(([kind, alike]) => {
+    const [outcome, where, why] = kind.split('\n');
+    return {
+      records: alike.length,
+      outcome: TEXTS[outcome as Outcome][dryRun ? 1 : 0],
+      where,
+      why,
+      which: positionsOf(alike),
+    };
+  });
+}
+
+/** Such as "7 of 9: 5 stored, 2 failed, unchanged." */
+export function progressLine(outcomes: readonly RedriveOutcome[], total: number, dryRun: boolean): string {
+  const counts = Object.entries(TEXTS).flatMap(([outcome, texts]) => {
+    const count = outcomes.filter((one) => one.outcome === outcome).length;
+    return count > 0 ? [`${count} ${texts[dryRun ? 1 : 0]}`] : [];
+  });
+  const tried = outcomes.filter(({ outcome }) => outcome !== 'waiting').length;
+  return `${tried} of ${total}${counts.length > 0 ? `: ${counts.join(', ')}` : ''}.`;
+}
+
+const topicOf = (to = '') => to.replace(/\[\d+\]@\d+$/, '');
+
+const MAX_POSITIONS = 3;
+
+function positionsOf(alike: readonly RedriveOutcome[]): string {
+  const positions = alike.slice(0, MAX_POSITIONS).map(({ deadLetter }) => deadLetter.at);
+  return alike.length > MAX_POSITIONS ? `${positions.join(' ')} …` : positions.join(' ');
+}

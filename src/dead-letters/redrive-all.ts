@@ -1,0 +1,21 @@
+import type { DeadLetterTopic } from './dead-letter-topic.ts';
+import type { DeadLetter } from './dead-letters.ts';
+import type { Redelivery } from './open-redelivery.ts';
+import { type RedriveOutcome, redriveOne } from './redrive-one.ts';
+import { type RunOptions, runInOrder } from './run-in-order.ts';
+
+export type RedriveRun = RunOptions & {
+  readonly topic: Pick<DeadLetterTopic, 'bodiesOf'>;
+  readonly redelivery: Redelivery;
+};
+
+/** Redrives dead-letter records in the order in which they were received, and returns the outcome of each. */
+export const redriveAll = (
+  selected: readonly DeadLetter[],
+  { topic, redelivery, ...options }: RedriveRun,
+): Promise<RedriveOutcome[]> =>
+  runInOrder(selected, {
+    ...options,
+    prepare: (batch) => topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0)),
+    one: (deadLetter, bodies) => redriveOne(deadLetter, bodies.get(deadLetter.at), redelivery),
+  });

@@ -1,0 +1,68 @@
+import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/delivery.ts';
+import { isRef } from '../core/names.ts';
+import type { OutgoingRecord, Position } from '../core/record.ts';
+import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { publishDelivery } from '../delivery/publish-delivery.ts';
+import { type DeadLetter, redrivesOf } from './dead-letters.ts';
+import type { Redelivery } from './open-redelivery.ts';
+
+/** Where a redriven delivery is stored now. `code` is null unless it was dead-lettered again. */
+export type Redriven = {
+  readonly eventId: string;
+  readonly position: Position;
+  readonly code: string | null;
+};
+
+/**
+ * Processes a dead-lettered delivery again as a webhook, with the current keys, schemas and limits. Headers of the stored
+ * record say when and from where it was redriven.
+ * @returns null if the headers do not identify the delivery
+ * @throws HooklineError a retryable one: nothing was stored, the dead-letter record is unchanged
+ */
+export async function redriveDelivery(
+  deadLetter: DeadLetter,
+  body: Buffer,
+  { delivery: ports, send, storing }: Pick<Redelivery, 'delivery' | 'send' | 'storing'>,
+): Promise<Redriven | null> {
+  const delivery = restoreDeadLetter(deadLetter, body);
+  if (!delivery) return null;
+  let stored: { record: OutgoingRecord; position: Position } | undefined;
+  const marks = redriveMarks(deadLetter, ports.deadLetterTopic);
+  const publish = storing(async (record) => {
+    const position = await send({ ...record, headers: new Map([...record.headers, ...marks]) });
+    stored ??= { record, position };
+    return position;
+  });
+  const { eventId } = await publishDelivery(delivery, { ...ports, publish });
+  if (!stored) throw new TypeError(`${deadLetter.at} was stored without being published`);
+  const isDeadLetter = stored.record.topic === ports.deadLetterTopic;
+  return { eventId, position: stored.position, code: isDeadLetter ? codeOf(stored.record) : null };
+}
+
+/** Its signature was verified before it was dead-lettered, except at stage SPOOL. */
+function restoreDeadLetter({ headers }: DeadLetter, body: Buffer): VerifiedDelivery | null {
+  const ref = headers[NAMES.ref];
+  // Nothing depends on the media type: a record without it is redriven too.
+  const mediaType: Delivery['mediaType'] = headers[NAMES.mediaType] === 'json' ? 'json' : 'octet-stream';
+  const subscriptionId = headers[NAMES.subscriptionId];
+  const receivedAt = Number(headers[NAMES.receivedAt]);
+  // Records of stage SPOOL were changed on the volume: nothing proves that their bytes come from the provider.
+  if (!isRef(ref) || headers[NAMES.stage] === 'SPOOL') return null;
+  if (subscriptionId === undefined || !Number.isSafeInteger(receivedAt)) return null;
+  const traceparent = headers[NAMES.traceparent];
+  return restoreVerified({ ref, mediaType, body, receivedAt, traceparent, subscriptionId });
+}
+
+/** Headers that a redriven record has in addition to its own. */
+export function redriveMarks(deadLetter: DeadLetter, deadLetterTopic: string): ReadonlyMap<Buffer, Buffer> {
+  return toHeaders({
+    [NAMES.redrivenAt]: String(Date.now()),
+    [NAMES.redrivenFrom]: `${deadLetterTopic}/${deadLetter.at}`,
+    [NAMES.redriveCount]: String(redrivesOf(deadLetter) + 1),
+  });
+}
+
+function codeOf({ headers }: OutgoingRecord): string {
+  for (const [name, value] of headers) if (name.toString() === NAMES.code) return value.toString();
+  return '';
+}

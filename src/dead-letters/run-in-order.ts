@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { batchesOf } from './dead-letter-topic.ts';
+import type { DeadLetter } from './dead-letters.ts';
+import type { RedriveOutcome } from './redrive-one.ts';
+
+export type RunOptions = {
+  /** Dead-letter records per second; undefined: as fast as the brokers confirm. */
+  readonly rate: number | undefined;
+  /** Ends the run when the records in progress are done. */
+  readonly signal: AbortSignal;
+  /** Called after each record with the outcomes so far. */
+  readonly onProgress: (outcomes: readonly RedriveOutcome[]) => void;
+};
+
+type Run<T> = RunOptions & {
+  /** What a batch needs: read once for all of it. */
+  readonly prepare: (batch: readonly DeadLetter[]) => Promise<T>;
+  readonly one: (deadLetter: DeadLetter, prepared: T) => Promise<RedriveOutcome>;
+};
+
+/**
+ * Does the same to many dead-letter records, in the order in which they were received. It ends early when `signal` aborts,
+ * or when the brokers do not confirm one, as the next would fail too; the rest are then `waiting`.
+ */
+export async function runInOrder<T>(
+  selected: readonly DeadLetter[],
+  { prepare, one, rate, signal, onProgress }: Run<T>,
+): Promise<RedriveOutcome[]> {
+  const outcomes: RedriveOutcome[] = [];
+  const failing = new AbortController();
+  const ending = AbortSignal.any([signal, failing.signal]);
+  const nextTurn = createRate(rate, ending);
+  const run = async (deadLetter: DeadLetter, prepared: T) => {
+    const outcome = await one(deadLetter, prepared);
+    if (outcome.outcome === 'failed') failing.abort();
+    outcomes.push(outcome);
+    onProgress(outcomes);
+  };
+  for (const batch of batchesOf(selected)) {
+    if (ending.aborted) break;
+    const prepared = await prepare(batch);
+    const inProgress: Promise<void>[] = [];
+    for (const deadLetter of batch) {
+      await nextTurn();
+      if (ending.aborted) break;
+      inProgress.push(run(deadLetter, prepared));
+    }
+    await Promise.all(inProgress);
+  }
+  const done = new Set(outcomes.map(({ deadLetter }) => deadLetter));
+  const left = selected.filter((deadLetter) => !done.has(deadLetter));
+  return [...outcomes, ...left.map((deadLetter) => ({ deadLetter, outcome: 'waiting' as const }))];
+}
+
+/** Resolves when the next one may start, or at once when the run ends. */
+function createRate(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
+  let turn = performance.now();
+  return async () => {
+    if (rate === undefined) return;
+    const wait = turn - performance.now();
+    turn = Math.max(turn, performance.now()) + 1_000 / rate;
+    if (wait > 0) await sleep(wait, undefined, { signal }).catch(() => {});
+  };
+}

@@ -1,0 +1,46 @@
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { type DeadLetter, stateOf } from './dead-letters.ts';
+import type { DeadLetterFilter } from './filter.ts';
+
+/** What a redrive or a dismissal is about, and how many that match are not. */
+export type Due = {
+  /** The oldest first. */
+  readonly due: readonly DeadLetter[];
+  /** Commands and records of others, which the filter does not ask for. */
+  readonly unasked: number;
+  /** Redriven or dismissed before. */
+  readonly done: number;
+};
+
+export type DueOptions = {
+  /** Includes those that were redriven or dismissed before. */
+  readonly again?: boolean;
+  readonly limit?: number | undefined;
+  /** Includes records that Hookline did not write, where the filter names their position. */
+  readonly foreign?: boolean;
+};
+
+/**
+ * Selects from all dead-letter records, sorted by time. Commands only if the filter asks for them: the team may no longer
+ * want what an old command does.
+ */
+export function selectDue(
+  all: readonly DeadLetter[],
+  filter: DeadLetterFilter,
+  { again = false, limit, foreign = false }: DueOptions = {},
+): Due {
+  const isWanted = ({ headers }: DeadLetter) => {
+    const stage = headers[NAMES.stage];
+    if (stage === undefined) return foreign && filter.names('at');
+    return stage !== 'COMMAND' || filter.names('stage') || filter.names('at');
+  };
+  const isOpen = (deadLetter: DeadLetter) => ['open', 'incomplete'].includes(stateOf(deadLetter));
+  const matching = all.filter((deadLetter) => filter.matches(deadLetter));
+  const wanted = matching.filter(isWanted);
+  const due = wanted.filter((deadLetter) => again || isOpen(deadLetter));
+  return {
+    due: due.slice(0, limit),
+    unasked: matching.length - wanted.length,
+    done: wanted.length - due.length,
+  };
+}

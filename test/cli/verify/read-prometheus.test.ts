@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { countLife } from '../../../src/cli/verify/compare-counters.ts';
+import { readPrometheus } from '../../../src/cli/verify/read-prometheus.ts';
+import { serve } from '../../support/serve.ts';
+
+const FROM = Date.parse('2026-11-25T08:00:00Z');
+const TO = FROM + 3_600_000;
+const NAMES = ['hookline_spool_deliveries', 'hookline_deliveries_total'] as const;
+
+type Scrape = { minute: number; acked: number; spooled?: number; written: number; started: number };
+
+/** A Prometheus that has these scrapes of each pod, and the queries that it was asked. */
+async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
+  const asked: string[] = [];
+  const server = await serve(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const text = new URLSearchParams(body).get('query') ?? '';
+    asked.push(text);
+    const series = (pod: string, of: (one: Scrape) => number, labels = {}) => ({
+      metric: { __name__: 'x', instance: `${pod}:9464`, pod, job: 'ingress', ...labels },
+      values: (pods[pod] ?? []).map((one) => [FROM / 1_000 + one.minute * 60, String(of(one))]),
+    });
+    const result = Object.keys(pods).flatMap((pod) => {
+      if (text.startsWith(NAMES[0])) return [series(pod, ({ spooled = 0 }) => spooled)];
+      if (text.startsWith(NAMES[1]))
+        return [
+          series(pod, ({ acked }) => acked - 1, { status: '200', stored: 'kafka' }),
+          series(pod, () => 1, { status: '200', stored: 'spool' }),
+        ];
+      if (text.startsWith('hookline_publish')) return [series(pod, ({ written }) => written)];
+      return [series(pod, ({ started }) => FROM / 1_000 + started * 60)];
+    });
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ status: 'success', data: { resultType: 'matrix', result } }));
+  });
+  return { ...server, asked, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+const read = (url: string, match = '') =>
+  readPrometheus({ url, match, signal: new AbortController().signal }, { from: FROM, to: TO });
+
+const old = { started: -600 };
+
+describe('the counters that a Prometheus has', () => {
+  it('are those of every process of the period, a restart and a new pod among them', async () => {
+    await using server = await prometheus({
+      'pod-0': [
+        { ...old, minute: 1, acked: 1_000, written: 1_010 },
+        { ...old, minute: 20, acked: 1_200, written: 1_210 },
+        // Restarted; by the first scrape it has counted more than its predecessor.
+        { started: 21, minute: 30, acked: 1_500, written: 1_500 },
+        { started: 21, minute: 59, acked: 1_600, written: 1_590, spooled: 10 },
+      ],
+      'pod-1': [{ started: 40, minute: 58, acked: 9, written: 9 }],
+    });
+    const { lives, unknown } = await read(server.url);
+    expect(unknown).toEqual([]);
+    expect(lives.map(countLife)).toMatchObject([
+      { process: 'pod-0', acknowledged: 200, written: 200, missing: 0 },
+      { process: 'pod-0', acknowledged: 1_600, written: 1_590, spooled: 10, missing: 0 },
+      { process: 'pod-1', acknowledged: 9, missing: 0 },
+    ]);
+  });
+
+  it('are asked for by the matchers, over the period', async () => {
+    await using server = await prometheus({ 'pod-0': [{ ...old, minute: 59, acked: 1, written: 1 }] });
+    await read(server.url, 'namespace="payments"');
+    expect(server.asked[0]).toBe('hookline_spool_deliveries{namespace="payments"}[3600s]');
+    expect(server.asked[1]).toContain(
+      '{status="200",instance=~"pod\\\\-0:9464",namespace="payments"}[3600s]',
+    );
+  });
+
+  it.each([
+    ['no ingress', {}, 'Prometheus has no hookline_spool_deliveries that matches {}'],
+    [
+      'only the end of the period',
+      {
+        'pod-0': [
+          { ...old, minute: 50, acked: 1, written: 1 },
+          { ...old, minute: 59, acked: 1, written: 1 },
+        ],
+      },
+      'Prometheus has no counters of ingress before 2026-11-25T08:50:00.000Z',
+    ],
+    [
+      'only the beginning',
+      {
+        'pod-0': [
+          { ...old, minute: 1, acked: 1, written: 1 },
+          { ...old, minute: 9, acked: 1, written: 1 },
+        ],
+      },
+      'Prometheus has scraped no ingress since 2026-11-25T08:09:00.000Z',
+    ],
+  ])('say where they are incomplete: it has %s', async (_, pods: Record<string, Scrape[]>, why) => {
+    await using server = await prometheus(pods);
+    expect((await read(server.url)).unknown).toEqual([why]);
+  });
+
+  it('cannot be read from what is no Prometheus', async () => {
+    await using server = await serve((_, response) => response.end('<html>'));
+    await expect(read(server.url)).rejects.toThrow(/answers 200: it is no Prometheus/);
+  });
+});

@@ -1,0 +1,80 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { DeadLetterBook } from '../../../src/console/dead-letters/dead-letter-book.ts';
+import { stateOf } from '../../../src/dead-letters/dead-letters.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { ScriptedTopic } from '../../support/scripted-topic.ts';
+import { until } from '../../support/until.ts';
+
+function setUp(maxRecords?: number) {
+  const topic = new ScriptedTopic([1, 1]);
+  const append = (partition: number, headers: Record<string, string>) => {
+    topic.append(partition, 'a body');
+    const record = topic.logs[partition]?.pop() ?? expect.fail('nothing appended');
+    topic.logs[partition]?.push({ ...record, headers });
+    return `${partition}:${record.offset}`;
+  };
+  const book = new DeadLetterBook({
+    ...{ openTopic: topic.open, topic: 't', clock: systemClock, pollMs: 5 },
+    ...(maxRecords !== undefined && { maxRecords }),
+    onFailure: () => {},
+  });
+  onTestFinished(() => book.stop());
+  const deadLetter = (partition: number, eventId: string) =>
+    append(partition, { [NAMES.stage]: 'DECRYPT', [NAMES.eventId]: eventId });
+  const states = () => book.deadLetters().deadLetters.map((one) => `${one.at} ${stateOf(one)}`);
+  return { topic, append, deadLetter, book, states };
+}
+
+it('knows what was dead-lettered, and what became of it', async () => {
+  const { append, deadLetter, book, states } = setUp();
+  const first = deadLetter(0, 'a');
+  deadLetter(1, 'b');
+  await until('both are known', () => states().length === 2);
+  expect(states()).toEqual(['0:0 open', '1:0 open']);
+  const { version } = book;
+  append(0, { [NAMES.redriveOf]: first, [NAMES.redrivenTo]: 't[0]@1' });
+  append(1, {
+    [NAMES.dismissalOf]: '1:0',
+    [NAMES.dismissedBy]: 'me',
+    [NAMES.dismissedReason]: 'x'.repeat(600),
+  });
+  await until('their ends are known', () => states().join() === '0:0 redriven,1:0 dismissed');
+  expect(book.version).toBeGreaterThan(version);
+  expect(book.deadLetters()).toMatchObject({ isPartial: false, read: 4, total: 4, failure: null });
+  expect(book.deadLetters().deadLetters[1]?.dismissed?.reason).toHaveLength(500);
+});
+
+it('forgets what retention has deleted', async () => {
+  const { topic, deadLetter, states } = setUp();
+  deadLetter(0, 'a');
+  deadLetter(0, 'b');
+  await until('both are known', () => states().length === 2);
+  topic.oldest[0] = 1n;
+  await until('the first is forgotten', () => states().join() === '0:1 open');
+});
+
+it('forgets first what is done where there is too much, and says that it is not all', async () => {
+  const { append, deadLetter, book, states } = setUp(5);
+  const first = deadLetter(0, 'a');
+  append(0, { [NAMES.redriveOf]: first, [NAMES.redrivenTo]: 't[0]@1' });
+  for (const id of ['b', 'c', 'd']) deadLetter(0, id);
+  await until('all are known', () => states().length === 4);
+  expect(book.deadLetters().isPartial).toBe(false);
+  deadLetter(1, 'e');
+  await until('there is room again', () => book.deadLetters().isPartial);
+  expect(states()).toEqual(['1:0 open', '0:2 open', '0:3 open', '0:4 open']);
+});
+
+it('begins anew with a topic that was created anew, and goes on after a failure', async () => {
+  const { topic, deadLetter, book, states } = setUp();
+  for (const id of ['a', 'b', 'c']) deadLetter(0, id);
+  await until('all are known', () => states().length === 3);
+  topic.logs[0] = [];
+  deadLetter(0, 'new');
+  await until('the new one is known', () => states().join() === '0:0 open');
+  topic.failures.set(1, [new TypeError('lost')]);
+  deadLetter(0, 'later');
+  await until('it goes on', () => states().length === 2);
+  expect(book.deadLetters().failure).toBeNull();
+});

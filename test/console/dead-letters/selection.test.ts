@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { filterOptions, selectionOf } from '../../../src/console/dead-letters/selection.ts';
+import { PageError } from '../../../src/console/page/page.ts';
+import { deadLetter } from '../../support/dead-letter.ts';
+
+it('takes the conditions of --filter from an address or a form, and nothing else', () => {
+  const { conditions, filter, parsed } = selectionOf({
+    stage: 'DECRYPT',
+    ref: ' eu ',
+    code: '',
+    page: '2',
+    x: {},
+  });
+  expect(conditions).toEqual({ stage: 'DECRYPT', ref: 'eu' });
+  expect(filter).toEqual(['stage=DECRYPT', 'ref=eu']);
+  expect(parsed.matches(deadLetter({ ref: 'eu' }))).toBe(true);
+  expect(parsed.matches(deadLetter({ ref: 'us' }))).toBe(false);
+});
+
+it('says what is wrong as the CLI does', () => {
+  expect(() => selectionOf({ stage: 'NONE' })).toThrow(PageError);
+  expect(() => selectionOf({ stage: 'NONE' })).toThrow('unknown stage; give DECRYPT');
+});
+
+it('makes the options of a command line', () => {
+  expect(filterOptions(['stage=PARSE', "ref=a'b"])).toBe(` --filter stage=PARSE --filter 'ref=a'\\''b'`);
+  expect(filterOptions([])).toBe('');
+});

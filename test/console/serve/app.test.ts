@@ -1,0 +1,120 @@
+import { expect, it } from 'vitest';
+import { HOSTILE, openConsoleApp } from '../../support/console-app.ts';
+
+const LOCAL = { host: '127.0.0.1:8070' };
+const HTML = { ...LOCAL, accept: 'text/html' };
+
+it('answers the same address as a page, as JSON, and with the command that shows the same', async () => {
+  await using the = await openConsoleApp();
+  const page = await the.app.inject({ url: '/words?q=hello', headers: HTML });
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(page.body).toContain('<code>hookline words hello</code>');
+  expect(page.body).toContain('aria-current="page"');
+  const json = await the.app.inject({
+    url: '/words?q=hello',
+    headers: { ...LOCAL, accept: 'application/json' },
+  });
+  expect([json.json(), json.headers['csrf-token']]).toEqual([{ word: 'hello' }, expect.any(String)]);
+});
+
+it('loads, runs, frames and posts to nothing but its own', async () => {
+  await using the = await openConsoleApp();
+  const { headers, body } = await the.app.inject({ url: '/words', headers: HTML });
+  expect(headers['content-security-policy']).toBe(
+    "default-src 'none';script-src 'self';style-src 'self';img-src 'self';connect-src 'self';form-action 'self';frame-ancestors 'none';base-uri 'none'",
+  );
+  expect(headers).toMatchObject({
+    ...{ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'cache-control': 'no-store' },
+    'referrer-policy': 'same-origin',
+  });
+  // What the policy would refuse: scripts, styles and handlers within the page.
+  expect(body).not.toMatch(/<script(?![^>]*src=)|<style|\sstyle=|\son\w+=/);
+  const [cookie] = [headers['set-cookie']].flat();
+  expect(cookie).toMatch(/^hookline-csrf=[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
+});
+
+it('shows what is hostile as text', async () => {
+  await using the = await openConsoleApp();
+  const page = await the.app.inject({ url: `/words?q=${encodeURIComponent(HOSTILE)}`, headers: HTML });
+  expect(page.body).not.toContain('<script>alert');
+  expect(page.body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;\\u202e');
+  const lost = await the.app.inject({ url: `/${encodeURIComponent(HOSTILE)}`, headers: HTML });
+  expect([lost.statusCode, lost.body.includes('alert')]).toEqual([404, false]);
+});
+
+it('takes a change only with the token of its form, JSON too', async () => {
+  await using the = await openConsoleApp();
+  expect((await the.post()).statusCode).toBe(200);
+  const send = (headers: object, cookies = {}, payload: object = { word: 'x' }) =>
+    the.app.inject({
+      method: 'POST',
+      url: '/words',
+      headers: { ...LOCAL, accept: 'application/json', ...headers },
+      cookies,
+      payload,
+    });
+  expect((await send({})).statusCode).toBe(403);
+  const { headers, cookies } = await the.app.inject({
+    url: '/words',
+    headers: { ...LOCAL, accept: 'application/json' },
+  });
+  const own = Object.fromEntries(cookies.map(({ name, value }) => [name, value]));
+  const token = String(headers['csrf-token']);
+  expect((await send({}, own)).statusCode).toBe(403);
+  expect((await send({ 'csrf-token': `${token}x` }, own)).statusCode).toBe(403);
+  // The token of one browser does not count in another.
+  expect((await send({ 'csrf-token': token }, { 'hookline-csrf': 'another' })).statusCode).toBe(403);
+  expect((await send({ 'csrf-token': token, 'sec-fetch-site': 'cross-site' }, own)).statusCode).toBe(403);
+  expect((await send({ 'csrf-token': token }, own)).json()).toEqual({ word: 'x' });
+  expect(the.made).toEqual([{ word: 'new' }, { word: 'x' }]);
+});
+
+it('answers on this machine alone by its own names, so that no website can read it through its visitors', async () => {
+  await using the = await openConsoleApp();
+  const at = async (host: string) => (await the.app.inject({ url: '/words', headers: { host } })).statusCode;
+  expect(await Promise.all(['127.0.0.1:8070', 'localhost', '[::1]:8070'].map(at))).toEqual([200, 200, 200]);
+  expect(await Promise.all(['evil.example', '10.0.0.1', '127.0.0.1.evil.example'].map(at))).toEqual([
+    403, 403, 403,
+  ]);
+});
+
+it('bounds requests and changes of an address, and lets probes pass', async () => {
+  await using the = await openConsoleApp({}, { perMinute: { all: 6, changes: 2 } });
+  const posts = [await the.post(), await the.post(), await the.post()].map(({ statusCode }) => statusCode);
+  expect(posts).toEqual([200, 200, 429]);
+  const pages = await Promise.all([1, 2, 3, 4].map(() => the.app.inject({ url: '/words', headers: HTML })));
+  expect(pages.filter(({ statusCode }) => statusCode === 429).length).toBeGreaterThan(0);
+  for (let n = 0; n < 20; n++) expect((await the.app.inject({ url: '/livez' })).statusCode).toBe(200);
+});
+
+it('has its probes and its files, and nothing else of its folder', async () => {
+  await using the = await openConsoleApp();
+  const status = async (url: string) => (await the.app.inject({ url, headers: LOCAL })).statusCode;
+  expect((await the.app.inject({ url: '/readyz' })).json()).toEqual({
+    status: 'failing',
+    reasons: { start: 'starting' },
+  });
+  expect(
+    await Promise.all(
+      ['console.js', 'console.css', 'icon.svg', 'uPlot.iife.min.js', 'uPlot.min.css'].map((name) =>
+        status(`/assets/${name}`),
+      ),
+    ),
+  ).toEqual([200, 200, 200, 200, 200]);
+  expect(
+    await Promise.all(
+      ['uPlot.esm.js', '../main.ts', '%2e%2e/main.ts', ''].map((name) => status(`/assets/${name}`)),
+    ),
+  ).toEqual([404, 404, 404, 404]);
+});
+
+it('stays below 200 kB with all that a page loads', async () => {
+  await using the = await openConsoleApp();
+  const page = await the.app.inject({ url: '/words', headers: HTML });
+  const loaded = [...page.body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url = '']) => url);
+  const sizes = await Promise.all(
+    loaded.map(async (url) => (await the.app.inject({ url, headers: LOCAL })).rawPayload.length),
+  );
+  expect(sizes.length).toBe(5);
+  expect(sizes.reduce((sum, size) => sum + size, page.rawPayload.length)).toBeLessThan(100_000);
+});

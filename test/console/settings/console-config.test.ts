@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, nodeSource } from '../../../src/config/env.ts';
+import { loadConsoleConfig } from '../../../src/console/settings/console-config.ts';
+
+const REACHED = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' };
+
+const load = (env: Record<string, string>) => loadConsoleConfig(nodeSource({ ...REACHED, ...env })).console;
+
+function faultsOf(env: Record<string, string>): readonly string[] {
+  try {
+    load(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('who may reach the console', () => {
+  it('listens on loopback by default, where nobody logs in', () => {
+    expect(load({})).toMatchObject({ host: '127.0.0.1', port: 8070, roles: [] });
+  });
+
+  it('listens elsewhere only with a login', () => {
+    expect(faultsOf({ CONSOLE_HOST: '0.0.0.0' })).toEqual([
+      expect.stringMatching(
+        /^CONSOLE_HOST is "0\.0\.0\.0", and nobody would have to log in: set CONSOLE_OIDC_ISSUER/,
+      ),
+    ]);
+  });
+
+  it('needs all of OpenID Connect, and roles', () => {
+    expect(faultsOf({ CONSOLE_OIDC_ISSUER: 'https://id.example' })).toEqual([
+      'CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET_FILE must be set too: OpenID Connect needs all three.',
+    ]);
+    const whole = {
+      CONSOLE_OIDC_ISSUER: 'https://id.example',
+      CONSOLE_OIDC_CLIENT_ID: 'c',
+      CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json',
+    };
+    expect(faultsOf({ ...whole, CONSOLE_HOST: '0.0.0.0' })).toEqual([
+      expect.stringContaining('CONSOLE_ROLES is empty'),
+    ]);
+    expect(faultsOf({ ...whole, CONSOLE_HOST: '0.0.0.0', CONSOLE_ROLES: '*=view' })).toEqual([]);
+  });
+
+  it('sends the client secret by TLS, and takes no secret from the environment', () => {
+    const env = {
+      CONSOLE_OIDC_ISSUER: 'http://id.example',
+      CONSOLE_OIDC_CLIENT_ID: 'c',
+      CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json',
+      CONSOLE_ROLES: '*=view',
+    };
+    expect(faultsOf(env)).toEqual([
+      expect.stringMatching(
+        /^CONSOLE_OIDC_ISSUER would have the console's client secret sent to id\.example/,
+      ),
+    ]);
+    expect(faultsOf({ CONSOLE_OIDC_CLIENT_SECRET: 'x' })).toEqual([
+      expect.stringContaining('is read from a file only'),
+    ]);
+  });
+
+  it('believes a header of known proxies alone', () => {
+    const header = { CONSOLE_USER_HEADER: 'X-User', CONSOLE_ROLES: '*=view', CONSOLE_HOST: '0.0.0.0' };
+    expect(faultsOf(header)).toEqual([
+      expect.stringMatching(/^CONSOLE_USER_HEADER needs CONSOLE_TRUSTED_PROXIES/),
+    ]);
+    expect(faultsOf({ ...header, CONSOLE_TRUSTED_PROXIES: '10.0.0.0/8' })).toEqual([]);
+    expect(faultsOf({ CONSOLE_GROUPS_HEADER: 'X-Groups' })).toEqual([
+      'CONSOLE_GROUPS_HEADER needs CONSOLE_USER_HEADER.',
+    ]);
+  });
+
+  it('reports all faults at once', () => {
+    const faults = faultsOf({
+      CONSOLE_HOST: '0.0.0.0',
+      CONSOLE_PORT: 'x',
+      CONSOLE_ROLES: 'a=root',
+      CONSOLE_TARGETS: 'ftp://x',
+      KAFKA_BROKERS: '',
+    });
+    expect(faults.map((fault) => fault.split(' ', 1)[0]).sort()).toEqual([
+      'CONSOLE_HOST',
+      'CONSOLE_PORT',
+      'CONSOLE_ROLES',
+      'CONSOLE_TARGETS',
+      'KAFKA_BROKERS',
+    ]);
+  });
+});
+
+it('reads groups whose names have equals signs and commas', () => {
+  const { roles } = load({ CONSOLE_ROLES: 'cn=oncall%2Cou=payments=operate, *=view' });
+  expect(roles).toEqual([
+    { group: 'cn=oncall,ou=payments', role: 'operate' },
+    { group: '*', role: 'view' },
+  ]);
+});

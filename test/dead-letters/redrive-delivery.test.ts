@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
+import type { OutgoingRecord, Position } from '../../src/core/record.ts';
+import { type DeadLetter, DeadLetterIndex } from '../../src/dead-letters/dead-letters.ts';
+import { redriveDelivery } from '../../src/dead-letters/redrive-delivery.ts';
+import type { DeliveryPorts } from '../../src/delivery/ports.ts';
+import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
+import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
+
+/** The deadLetter that records of the dead-letter topic make up. */
+function deadLetterOf(records: readonly OutgoingRecord[]): DeadLetter {
+  const index = new DeadLetterIndex();
+  for (const [n, record] of records.entries()) {
+    const bytes = record.value?.length ?? 0;
+    const at = { partition: 0, offset: BigInt(n), timestamp: 1_000 };
+    index.take({ ...at, key: record.key.toString(), bytes, headers: headersOf(record) });
+  }
+  return index.deadLetters()[0] ?? expect.fail('no deadLetter');
+}
+
+const source = '{"type":"payment_status","entityId":"e-1","payload":{"status":"ACCC"}}';
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+/** Parks a delivery that its topic does not take yet. */
+async function deadLetterOne() {
+  const parts = deliveryParts({
+    publish: ({ topic }) => {
+      if (topic !== 'payments.dead-letter') throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
+    },
+  });
+  const { eventId } = await publishDelivery({ ...verified(source), traceparent }, parts);
+  return { deadLetter: deadLetterOf(parts.seen.records), eventId };
+}
+
+const asRedelivery = (delivery: DeliveryPorts) => ({
+  delivery,
+  send: (record: OutgoingRecord) => delivery.publish(record),
+  storing: (send: (record: OutgoingRecord) => Promise<Position>) => (record: OutgoingRecord) => send(record),
+});
+
+describe('a redriven delivery', () => {
+  it('becomes the same event as a direct delivery, with headers that say it was redriven', async () => {
+    const direct = deliveryParts();
+    await publishDelivery({ ...verified(source), traceparent }, direct);
+    const { deadLetter, eventId } = await deadLetterOne();
+    const parts = deliveryParts();
+    const redriven = await redriveDelivery(deadLetter, Buffer.from(source), asRedelivery(parts));
+    const [record = expect.fail(), ...more] = parts.seen.records;
+    const [event = expect.fail()] = direct.seen.records;
+    expect(more).toEqual([]);
+    expect(redriven).toEqual({
+      ...{ eventId, code: null },
+      position: { topic: 'payments.payment-status', partition: 0, offset: 0n },
+    });
+    expect([record.topic, record.key, record.value]).toEqual([event.topic, event.key, event.value]);
+    expect(headersOf(record)).toEqual({
+      ...headersOf(event),
+      'hookline.redriven-at': expect.stringMatching(/^\d{13}$/),
+      'hookline.redriven-from': 'payments.dead-letter/0:0',
+      'hookline.redrive-count': '1',
+    });
+  });
+
+  it('that fails again is dead-lettered again, with its code and the number of redrives', async () => {
+    const { deadLetter } = await deadLetterOne();
+    const parts = deliveryParts();
+    const again = await redriveDelivery(deadLetter, Buffer.from('{"no":'), asRedelivery(parts));
+    expect([again?.code, again?.position.topic]).toEqual(['UNPARSABLE', 'payments.dead-letter']);
+    const anew = deadLetterOf(parts.seen.records);
+    expect(anew.headers).toMatchObject({ 'hookline.redrive-count': '1', traceparent });
+    const next = deliveryParts();
+    await redriveDelivery(anew, Buffer.from('{"no":'), asRedelivery(next));
+    expect(deadLetterOf(next.seen.records).headers).toMatchObject({ 'hookline.redrive-count': '2' });
+  });
+
+  it.each(['octet-stream', 'text/plain', undefined])(
+    'does not depend on its media type (%s)',
+    async (type) => {
+      const { deadLetter, eventId } = await deadLetterOne();
+      const { 'hookline.media-type': _, ...rest } = deadLetter.headers;
+      const headers = type === undefined ? rest : { ...rest, 'hookline.media-type': type };
+      expect(
+        await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), asRedelivery(deliveryParts())),
+      ).toMatchObject({
+        ...{ eventId, code: null },
+      });
+    },
+  );
+
+  it('that the brokers do not confirm is an error, and the dead-letter record is unchanged', async () => {
+    const { deadLetter } = await deadLetterOne();
+    const parts = deliveryParts({
+      publish: () => {
+        throw new HooklineError('PUBLISH_DEADLINE');
+      },
+    });
+    await expect(redriveDelivery(deadLetter, Buffer.from(source), asRedelivery(parts))).rejects.toMatchObject(
+      {
+        code: 'PUBLISH_DEADLINE',
+      },
+    );
+  });
+
+  it.each([
+    ['hookline.ref', '../etc'],
+    ['__connect.errors.stage', 'SPOOL'],
+    ['hookline.received-at', 'yesterday'],
+    ['hookline.subscription-id', undefined],
+  ])('whose %s says nothing of use is not stored under a guess', async (name, value) => {
+    const { deadLetter } = await deadLetterOne();
+    const parts = deliveryParts();
+    const { [name]: _, ...rest } = deadLetter.headers;
+    const headers = value === undefined ? rest : { ...rest, [name]: value };
+    expect(
+      await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), asRedelivery(parts)),
+    ).toBeNull();
+    expect(parts.seen.records).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../../src/delivery/store/open-store.ts';
+import { createMetrics } from '../../../src/runtime/metrics.ts';
+import { Spool } from '../../../src/spool/spool.ts';
+import { capturedLog } from '../../support/captured-log.ts';
+import { deliveryParts, verified } from '../../support/delivery-parts.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { until } from '../../support/until.ts';
+
+it('events that wait in the spool for longer than a minute are counted as late, each once', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'hookline-open-store-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const receivedAt = verified('{}').receivedAt;
+  const clock = manualClock(receivedAt);
+  const spool = await Spool.open({ clock, dir, maxBytes: 8 * 1024 ** 2, onDeath: () => {} });
+  onTestFinished(() => spool.close());
+  await spool.append(verified('{"n":1}'));
+  const metrics = createMetrics();
+  const context = {
+    ...{ logger: capturedLog().logger, metrics, clock },
+    probes: { readyWhen() {}, aliveWhen() {} },
+    components: { add: <T>(_: string, one: T) => one, fail() {} },
+  };
+  // Kafka does not answer.
+  const publisher = {
+    publish: () => new Promise<never>(() => {}),
+    dropWaiting() {},
+    trouble: () => 'no answer',
+  };
+  const deps = { delivery: deliveryParts(), publisher, publishDeadlineMs: 1_000, large: undefined as never };
+  const store = openStore(deps as never, spool, context as never);
+  onTestFinished(() => store.stop());
+  const late = async () => {
+    for (const sample of metrics.samplers) sample();
+    return (await metrics.registry.getSingleMetric('hookline_spool_late_total')?.get())?.values[0]?.value;
+  };
+  await clock.advance(59_000);
+  await until('a count has been made', async () => (await late()) === 0);
+  await spool.append({ ...verified('{"n":2}'), receivedAt: receivedAt + 40_000 });
+  await clock.advance(20_000);
+  await until('the first is late', async () => (await late()) === 1);
+  await clock.advance(45_000);
+  await until('the second too', async () => (await late()) === 2);
+  await clock.advance(300_000);
+  expect(await late()).toBe(2);
+});
