@@ -129,9 +129,12 @@ export class Publisher {
     await this.#connect(topics).catch(() => {});
   }
 
-  /** Rejects everything that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
+  /**
+   * Rejects everything that waits and has a deadline, as if that had passed now: it may be written or not, and is sent no more.
+   * What waits as long as it takes stays, in its order.
+   */
   dropWaiting(): void {
-    this.#expire(Number.POSITIVE_INFINITY);
+    this.#expire(Number.MAX_VALUE);
   }
 
   /** Bytes that wait for their confirmation. */
