@@ -30,6 +30,11 @@ export class Trace {
     this.lines?.push(bytes === undefined ? line.trimEnd() : `${line.trimEnd()} (${bytes.length} bytes)`);
   }
 
+  /** Adds what a reader of the lines wants to know besides; it is not hashed. */
+  explain(who: string, tell: () => string): void {
+    this.lines?.push(`${this.#clock.now} ${who} ${tell()}`);
+  }
+
   /** 64 hexadecimal digits. Nothing may be noted afterwards. */
   digest(): string {
     this.#flush();

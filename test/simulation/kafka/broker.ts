@@ -11,6 +11,7 @@ import {
   versionsAnswer,
 } from './messages.ts';
 import { CODES, type Partition } from './partition.ts';
+import { readBatch } from './record-batch.ts';
 
 const FIRST_PORT = 19_092;
 /** What this broker knows of a partition. */
@@ -236,9 +237,16 @@ export class Broker implements Server {
     const waiter = found.append(this.id, batch, { epoch: view.epoch, order, acks }, answer);
     if (typeof waiter === 'number') return refuse(waiter);
     simulation.trace.note(this.process.name, `appends ${found.name} at ${waiter.entry.base}`);
+    simulation.trace.explain(this.process.name, () => `  ${namesOf(batch)}`);
     if (acks !== -1) return answer({ code: CODES.NONE, base: waiter.entry.base });
     const timeOut = () => found.giveUp(waiter, CODES.REQUEST_TIMED_OUT);
     waiter.timeout = simulation.after(timeoutMs, this.process, timeOut, { settles: false });
     this.#cluster.replicate(found);
   }
 }
+
+/** What a batch holds, for a story: the start of each message. */
+const namesOf = (batch: Buffer): string =>
+  readBatch(batch)
+    .map(({ key, value }) => `${key} ${/"n":\d+/.exec(`${value}`)?.[0] ?? ''}`)
+    .join(', ');

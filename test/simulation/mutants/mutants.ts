@@ -77,14 +77,20 @@ const PRODUCING: readonly Mutant[] = [
   {
     name: 'a new plan does not wait for batches in flight',
     file: TOPICS,
-    find: 'const left = await Promise.all(this.#queues.map((queue) => queue.halt()));',
-    put: 'const left: Pending[][] = []; for (const queue of this.#queues) void queue.halt();',
+    find: 'await Promise.all(this.#queues.map(async (queue) => this.#left.push(...(await queue.halt()))));',
+    put: 'for (const queue of this.#queues) void queue.halt();',
   },
   {
     name: 'what waited for a new plan goes behind what came since',
     file: TOPICS,
-    find: 'this.#waiting = [...left.flat(), ...this.#waiting];',
-    put: 'this.#waiting = [...this.#waiting, ...left.flat()];',
+    find: 'this.#waiting = [...this.#left.splice(0), ...this.#waiting];',
+    put: 'this.#waiting = [...this.#waiting, ...this.#left.splice(0)];',
+  },
+  {
+    name: 'no time passes for what halted queues have left',
+    file: TOPICS,
+    find: 'this.#left = this.#left.filter(isWanted);',
+    put: '',
   },
   {
     name: 'retired sessions are not destroyed',
@@ -107,8 +113,14 @@ const PRODUCING: readonly Mutant[] = [
   {
     name: 'what is spooled is still sent to the brokers',
     file: PUBLISHER,
-    find: 'this.#expire(Number.POSITIVE_INFINITY);',
+    find: 'this.#expire(Number.MAX_VALUE);',
     put: '',
+  },
+  {
+    name: 'rows that are drained are dropped with what is spooled, and come again each by itself',
+    file: PUBLISHER,
+    find: 'this.#expire(Number.MAX_VALUE);',
+    put: 'this.#expire(Number.POSITIVE_INFINITY);',
   },
   {
     name: 'one replica is enough for an acknowledgement',

@@ -19,8 +19,8 @@ type Operation = { readonly apply: (rows: Rows) => void; readonly syncedAt: numb
 
 /** Bytes that a row takes beside its body. */
 const ROW_BYTES = 200;
-/** More than any of these simulations needs. */
-const VOLUME_BYTES = 1024 ** 3;
+/** More than any simulation needs. */
+export const VOLUME_BYTES = 1024 ** 3;
 
 /**
  * The volume of a spool. What SQLite promises of its file holds here: transactions are whole, in their order, and on the

@@ -89,7 +89,7 @@ function judgeRefused({ site, host }: Judged, records: readonly StoredRecord[]):
  * Of two events of a key, the one that arrived first and was acknowledged appears first, if the other had not arrived
  * before. What was not acknowledged may be there or not, and promises no order.
  */
-function judgeOrder({ host }: Judged, records: readonly StoredRecord[]): string[] {
+function judgeOrder({ site, host }: Judged, records: readonly StoredRecord[]): string[] {
   const first = new Map<string, number>();
   for (const { eventId, topic, order } of records)
     if (eventId !== undefined && !first.has(`${topic} ${eventId}`)) first.set(`${topic} ${eventId}`, order);
@@ -100,6 +100,10 @@ function judgeOrder({ host }: Judged, records: readonly StoredRecord[]): string[
     if (!arrivedFirst.has(webhook.number)) arrivedFirst.set(webhook.number, arrival);
     if (isAcknowledged(attempt) && !acknowledged.has(webhook)) acknowledged.set(webhook, arrival);
   }
+  // One that was too large is in its topic only where it came again later.
+  const dead = records.filter(({ topic }) => topic.endsWith('dead-letter'));
+  for (const webhook of acknowledged.keys())
+    if (dead.some((record) => isDeadLetterOf(record, webhook, site))) acknowledged.delete(webhook);
   const faults: string[] = [];
   const byOrder = Map.groupBy([...acknowledged], ([{ topic, key }]) => `${topic} ${key}`);
   for (const events of byOrder.values()) {

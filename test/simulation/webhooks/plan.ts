@@ -1,5 +1,5 @@
 import { createRandom, type Random } from '../../faults/random.ts';
-import { type Fault, kindsFor, planFault } from './faults.ts';
+import { chooseKinds, type Fault, planFault } from './faults.ts';
 import type { WebhookKind } from './messages.ts';
 import type { System } from './site.ts';
 
@@ -8,6 +8,8 @@ export type PlannedWebhook = {
   readonly key: string;
   readonly kind: WebhookKind;
   readonly at: number;
+  /** After so long the provider sends it once more, whatever became of the first request. */
+  readonly againMs?: number;
 };
 
 /** Everything that is decided before a schedule runs. */
@@ -28,8 +30,7 @@ const LATEST_MS = 8_000;
 export function planOf(seed: number): Plan {
   const random = createRandom(seed, 'plan');
   const system = planSystem(random);
-  const possible = kindsFor(system);
-  const kinds = Array.from({ length: random.between(1, 5) }, () => random.pick(possible));
+  const kinds = chooseKinds(random, system);
   const count = random.between(3, 8);
   const faults = Array.from({ length: count }, () => planFault(random.pick(kinds), random, LATEST_MS));
   return {
@@ -76,5 +77,6 @@ function planWebhooks(random: Random, { hasObjects, topicBytes }: System): Plann
     kind: kindOf(),
     at: random.chance(0.7) ? random.pick(bursts) + random.next() * width : random.next() * LATEST_MS,
   }));
-  return planned.sort((a, b) => a.at - b.at).map((webhook, number) => ({ ...webhook, number }));
+  const again = () => (random.chance(0.05) ? { againMs: random.pick([0.1, 5, 2_500]) } : {});
+  return planned.sort((a, b) => a.at - b.at).map((webhook, number) => ({ ...webhook, number, ...again() }));
 }

@@ -9,7 +9,7 @@ import { SealingKeyFile } from '../storage/sealing-key-file.ts';
 import { beginFault } from './faults.ts';
 import { Host } from './host.ts';
 import { eventRoutes, Incarnation } from './incarnation.ts';
-import { makeWebhook } from './messages.ts';
+import { makeWebhook, type Webhook } from './messages.ts';
 import { judge } from './oracles.ts';
 import type { Plan } from './plan.ts';
 import type { StartReceiver } from './receiver.ts';
@@ -106,8 +106,11 @@ class Run {
   async run(): Promise<Outcome> {
     const { simulation } = this.#site;
     const webhooks = this.#plan.webhooks.map(({ number, key, kind }) => makeWebhook(number, key, kind));
-    for (const [n, webhook] of webhooks.entries())
-      this.#sender.plan(webhook, this.#plan.webhooks[n]?.at ?? 0);
+    for (const [n, { at, againMs }] of this.#plan.webhooks.entries()) {
+      const webhook = webhooks[n] as Webhook;
+      this.#sender.plan(webhook, at);
+      if (againMs !== undefined) this.#sender.plan(webhook, at + againMs);
+    }
     for (const fault of this.#plan.faults) this.#planFault(fault);
     this.#host.start();
     await simulation.runUntil(Math.max(0, ...this.#plan.faults.map(({ at, ms }) => at + ms)));
