@@ -19,7 +19,8 @@ const OUTAGES = [
 /** A random subset of the kinds; or an outage of Kafka with one other kind, as what two failures do together is found last. */
 export function chooseKinds(random: Random, system: System): FaultKind[] {
   const possible = kindsFor(system);
-  if (random.chance(0.3)) return [random.pick(OUTAGES), random.pick(possible)];
+  if (random.chance(0.3))
+    return [random.pick(OUTAGES), random.chance(0.2) ? 'partitions-added' : random.pick(possible)];
   return Array.from({ length: random.between(1, 5) }, () => random.pick(possible));
 }
 
