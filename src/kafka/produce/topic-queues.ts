@@ -63,7 +63,12 @@ export class TopicQueues {
    * another partition is not written there before its older records are settled in the old one.
    */
   async #plan(): Promise<void> {
-    await Promise.all(this.#queues.map(async (queue) => this.#left.push(...(await queue.halt()))));
+    await Promise.all(
+      this.#queues.map(async (queue) => {
+        const left = await queue.halt();
+        this.#left.push(...left);
+      }),
+    );
     // A key's records all come out of one queue, and are older than those that arrived since.
     this.#waiting = [...this.#left.splice(0), ...this.#waiting];
     const partitions = await this.#deps.countPartitions();

@@ -215,6 +215,7 @@ describe('a publisher', () => {
     cluster.fateOf = ({ partition }) => (partition === of('k') ? gate.promise : undefined);
     const slow = publisher.publish(outgoing('k', 'slow'), 60_000);
     await vi.advanceTimersByTimeAsync(100);
+    const behind = publisher.publish(outgoing('k', 'behind'), 60_000);
     cluster.partitions = 6;
     const [left] = await Promise.all([
       Promise.allSettled([publisher.publish(outgoing(other, 'left'), 1_000)]),
@@ -222,8 +223,8 @@ describe('a publisher', () => {
     ]);
     expect(left).toMatchObject([{ reason: { code: 'PUBLISH_DEADLINE' } }]);
     gate.resolve(undefined);
-    await confirmed(slow);
-    expect(cluster.sends.map(({ values }) => values)).toEqual([['slow']]);
+    await confirmed(Promise.all([slow, behind]));
+    expect(cluster.sends.map(({ values }) => values)).toEqual([['slow'], ['behind']]);
   });
 
   it('names the topic of a record that is too large, and the reason of one that is refused', async () => {
