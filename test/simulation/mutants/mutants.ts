@@ -77,14 +77,20 @@ const PRODUCING: readonly Mutant[] = [
   {
     name: 'a new plan does not wait for batches in flight',
     file: TOPICS,
-    find: 'await Promise.all(this.#queues.map(async (queue) => this.#left.push(...(await queue.halt()))));',
-    put: 'for (const queue of this.#queues) void queue.halt();',
+    find: 'const left = await queue.halt();',
+    put: 'const left: Pending[] = []; void queue.halt();',
   },
   {
     name: 'what waited for a new plan goes behind what came since',
     file: TOPICS,
     find: 'this.#waiting = [...this.#left.splice(0), ...this.#waiting];',
     put: 'this.#waiting = [...this.#waiting, ...this.#left.splice(0)];',
+  },
+  {
+    name: 'what a queue leaves late is lost',
+    file: TOPICS,
+    find: 'const left = await queue.halt();\n        this.#left.push(...left);',
+    put: 'this.#left.push(...(await queue.halt()));',
   },
   {
     name: 'no time passes for what halted queues have left',
