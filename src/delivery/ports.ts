@@ -61,7 +61,7 @@ export type TopicLimits = {
 export type StorePublisher = {
   /** @throws HooklineError PUBLISH_DEADLINE after `deadlineMs`: the record may be there or not */
   publish(record: OutgoingRecord, deadlineMs: number): Promise<Position>;
-  /** Rejects everything that waits, as if its deadline had passed now. */
+  /** Rejects everything that waits and has a deadline, as if that had passed now. */
   dropWaiting(): void;
   /** Why the brokers do not confirm records now, or null. */
   trouble(): string | null;

@@ -4,7 +4,7 @@ import type { VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import { WorkerCalls } from '../runtime/worker-calls.ts';
+import { WorkerCalls, type WorkerDeps } from '../runtime/worker-calls.ts';
 import { FILE_NAME } from './database.ts';
 import {
   type ReadLimits,
@@ -20,11 +20,21 @@ import {
 /** A full or failing spool is probed this often: without a webhook nobody would notice that it works again. */
 const PROBE_EVERY_MS = 1_000;
 
+/** The calls to the thread that owns the file. */
+export type SpoolCalls = Pick<
+  WorkerCalls<SpoolRequest, readonly StoredRow[], SpoolState>,
+  'call' | 'close' | 'terminate' | 'isEnded'
+>;
+
 export type SpoolOptions = ThreadOptions & {
   readonly clock: Clock;
+  /** Starts the thread; unset, one of Node's. A simulation starts none. */
+  readonly startThread?: (deps: WorkerDeps<SpoolState>) => SpoolCalls;
   /** Called when the thread ends by itself: nothing can be appended any more. */
   readonly onDeath: (error: Error) => void;
 };
+
+const startWorker = (deps: WorkerDeps<SpoolState>): SpoolCalls => new WorkerCalls(deps);
 
 const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0, late: 0 };
 
@@ -33,7 +43,7 @@ export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME
 
 /** The durable first-in-first-out queue of verified deliveries. A thread of its own owns its file. */
 export class Spool {
-  readonly #thread: WorkerCalls<SpoolRequest, readonly StoredRow[], SpoolState>;
+  readonly #thread: SpoolCalls;
   readonly #clock: Clock;
   /** Called when other keys are in use: rows may have become readable. */
   onKeysRenewed: (() => void) | undefined;
@@ -43,9 +53,9 @@ export class Spool {
   #trouble: HooklineError | null = null;
   #probing: Timer | undefined;
 
-  private constructor({ onDeath, clock, ...options }: SpoolOptions) {
+  private constructor({ onDeath, clock, startThread = startWorker, ...options }: SpoolOptions) {
     this.#clock = clock;
-    this.#thread = new WorkerCalls({
+    this.#thread = startThread({
       program: new URL('./spool-thread.ts', import.meta.url),
       options: {
         workerData: options satisfies ThreadOptions,

@@ -36,7 +36,9 @@ const lineOf = ({ time, step, what, topic, partition, offset }: Found): StoryLin
 /** One line for each webhook, however many records it became. Where many events are told of, it would say nothing more. */
 function receipts(found: readonly Found[]): StoryLine[] {
   const lines = new Map<string, StoryLine>();
-  if (new Set(found.map(({ eventId }) => eventId)).size > 1) return [];
+  // A marker names none.
+  const events = found.map(({ eventId }) => eventId).filter((id) => id !== undefined);
+  if (new Set(events).size > 1) return [];
   for (const { eventId, ref, receivedAt } of found) {
     if (eventId === undefined || receivedAt === undefined) continue;
     const time = new Date(receivedAt).toISOString();

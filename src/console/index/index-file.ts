@@ -20,9 +20,10 @@ export class IndexFile implements Disposable {
   readonly #db: DatabaseSync;
   readonly #segments: Segments;
 
-  constructor(dir: string, maxBytes: number) {
+  /** @param segmentEntries entries that leave it together */
+  constructor(dir: string, maxBytes: number, segmentEntries?: number) {
     this.#db = openFile(dir);
-    this.#segments = new Segments(this.#db, maxBytes);
+    this.#segments = new Segments(this.#db, maxBytes, segmentEntries);
   }
 
   /** What it holds of a topic. A topic that was deleted and created anew is another one: what is known of it is forgotten. */

@@ -62,11 +62,13 @@ type Statements = {
 export class Segments {
   readonly #db: DatabaseSync;
   readonly #maxBytes: number;
+  readonly #segmentEntries: number;
   /** The newest one comes last. */
   readonly #tables: { readonly id: number; entries: number; readonly statements: Statements }[] = [];
 
-  constructor(db: DatabaseSync, maxBytes: number) {
+  constructor(db: DatabaseSync, maxBytes: number, segmentEntries = SEGMENT_ENTRIES) {
     this.#db = db;
+    this.#segmentEntries = segmentEntries;
     this.#maxBytes = maxBytes;
     const rows = db.prepare('SELECT id, entries FROM segments ORDER BY id').all();
     for (const { id, entries } of rows as { id: number; entries: number }[])
@@ -127,7 +129,7 @@ export class Segments {
 
   #writable() {
     const last = this.#tables.at(-1);
-    if (last && last.entries < SEGMENT_ENTRIES) return last;
+    if (last && last.entries < this.#segmentEntries) return last;
     const id = (last?.id ?? 0) + 1;
     this.#db.exec(createSegment(id));
     this.#db.exec(`INSERT INTO segments VALUES (${id}, 0);

@@ -5,7 +5,7 @@ import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts } from '../ports.ts';
 import { type DrainPorts, drainOne, isLargeRow, persist } from './drain-row.ts';
 import { LargeRows } from './large-rows.ts';
-import { RefusingTopics, RowSkipped } from './refusing-topics.ts';
+import { RefusingTopics, RowSkipped, type Turn } from './refusing-topics.ts';
 import { type WaitingRow, WaitingRows, waitingRow } from './waiting-rows.ts';
 
 /** Read at once: little enough that decoding it does not delay an answer. */
@@ -174,15 +174,20 @@ class Drain {
         this.#waiting.add(waitingRow(row), order);
         return Promise.reject(new RowSkipped());
       };
-      const sendUnlessHeld = (wanted: OutgoingRecord) =>
-        this.#waiting.mustWait(id, order) ? skip() : this.#topics.publish(wanted, { id, release }, send);
+      const sendUnlessHeld = (wanted: OutgoingRecord, turn?: Turn) =>
+        this.#waiting.mustWait(id, order)
+          ? skip()
+          : this.#topics.publish(wanted, { id, release, turn }, send);
       const { claims } = delivery;
       if (!claims) return sendUnlessHeld(record);
       // Its object, which the store may take, would not be needed before it is its turn.
       if (this.#waiting.mustWait(id, order)) return skip();
-      return claims.publish(record, object, sendUnlessHeld, (error) => {
+      const refused = (error: unknown) => {
         if (isForObjectStore(error)) this.#waiting.addRefused(waitingRow(row), order, error);
-      });
+      };
+      return this.#topics.inTurn(record, id, (turn) =>
+        claims.publish(record, object, (wanted) => sendUnlessHeld(wanted, turn), refused),
+      );
     };
   }
 

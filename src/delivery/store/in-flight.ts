@@ -12,18 +12,25 @@ export class InFlight {
   readonly #entries = new Set<Entry>();
   /** Those that wait for an object of their key, and that key; see {@link orderKey}. */
   readonly #waiting = new Map<Entry, string>();
+  /** Those whose record is with the brokers, and its key. */
+  readonly #sent = new Map<Entry, string>();
+  /** Those that go to the spool when no earlier one of their key is with the brokers any more. */
+  readonly #deferred = new Map<Entry, string>();
 
   add(entry: Entry): void {
     this.#entries.add(entry);
   }
 
+  /** Whether it is being published: not taken out, and not deferred. */
   has(entry: Entry): boolean {
-    return this.#entries.has(entry);
+    return this.#entries.has(entry) && !this.#deferred.has(entry);
   }
 
   /** Takes one out. @returns false where it was not there */
   take(entry: Entry): boolean {
     this.#waiting.delete(entry);
+    this.#sent.delete(entry);
+    this.#deferred.delete(entry);
     return this.#entries.delete(entry);
   }
 
@@ -31,17 +38,21 @@ export class InFlight {
     const all = [...this.#entries];
     this.#entries.clear();
     this.#waiting.clear();
+    this.#sent.clear();
+    this.#deferred.clear();
     return all;
   }
 
   /** It waits for its object, or for that of an earlier one of the key. */
   wait(entry: Entry, order: string): void {
+    this.#sent.delete(entry);
     if (this.#entries.has(entry)) this.#waiting.set(entry, order);
   }
 
   /** It waits no more: its record goes to the brokers. */
-  endWait(entry: Entry): void {
+  send(entry: Entry, order: string): void {
     this.#waiting.delete(entry);
+    if (this.#entries.has(entry)) this.#sent.set(entry, order);
   }
 
   /** The key of which it waits for an object; undefined where it waits for none. */
@@ -49,9 +60,43 @@ export class InFlight {
     return this.#waiting.get(entry);
   }
 
-  /** Takes out those of a key that wait: none of their records is with the brokers. */
-  takeWaiting(order: string): Entry[] {
-    const waiting = [...this.#waiting].filter(([, one]) => one === order).map(([entry]) => entry);
-    return waiting.filter((entry) => this.take(entry));
+  /** Whether records of this key are with the brokers. */
+  isSent(order: string): boolean {
+    return hasValue(this.#sent, order);
   }
+
+  /**
+   * It goes to the spool, but not before the earlier ones of its key that are with the brokers have ended: one that is not
+   * confirmed in time goes there too, and would come behind it.
+   */
+  defer(entry: Entry, order: string): void {
+    this.#waiting.delete(entry);
+    this.#sent.delete(entry);
+    if (this.#entries.has(entry)) this.#deferred.set(entry, order);
+  }
+
+  /** Defers those of a key that wait for an object. */
+  deferWaiting(order: string): void {
+    for (const [entry, one] of [...this.#waiting]) if (one === order) this.defer(entry, order);
+  }
+
+  /** The keys of those that are deferred. */
+  get deferredOrders(): Iterable<string> {
+    return this.#deferred.size === 0 ? [] : new Set(this.#deferred.values());
+  }
+
+  isDeferring(order: string): boolean {
+    return hasValue(this.#deferred, order);
+  }
+
+  /** Takes out those of a key that are deferred. */
+  takeDeferred(order: string): Entry[] {
+    const deferred = [...this.#entries].filter((entry) => this.#deferred.get(entry) === order);
+    return deferred.filter((entry) => this.take(entry));
+  }
+}
+
+function hasValue(map: ReadonlyMap<Entry, string>, order: string): boolean {
+  for (const value of map.values()) if (value === order) return true;
+  return false;
 }

@@ -40,6 +40,8 @@ export type SpoolObserver = DrainObserver & {
   drained(deliveries: number, seconds: number): void;
 };
 
+const BEHIND_OTHERS = 'earlier messages of the key wait for the object store';
+
 /**
  * Stores deliveries in Kafka, and while Kafka is unavailable in the spool; in the order of the calls, over all changes
  * between the two. When the first is not confirmed in time, all that wait go to the spool, in their order, and everything
@@ -103,16 +105,19 @@ export class SpoolingStore {
     this.#inFlight.add(entry);
     const ports = { ...this.#ports.delivery, publish: this.#publishOf(entry) };
     publishDelivery(entry.delivery, ports).then(
-      (receipt) => {
-        if (this.#inFlight.take(entry)) entry.resolve(receipt);
-      },
+      (receipt) => this.#settle(entry, () => entry.resolve(receipt)),
       (error) => {
-        if (!this.#inFlight.has(entry)) return;
-        if (isUnavailable(error)) return this.#startSpooling((error as Error).message);
-        this.#inFlight.take(entry);
-        entry.reject(error);
+        const isOurs = this.#inFlight.has(entry);
+        if (isOurs && isUnavailable(error)) this.#startSpooling((error as Error).message);
+        else this.#settle(entry, () => entry.reject(error));
       },
     );
+  }
+
+  #settle(entry: Entry, answer: () => void): void {
+    if (this.#inFlight.has(entry) && this.#inFlight.take(entry)) answer();
+    for (const order of this.#inFlight.deferredOrders)
+      if (!this.#inFlight.isSent(order)) this.#hold(order, BEHIND_OTHERS);
   }
 
   #publishOf(entry: Entry): DeliveryPorts['publish'] {
@@ -125,14 +130,15 @@ export class SpoolingStore {
     if (!claims) return send;
     return (record, object) => {
       const order = orderKey(record);
-      if (this.#held.has(order)) {
-        if (this.#inFlight.take(entry)) this.#toSpool(entry);
+      if (this.#held.has(order) || this.#inFlight.isDeferring(order)) {
+        this.#inFlight.defer(entry, order);
+        this.#hold(order, BEHIND_OTHERS);
         return skipped();
       }
       let isSent = false;
       const sendInTurn = (wanted: OutgoingRecord) => {
         isSent = true;
-        this.#inFlight.endWait(entry);
+        if (this.#inFlight.has(entry)) this.#inFlight.send(entry, order);
         return send(wanted);
       };
       const position = claims.publish(record, object, sendInTurn, (error) => {
@@ -153,13 +159,15 @@ export class SpoolingStore {
   }
 
   /**
-   * Deliveries of this key go to the spool from now on, those that wait for its objects first. One is on its way there, or
-   * the drain would end it at once.
+   * Deliveries of this key go to the spool from now on, those that wait for its objects first; see {@link InFlight.defer}. One
+   * is on its way there, or the drain would end it at once.
    */
   #hold(order: string, why: string): void {
     if (this.#held.size === 0 && !this.#isSpooling) this.#ports.observer.holding(why);
     this.#held.add(order);
-    for (const entry of this.#inFlight.takeWaiting(order)) this.#toSpool(entry);
+    this.#inFlight.deferWaiting(order);
+    if (this.#inFlight.isSent(order)) return;
+    for (const entry of this.#inFlight.takeDeferred(order)) this.#toSpool(entry);
     this.#startDrain();
   }
 

@@ -1,6 +1,6 @@
 import './client-patches.ts';
 import { isIP } from 'node:net';
-import type { Producer } from '@platformatic/kafka';
+import type { Connection, Producer } from '@platformatic/kafka';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { refusalIn, type Sasl, TokenRefusedError } from './sasl.ts';
@@ -73,6 +73,8 @@ const canNameServers = (brokers: readonly string[]) =>
 export class WatchedClient<C extends Client> {
   readonly client: C;
   readonly #connection: KafkaConnection;
+  /** Those that are open or being opened. The client's own list loses one when an older one to the same broker closes later. */
+  readonly #made = new Set<Connection>();
   #lastFault: unknown;
   #neverAnswered = true;
 
@@ -82,8 +84,12 @@ export class WatchedClient<C extends Client> {
     // A refusal of our certificate comes after the connection is made, and a request then learns only that it was closed.
     // An error without a listener would end the process.
     client.connections.on('connecting', ({ broker, connection: made }) => {
+      this.#made.add(made);
+      made.once('close', () => this.#made.delete(made));
       made.on('error', (error) => {
         this.#lastFault = error;
+        made.socket?.destroy();
+        this.#made.delete(made);
       });
       const refusal = refusalOf(connection, broker.host);
       // The socket is there when this event is over, and connected later than that: nothing is sent on it.
@@ -108,9 +114,9 @@ export class WatchedClient<C extends Client> {
 
   /** Cuts the connections at once. `close` waits for requests under way; the sockets are destroyed under it. */
   destroy(): void {
-    const connections = [...this.client.connections].map(([, connection]) => connection);
     this.client.close().catch(() => {});
-    for (const connection of connections) connection.socket?.destroy();
+    for (const { socket } of this.#made) socket?.destroy();
+    this.#made.clear();
   }
 }
 

@@ -73,7 +73,7 @@ export class Publisher {
    * Resolves when all in-sync replicas have the record. Records of one key and topic are written in the order of the
    * calls. Rejects with
    * - PUBLISH_DEADLINE after `deadlineMs`: the record may be there or not
-   * - PUBLISH_BACKLOG_FULL: it was not sent
+   * - PUBLISH_BACKLOG_FULL: it was not sent; never without a deadline
    * - PUBLISHER_CLOSED: the publisher was stopped before the brokers confirmed it
    * - RECORD_TOO_LARGE, PUBLISH_REFUSED: the brokers don't take it. Without a deadline (Infinity) a refusal is waited
    *   out too: it may be corrected, and nothing that comes later may overtake
@@ -81,8 +81,10 @@ export class Publisher {
   publish(record: OutgoingRecord, deadlineMs: number): Promise<Position> {
     const bytes = wireBytes(record);
     if (this.#closed) return Promise.reject(new HooklineError('PUBLISHER_CLOSED'));
-    // A record that is alone may be larger than the whole bound: it must pass too.
-    if (this.#backlog > 0 && this.#backlog + bytes > this.#deps.backlogBytes) {
+    const isFull = this.#backlog + bytes > this.#deps.backlogBytes;
+    // A record that is alone may be larger than the whole bound: it must pass too. So must one that waits as long as it takes:
+    // whoever publishes those has a bound of their own, and a refused one would come behind later ones of its key.
+    if (this.#backlog > 0 && isFull && Number.isFinite(deadlineMs)) {
       return Promise.reject(new HooklineError('PUBLISH_BACKLOG_FULL'));
     }
     this.#backlog += bytes;
@@ -127,9 +129,12 @@ export class Publisher {
     await this.#connect(topics).catch(() => {});
   }
 
-  /** Rejects everything that waits, as if its deadline had passed now: it may be written or not, and is sent no more. */
+  /**
+   * Rejects everything that waits and has a deadline, as if that had passed now: it may be written or not, and is sent no more.
+   * What waits as long as it takes stays, in its order.
+   */
   dropWaiting(): void {
-    this.#expire(Number.POSITIVE_INFINITY);
+    this.#expire(Number.MAX_VALUE);
   }
 
   /** Bytes that wait for their confirmation. */

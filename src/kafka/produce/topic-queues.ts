@@ -12,6 +12,8 @@ export class TopicQueues {
   #queues: PartitionQueue[] = [];
   /** Records that arrive while the queues are planned, in order. */
   #waiting: Pending[] = [];
+  /** What halted queues have left, while others still end their batch: their time passes, too. */
+  #left: Pending[] = [];
   #planning: Promise<void> | undefined;
 
   constructor(deps: TopicQueuesDeps) {
@@ -33,15 +35,19 @@ export class TopicQueues {
 
   /** Whether anything waits for its confirmation. */
   isWaiting(): boolean {
-    return this.#waiting.length > 0 || this.#queues.some((queue) => queue.isWaiting());
+    return (
+      this.#waiting.length > 0 || this.#left.length > 0 || this.#queues.some((queue) => queue.isWaiting())
+    );
   }
 
   expire(now: number): void {
     for (const queue of this.#queues) queue.expire(now);
-    this.#waiting = this.#waiting.filter((record) => {
+    const isWanted = (record: Pending) => {
       if (record.deadline <= now && !record.settled) record.reject(new HooklineError('PUBLISH_DEADLINE'));
       return !record.settled;
-    });
+    };
+    this.#left = this.#left.filter(isWanted);
+    this.#waiting = this.#waiting.filter(isWanted);
   }
 
   #startPlan(): void {
@@ -57,9 +63,14 @@ export class TopicQueues {
    * another partition is not written there before its older records are settled in the old one.
    */
   async #plan(): Promise<void> {
-    const left = await Promise.all(this.#queues.map((queue) => queue.halt()));
+    await Promise.all(
+      this.#queues.map(async (queue) => {
+        const left = await queue.halt();
+        this.#left.push(...left);
+      }),
+    );
     // A key's records all come out of one queue, and are older than those that arrived since.
-    this.#waiting = [...left.flat(), ...this.#waiting];
+    this.#waiting = [...this.#left.splice(0), ...this.#waiting];
     const partitions = await this.#deps.countPartitions();
     const onReplan = () => this.#startPlan();
     this.#queues = Array.from(

@@ -196,6 +196,32 @@ describe('a store with a spool, while the object store takes nothing', () => {
     expect(order('ent-a')).toEqual([1, 2]);
   });
 
+  it('spools what needs it behind an earlier one of its key that Kafka does not confirm either', async () => {
+    isStoreDown = true;
+    isUnavailable = true;
+    const sending = [send('ent-a', 1), send('ent-a', 2, true), send('ent-a', 3)];
+    expect(where(await Promise.all(sending))).toEqual(['spool', 'spool', 'spool']);
+    isStoreDown = false;
+    isUnavailable = false;
+    await drained();
+    expect(order('ent-a')).toEqual([1, 2, 3]);
+  });
+
+  it('spools what needs it when the earlier one of its key is confirmed', async () => {
+    isStoreDown = true;
+    const confirmed = Promise.withResolvers<undefined>();
+    cluster.fateOf = () => confirmed.promise;
+    const first = send('ent-a', 1);
+    const second = send('ent-a', 2, true);
+    await until('its object is refused', () => log.includes('holding'));
+    expect(spool.outstanding).toBe(0);
+    confirmed.resolve(undefined);
+    expect(where(await Promise.all([first, second]))).toEqual(['kafka', 'spool']);
+    isStoreDown = false;
+    await drained();
+    expect(order('ent-a')).toEqual([1, 2]);
+  });
+
   it('keeps what waits over a restart', async () => {
     isStoreDown = true;
     await Promise.all([send('ent-a', 1, true), send('ent-a', 2), send('ent-b', 1, true)]);

@@ -190,21 +190,41 @@ describe('a publisher', () => {
     expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))[0]).toBe('first');
   });
 
-  it('gives up what waits when it is told to, and sends it no more', async () => {
+  it('gives up what waits when it is told to, and sends it no more; what has no deadline stays', async () => {
     cluster.fateOf = () => failing('retry');
     const promises = ['a', 'b', 'c'].map((value) => publisher.publish(outgoing('k', value), 60_000));
     const forever = publisher.publish(outgoing('k', 'd'), Number.POSITIVE_INFINITY);
     await vi.advanceTimersByTimeAsync(100);
-    const given = Promise.allSettled([...promises, forever]);
+    const given = Promise.allSettled(promises);
     publisher.dropWaiting();
     for (const one of await given)
       expect(one).toMatchObject({ status: 'rejected', reason: { code: 'PUBLISH_DEADLINE' } });
-    expect(publisher.backlogBytes).toBe(0);
     cluster.fateOf = () => undefined;
-    expect(await settled(publisher.publish(outgoing('k', 'e'), 60_000))).toMatchObject({
-      status: 'fulfilled',
-    });
-    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['e']);
+    await confirmed(Promise.all([forever, publisher.publish(outgoing('k', 'e'), 60_000)]));
+    expect(publisher.backlogBytes).toBe(0);
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['d', 'e']);
+  });
+
+  it('gives up in time what a halted queue has left, while another still ends its batch', async () => {
+    const of = (key: string) => partitionOf(Buffer.from(key), 4);
+    const other =
+      places(20)
+        .map((n) => `k${n}`)
+        .find((key) => of(key) !== of('k')) ?? expect.fail('no key');
+    const gate = Promise.withResolvers<undefined>();
+    cluster.fateOf = ({ partition }) => (partition === of('k') ? gate.promise : undefined);
+    const slow = publisher.publish(outgoing('k', 'slow'), 60_000);
+    await vi.advanceTimersByTimeAsync(100);
+    const behind = publisher.publish(outgoing('k', 'behind'), 60_000);
+    cluster.partitions = 6;
+    const [left] = await Promise.all([
+      Promise.allSettled([publisher.publish(outgoing(other, 'left'), 1_000)]),
+      vi.advanceTimersByTimeAsync(1_200),
+    ]);
+    expect(left).toMatchObject([{ reason: { code: 'PUBLISH_DEADLINE' } }]);
+    gate.resolve(undefined);
+    await confirmed(Promise.all([slow, behind]));
+    expect(cluster.sends.map(({ values }) => values)).toEqual([['slow'], ['behind']]);
   });
 
   it('names the topic of a record that is too large, and the reason of one that is refused', async () => {
@@ -268,6 +288,18 @@ describe('a publisher', () => {
     await confirmed(Promise.all(taken));
     expect(publisher.backlogBytes).toBe(0);
     await confirmed(publisher.publish(outgoing('k', 'z'.repeat(5_000)), 60_000));
+  });
+
+  it('refuses nothing that waits as long as it takes: it would come behind later ones of its key', async () => {
+    await publisher.stop();
+    publisher = cluster.publisher(1_000);
+    const gate = Promise.withResolvers<undefined>();
+    cluster.fateOf = () => gate.promise;
+    const endless = Number.POSITIVE_INFINITY;
+    const taken = places(5).map((n) => publisher.publish(outgoing('k', `${n}`.repeat(500)), endless));
+    gate.resolve(undefined);
+    await confirmed(Promise.all(taken));
+    expect(publisher.backlogBytes).toBe(0);
   });
 
   it('rejects what waits when it is stopped, and takes nothing after', async () => {

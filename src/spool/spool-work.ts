@@ -1,0 +1,161 @@
+import { HooklineError, hasCode } from '../core/errors.ts';
+import type { Answer, Call, CallPort, ThreadFault } from '../runtime/worker-calls.ts';
+import type { SpoolFile } from './spool-file.ts';
+import type {
+  AppendRequest,
+  LateCount,
+  SpoolRequest,
+  SpoolState,
+  StoredRow,
+  ThreadOptions,
+} from './spool-row.ts';
+
+/** Bytes of one transaction; a larger body has one of its own. */
+const GROUP_BYTES = 8 * 1024 * 1024;
+/** Larger bodies are transferred instead of copied. */
+const TRANSFER_BYTES = 65_536;
+
+type Rows = readonly StoredRow[];
+
+/** The file, as far as it is needed here. */
+export type OpenFile = Pick<
+  SpoolFile,
+  'append' | 'read' | 'remove' | 'probe' | 'countLate' | 'state' | 'nextId' | 'close'
+>;
+
+export type SpoolWorkDeps = {
+  readonly options: ThreadOptions;
+  /** @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL */
+  readonly openFile: (options: ThreadOptions & { readonly nextId: number }) => OpenFile;
+  readonly port: Pick<CallPort<SpoolRequest, Rows, SpoolState>, 'answer' | 'close'>;
+};
+
+/**
+ * What the spool's thread does with the calls that have arrived: all appends that follow each other are one transaction
+ * with one sync.
+ */
+export class SpoolWork {
+  readonly #deps: SpoolWorkDeps;
+  #options: ThreadOptions;
+  #file: OpenFile | null = null;
+  /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
+  #nextId = 1;
+  #isOpened = false;
+  /** Survives a reopening too: what was counted is not counted again. */
+  #late: LateCount = { before: Number.MIN_SAFE_INTEGER, fromId: 0, count: 0 };
+
+  constructor(deps: SpoolWorkDeps) {
+    this.#deps = deps;
+    this.#options = deps.options;
+  }
+
+  /** Executes and answers the calls, in their order. Blocks until the disk has finished. */
+  execute(calls: Call<SpoolRequest>[]): void {
+    while (calls.length > 0) {
+      const group = takeGroup(calls);
+      if (group.length > 0) this.#report(this.#appendGroup(group));
+      if (calls[0]?.request.kind === 'append') continue;
+      const next = calls.shift();
+      if (!next || next.request.kind === 'append') continue;
+      const { n, request } = next;
+      this.#report(this.#attempt([n], () => this.#perform(request)));
+      if (request.kind === 'close') return this.#deps.port.close();
+    }
+  }
+
+  /** The open file. After a failure it is opened again, with the content of the disk. */
+  #opened(): OpenFile {
+    this.#file ??= this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
+    this.#isOpened = true;
+    return this.#file;
+  }
+
+  #attempt(ns: readonly number[], work: () => Rows): Answer<Rows>[] {
+    try {
+      const result = work();
+      return ns.map((n) => ({ n, result }));
+    } catch (error) {
+      const fault = this.#faultOf(error);
+      if (!hasCode(error, 'SPOOL_FULL')) this.#forget();
+      return ns.map((n) => ({ n, fault }));
+    }
+  }
+
+  /** After the first successful opening, SPOOL_IN_USE and SPOOL_INVALID are reported as a failing disk. */
+  #faultOf(error: unknown): ThreadFault {
+    if (!(error instanceof HooklineError)) return { code: 'SPOOL_FAILING', detail: String(error) };
+    const wasOpen = hasCode(error, 'SPOOL_IN_USE', 'SPOOL_INVALID') && this.#isOpened;
+    return { code: wasOpen ? 'SPOOL_FAILING' : error.code, detail: error.detail ?? '' };
+  }
+
+  #forget(): void {
+    this.#nextId = this.#file?.nextId ?? this.#nextId;
+    try {
+      this.#file?.close();
+    } catch {
+      // A failing disk may fail here too; the file is opened again in any case.
+    }
+    this.#file = null;
+  }
+
+  /** Appends a group in one transaction. If there is no space for all, tries each half, the older one first. */
+  #appendGroup(group: readonly Call<AppendRequest>[]): Answer<Rows>[] {
+    const ns = group.map(({ n }) => n);
+    const answers = this.#attempt(ns, () => {
+      this.#opened().append(group.map(({ request }) => request.row));
+      return [];
+    });
+    const [first] = answers;
+    const isFull = first && 'fault' in first && first.fault.code === 'SPOOL_FULL';
+    if (!isFull || group.length === 1) return answers;
+    const half = Math.ceil(group.length / 2);
+    return [...this.#appendGroup(group.slice(0, half)), ...this.#appendGroup(group.slice(half))];
+  }
+
+  #perform(request: Exclude<SpoolRequest, AppendRequest>): Rows {
+    if (request.kind === 'renew-keys') {
+      this.#options = { ...this.#options, sealingKeys: request.sealingKeys };
+      // Opened again, it has the rows that these keys open.
+      this.#forget();
+      this.#opened();
+    }
+    if (request.kind === 'open') this.#opened();
+    if (request.kind === 'read') return this.#opened().read(request.limits);
+    if (request.kind === 'remove') this.#opened().remove(request.ids);
+    if (request.kind === 'probe') this.#opened().probe();
+    if (request.kind === 'count-late' && request.before > this.#late.before)
+      this.#late = this.#opened().countLate(this.#late, request.before);
+    if (request.kind === 'close') this.#forget();
+    return [];
+  }
+
+  #report(answers: readonly Answer<Rows>[]): void {
+    const rows = answers.flatMap((answer) => ('result' in answer ? answer.result : []));
+    const bodies = rows.map(({ body }) => body.buffer as ArrayBuffer);
+    const transfer = bodies.filter(({ byteLength }) => byteLength > TRANSFER_BYTES);
+    this.#deps.port.answer(answers, { events: this.#state(), transfer });
+  }
+
+  #state(): SpoolState[] {
+    try {
+      return this.#file ? [{ ...this.#file.state(), late: this.#late.count }] : [];
+    } catch {
+      // The next request meets the same fault and reports it.
+      this.#forget();
+      return [];
+    }
+  }
+}
+
+/** Takes the appends of one transaction from the head of the queue. */
+function takeGroup(calls: Call<SpoolRequest>[]): Call<AppendRequest>[] {
+  const group: Call<AppendRequest>[] = [];
+  let bytes = 0;
+  for (let next = calls[0]; next?.request.kind === 'append'; next = calls[0]) {
+    bytes += next.request.row.body.byteLength;
+    if (group.length > 0 && bytes > GROUP_BYTES) break;
+    group.push({ n: next.n, request: next.request });
+    calls.shift();
+  }
+  return group;
+}

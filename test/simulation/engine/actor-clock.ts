@@ -1,0 +1,34 @@
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { Random } from '../../faults/random.ts';
+import type { Actor, Simulation } from './simulation.ts';
+
+/** The clock that production code gets as an argument: the simulation's time, and the actor's own chance. */
+export function actorClock(simulation: Simulation, actor: Actor, random: Random): Clock {
+  const after: Clock['after'] = (ms, work, options) => simulation.after(ms, actor, work, options);
+  return {
+    now: () => simulation.now,
+    wall: () => simulation.wall(actor),
+    random: () => random.next(),
+    sleep: (ms, { signal, ...options } = {}) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const timer = after(
+          ms,
+          () => {
+            signal?.removeEventListener('abort', stop);
+            resolve();
+          },
+          options,
+        );
+        const stop = () => {
+          timer.cancel();
+          reject(signal?.reason);
+        };
+        signal?.addEventListener('abort', stop, { once: true });
+      }),
+    turn: () => new Promise((resolve) => after(0, resolve)),
+    tick: () => new Promise((resolve) => process.nextTick(resolve)),
+    after,
+    every: (ms, work) => simulation.after(ms, actor, work, { everyMs: ms }),
+  };
+}

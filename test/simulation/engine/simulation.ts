@@ -1,0 +1,171 @@
+import type { Timer } from '../../../src/runtime/clock.ts';
+import { createRandom, type Random } from '../../faults/random.ts';
+import { type Due, EventQueue } from './event-queue.ts';
+import { Trace } from './trace.ts';
+
+/** Whoever acts: an incarnation of our process, a broker, a sender. What it scheduled does not happen after its death. */
+export class Actor {
+  readonly name: string;
+  isAlive = true;
+  /** Until then nothing of it runs; see {@link Simulation.freeze}. */
+  frozenUntil = 0;
+  /** How far its wall clock is from the true one, in milliseconds. */
+  wallSkew = 0;
+  /** What it waits for: neither happened nor cancelled. Repeated timers, and those that may be left behind, are not counted. */
+  pending = 0;
+  /** Called when it has died of its own effect; see {@link Actor.dieAfter}. */
+  onDeath: () => void = () => {};
+  #effectsLeft = Number.POSITIVE_INFINITY;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** It dies right behind so many more effects: after the call that has one, before anything that follows. */
+  dieAfter(effects: number): void {
+    this.#effectsLeft = effects;
+  }
+
+  /** Something of it is about to have an effect outside. @returns false where it is dead: then it must have none */
+  effect(): boolean {
+    if (!this.isAlive) return false;
+    if (--this.#effectsLeft > 0) return true;
+    this.isAlive = false;
+    this.onDeath();
+    return true;
+  }
+}
+
+type SimulatedEvent = Due & {
+  readonly actor: Actor;
+  /** For the trace; not noted where it is undefined. */
+  readonly what: string | undefined;
+  readonly work: () => void;
+  readonly everyMs: number | undefined;
+  readonly counts: boolean;
+  /** Whether production code may go on in promises: they run before the next event. */
+  readonly settles: boolean;
+};
+
+export type EventOptions = {
+  /** What it is called in the trace. */
+  readonly what?: string;
+  readonly everyMs?: number;
+  /** false: it may be left behind. */
+  readonly ref?: boolean;
+  /** false: nothing runs in promises after it, so that the next event may follow at once. */
+  readonly settles?: boolean;
+};
+
+/** A hundred times what a schedule needs. */
+const MAX_EVENTS = 200_000;
+
+/** When the simulated time begins, in milliseconds since 1970. */
+const START = Date.UTC(2026, 2, 1);
+
+/**
+ * A simulation of one thread in simulated time. One event happens after the other, and after each all promises that can go on
+ * do so before the next: the seed decides everything.
+ */
+export class Simulation {
+  /** Milliseconds since the beginning. */
+  now = 0;
+  /** Whose event is happening: what it opens and schedules by Node's own functions is its own. */
+  current: Actor | undefined;
+  readonly seed: number;
+  readonly trace: Trace;
+  /** Errors that nobody handled. */
+  readonly unhandled: string[] = [];
+  readonly #queue = new EventQueue<SimulatedEvent>();
+  /** Of each frozen actor, what was due meanwhile. */
+  readonly #held = new Map<Actor, SimulatedEvent[]>();
+  readonly #fate = new Actor('time');
+  #seq = 0;
+  /** How many events have happened. */
+  events = 0;
+
+  constructor(seed: number, { keepsLines = false }: { readonly keepsLines?: boolean } = {}) {
+    this.seed = seed;
+    this.trace = new Trace(this, keepsLines);
+  }
+
+  /** A stream of random numbers that only this name and the seed decide. */
+  random(stream: string): Random {
+    return createRandom(this.seed, stream);
+  }
+
+  /** Milliseconds since 1970, as the actor sees them. */
+  wall(actor: Actor | undefined = this.current): number {
+    return Math.floor(START + this.now + (actor?.wallSkew ?? 0));
+  }
+
+  /** Calls `work` after `ms`, as `actor`, if that one is alive then. */
+  after(ms: number, actor: Actor, work: () => void, options: EventOptions = {}): Timer {
+    const { what, everyMs, ref = true, settles = true } = options;
+    const counts = everyMs === undefined && ref;
+    const at = this.now + Math.max(0, ms);
+    const event = { at, seq: ++this.#seq, isCancelled: false, actor, what, work, everyMs, counts, settles };
+    if (counts) actor.pending++;
+    this.#queue.push(event);
+    return {
+      cancel: () => {
+        if (event.isCancelled) return;
+        event.isCancelled = true;
+        if (counts) actor.pending--;
+      },
+    };
+  }
+
+  /** Nothing of the actor runs for so long: what is due meanwhile happens afterwards, in its order. */
+  freeze(actor: Actor, ms: number): void {
+    actor.frozenUntil = Math.max(actor.frozenUntil, this.now + ms);
+    if (!this.#held.has(actor)) this.#held.set(actor, []);
+    this.after(ms, this.#fate, () => this.#thaw(actor), { settles: false });
+  }
+
+  #thaw(actor: Actor): void {
+    const held = this.#held.get(actor) ?? [];
+    if (actor.frozenUntil > this.now) return;
+    this.#held.delete(actor);
+    // Before everything else of this time.
+    for (const [n, event] of held.entries())
+      this.#queue.push(Object.assign(event, { at: this.now, seq: n - held.length }));
+  }
+
+  /** Lets events happen until the time is over, or there are none. */
+  async runUntil(end: number, isOver: () => boolean = () => false): Promise<void> {
+    while (!isOver()) {
+      if (this.events > MAX_EVENTS) throw new Error(`more than ${MAX_EVENTS} events: a loop without end`);
+      const event = this.#queue.pop();
+      if (event === undefined) break;
+      if (event.at > end) {
+        this.#queue.push(event);
+        break;
+      }
+      if (!event.actor.isAlive) continue;
+      const held = this.#held.get(event.actor);
+      if (held) held.push(event);
+      else await this.#happen(event);
+    }
+    if (this.now < end && !isOver()) this.now = end;
+  }
+
+  async #happen(event: SimulatedEvent): Promise<void> {
+    const { actor, what, everyMs, counts } = event;
+    this.now = event.at;
+    this.events++;
+    if (counts) actor.pending--;
+    if (everyMs === undefined) {
+      event.isCancelled = true;
+    } else this.#queue.push(Object.assign(event, { at: event.at + everyMs }));
+    if (what !== undefined) this.trace.note(actor.name, what);
+    this.current = actor;
+    event.work();
+    if (event.settles) await settled();
+    this.current = undefined;
+  }
+}
+
+/** Resolves when no promise and no tick can go on: Node's own order of these is the same in each run. */
+const settled = () => new Promise<void>((resolve) => realSetImmediate(resolve));
+const realSetImmediate = setImmediate;

@@ -1,0 +1,131 @@
+/** Reads the primitive types of Kafka's protocol from a request. */
+export class WireReader {
+  readonly bytes: Buffer;
+  at = 0;
+  /** Whether lengths are compact and structures end with tagged fields. */
+  isFlexible = false;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  int8 = () => this.bytes.readInt8(this.#take(1));
+  int16 = () => this.bytes.readInt16BE(this.#take(2));
+  int32 = () => this.bytes.readInt32BE(this.#take(4));
+  int64 = () => this.bytes.readBigInt64BE(this.#take(8));
+
+  unsigned(): number {
+    let value = 0;
+    for (let factor = 1; ; factor *= 0x80) {
+      const byte = this.bytes.readUInt8(this.#take(1));
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  /** Zigzag varint. */
+  signed(): number {
+    const value = this.unsigned();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+
+  /** Of an array or of bytes; -1 for null. */
+  length = () => (this.isFlexible ? this.unsigned() - 1 : this.int32());
+
+  string(): string | null {
+    const length = this.isFlexible ? this.unsigned() - 1 : this.int16();
+    return length < 0 ? null : this.take(length).toString('utf8');
+  }
+
+  take(length: number): Buffer {
+    const at = this.#take(length);
+    return this.bytes.subarray(at, at + length);
+  }
+
+  tags(): void {
+    if (!this.isFlexible) return;
+    for (let left = this.unsigned(); left > 0; left--) {
+      this.unsigned();
+      this.take(this.unsigned());
+    }
+  }
+
+  array<T>(read: () => T): T[] | null {
+    const length = this.length();
+    return length < 0 ? null : Array.from({ length }, read);
+  }
+
+  #take(length: number): number {
+    const { at } = this;
+    if (at + length > this.bytes.length) throw new RangeError('the request ends too early');
+    this.at = at + length;
+    return at;
+  }
+}
+
+/** Writes the same into an answer. */
+export class WireWriter {
+  readonly isFlexible: boolean;
+  #bytes = Buffer.allocUnsafe(256);
+  #length = 4;
+
+  constructor(isFlexible: boolean) {
+    this.isFlexible = isFlexible;
+  }
+
+  int8 = (value: number) => this.#put(1, (bytes, at) => bytes.writeInt8(value, at));
+  int16 = (value: number) => this.#put(2, (bytes, at) => bytes.writeInt16BE(value, at));
+  int32 = (value: number) => this.#put(4, (bytes, at) => bytes.writeInt32BE(value, at));
+  int64 = (value: bigint) => this.#put(8, (bytes, at) => bytes.writeBigInt64BE(value, at));
+
+  unsigned(value: number): void {
+    let rest = value;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.int8((((rest % 0x80) | 0x80) << 24) >> 24);
+    this.int8(rest);
+  }
+
+  string(text: string | null): void {
+    const bytes = text === null ? null : Buffer.from(text);
+    if (this.isFlexible) this.unsigned(bytes === null ? 0 : bytes.length + 1);
+    else this.int16(bytes === null ? -1 : bytes.length);
+    if (bytes) this.raw(bytes);
+  }
+
+  raw(bytes: Uint8Array): void {
+    const at = this.#take(bytes.length);
+    this.#bytes.set(bytes, at);
+  }
+
+  array<T>(items: readonly T[], write: (item: T) => void): void {
+    if (this.isFlexible) this.unsigned(items.length + 1);
+    else this.int32(items.length);
+    for (const item of items) write(item);
+  }
+
+  /** No tagged fields. */
+  tags(): void {
+    if (this.isFlexible) this.unsigned(0);
+  }
+
+  /** The whole frame, its length before it. */
+  frame(): Buffer {
+    this.#bytes.writeInt32BE(this.#length - 4, 0);
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #put(length: number, write: (bytes: Buffer, at: number) => void): void {
+    const at = this.#take(length);
+    write(this.#bytes, at);
+  }
+
+  #take(length: number): number {
+    const at = this.#length;
+    if (at + length > this.#bytes.length) {
+      const grown = Buffer.allocUnsafe(2 * (at + length));
+      this.#bytes.copy(grown, 0, 0, at);
+      this.#bytes = grown;
+    }
+    this.#length = at + length;
+    return at;
+  }
+}

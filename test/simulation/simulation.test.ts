@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from '../support/source-tree.ts';
+import { MUTANTS } from './mutants/mutants.ts';
+import { mutate } from './mutants/mutate.ts';
+
+const HERE = join(ROOT, 'test/simulation');
+
+type Run = { readonly code: number; readonly lines: readonly string[] };
+
+/** In a process of its own: there nothing but the simulation asks Node for timers. */
+function simulate(args: readonly string[], { root = ROOT, mutant = '' } = {}): Promise<Run> {
+  const apply = mutant === '' ? [] : ['--import', join(HERE, 'mutants/apply.ts')];
+  const number = MUTANTS.findIndex(({ name }) => name === mutant);
+  const env = { ...process.env, HOOKLINE_MUTANT: `${number}` };
+  const all = [...apply, join(root, 'test/simulation/main.ts'), ...args];
+  return new Promise((resolve) => {
+    execFile(process.execPath, all, { cwd: root, env }, (error, stdout, stderr) => {
+      const lines = `${stdout}${stderr}`.trimEnd().split('\n');
+      resolve({ code: Number(error?.code ?? 0), lines });
+    });
+  });
+}
+
+const SCHEDULES = '200';
+/** On a machine that is busy with other tests besides. */
+const LONG = { timeout: 120_000 };
+
+/** Schedules that have broken a promise once, made short, and a mutant that brings the mistake back. */
+const REGRESSIONS = [
+  ['a-held-key-waits-for-those-with-the-brokers.json', 'a held key does not wait for those with the brokers'],
+  [
+    'a-row-does-not-overtake-what-a-stuck-topic-skipped.json',
+    'a row waits for its object although an earlier one of its topic was skipped',
+  ],
+  ['a-full-backlog-refuses-no-row-of-the-spool.json', 'a full backlog refuses rows of the spool'],
+  ['what-halted-queues-have-left-has-its-deadline.json', 'no time passes for what halted queues have left'],
+  [
+    'rows-that-are-drained-keep-their-order-when-others-are-spooled.json',
+    'rows that are drained are dropped with what is spooled, and come again each by itself',
+  ],
+] as const;
+
+describe('webhooks in simulated time', () => {
+  it('keep every promise in the same schedules as ever', LONG, async () => {
+    const { code, lines } = await simulate(['--seed', '1', '--schedules', SCHEDULES]);
+    expect(lines.join('\n')).toContain(`schedules ${SCHEDULES}, violations 0, trace `);
+    expect(code).toBe(0);
+  });
+
+  it('keep every promise in schedules that nobody has run before', LONG, async () => {
+    const { code, lines } = await simulate(['--schedules', SCHEDULES]);
+    console.log(lines[0]);
+    expect(lines.join('\n')).toContain(`schedules ${SCHEDULES}, violations 0, trace `);
+    expect(code).toBe(0);
+  });
+
+  it.each(REGRESSIONS)('%s, unless %s', LONG, async (file, mutant) => {
+    const args = ['--first', '--plan', join(HERE, 'regressions', file)];
+    const [fixed, broken] = await Promise.all([simulate(args), simulate(args, { mutant })]);
+    expect(fixed.lines.at(-1)).toMatch(/^schedules 1, violations 0,/);
+    expect(broken.lines.at(-1)).toMatch(/^schedules 1, violations 1,/);
+  });
+
+  it('leave the same trace in another checkout', LONG, async () => {
+    const root = mkdtempSync(join(tmpdir(), 'hookline-simulation-'));
+    try {
+      for (const part of ['src', 'schemas', 'test/simulation', 'test/support', 'test/faults', 'package.json'])
+        cpSync(join(ROOT, part), join(root, part), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+      const args = ['--seed', '40', '--schedules', '20'];
+      const [here, there] = await Promise.all([simulate(args), simulate(args, { root })]);
+      expect(here.lines.at(-1)).toMatch(/^schedules 20, violations 0, trace [0-9a-f]{64}$/);
+      expect(there.lines).toEqual(here.lines);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+
+  it('are lost by kafkajs, which acknowledges what it did not write, and not by Hookline', LONG, async () => {
+    const args = ['--first', '--plan', join(HERE, 'kafkajs-loses.json')];
+    const [kafkajs, ours] = await Promise.all([simulate([...args, '--kafkajs']), simulate(args)]);
+    expect(kafkajs.lines.join('\n')).toMatch(/acknowledged as kafka, is lost/);
+    expect(kafkajs.code).toBe(1);
+    expect(ours.lines.at(-1)).toMatch(/^schedules 1, violations 0,/);
+  });
+});
+
+describe('mutants', () => {
+  it.each(MUTANTS)('$name: changes the code as it is now', (mutant) => {
+    expect(() => mutate(mutant, readFileSync(join(ROOT, 'src', mutant.file), 'utf8'))).not.toThrow();
+  });
+});

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+
+/** What became of one schedule. */
+export type Finding = {
+  /** Its place among all, from 0. */
+  readonly n: number;
+  readonly seed: number;
+  readonly trace: string;
+  readonly acknowledged: number;
+  readonly violations: readonly string[];
+};
+
+/** Adds the schedules up, in their order, whichever job ran them. */
+export class Tally {
+  readonly #early = new Map<number, Finding>();
+  readonly #trace = createHash('sha256');
+  #next = 0;
+  schedules = 0;
+  violations = 0;
+  acknowledged = 0;
+
+  add(finding: Finding): void {
+    this.#early.set(finding.n, finding);
+    for (let next = this.#early.get(this.#next); next; next = this.#early.get(this.#next)) {
+      this.#early.delete(this.#next++);
+      this.#count(next);
+    }
+  }
+
+  /** The last line. What comes before it may have gaps: one job was faster. */
+  end(): string {
+    for (const finding of [...this.#early.values()].sort((a, b) => a.n - b.n)) this.#count(finding);
+    return `schedules ${this.schedules}, violations ${this.violations}, trace ${this.#trace.digest('hex')}`;
+  }
+
+  #count({ trace, acknowledged, violations }: Finding): void {
+    this.schedules++;
+    this.acknowledged += acknowledged;
+    if (violations.length > 0) this.violations++;
+    this.#trace.update(trace);
+  }
+}

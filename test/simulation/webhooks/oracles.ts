@@ -1,0 +1,139 @@
+import type { Attempt, Host } from './host.ts';
+import { judgeWrites } from './judge-writes.ts';
+import { TAMPERED, type Webhook } from './messages.ts';
+import type { Site } from './site.ts';
+import { objectOf, type StoredRecord, storedRecords } from './stored-events.ts';
+
+/** What is judged when a schedule is over and everything works again. */
+export type Judged = {
+  readonly site: Site;
+  readonly host: Host;
+  readonly webhooks: readonly Webhook[];
+  /** Whether an event may be too large for its topic, and so become a dead-letter record. */
+  readonly isAnyTooLarge: boolean;
+  /** When and for how long the process was frozen. */
+  readonly frozen: readonly { readonly from: number; readonly to: number }[];
+};
+
+/** Every promise that was broken, one line each. */
+export function judge(judged: Judged): string[] {
+  const records = storedRecords(judged.site.cluster);
+  return [
+    ...judgeStored(judged, records),
+    ...judgeRefused(judged, records),
+    ...judgeOrder(judged, records),
+    ...judgeDeadlines(judged),
+    ...judgeWrites(judged.site.network.writes, judged.host.attempts),
+  ];
+}
+
+const isAcknowledged = ({ answer }: Attempt) =>
+  answer !== undefined && answer !== 'reset' && answer.status === 200;
+
+/** What was acknowledged is stored, byte for byte, under the id that the answer named. */
+function judgeStored({ site, host, isAnyTooLarge }: Judged, records: readonly StoredRecord[]): string[] {
+  const byEvent = Map.groupBy(records, ({ eventId }) => eventId);
+  const deadLettered = records.filter(({ topic }) => topic.endsWith('dead-letter'));
+  const faults: string[] = [];
+  for (const attempt of host.attempts.filter(isAcknowledged)) {
+    const { webhook, answer } = attempt;
+    const { receipt } = answer as { receipt?: { eventId: string; stored: string } };
+    const what = `webhook ${webhook.number} (${webhook.kind}), acknowledged as ${receipt?.stored},`;
+    if (receipt?.eventId !== webhook.eventId) faults.push(`${what} has the wrong event id`);
+    const own = byEvent.get(webhook.eventId)?.filter(({ topic }) => topic === webhook.topic) ?? [];
+    for (const record of own) {
+      const fault = contentFault(record, webhook, site);
+      if (fault) faults.push(`${what} ${fault}`);
+    }
+    const mayBeDeadLettered = isAnyTooLarge || webhook.kind === 'malformed';
+    const isDeadLettered = deadLettered.some((record) => isDeadLetterOf(record, webhook, site));
+    if (isDeadLettered && !mayBeDeadLettered)
+      faults.push(`${what} is a dead-letter record although nothing is wrong with it`);
+    if (own.length === 0 && !isDeadLettered) faults.push(`${what} is lost`);
+  }
+  return [...new Set(faults)];
+}
+
+/** In one record, in parts, or in an object. Only what it begins with is compared where it is in parts. */
+function isDeadLetterOf(record: StoredRecord, { body }: Webhook, site: Site): boolean {
+  const { value } = record;
+  if (value === null) return false;
+  if (value.equals(body)) return true;
+  const object = objectOf(record, site.bucket);
+  return object ? object.equals(body) : value.length > 100 && body.indexOf(value) === 0;
+}
+
+function contentFault(record: StoredRecord, { message, key }: Webhook, site: Site): string | null {
+  if (record.key?.toString() !== key) return 'has another key';
+  const object = objectOf(record, site.bucket);
+  if (object === null) return 'refers to an object that is not there';
+  if (object) return object.equals(message) ? null : 'refers to an object with other bytes';
+  return record.value?.includes(message) ? null : 'has other bytes';
+}
+
+/** What was refused is nowhere: no record, no object, no row. */
+function judgeRefused({ site, host }: Judged, records: readonly StoredRecord[]): string[] {
+  const faults: string[] = [];
+  for (const { webhook, answer } of host.attempts) {
+    if (webhook.kind !== 'tampered' || answer === undefined || answer === 'reset') continue;
+    if (answer.status !== 401 && answer.status < 500)
+      faults.push(`webhook ${webhook.number} (tampered) is answered ${answer.status}`);
+  }
+  const bodies = [...site.volume.rows().values()].map(({ body }) => Buffer.from(body));
+  const places = [...records.map(({ value }) => value), ...site.bucket.objects.values(), ...bodies];
+  if (places.some((bytes) => bytes?.includes(TAMPERED))) faults.push('a tampered webhook is stored');
+  return faults;
+}
+
+/**
+ * Of two events of a key, the one that arrived first and was acknowledged appears first, if the other had not arrived
+ * before. What was not acknowledged may be there or not, and promises no order.
+ */
+function judgeOrder({ site, host }: Judged, records: readonly StoredRecord[]): string[] {
+  const first = new Map<string, number>();
+  for (const { eventId, topic, order } of records)
+    if (eventId !== undefined && !first.has(`${topic} ${eventId}`)) first.set(`${topic} ${eventId}`, order);
+  const arrivedFirst = new Map<number, number>();
+  const acknowledged = new Map<Webhook, number>();
+  for (const attempt of host.attempts) {
+    const { webhook, arrival } = attempt;
+    if (!arrivedFirst.has(webhook.number)) arrivedFirst.set(webhook.number, arrival);
+    if (isAcknowledged(attempt) && !acknowledged.has(webhook)) acknowledged.set(webhook, arrival);
+  }
+  // One that was too large is in its topic only where it came again later.
+  const dead = records.filter(({ topic }) => topic.endsWith('dead-letter'));
+  for (const webhook of acknowledged.keys())
+    if (dead.some((record) => isDeadLetterOf(record, webhook, site))) acknowledged.delete(webhook);
+  const faults: string[] = [];
+  const byOrder = Map.groupBy([...acknowledged], ([{ topic, key }]) => `${topic} ${key}`);
+  for (const events of byOrder.values()) {
+    for (const [early, acknowledgedArrival] of events)
+      for (const [late] of events) {
+        if ((arrivedFirst.get(late.number) ?? 0) <= acknowledgedArrival) continue;
+        const [a, b] = [early, late].map(({ topic, eventId }) => first.get(`${topic} ${eventId}`));
+        if (a !== undefined && b !== undefined && a > b)
+          faults.push(`${early.key}: webhook ${late.number} appears before ${early.number}`);
+      }
+  }
+  return faults;
+}
+
+/** A dead-letter record is published after its event was refused, with a deadline of its own. */
+const PUBLISHES = 2;
+/** The end of a handover, sweeps, syncs of a slow disk one behind the other. */
+const SLACK_MS = 8_000;
+
+/** Each request is answered in time, whatever fails; time that the process was frozen is not its own. */
+function judgeDeadlines({ site, host, frozen }: Judged): string[] {
+  const { deadlineMs, objectDeadlineMs, hasObjects } = site.system;
+  const limit = PUBLISHES * (deadlineMs + (hasObjects ? objectDeadlineMs : 0)) + SLACK_MS;
+  return host.attempts.flatMap(({ webhook, arrivedAt, answeredAt, answer }) => {
+    if (answer === undefined) return [`webhook ${webhook.number} is never answered`];
+    const asleep = frozen.reduce(
+      (sum, { from, to }) => sum + Math.max(0, Math.min(to, answeredAt) - Math.max(from, arrivedAt)),
+      0,
+    );
+    const ms = answeredAt - arrivedAt - asleep;
+    return ms > limit ? [`webhook ${webhook.number} is answered after ${Math.round(ms)} ms`] : [];
+  });
+}

@@ -1,0 +1,21 @@
+import type { Receipt } from '../../../src/core/delivery.ts';
+import type { SealingKeys } from '../../../src/crypto/sealing.ts';
+import type { Actor } from '../engine/simulation.ts';
+import type { Webhook } from './messages.ts';
+import type { Site } from './site.ts';
+
+/** One life of a process that takes webhooks. */
+export type Receiver = {
+  readonly actor: Actor;
+  /** Bytes of records that wait for the brokers. */
+  readonly backlogBytes: number;
+  /** Deliveries in its spool. */
+  readonly outstanding: number;
+  /** @throws HooklineError */
+  receive(webhook: Webhook): Promise<Receipt>;
+  renewSealingKeys(keys: SealingKeys): Promise<void>;
+  /** The orderly end; requests in progress have ended before. */
+  stop(): Promise<void>;
+};
+
+export type StartReceiver = (site: Site, actor: Actor) => Promise<Receiver>;
