@@ -89,8 +89,8 @@ const PRODUCING: readonly Mutant[] = [
   {
     name: 'what a queue leaves late is lost',
     file: TOPICS,
-    find: 'const left = await queue.halt();\n        this.#left.push(...left);',
-    put: 'this.#left.push(...(await queue.halt()));',
+    find: 'const left = await queue.halt();\n        this.#left = this.#left.concat(left);',
+    put: 'this.#left = this.#left.concat(await queue.halt());',
   },
   {
     name: 'no time passes for what halted queues have left',
