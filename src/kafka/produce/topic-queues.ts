@@ -66,7 +66,7 @@ export class TopicQueues {
     await Promise.all(
       this.#queues.map(async (queue) => {
         const left = await queue.halt();
-        this.#left.push(...left);
+        this.#left = this.#left.concat(left);
       }),
     );
     // A key's records all come out of one queue, and are older than those that arrived since.

@@ -11,7 +11,7 @@ import {
   versionsAnswer,
 } from './messages.ts';
 import { CODES, type Partition } from './partition.ts';
-import { readBatch } from './record-batch.ts';
+import { namesOf } from './record-batch.ts';
 
 const FIRST_PORT = 19_092;
 /** What this broker knows of a partition. */
@@ -244,9 +244,3 @@ export class Broker implements Server {
     this.#cluster.replicate(found);
   }
 }
-
-/** What a batch holds, for a story: the start of each message. */
-const namesOf = (batch: Buffer): string =>
-  readBatch(batch)
-    .map(({ key, value }) => `${key} ${/"n":\d+/.exec(`${value}`)?.[0] ?? ''}`)
-    .join(', ');

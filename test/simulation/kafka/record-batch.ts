@@ -46,3 +46,9 @@ function readRecord(reader: WireReader): BatchRecord {
   });
   return { key, value, headers };
 }
+
+/** What a batch holds, for a story: the start of each message. */
+export const namesOf = (batch: Buffer): string =>
+  readBatch(batch)
+    .map(({ key, value }) => `${key} ${/"n":\d+/.exec(`${value}`)?.[0] ?? ''}`)
+    .join(', ');

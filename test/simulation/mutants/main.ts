@@ -3,6 +3,7 @@
  * survives: then an oracle is missing.
  */
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MUTANTS } from './mutants.ts';
@@ -22,22 +23,35 @@ const timeout = 60_000 * Number(values.minutes) + 10_000;
 const here = import.meta.dirname;
 const args = ['--import', join(here, 'apply.ts'), join(here, '../main.ts')];
 const chosen = [...MUTANTS.entries()].filter(([, { name }]) => name.includes(values.only));
+/** Schedules that have broken a promise once, then those of seeds. */
+const plans = join(here, '../regressions');
+const runs = [
+  ...readdirSync(plans).map((file) => ['--plan', join(plans, file)]),
+  ['--seed', values.seed, '--minutes', values.minutes],
+];
+
+/** What a mutant breaks; or why it cannot be simulated. */
+function simulate(number: number): { readonly found?: string; readonly failure?: string } {
+  const env = { ...process.env, HOOKLINE_MUTANT: `${number}` };
+  for (const run of runs) {
+    const all = [...args, ...run, '--first'];
+    const { stdout, stderr, status } = spawnSync(process.execPath, all, { env, encoding: 'utf8', timeout });
+    if (status === null) return { found: 'it hangs' };
+    const found = /^seed .*commit \w+: (.*)$/m.exec(stdout)?.[1];
+    if (found !== undefined) return { found };
+    if (status !== 0) return { failure: stderr.slice(0, 2_000) };
+  }
+  return {};
+}
+
 let survivors = 0;
 for (const [number, { name }] of chosen) {
   const began = performance.now();
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    [...args, '--seed', values.seed, '--minutes', values.minutes, '--first'],
-    { env: { ...process.env, HOOKLINE_MUTANT: `${number}` }, encoding: 'utf8', timeout },
-  );
+  const { found, failure = '' } = simulate(number);
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  const hangs = status === null ? 'it hangs' : undefined;
-  const found = hangs ?? /^seed .*commit \w+: (.*)$/m.exec(stdout)?.[1];
-  if (status !== 0 && found) console.log(`found after ${seconds} s: ${name}\n    ${found.slice(0, 150)}`);
-  else {
-    survivors++;
-    console.log(`NOT FOUND in ${seconds} s: ${name}\n${status === 0 ? '' : stderr.slice(0, 2_000)}`);
-  }
+  if (found === undefined) survivors++;
+  if (found === undefined) console.log(`NOT FOUND in ${seconds} s: ${name}\n${failure}`);
+  else console.log(`found after ${seconds} s: ${name}\n    ${found.slice(0, 150)}`);
 }
 console.log(`mutants ${chosen.length}, survivors ${survivors}`);
 process.exitCode = survivors > 0 ? 1 : 0;

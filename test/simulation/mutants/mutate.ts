@@ -1,4 +1,4 @@
-import type { Mutant } from './mutants.ts';
+import type { Mutant } from './mutant.ts';
 
 /** @throws TypeError where the text is not there exactly once: the code has changed, and the mutant must follow */
 export function mutate({ name, file, find, put }: Mutant, text: string): string {

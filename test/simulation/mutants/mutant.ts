@@ -1,0 +1,8 @@
+/** A small sabotage of the production code: `find`, which stands once in the file, becomes `put`. */
+export type Mutant = {
+  readonly name: string;
+  /** From src/. */
+  readonly file: string;
+  readonly find: string;
+  readonly put: string;
+};
