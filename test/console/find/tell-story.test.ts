@@ -30,6 +30,15 @@ it('leaves receipts out where more than one event is told of', () => {
   ]);
 });
 
+it('keeps the receipt beside the marker of a redrive, which names no event', () => {
+  const { eventId: _, ...marker } = found(2, 'marked as redriven');
+  expect(steps([found(1, 'dead-lettered', { receivedAt: BEGIN }), marker])).toEqual([
+    '00 received',
+    '01 dead-lettered',
+    '02 marked as redriven',
+  ]);
+});
+
 it('names a replay of the ref between an event and its repeat, and no other', () => {
   const records = [found(2, 'stored'), found(6, 'repeat')];
   const replay = (second: number) => found(second, 'replay requested', { topic: 'commands' });
