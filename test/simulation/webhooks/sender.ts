@@ -7,14 +7,16 @@ import type { Webhook } from './messages.ts';
 const WAY_MS = 2;
 const AGAIN_MS = { least: 200, most: 3_000 };
 
+type Delivery = { readonly webhook: Webhook };
+
 /** The provider: sends each webhook until it is answered 200, or 4xx. */
 export class Sender {
   readonly #simulation: Simulation;
   readonly #host: Host;
   readonly #actor = new Actor('provider');
   readonly #random: Random;
-  /** Webhooks whose last answer asks for another try, or is still to come. */
-  readonly #left = new Set<number>();
+  /** Deliveries whose last answer asks for another try, or is still to come. A webhook that is delivered twice has two. */
+  readonly #left = new Set<Delivery>();
 
   constructor(simulation: Simulation, host: Host) {
     this.#simulation = simulation;
@@ -24,8 +26,9 @@ export class Sender {
 
   /** Sends it at `at`. */
   plan(webhook: Webhook, at: number): void {
-    this.#left.add(webhook.number);
-    this.#simulation.after(at - this.#simulation.now, this.#actor, () => this.#send(webhook));
+    const delivery = { webhook };
+    this.#left.add(delivery);
+    this.#simulation.after(at - this.#simulation.now, this.#actor, () => this.#send(delivery));
   }
 
   get isDone(): boolean {
@@ -33,24 +36,24 @@ export class Sender {
   }
 
   get left(): readonly number[] {
-    return [...this.#left];
+    return [...new Set([...this.#left].map(({ webhook }) => webhook.number))];
   }
 
-  #send(webhook: Webhook): void {
+  #send(delivery: Delivery): void {
     let isAnswered = false;
-    this.#host.receive(webhook, (answer) => {
+    this.#host.receive(delivery.webhook, (answer) => {
       if (isAnswered) return;
       isAnswered = true;
-      this.#simulation.after(WAY_MS, this.#actor, () => this.#hear(webhook, answer));
+      this.#simulation.after(WAY_MS, this.#actor, () => this.#hear(delivery, answer));
     });
   }
 
-  #hear(webhook: Webhook, answer: Answer): void {
+  #hear(delivery: Delivery, answer: Answer): void {
     if (answer !== 'reset' && (answer.status === 200 || (answer.status >= 400 && answer.status < 500))) {
-      this.#left.delete(webhook.number);
+      this.#left.delete(delivery);
       return;
     }
     const wait = this.#random.between(AGAIN_MS.least, AGAIN_MS.most);
-    this.#simulation.after(wait, this.#actor, () => this.#send(webhook));
+    this.#simulation.after(wait, this.#actor, () => this.#send(delivery));
   }
 }
