@@ -71,10 +71,25 @@ export async function openConsoleApp(
     },
     render: ({ secret }) => html`<p>${secret}</p>`,
   });
+  const flood = definePage<object>({
+    path: '/flood',
+    title: 'Flood',
+    navigation: 'Flood',
+    role: 'view',
+    cli: () => 'hookline flood',
+    data: async () => ({}),
+    render: () => html`<p></p>`,
+    async *live({ signal }) {
+      while (!signal.aborted) {
+        yield { html: html`<p>${'x'.repeat(100_000)}</p>`, id: 'flood' };
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+  });
   const log = capturedLog();
   const app = await createConsoleApp({
     ...given,
-    pages: [words, secrets],
+    pages: [words, secrets, flood],
     identify: createIdentify(settings, given.login?.sessions),
     login: given.login,
     audit,

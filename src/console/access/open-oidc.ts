@@ -74,16 +74,9 @@ export function openOidc(settings: ConsoleSettings, secret: () => string): Oidc 
   };
 }
 
-/** An address that the provider has not verified is one that the user chose. */
-function nameOf({
-  sub,
-  email,
-  email_verified,
-  preferred_username,
-}: Readonly<Record<string, unknown>>): string {
-  if (typeof email === 'string' && email_verified !== false) return email;
-  return typeof preferred_username === 'string' ? preferred_username : String(sub);
-}
+/** An address that the provider has not verified is one that the user chose, as is `preferred_username` (OpenID Connect Core, 5.7). */
+export const nameOf = ({ sub, email, email_verified }: Readonly<Record<string, unknown>>): string =>
+  typeof email === 'string' && email_verified === true ? email : String(sub);
 
 const textsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string');

@@ -147,11 +147,18 @@ const ASSET_FILES = {
     /^\/(console\.(css|js)|icon\.svg|uPlot\.(iife\.min\.js|min\.css))$/.test(path),
 };
 
+/** What a page of another website loads or sends; a link there may lead here. Browsers say so, and no page can change that. */
+const isOfAnotherSite = ({ method, headers }: FastifyRequest): boolean =>
+  ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site'])) &&
+  (method !== 'GET' || headers['sec-fetch-mode'] !== 'navigate');
+
 /** Lets nobody pass who may not: probes, the login and the files of the pages are for everyone. */
 const guard =
   (identify: Identify) => async (request: FastifyRequest, reply: import('fastify').FastifyReply) => {
     const [path = ''] = request.url.split('?', 1);
     if (PROBES.test(path)) return;
+    if (isOfAnotherSite(request))
+      throw Object.assign(new Error('Another website asked for this.'), { statusCode: 403, isPlain: true });
     const identity = await identify(request);
     if ('refused' in identity)
       throw Object.assign(new Error(identity.refused), { statusCode: 403, isPlain: true });

@@ -98,7 +98,9 @@ const MAX_STREAMS = 50;
 const HEARTBEAT_MS = 15_000;
 /** Then the browser asks anew, and a user whose session has ended, or whose role, is no longer answered. */
 const LONGEST_MS = 10 * 60_000;
-const MAX_UNREAD_CHARACTERS = 4 * 1024 * 1024;
+const MAX_UNREAD_CHARACTERS = 1024 * 1024;
+/** Who has not read the end of a stream by then reads nothing. */
+const END_READ_MS = 10_000;
 
 function openStream(
   page: Page,
@@ -113,14 +115,20 @@ function openStream(
   const stream = new Readable({ read() {} });
   let isOver = false;
   const finish = () => {
-    if (!isOver) stream.push(null);
+    if (isOver) return;
     isOver = true;
+    stream.push(null);
+    clock.after(END_READ_MS, () => reply.raw.destroy(), { ref: false });
+  };
+  const breakOff = () => {
+    isOver = true;
+    reply.raw.destroy();
   };
   const push = (text: string) => {
     if (isOver) return;
     stream.push(text);
-    // It does not read: what it would be sent later would fill the memory. A browser comes again.
-    if (stream.readableLength > MAX_UNREAD_CHARACTERS) finish();
+    // It does not read, and would not read the end either: what is kept for it would fill the memory. A browser comes again.
+    if (stream.readableLength > MAX_UNREAD_CHARACTERS) breakOff();
   };
   const end = clock.after(LONGEST_MS, finish, { ref: false });
   const heartbeat = clock.every(HEARTBEAT_MS, () => push('event: beat\ndata: 1\n\n'), { ref: false });

@@ -18,7 +18,7 @@ export type GivenFile = {
 
 /** How positions in faults name the file. */
 const FILE = 'subscriptions.yaml';
-const MOST_CHARACTERS = 1024 * 1024;
+const MOST_CHARACTERS = 100_000;
 /** A person and their browser wait: what is later is found by its id on the page Commands. */
 const TIMEOUT_MS = 30_000;
 
@@ -112,7 +112,10 @@ async function withChannel<T>(
 function readFile({ shell }: ConsoleDeps, fields: Fields): GivenFile {
   const text = textOf(fields, 'file');
   if (text === '' || text.length > MOST_CHARACTERS)
-    throw new PageError(400, 'file must be the text of a file of subscriptions, of 1 MiB at most.');
+    throw new PageError(
+      400,
+      'file must be the text of a file of subscriptions, of 100,000 characters at most. The command line takes longer ones.',
+    );
   const read = readWantedFile(shell, FILE, text);
   if ('faults' in read) throw new PageError(400, `The file cannot be used. ${read.faults.join('. ')}.`);
   return { text, wanted: read.wanted, refresh: !isSet(fields, 'noRefresh') };

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openOidc } from '../../../src/console/access/open-oidc.ts';
+import { nameOf, openOidc } from '../../../src/console/access/open-oidc.ts';
 import { createSessions } from '../../../src/console/access/sessions.ts';
 import { deriveKey } from '../../../src/crypto/keys.ts';
 import { freePorts } from '../../stack/plan-ports.ts';
@@ -60,6 +60,15 @@ async function openLogin(roles = 'viewers=view,oncall=operate') {
     },
   };
 }
+
+it.each([
+  [{ sub: 'u-1', email: 'vera@example.org', email_verified: true }, 'vera@example.org'],
+  [{ sub: 'u-1', email: 'boss@example.org', email_verified: false, preferred_username: 'boss' }, 'u-1'],
+  [{ sub: 'u-1', email: 'boss@example.org', email_verified: 'false' }, 'u-1'],
+  [{ sub: 'u-1', email: 'boss@example.org' }, 'u-1'],
+])('names a user by what the provider has verified: %j is %s', (claims, name) => {
+  expect(nameOf(claims)).toBe(name);
+});
 
 it('logs users in by code flow with PKCE, state and nonce, and back to where they wanted to be', async () => {
   await using login = await openLogin();

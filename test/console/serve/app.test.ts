@@ -1,5 +1,7 @@
+import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { HOSTILE, openConsoleApp } from '../../support/console-app.ts';
+import { until } from '../../support/until.ts';
 
 const LOCAL = { host: '127.0.0.1:8070' };
 const HTML = { ...LOCAL, accept: 'text/html' };
@@ -76,6 +78,31 @@ it('answers on this machine alone by its own names, so that no website can read 
   expect(await Promise.all(['evil.example', '10.0.0.1', '127.0.0.1.evil.example'].map(at))).toEqual([
     403, 403, 403,
   ]);
+});
+
+it('answers nothing that a page of another website loads, but links lead here', async () => {
+  await using the = await openConsoleApp();
+  const from = async (site: string, mode: string) => {
+    const headers = { ...LOCAL, accept: 'text/html', 'sec-fetch-site': site, 'sec-fetch-mode': mode };
+    return (await the.app.inject({ url: '/words', headers })).statusCode;
+  };
+  expect([await from('cross-site', 'no-cors'), await from('same-site', 'cors')]).toEqual([403, 403]);
+  expect([await from('cross-site', 'navigate'), await from('same-origin', 'cors')]).toEqual([200, 200]);
+  expect(await from('none', 'navigate')).toBe(200);
+});
+
+it('ends the connection of somebody who does not read the updates of a page', async () => {
+  await using the = await openConsoleApp();
+  await the.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = the.app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  socket.pause();
+  socket.write('GET /flood HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n');
+  const connections = () =>
+    new Promise<number>((resolve) => the.app.server.getConnections((_, count) => resolve(count)));
+  await until('it is connected', async () => (await connections()) === 1);
+  await until('it is cut off', async () => (await connections()) === 0, 15_000);
+  socket.destroy();
 });
 
 it('bounds requests and changes of an address, and lets probes pass', async () => {
