@@ -37,10 +37,10 @@ const NEEDS_COMPOSE = 'test/deploy/compose/*.compose.test.ts';
 /** Bodies of 50 MB and an object store that fails: `make test-bodies`. */
 const BODIES = 'test/faults/bodies/*.bodies.test.ts';
 
-/** Data contracts, judged by datacontract-cli on a live Kafka: `make test-contracts`. */
 /** Ten minutes of load while sessions and tokens end: `make token-faults` runs it. */
 const IDENTITY = 'test/faults/identity/*.identity.test.ts';
 
+/** Data contracts, judged by datacontract-cli on a live Kafka: `make test-contracts`. */
 const CONTRACTS = 'test/contracts/*.contracts.test.ts';
 
 /** Other people's readers of Kafka and Avro, at their default settings: `make test-readers` fetches and runs them. */

@@ -77,3 +77,18 @@ export const spoolSettings = {
     min: 1024 ** 2,
   }),
 };
+
+/** Read by the console and by `hookline verify`. */
+export const prometheusSettings = {
+  prometheusUrl: optional(
+    url('PROMETHEUS_URL', {
+      about:
+        "address of a Prometheus that has Hookline's metrics: hookline verify compares its counters, and the console takes the plots' last hour and the firing alerts from it; unset means what each has read itself",
+    }),
+  ),
+  prometheusMatch: text('PROMETHEUS_MATCH', {
+    about:
+      'label matchers that select this installation in PROMETHEUS_URL, such as namespace="payments"; empty means everything named hookline_*',
+    fallback: '',
+  }),
+};

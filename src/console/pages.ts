@@ -9,11 +9,11 @@ import type { Page } from './page/page.ts';
 import { resultLog } from './results/result-log.ts';
 import { schemasPage } from './schemas/schemas-page.ts';
 import { subscriptionsPage } from './subscriptions/subscriptions-page.ts';
-import { openPods } from './watch/open-pods.ts';
+import { watchTargets } from './watch/watch.ts';
 
 /** Every page, in the order of the navigation. How a page is written is said in `page/page.ts`. */
 export function consolePages(deps: ConsoleDeps): readonly Page[] {
-  const watching = openPods(deps);
+  const watching = watchTargets(deps);
   const results = resultLog(deps);
   // Whatever reads topics takes turns: answers are as large as the largest record.
   const turns = new Turns();

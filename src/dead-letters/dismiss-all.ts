@@ -3,7 +3,7 @@ import type { OutgoingRecord, Position } from '../core/record.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { InvalidInput } from './filter.ts';
 import { dismissalMarker } from './markers.ts';
-import type { RedriveOutcome } from './redrive-one.ts';
+import type { DeadLetterOutcome } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
 
 /** Why dead-letter records need nobody any more, and who says so. Both are headers of the markers: anybody who reads the topic sees them. */
@@ -51,7 +51,7 @@ export type DismissRun = RunOptions & {
 export const dismissAll = (
   selected: readonly DeadLetter[],
   { dismissal, deadLetterTopic, publish, dryRun = false, ...options }: DismissRun,
-): Promise<RedriveOutcome[]> =>
+): Promise<DeadLetterOutcome[]> =>
   runInOrder(selected, {
     ...options,
     prepare: async () => {},

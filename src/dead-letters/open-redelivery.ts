@@ -13,7 +13,7 @@ import { createEventRoutes } from '../delivery/event-routes.ts';
 import { bodySealingOf, deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../delivery/ports.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
-import { type KafkaAccess, openPublisher } from '../kafka/open-kafka.ts';
+import { type KafkaAccess, openPublisher, UNOBSERVED } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
 import { openKeyring } from '../subscriptions/open-keyring.ts';
 
@@ -82,7 +82,7 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
         backlogBytes: BACKLOG_BYTES,
-        observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
+        observer: UNOBSERVED,
       }),
     observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
     claims: bodies && new ClaimCheck(bodies, config.bodyStore.claimCheckBytes),

@@ -1,8 +1,8 @@
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import type { Outcome, RedriveOutcome } from './redrive-one.ts';
+import type { DeadLetterOutcome, Outcome } from './redrive-one.ts';
 
 /** Outcomes for `--json`. */
-export function outcomeRows(outcomes: readonly RedriveOutcome[]) {
+export function outcomeRows(outcomes: readonly DeadLetterOutcome[]) {
   return outcomes.map(({ deadLetter, outcome, eventId, to, code, message }) => ({
     at: deadLetter.at,
     outcome,
@@ -23,7 +23,7 @@ const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> 
 };
 
 /** Outcomes as a table: one row for each kind, with the positions of the first few. */
-export function summaryRows(outcomes: readonly RedriveOutcome[], dryRun: boolean) {
+export function summaryRows(outcomes: readonly DeadLetterOutcome[], dryRun: boolean) {
   const kinds = Map.groupBy(outcomes, ({ outcome, to, code, message }) =>
     [outcome, outcome === 'stored' ? topicOf(to) : (code ?? ''), message ?? ''].join('\n'),
   );
@@ -40,7 +40,7 @@ export function summaryRows(outcomes: readonly RedriveOutcome[], dryRun: boolean
 }
 
 /** Such as "7 of 9: 5 stored, 2 failed, unchanged." */
-export function progressLine(outcomes: readonly RedriveOutcome[], total: number, dryRun: boolean): string {
+export function progressLine(outcomes: readonly DeadLetterOutcome[], total: number, dryRun: boolean): string {
   const counts = Object.entries(TEXTS).flatMap(([outcome, texts]) => {
     const count = outcomes.filter((one) => one.outcome === outcome).length;
     return count > 0 ? [`${count} ${texts[dryRun ? 1 : 0]}`] : [];
@@ -53,7 +53,7 @@ const topicOf = (to = '') => to.replace(/\[\d+\]@\d+$/, '');
 
 const MAX_POSITIONS = 3;
 
-function positionsOf(alike: readonly RedriveOutcome[]): string {
+function positionsOf(alike: readonly DeadLetterOutcome[]): string {
   const positions = alike.slice(0, MAX_POSITIONS).map(({ deadLetter }) => deadLetter.at);
   return alike.length > MAX_POSITIONS ? `${positions.join(' ')} …` : positions.join(' ');
 }

@@ -1,7 +1,7 @@
 import type { DeadLetterTopic } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Redelivery } from './open-redelivery.ts';
-import { type RedriveOutcome, redriveOne } from './redrive-one.ts';
+import { type DeadLetterOutcome, redriveOne } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
 
 export type RedriveRun = RunOptions & {
@@ -13,7 +13,7 @@ export type RedriveRun = RunOptions & {
 export const redriveAll = (
   selected: readonly DeadLetter[],
   { topic, redelivery, ...options }: RedriveRun,
-): Promise<RedriveOutcome[]> =>
+): Promise<DeadLetterOutcome[]> =>
   runInOrder(selected, {
     ...options,
     prepare: (batch) => topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0)),

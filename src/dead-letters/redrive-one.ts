@@ -15,7 +15,7 @@ import { redriveDelivery, redriveMarks } from './redrive-delivery.ts';
  */
 export type Outcome = 'stored' | 'dead-lettered' | 'refused' | 'dismissed' | 'failed' | 'waiting';
 
-export type RedriveOutcome = {
+export type DeadLetterOutcome = {
   readonly deadLetter: DeadLetter;
   readonly outcome: Outcome;
   readonly eventId?: string;
@@ -31,7 +31,7 @@ export async function redriveOne(
   deadLetter: DeadLetter,
   body: Buffer | Error | undefined,
   redelivery: Redelivery,
-): Promise<RedriveOutcome> {
+): Promise<DeadLetterOutcome> {
   const { deadLetterTopic, publish } = redelivery.delivery;
   let to: string | undefined;
   try {
@@ -67,8 +67,8 @@ async function publishAgain(
   deadLetter: DeadLetter,
   body: Buffer | Error | undefined,
   redelivery: Redelivery,
-): Promise<RedriveOutcome> {
-  const refused = (message: string): RedriveOutcome => ({ deadLetter, outcome: 'refused', message });
+): Promise<DeadLetterOutcome> {
+  const refused = (message: string): DeadLetterOutcome => ({ deadLetter, outcome: 'refused', message });
   if (deadLetter.missing.length > 0) return refused(missingText(deadLetter));
   if (!Buffer.isBuffer(body)) return refused(body?.message ?? 'retention has deleted it');
   const { delivery } = redelivery;

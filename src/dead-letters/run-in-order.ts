@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { batchesOf } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
-import type { RedriveOutcome } from './redrive-one.ts';
+import type { DeadLetterOutcome } from './redrive-one.ts';
 
 export type RunOptions = {
   /** Dead-letter records per second; undefined: as fast as the brokers confirm. */
@@ -9,13 +9,13 @@ export type RunOptions = {
   /** Ends the run when the records in progress are done. */
   readonly signal: AbortSignal;
   /** Called after each record with the outcomes so far. */
-  readonly onProgress: (outcomes: readonly RedriveOutcome[]) => void;
+  readonly onProgress: (outcomes: readonly DeadLetterOutcome[]) => void;
 };
 
 type Run<T> = RunOptions & {
   /** What a batch needs: read once for all of it. */
   readonly prepare: (batch: readonly DeadLetter[]) => Promise<T>;
-  readonly one: (deadLetter: DeadLetter, prepared: T) => Promise<RedriveOutcome>;
+  readonly one: (deadLetter: DeadLetter, prepared: T) => Promise<DeadLetterOutcome>;
 };
 
 /**
@@ -25,8 +25,8 @@ type Run<T> = RunOptions & {
 export async function runInOrder<T>(
   selected: readonly DeadLetter[],
   { prepare, one, rate, signal, onProgress }: Run<T>,
-): Promise<RedriveOutcome[]> {
-  const outcomes: RedriveOutcome[] = [];
+): Promise<DeadLetterOutcome[]> {
+  const outcomes: DeadLetterOutcome[] = [];
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
   const nextTurn = createRate(rate, ending);

@@ -50,6 +50,14 @@ export function openPublisher(
   return { publisher: new Publisher({ ...options, openSession, limits, clock }), limits };
 }
 
+/** Of whoever hears of each record's fate anyway. */
+export const UNOBSERVED: PublisherObserver = {
+  attempt() {},
+  confirmed() {},
+  sessionOpened() {},
+  troubleChanged() {},
+};
+
 /** Counts of attempts, the time to a confirmation, and one log line per change. */
 export function observePublishing({
   logger,

@@ -26,6 +26,13 @@ async function launch(): Promise<Browser> {
 
 export type View = { readonly width: number; readonly scheme: 'light' | 'dark' };
 
+/** A proxy's header says who reads. The console's limits are those of a user, and many pages are opened here. */
+export const BY_HEADER = {
+  CONSOLE_USER_HEADER: 'X-Forwarded-User',
+  CONSOLE_TRUSTED_PROXIES: '127.0.0.1',
+  CONSOLE_ROLES: '*=view,*=operate,*=reveal',
+};
+
 /** A script in a value; it must be shown as it is. */
 export const SCRIPT = `<script>window.attacked=1</script><img src=x onerror="window.attacked=1">"'`;
 
@@ -57,13 +64,14 @@ export class ConsoleInBrowser implements AsyncDisposable {
   }
 
   /** A page of a browser of its own; every error, refusal of the policy and dialog in it is a fault. */
-  async page({ width, scheme }: View, options: { script?: boolean } = {}): Promise<Page> {
+  async page({ width, scheme }: View, options: { script?: boolean; user?: string } = {}): Promise<Page> {
     const context: BrowserContext = await this.#browser.newContext({
       viewport: { width, height: width < 500 ? 780 : Math.round(width * 0.6) },
       colorScheme: scheme,
       javaScriptEnabled: options.script ?? true,
       baseURL: this.url,
       reducedMotion: 'reduce',
+      ...(options.user && { extraHTTPHeaders: { 'x-forwarded-user': options.user } }),
     });
     context.setDefaultTimeout(30_000);
     const page = await context.newPage();
@@ -112,4 +120,13 @@ export class ConsoleInBrowser implements AsyncDisposable {
     await this.#browser.close();
     await this.control[Symbol.asyncDispose]();
   }
+}
+
+/** Opens a page, with all that is folded in it. @throws where it is not answered 200 */
+export async function show(page: Page, path: string): Promise<void> {
+  const answer = await page.goto(path, { waitUntil: 'load' });
+  if (answer?.status() !== 200)
+    throw new Error(`${path} answered ${answer?.status()}: ${await page.locator('main').innerText()}`);
+  for (const details of await page.locator('details').all())
+    await details.evaluate((one) => one.setAttribute('open', ''));
 }

@@ -1,5 +1,5 @@
 import { outcomeRows, progressLine, summaryRows } from '../../dead-letters/outcomes.ts';
-import type { RedriveOutcome } from '../../dead-letters/redrive-one.ts';
+import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import type { Due } from '../../dead-letters/select-due.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { type Shell, UsageError } from '../shell/shell.ts';
@@ -27,7 +27,7 @@ export function createProgress(shell: Shell, dryRun: boolean) {
       total = records;
       printedAt = performance.now();
     },
-    show(outcomes: readonly RedriveOutcome[]): void {
+    show(outcomes: readonly DeadLetterOutcome[]): void {
       if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
       printedAt = performance.now();
       shell.note(progressLine(outcomes, total, dryRun));
@@ -37,7 +37,7 @@ export function createProgress(shell: Shell, dryRun: boolean) {
 
 export function printOutcomes(
   shell: Shell,
-  outcomes: readonly RedriveOutcome[],
+  outcomes: readonly DeadLetterOutcome[],
   { total, dryRun, json }: { readonly total: number; readonly dryRun: boolean; readonly json: boolean },
 ): void {
   if (json) printRows(shell, true, outcomeRows(outcomes));

@@ -1,13 +1,12 @@
 import { openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
 import { type Dismissal, dismissAll } from '../../dead-letters/dismiss-all.ts';
 import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
-import type { RedriveOutcome } from '../../dead-letters/redrive-one.ts';
+import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import { selectDue } from '../../dead-letters/select-due.ts';
-import { type KafkaAccess, openPublisher } from '../../kafka/open-kafka.ts';
+import { type KafkaAccess, openPublisher, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import type { Config } from '../shell/connections.ts';
-import type { DlqRun } from './run-redrive.ts';
+import { type DlqRun, PUBLISH_DEADLINE_MS } from './run-redrive.ts';
 
-const PUBLISH_DEADLINE_MS = 15_000;
 /** Markers are small. */
 const BACKLOG_BYTES = 16 * 1024 * 1024;
 
@@ -15,7 +14,7 @@ const BACKLOG_BYTES = 16 * 1024 * 1024;
 export async function runDismiss(
   { topics: { prefix } }: Config<'topics'>,
   run: DlqRun & { readonly dismissal: Dismissal },
-): Promise<RedriveOutcome[]> {
+): Promise<DeadLetterOutcome[]> {
   const { shell, kafka, filter, rate, limit, isDry, dismissal, onSelected, onProgress } = run;
   const opened = new AsyncDisposableStack();
   try {
@@ -43,5 +42,5 @@ export async function runDismiss(
 const openMarkerPublisher = (kafka: KafkaAccess, topic: string) =>
   openPublisher(kafka, [topic], {
     backlogBytes: BACKLOG_BYTES,
-    observer: { attempt() {}, confirmed() {}, sessionOpened() {}, troubleChanged() {} },
+    observer: UNOBSERVED,
   }).publisher;

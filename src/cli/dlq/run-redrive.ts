@@ -3,7 +3,7 @@ import { openDeadLetterTopic } from '../../dead-letters/dead-letter-topic.ts';
 import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
 import { acquireOperatorLease } from '../../dead-letters/operator-lease.ts';
 import { redriveAll } from '../../dead-letters/redrive-all.ts';
-import { dryRun, type RedriveOutcome } from '../../dead-letters/redrive-one.ts';
+import { type DeadLetterOutcome, dryRun } from '../../dead-letters/redrive-one.ts';
 import { type Due, selectDue } from '../../dead-letters/select-due.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import {
@@ -24,16 +24,17 @@ export type DlqRun = {
   readonly isDry: boolean;
   /** What it is about, before it begins. */
   readonly onSelected: (selection: Due) => void;
-  readonly onProgress: (outcomes: readonly RedriveOutcome[]) => void;
+  readonly onProgress: (outcomes: readonly DeadLetterOutcome[]) => void;
 };
 
-const PUBLISH_DEADLINE_MS = 15_000;
+/** After it a record, or its marker, counts as not published. */
+export const PUBLISH_DEADLINE_MS = 15_000;
 
 /** Acquires the lease, reads the topic, redrives the selected records. Ends early when the shell's signal aborts, or the lease is lost. */
 export async function runRedrive(
   config: Config<(typeof REDELIVERY_GROUPS)[number]>,
   run: DlqRun & { readonly again: boolean },
-): Promise<RedriveOutcome[]> {
+): Promise<DeadLetterOutcome[]> {
   const { shell, kafka, filter, rate, limit, isDry, again, onSelected, onProgress } = run;
   const { prefix } = config.topics;
   const opened = new AsyncDisposableStack();

@@ -4,8 +4,8 @@ import { describeConfigs, withAdmin } from '../../kafka/admin/describe-topics.ts
 import type { BodyStore } from '../../object-store/body-store.ts';
 import type { ExpiryRule } from '../../object-store/object-store.ts';
 import { type Config, connectBodyStore, connectKafka, loadConfig } from '../shell/connections.ts';
+import { type Check, type Finding, failure, fault, ok, skipped, warning } from '../shell/finding.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
-import { type Check, type Finding, failure, fault, ok, skipped, warning } from './finding.ts';
 
 const REMEDY = 'check BODY_STORE, BODY_STORE_ENDPOINT, the credentials and their rights, and the network';
 const DAY_MS = 86_400_000;

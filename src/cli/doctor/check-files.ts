@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { readSealingKeys } from '../../crypto/sealing.ts';
 import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
 import { loadConfig } from '../shell/connections.ts';
+import { type Check, type Finding, fault, ok, skipped, warning } from '../shell/finding.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { describeError } from '../shell/shell.ts';
-import { type Check, type Finding, fault, ok, skipped, warning } from './finding.ts';
 
 /**
  * Settings that no other check reads, and the schema files. Settings of a single process are left out: it reports them

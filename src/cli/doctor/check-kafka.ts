@@ -3,8 +3,8 @@ import { withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { assessSafety, readSafety, type SafetyAssessment } from '../../kafka/admin/topic-safety.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
+import { type Check, type Finding, failure, fault, ok, warning } from '../shell/finding.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
-import { type Check, type Finding, failure, fault, ok, warning } from './finding.ts';
 
 /** Whether brokers answer, topics have the right settings, and cannot lose acknowledged records. */
 export const checkKafka: Check = async (shell) => {

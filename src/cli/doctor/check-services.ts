@@ -7,9 +7,9 @@ import { createProviderApi } from '../../provider/provider-api.ts';
 import { checkProviderSettings, providerSettings } from '../../provider/settings.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { connectRegistry, loadConfig } from '../shell/connections.ts';
+import { type Check, type Finding, failure, fault, ok, skipped, warning } from '../shell/finding.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { describeError } from '../shell/shell.ts';
-import { type Check, type Finding, failure, fault, ok, skipped, warning } from './finding.ts';
 
 /** Whether the provider issues a token and accepts it. */
 export const checkProvider: Check = async ({ source }) => {

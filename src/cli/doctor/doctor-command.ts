@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
+import { type Check, type Finding, failure, fault } from '../shell/finding.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell } from '../shell/shell.ts';
 import { checkBodyStore } from './check-body-store.ts';
 import { checkConfiguration, checkSecrets } from './check-files.ts';
 import { checkKafka } from './check-kafka.ts';
 import { checkClock, checkProvider, checkRegistry } from './check-services.ts';
-import { type Check, type Finding, failure, fault } from './finding.ts';
 
 const CHECKS: Readonly<Record<string, Check>> = {
   configuration: checkConfiguration,

@@ -2,7 +2,7 @@ import { HooklineError, hasCode } from '../../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
-import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { type KafkaAccess, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
 import type { CliConfig } from './connections.ts';
 import { ownRecordReader, watchReadErrors } from './read-own-topics.ts';
@@ -94,9 +94,7 @@ export async function publishOnce(
     openSession: kafka.openSession,
     backlogBytes: Number.MAX_SAFE_INTEGER,
     observer: {
-      attempt() {},
-      confirmed() {},
-      sessionOpened() {},
+      ...UNOBSERVED,
       troubleChanged(topic, why) {
         trouble = why && `${topic}: ${why}`;
       },

@@ -5,9 +5,9 @@ import { deadLetterTopicOf } from '../../delivery/open-delivery.ts';
 import { appendedSince } from '../../kafka/admin/appended-records.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import type { CliConfig } from '../shell/connections.ts';
+import { type Finding, fault, ok, skipped, unknown } from '../shell/finding.ts';
 import { describeError } from '../shell/shell.ts';
 import { countLife, type LifeCounts, totalsOf } from './compare-counters.ts';
-import { finding, type VerifyFinding } from './finding.ts';
 import { readPrometheus } from './read-prometheus.ts';
 import { type LivesRead, readTargets } from './read-targets.ts';
 
@@ -18,7 +18,7 @@ export type CounterSource =
   | { readonly kind: 'targets'; readonly targets: readonly URL[]; readonly sinceMs: number | undefined };
 
 export type CounterReport = {
-  readonly findings: readonly VerifyFinding[];
+  readonly findings: readonly Finding[];
   readonly processes: readonly LifeCounts[];
 };
 
@@ -30,10 +30,10 @@ export async function checkCounters(source: CounterSource, deps: Deps): Promise<
   try {
     read = await readLives(source, deps);
   } catch (error) {
-    return { findings: [unknown(describeError(error))], processes: [] };
+    return { findings: [notCompared(describeError(error))], processes: [] };
   }
   const processes = read.lives.map(countLife);
-  const findings = read.unknown.map(unknown);
+  const findings = read.unknown.map(notCompared);
   if (processes.length === 0) return { processes, findings };
   findings.unshift(agreement(processes));
   findings.push(await checkTopics(read, processes, deps));
@@ -41,7 +41,7 @@ export async function checkCounters(source: CounterSource, deps: Deps): Promise<
 }
 
 const REMEDY = 'see hookline verify in docs/operations.md';
-const unknown = (text: string) => finding('unknown', 'counters', text, REMEDY);
+const notCompared = (text: string) => unknown('counters', text, REMEDY);
 const time = (at: number) => new Date(at).toISOString();
 
 async function readLives(source: CounterSource, { kafka: { clock }, signal }: Deps): Promise<LivesRead> {
@@ -59,13 +59,12 @@ async function readLives(source: CounterSource, { kafka: { clock }, signal }: De
   return { ...read, unknown: [...read.unknown, ...restarted] };
 }
 
-function agreement(processes: readonly LifeCounts[]): VerifyFinding {
+function agreement(processes: readonly LifeCounts[]): Finding {
   const { acknowledged, written, missing, since } = totalsOf(processes);
   const text = `since ${time(since)}: ${acknowledged} webhooks acknowledged, ${written} records written, by ${processes.length} process(es)`;
-  if (missing === 0) return finding('ok', 'counters', text);
+  if (missing === 0) return ok('counters', text);
   const where = processes.filter((one) => one.missing > 0).map((one) => one.process);
-  return finding(
-    'FAULT',
+  return fault(
     'counters',
     `${text}; ${missing} acknowledged and neither written nor in a spool (${where.join(', ')})`,
     'keep the logs of these processes, have the provider replay that time, and report it',
@@ -80,12 +79,11 @@ async function checkTopics(
   { lives }: LivesRead,
   processes: readonly LifeCounts[],
   { config, kafka }: Deps,
-): Promise<VerifyFinding> {
+): Promise<Finding> {
   const { since, owed } = totalsOf(processes);
   // What was in a spool before the period is drained with the time at which that was first tried.
   if (lives.some(({ base }) => (base?.spooled ?? 0) > 0))
-    return finding(
-      'skipped',
+    return skipped(
       'topics',
       'a spool was in use when the period began: records are not told from earlier ones',
     );
@@ -95,24 +93,15 @@ async function checkTopics(
     const topics = [...schemas.map(({ topic }) => topicName(prefix, topic)), deadLetterTopicOf(prefix)];
     const { records, deleted } = await appendedSince(kafka.client, topics, since - EARLIER_MS);
     if (records >= owed)
-      return finding(
-        'ok',
-        'topics',
-        `${records} records in ${topics.length} topics, at least ${owed} are needed`,
-      );
+      return ok('topics', `${records} records in ${topics.length} topics, at least ${owed} are needed`);
     if (deleted.length > 0)
-      return finding(
-        'skipped',
-        'topics',
-        `records of that time are deleted already in ${deleted.join(', ')}`,
-      );
-    return finding(
-      'FAULT',
+      return skipped('topics', `records of that time are deleted already in ${deleted.join(', ')}`);
+    return fault(
       'topics',
       `${records} records in ${topics.length} topics, and ${owed} webhooks were acknowledged`,
       'look for deleted records or topics, and have the provider replay that time',
     );
   } catch (error) {
-    return finding('unknown', 'topics', describeError(error), 'check KAFKA_BROKERS, and the right Describe');
+    return unknown('topics', describeError(error), 'check KAFKA_BROKERS, and the right Describe');
   }
 }

@@ -1,5 +1,5 @@
+import { type Finding, fault, ok, skipped, unknown } from '../shell/finding.ts';
 import type { SeenProbe } from './await-probe.ts';
-import { finding, type VerifyFinding } from './finding.ts';
 import type { ProbeAnswer } from './send-probe.ts';
 
 const seconds = (value: number) => `${value.toFixed(3)} s`;
@@ -11,15 +11,15 @@ const REMEDIES: Readonly<Record<number, string>> = {
 };
 
 /** What the answer of ingress says. */
-export function judgeAcknowledgement({ fault, status, stored, seconds: took }: ProbeAnswer): VerifyFinding {
-  if (fault === null) return finding('ok', 'acknowledged', `200 from ${stored} after ${seconds(took)}`);
+export function judgeAcknowledgement({ fault: why, status, stored, seconds: took }: ProbeAnswer): Finding {
+  if (why === null) return ok('acknowledged', `200 from ${stored} after ${seconds(took)}`);
   const remedy = status === null ? 'start ingress, or correct VERIFY_URL' : REMEDIES[status];
-  return finding('FAULT', 'acknowledged', fault, remedy ?? 'check what answers at VERIFY_URL');
+  return fault('acknowledged', why, remedy ?? 'check what answers at VERIFY_URL');
 }
 
 /** Whether the record came, and what it means where it did not. */
 export function judgeRecord(
-  { fault, stored }: Pick<ProbeAnswer, 'fault' | 'stored'>,
+  answer: Pick<ProbeAnswer, 'fault' | 'stored'>,
   seen: SeenProbe | null,
   {
     recordSeconds,
@@ -31,32 +31,26 @@ export function judgeRecord(
     /** Why the topic cannot be read here, or null. */
     readonly trouble: string | null;
   },
-): VerifyFinding {
-  if (fault !== null) return finding('skipped', 'record', 'the probe was not acknowledged');
+): Finding {
+  if (answer.fault !== null) return skipped('record', 'the probe was not acknowledged');
   if (seen && recordSeconds !== null) {
     const { topic, partition, offset } = seen.position;
     const at = `${topic}[${partition}]@${offset}`;
     return seen.fault === null
-      ? finding('ok', 'record', `${at} after ${seconds(recordSeconds)}`)
-      : finding(
-          'FAULT',
-          'record',
-          `${at}: ${seen.fault}`,
-          'check the schema registry, and who writes to the topic',
-        );
+      ? ok('record', `${at} after ${seconds(recordSeconds)}`)
+      : fault('record', `${at}: ${seen.fault}`, 'check the schema registry, and who writes to the topic');
   }
   const later = `${timeoutMs / 1_000} s later`;
-  if (stored === 'spool') {
+  if (answer.stored === 'spool') {
     const why = trouble === null ? '' : `; the topic cannot be read here: ${trouble}`;
     const text = `acknowledged into the spool, and not in its topic ${later}${why}`;
-    return finding('FAULT', 'record', text, 'see HooklineSpoolInUse in the runbook');
+    return fault('record', text, 'see HooklineSpoolInUse in the runbook');
   }
   if (trouble !== null) {
     const remedy = 'check KAFKA_BROKERS, and the right Read';
-    return finding('unknown', 'record', `the topic cannot be read: ${trouble}`, remedy);
+    return unknown('record', `the topic cannot be read: ${trouble}`, remedy);
   }
-  return finding(
-    'FAULT',
+  return fault(
     'record',
     `acknowledged as stored in Kafka, and not in its topic ${later}`,
     'check that KAFKA_BROKERS and TOPIC_PREFIX are those of ingress; if they are, report it',

@@ -1,5 +1,4 @@
-import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
 import { samplesIn } from '../shell/metric-samples.ts';
 import { describeError } from '../shell/shell.ts';
 import type { Counted, Life } from './compare-counters.ts';
@@ -25,38 +24,30 @@ export async function readTargets(
   targets: readonly URL[],
   { signal, now }: { readonly signal: AbortSignal; readonly now: () => number },
 ): Promise<LivesRead> {
-  const found = await Promise.all(targets.map(addressesOf));
-  const unknown = found.flatMap((one) => (typeof one === 'string' ? [one] : []));
-  const urls = found.flatMap((one) => (typeof one === 'string' ? [] : one));
-  const read = await Promise.all(urls.map((url) => readTarget(url, signal, now)));
+  const unknown: string[] = [];
+  const found = await Promise.all(
+    targets.map((target) =>
+      adminAddressesOf(target).catch((error) => {
+        unknown.push(`${target.host} cannot be looked up: ${describeError(error)}`);
+        return [];
+      }),
+    ),
+  );
+  const read = await Promise.all(found.flat().map((address) => readTarget(address, signal, now)));
   return {
     lives: read.flatMap((one) => (typeof one === 'string' ? [] : [one])),
     unknown: [...unknown, ...read.filter((one) => typeof one === 'string')],
   };
 }
 
-async function addressesOf(target: URL): Promise<URL[] | string> {
-  if (isIP(target.hostname.replace(/^\[|\]$/g, '')) !== 0) return [target];
-  try {
-    const addresses = await lookup(target.hostname, { all: true });
-    return addresses.map(({ address, family }) => {
-      const one = new URL(target);
-      one.hostname = family === 6 ? `[${address}]` : address;
-      return one;
-    });
-  } catch (error) {
-    return `${target.host} cannot be looked up: ${describeError(error)}`;
-  }
-}
-
-async function readTarget(url: URL, signal: AbortSignal, now: () => number): Promise<Life | string> {
+async function readTarget(address: string, signal: AbortSignal, now: () => number): Promise<Life | string> {
   try {
     const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const answer = await fetch(new URL('/metrics', url), { signal: all });
-    if (!answer.ok) return `${url.host} answers ${answer.status}`;
-    return lifeIn(url.host, await answer.text(), now()) ?? `${url.host} is no ingress of this version`;
+    const answer = await fetch(`http://${address}/metrics`, { signal: all });
+    if (!answer.ok) return `${address} answers ${answer.status}`;
+    return lifeIn(address, await answer.text(), now()) ?? `${address} is no ingress of this version`;
   } catch (error) {
-    return `${url.host} does not answer: ${describeError(error)}`;
+    return `${address} does not answer: ${describeError(error)}`;
   }
 }
 

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
+import { type Finding, skipped } from '../shell/finding.ts';
 import { collect, instant, secondsAsMs } from '../shell/option-values.ts';
 import { jsonValue, printRows } from '../shell/print-rows.ts';
 import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type SeenProbe, watchForProbe } from './await-probe.ts';
 import { type CounterReport, type CounterSource, checkCounters } from './check-counters.ts';
 import { type LifeCounts, totalsOf } from './compare-counters.ts';
-import { finding, type VerifyFinding, verdictOf } from './finding.ts';
 import { judgeAcknowledgement, judgeRecord } from './judge-probe.ts';
 import { makeProbe, type Probe, type ProbeAnswer, readProbeKey, sendProbe } from './send-probe.ts';
 import { writeMetricsFile } from './verify-metrics.ts';
@@ -107,8 +107,7 @@ function sourceOf(settings: Settings, { since, target }: Options, clock: Clock):
   return undefined;
 }
 
-const NOT_COMPARED = finding(
-  'skipped',
+const NOT_COMPARED = skipped(
   'counters',
   'neither PROMETHEUS_URL nor VERIFY_TARGETS is set',
   'set one of them to compare what was acknowledged and written',
@@ -116,7 +115,7 @@ const NOT_COMPARED = finding(
 
 type Result = {
   readonly exitCode: 0 | 1 | 3;
-  readonly findings: readonly VerifyFinding[];
+  readonly findings: readonly Finding[];
   readonly probe: Probe;
   readonly answer: ProbeAnswer;
   readonly seen: SeenProbe | null;
@@ -124,6 +123,12 @@ type Result = {
   readonly counters: CounterReport | undefined;
   readonly clock: Clock;
 };
+
+/** 0: well. 1: not well. 3: nothing is wrong, and not everything could be checked. */
+function verdictOf(findings: readonly Finding[]): 0 | 1 | 3 {
+  if (findings.some(({ state }) => state === 'FAULT')) return 1;
+  return findings.some(({ state }) => state === 'unknown') ? 3 : 0;
+}
 
 const VERDICTS = { 0: 'well', 1: 'not well', 3: 'could not tell' } as const;
 

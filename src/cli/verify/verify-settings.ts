@@ -1,4 +1,6 @@
-import { Fault, list, optional, path, text, url } from '../../config/env.ts';
+import { list, optional, path, url } from '../../config/env.ts';
+import { prometheusSettings } from '../../config/shared-settings.ts';
+import { parseAdminAddress } from '../../runtime/admin-addresses.ts';
 
 /** The variables of `hookline verify`, beside those of Kafka and the registry. */
 export const verifySettings = {
@@ -20,21 +22,7 @@ export const verifySettings = {
         'admin addresses of ingress whose /metrics hookline verify compares, separated by commas, such as http://hookline-ingress-metrics:9464; of a name with several addresses each one is read. Not used if PROMETHEUS_URL is set',
       fallback: '',
     },
-    parseTarget,
+    parseAdminAddress,
   ),
-  prometheusUrl: optional(
-    url('PROMETHEUS_URL', { about: 'address of a Prometheus that has the metrics of ingress' }),
-  ),
-  prometheusMatch: text('PROMETHEUS_MATCH', {
-    about:
-      'label matchers that select this installation in PROMETHEUS_URL, such as namespace="payments"; empty means everything named hookline_*',
-    fallback: '',
-  }),
+  ...prometheusSettings,
 };
-
-export function parseTarget(value: string): URL {
-  const parsed = URL.parse(value);
-  if (parsed?.protocol !== 'http:' || parsed.username || parsed.password)
-    throw new Fault(`is ${JSON.stringify(value)}: give addresses such as http://127.0.0.1:9464.`);
-  return parsed;
-}

@@ -19,8 +19,8 @@ import {
   PageError,
   type PageRequest,
   textOf,
+  untilGone,
 } from '../page/page.ts';
-import { untilGone } from '../page/until-gone.ts';
 import { DeadLetterBook } from './dead-letter-book.ts';
 import { groupByCause } from './group-by-cause.ts';
 import { type Job, type JobReport, Jobs, type Order } from './jobs.ts';

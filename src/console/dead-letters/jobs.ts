@@ -1,5 +1,5 @@
 import { outcomeRows, progressLine, summaryRows } from '../../dead-letters/outcomes.ts';
-import type { RedriveOutcome } from '../../dead-letters/redrive-one.ts';
+import type { DeadLetterOutcome } from '../../dead-letters/redrive-one.ts';
 import type { Due } from '../../dead-letters/select-due.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
@@ -37,7 +37,7 @@ export type JobReport = {
   readonly signal: AbortSignal;
   note(line: string): void;
   onSelected(selection: Due): void;
-  onProgress(outcomes: readonly RedriveOutcome[]): void;
+  onProgress(outcomes: readonly DeadLetterOutcome[]): void;
 };
 
 const PROGRESS_EVERY_MS = 200;
@@ -72,7 +72,7 @@ export class Jobs {
   /** Starts a job; undefined while another one runs. @param onEnded called with its last state */
   start(
     order: Order,
-    work: (report: JobReport) => Promise<RedriveOutcome[]>,
+    work: (report: JobReport) => Promise<DeadLetterOutcome[]>,
     onEnded: (job: Job) => Promise<void>,
   ): Job | undefined {
     if (this.#running) return undefined;
@@ -103,7 +103,7 @@ export class Jobs {
 
   async #run(
     id: string,
-    work: (report: JobReport) => Promise<RedriveOutcome[]>,
+    work: (report: JobReport) => Promise<DeadLetterOutcome[]>,
     signal: AbortSignal,
   ): Promise<void> {
     const change = (more: Partial<Job>) => {
@@ -156,4 +156,4 @@ export class Jobs {
   }
 }
 
-const isNotAsAsked = ({ outcome }: RedriveOutcome) => outcome !== 'stored' && outcome !== 'dismissed';
+const isNotAsAsked = ({ outcome }: DeadLetterOutcome) => outcome !== 'stored' && outcome !== 'dismissed';

@@ -16,9 +16,9 @@ import {
   PageError,
   type PageRequest,
   shellWord,
+  untilGone,
 } from '../page/page.ts';
 import { createReveal, isRevealing } from '../page/reveal.ts';
-import { untilGone } from '../page/until-gone.ts';
 import { filterOf } from './filter.ts';
 import { followTail, readOne, readRecent } from './read-tail.ts';
 import { type Events, eventsOf, newsOf, topicsOf } from './show-events.ts';

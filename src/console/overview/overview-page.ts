@@ -1,9 +1,8 @@
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { html } from '../page/html.ts';
 import { definePage, type LiveUpdate, type Page, type PageRequest } from '../page/page.ts';
-import type { Watching } from '../watch/open-pods.ts';
 import { type Alert, openPrometheus } from '../watch/prometheus.ts';
-import type { Point } from '../watch/watch.ts';
+import type { Point, Watching } from '../watch/watch.ts';
 import { judge } from './judge.ts';
 import { type Overview, plotsOf, sectionsOf } from './show-overview.ts';
 import { describePods, keysOf } from './summarize.ts';

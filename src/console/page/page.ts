@@ -109,3 +109,10 @@ export function textOf(fields: Fields, name: string): string {
 /** A value as a word of a POSIX shell. */
 export const shellWord = (value: string): string =>
   /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+
+/** Resolves when the reader of an open page has gone. */
+export const untilGone = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,7 +1,7 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
-import type { KafkaAccess } from '../../kafka/open-kafka.ts';
+import { type KafkaAccess, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -38,9 +38,7 @@ export function openAudit(deps: {
     openSession: kafka.openSession,
     backlogBytes: BACKLOG_BYTES,
     observer: {
-      attempt() {},
-      confirmed() {},
-      sessionOpened() {},
+      ...UNOBSERVED,
       troubleChanged(_topic, why) {
         trouble = why;
       },

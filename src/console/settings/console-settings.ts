@@ -12,6 +12,8 @@ import {
 } from '../../config/env.ts';
 import { parseCidr } from '../../config/networks.ts';
 import { checkPlaintextUrl, isLoopback, plaintextSettings } from '../../config/plaintext-credentials.ts';
+import { prometheusSettings } from '../../config/shared-settings.ts';
+import { parseAdminAddress } from '../../runtime/admin-addresses.ts';
 import { rolesSetting } from './roles.ts';
 
 /** The token of RFC 9110: a name of a header. */
@@ -48,19 +50,9 @@ export const consoleSettings = {
         'addresses of the /metrics and /readyz that the overview reads, separated by commas, such as http://127.0.0.1:9464; of a name with several addresses each one is read, as of a headless Service',
       fallback: '',
     },
-    parseTarget,
+    (value) => parseAdminAddress(value).origin,
   ),
-  prometheusUrl: optional(
-    url('PROMETHEUS_URL', {
-      about:
-        "address of a Prometheus, which the plots' last hour and the firing alerts come from; unset means what the console has read itself",
-    }),
-  ),
-  prometheusMatch: text('PROMETHEUS_MATCH', {
-    about:
-      'label matchers that select this installation in PROMETHEUS_URL, such as namespace="payments"; empty means everything named hookline_*',
-    fallback: '',
-  }),
+  ...prometheusSettings,
   oidcIssuer: optional(
     url('CONSOLE_OIDC_ISSUER', { about: 'issuer of the OpenID provider that users log in at' }),
   ),
@@ -114,13 +106,6 @@ export const consoleSettings = {
 };
 
 export type ConsoleSettings = ValuesOf<typeof consoleSettings>;
-
-function parseTarget(value: string): string {
-  const parsed = URL.parse(value);
-  if (parsed?.protocol !== 'http:' || parsed.username || parsed.pathname !== '/' || parsed.search)
-    throw new Fault(`has ${JSON.stringify(value)}: give addresses such as http://127.0.0.1:9464.`);
-  return parsed.origin;
-}
 
 /** What only several variables together show: nobody may reach a console that does not know who they are. */
 export function checkConsoleSettings(settings: ConsoleSettings, reader: EnvReader): void {

@@ -1,6 +1,8 @@
-import { lookup } from 'node:dns/promises';
+import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Http } from '../../runtime/http-client.ts';
+import { createHttp, type Http } from '../../runtime/http-client.ts';
+import { filesLog } from '../../runtime/logger.ts';
+import type { ConsoleDeps } from '../page/console-deps.ts';
 import { addGrowth, CounterFollower, type Growth, grown, quantileOf } from './rates.ts';
 import { type PodReading, readPod } from './read-pod.ts';
 
@@ -148,19 +150,16 @@ export function lagOf(pods: readonly PodReading[]): number | null {
   );
 }
 
-/** A name may have several addresses: those of the pods behind a headless Service. */
-async function addressesOf(target: string): Promise<string[]> {
-  const { hostname, port } = new URL(target);
-  const withPort = (host: string) => `${host}:${port || '80'}`;
-  try {
-    const found = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
-    // 127.0.0.1 and ::1 of `localhost` are one process.
-    const [first] = found;
-    if (hostname === 'localhost' && first)
-      return [withPort(first.family === 6 ? `[${first.address}]` : first.address)];
-    return found.map(({ address, family }) => withPort(family === 6 ? `[${address}]` : address)).sort();
-  } catch {
-    // Unresolved, it is a process that does not answer.
-    return [withPort(hostname)];
-  }
+/** A name that cannot be looked up is a process that does not answer. */
+const addressesOf = (target: string): Promise<string[]> => {
+  const url = new URL(target);
+  return adminAddressesOf(url).catch(() => [url.host]);
+};
+
+export type Watching = { readonly watch: Watch; readonly http: Http };
+
+/** Begins to read the processes of CONSOLE_TARGETS. */
+export function watchTargets({ config, clock, logger, add }: ConsoleDeps): Watching {
+  const http = add('http client', createHttp({ tls: {}, files: filesLog(logger), clock }));
+  return { http, watch: add('watch', openWatch({ targets: config.console.targets, http, clock })) };
 }

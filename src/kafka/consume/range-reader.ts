@@ -75,9 +75,9 @@ export class RangeReader {
         end(error);
       }
       advance(partition, next);
+      if (!Number.isFinite(bytesPerSecond)) return;
       const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
-      if (Number.isFinite(bytesPerSecond) && bytes > 0)
-        await clock.sleep((bytes / bytesPerSecond) * 1_000, { signal }).catch(() => {});
+      if (bytes > 0) await clock.sleep((bytes / bytesPerSecond) * 1_000, { signal }).catch(() => {});
     };
     const onFailure = (error: unknown) => {
       lastFault = error;

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { type Job, type JobReport, Jobs } from '../../../src/console/dead-letters/jobs.ts';
-import type { RedriveOutcome } from '../../../src/dead-letters/redrive-one.ts';
+import type { DeadLetterOutcome } from '../../../src/dead-letters/redrive-one.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { deadLetter } from '../../support/dead-letter.ts';
 
 const ORDER = { kind: 'redrive' as const, isDry: false, filter: ['stage=DECRYPT'], reason: null, by: 'me' };
-const outcome = (at: string, how: RedriveOutcome['outcome']): RedriveOutcome => ({
+const outcome = (at: string, how: DeadLetterOutcome['outcome']): DeadLetterOutcome => ({
   ...{ deadLetter: deadLetter({ at }), outcome: how, to: 'payments.payment-status[0]@1' },
 });
 const due = [deadLetter({ at: '0:1' }), deadLetter({ at: '0:2' })];
@@ -65,7 +65,7 @@ it('lets a job end when it is interrupted, and at the stop', async () => {
   const jobs = newJobs();
   const untilAborted = ({ signal, onSelected }: JobReport) => {
     onSelected({ due, unasked: 0, done: 0 });
-    return new Promise<RedriveOutcome[]>((resolve) =>
+    return new Promise<DeadLetterOutcome[]>((resolve) =>
       signal.addEventListener('abort', () => resolve([outcome('0:1', 'stored'), outcome('0:2', 'waiting')])),
     );
   };

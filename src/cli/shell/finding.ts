@@ -1,10 +1,11 @@
 import { HooklineError } from '../../core/errors.ts';
-import { describeError, type Shell } from '../shell/shell.ts';
+import { describeError, type Shell } from './shell.ts';
 
-/** The result of one check. `remedy` says what to do about a warning or fault. */
+/** The result of one check. `remedy` says what to do where it is not ok. */
 export type Finding = {
   readonly check: string;
-  readonly state: 'ok' | 'warning' | 'FAULT' | 'skipped';
+  /** unknown: it could not be checked; skipped: it was not asked for, or makes no sense now */
+  readonly state: 'ok' | 'warning' | 'FAULT' | 'unknown' | 'skipped';
   readonly finding: string;
   readonly remedy: string;
 };
@@ -12,15 +13,15 @@ export type Finding = {
 /** Checks that are made together. */
 export type Check = (shell: Shell) => Promise<Finding[]>;
 
-const withoutRemedy =
-  (state: Finding['state']) =>
-  (check: string, finding: string): Finding => ({ check, state, finding, remedy: '' });
 const withRemedy =
   (state: Finding['state']) =>
   (check: string, finding: string, remedy: string): Finding => ({ check, state, finding, remedy });
 
-export const ok = withoutRemedy('ok');
-export const skipped = withoutRemedy('skipped');
+export const ok = (check: string, finding: string): Finding => ({ check, state: 'ok', finding, remedy: '' });
+export const skipped = (check: string, finding: string, remedy = ''): Finding => ({
+  ...{ check, state: 'skipped', finding, remedy },
+});
+export const unknown = withRemedy('unknown');
 export const warning = withRemedy('warning');
 export const fault = withRemedy('FAULT');
 
