@@ -62,7 +62,8 @@ export class SpoolingStore {
   /** What an earlier process left in the spool is drained first. */
   constructor(ports: SpoolingStorePorts) {
     this.#ports = ports;
-    this.#handover = new Handover(ports.clock, (entry) => this.#take(entry));
+    // As another entry: what is left of a try before must not send its record.
+    this.#handover = new Handover(ports.clock, (entry) => this.#take({ ...entry }));
     if (ports.spool.outstanding > 0) this.#startSpooling('an earlier process left deliveries in it');
   }
 

@@ -44,6 +44,12 @@ export const SPOOLING: readonly Mutant[] = [
     put: '',
   },
   {
+    name: 'what waited for a handover shares its try with the one before',
+    file: STORE,
+    find: 'this.#take({ ...entry })',
+    put: 'this.#take(entry)',
+  },
+  {
     name: 'what an earlier process left in the spool is not drained first',
     file: STORE,
     find: "if (ports.spool.outstanding > 0) this.#startSpooling('an earlier process left deliveries in it');",
