@@ -1,5 +1,7 @@
 import { referenceIn } from '../../avro/envelope.ts';
+import { readEventSchemas } from '../../avro/event-schema.ts';
 import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
+import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord, ObjectReference } from '../../core/record.ts';
 import { bodyReferenceOf } from '../../delivery/dead-letter/dead-letter-headers.ts';
@@ -7,7 +9,6 @@ import { missingTopics, withAdmin } from '../../kafka/admin/describe-topics.ts';
 import { openRanges } from '../../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { type CliConfig, connectKafka, connectRegistry } from '../shell/connections.ts';
-import { allSchemas } from '../shell/schemas-and-topics.ts';
 import type { Shell } from '../shell/shell.ts';
 import type { Unchecked } from './unchecked.ts';
 
@@ -26,8 +27,8 @@ export async function readReferences(
   const kafka = connectKafka(config);
   const { prefix } = config.topics;
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
-  const events = allSchemas(config).map(({ topic }) => topicName(prefix, topic));
-  const names = [...new Set([...events, deadLetterTopic])];
+  const { all: events } = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
+  const names = [...new Set(events.map(({ topic }) => topicName(prefix, topic))), deadLetterTopic];
   const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, names));
   if (missing.length > 0) shell.note(`Not in Kafka, and not read: ${missing.join(', ')}`);
   const readEvent = stopAsking(createWriterReader(connectRegistry(config)));
