@@ -8,6 +8,7 @@ import type { CliConfig } from '../shell/connections.ts';
 import { type Finding, fault, ok, skipped, unknown } from '../shell/finding.ts';
 import { describeError } from '../shell/shell.ts';
 import { countLife, type LifeCounts, totalsOf } from './compare-counters.ts';
+import { followSpools, owedOf } from './follow-spools.ts';
 import { readPrometheus } from './read-prometheus.ts';
 import { type LivesRead, readTargets } from './read-targets.ts';
 
@@ -34,6 +35,7 @@ export async function checkCounters(source: CounterSource, deps: Deps): Promise<
   }
   const processes = read.lives.map(countLife);
   const findings = read.unknown.map(notCompared);
+  findings.push(...followSpools([...read.before, ...read.lives]));
   if (processes.length === 0) return { processes, findings };
   findings.unshift(agreement(processes));
   findings.push(await checkTopics(read, processes, deps));
@@ -80,13 +82,8 @@ async function checkTopics(
   processes: readonly LifeCounts[],
   { config, kafka }: Deps,
 ): Promise<Finding> {
-  const { since, owed } = totalsOf(processes);
-  // What was in a spool before the period is drained with the time at which that was first tried.
-  if (lives.some(({ base }) => (base?.spooled ?? 0) > 0))
-    return skipped(
-      'topics',
-      'a spool was in use when the period began: records are not told from earlier ones',
-    );
+  const { since } = totalsOf(processes);
+  const owed = owedOf(lives);
   try {
     const { prefix } = config.topics;
     const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;

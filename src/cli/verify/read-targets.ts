@@ -4,7 +4,12 @@ import { describeError } from '../shell/shell.ts';
 import type { Counted, Life } from './compare-counters.ts';
 
 /** The processes whose counters are known, and why others are not. */
-export type LivesRead = { readonly lives: readonly Life[]; readonly unknown: readonly string[] };
+export type LivesRead = {
+  readonly lives: readonly Life[];
+  /** Those that ended shortly before the period: what they left in a spool belongs to those of the period. */
+  readonly before: readonly Life[];
+  readonly unknown: readonly string[];
+};
 
 const TIMEOUT_MS = 5_000;
 
@@ -36,6 +41,7 @@ export async function readTargets(
   const read = await Promise.all(found.flat().map((address) => readTarget(address, signal, now)));
   return {
     lives: read.flatMap((one) => (typeof one === 'string' ? [] : [one])),
+    before: [],
     unknown: [...unknown, ...read.filter((one) => typeof one === 'string')],
   };
 }
@@ -67,5 +73,6 @@ function lifeIn(process: string, text: string, at: number): Life | null {
   if (written === null || spooled === null || startedAt === null) return null;
   const acknowledged = sumOf(COUNTERS.acknowledged, { status: '200' }) ?? 0;
   const last: Counted = { at, acknowledged, written, spooled };
-  return { process, base: null, startedAt: startedAt * 1_000, last };
+  const started = { base: null, startedAt: startedAt * 1_000 };
+  return { process, owner: process, ...started, first: last, last, hasEnded: false };
 }
