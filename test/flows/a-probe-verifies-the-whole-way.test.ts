@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { samplesIn } from '../../src/cli/shell/metric-samples.ts';
+import { samplesIn } from '../../src/monitoring/metric-samples.ts';
 import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';

@@ -4,7 +4,8 @@ import { topicName } from '../../core/names.ts';
 import { deadLetterTopicOf } from '../../delivery/open-delivery.ts';
 import { appendedSince } from '../../kafka/admin/appended-records.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import type { CliConfig } from '../shell/connections.ts';
+import { createHttp, type Http } from '../../runtime/http-client.ts';
+import { type CliConfig, SILENT } from '../shell/connections.ts';
 import { type Finding, fault, ok, skipped, unknown } from '../shell/finding.ts';
 import { describeError } from '../shell/shell.ts';
 import { countLife, type LifeCounts, totalsOf } from './compare-counters.ts';
@@ -27,11 +28,17 @@ type Deps = { readonly config: CliConfig; readonly kafka: KafkaAccess; readonly 
 
 /** Checks that everything acknowledged was written, by the counters of ingress and by what the topics hold. */
 export async function checkCounters(source: CounterSource, deps: Deps): Promise<CounterReport> {
+  const http = createHttp({ tls: {}, files: SILENT, clock: deps.kafka.clock });
+  const stop = () => void http.stop();
+  deps.signal.addEventListener('abort', stop);
   let read: LivesRead;
   try {
-    read = await readLives(source, deps);
+    read = await readLives(source, http, deps);
   } catch (error) {
     return { findings: [notCompared(describeError(error))], processes: [] };
+  } finally {
+    deps.signal.removeEventListener('abort', stop);
+    await http.stop();
   }
   const processes = read.lives.map(countLife);
   const findings = read.unknown.map(notCompared);
@@ -46,11 +53,11 @@ const REMEDY = 'see hookline verify in docs/operations.md';
 const notCompared = (text: string) => unknown('counters', text, REMEDY);
 const time = (at: number) => new Date(at).toISOString();
 
-async function readLives(source: CounterSource, { kafka: { clock }, signal }: Deps): Promise<LivesRead> {
+async function readLives(source: CounterSource, http: Http, { kafka: { clock } }: Deps): Promise<LivesRead> {
   const to = clock.wall();
   if (source.kind === 'prometheus')
-    return readPrometheus({ ...source, signal }, { from: to - source.sinceMs, to });
-  const read = await readTargets(source.targets, { signal, now: () => clock.wall() });
+    return readPrometheus({ ...source, http }, { from: to - source.sinceMs, to });
+  const read = await readTargets(source.targets, { http, now: () => clock.wall() });
   if (source.sinceMs === undefined) return read;
   const from = to - source.sinceMs;
   const late = read.lives.filter(({ startedAt }) => startedAt !== null && startedAt > from);

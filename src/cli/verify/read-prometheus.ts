@@ -1,38 +1,41 @@
+import {
+  openPrometheusApi,
+  type PrometheusApi,
+  type Series,
+  seriesIn,
+} from '../../monitoring/prometheus-api.ts';
+import type { Http } from '../../runtime/http-client.ts';
 import type { Counted, Life } from './compare-counters.ts';
 import { COUNTERS, type LivesRead } from './read-targets.ts';
 
-const TIMEOUT_MS = 30_000;
+/** Enough for the scrapes of 100 processes over a day, one each 15 s. */
+const LIMITS = { timeoutMs: 30_000, maxAnswerBytes: 32 * 1024 * 1024 } as const;
 /** Prometheus says that a process is gone when it has not been scraped for so long. */
 const FRESH_MS = 5 * 60_000;
 /** Read before the period as well: a process that began in it may have found in its spool what one before it had left. */
 const BEFORE_MS = 3_600_000;
 
-/** One series: its labels, and its scrapes as seconds since 1970 and value. */
-type Series = {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly values: readonly (readonly [number, string])[];
-};
-
 export type PrometheusSource = {
   readonly url: string;
   /** Label matchers, without braces. */
   readonly match: string;
-  readonly signal: AbortSignal;
+  readonly http: Pick<Http, 'send'>;
 };
 
 /**
  * Reads what the processes of ingress have counted in the period: every scrape of it and of the hour before, so that a restart is
  * seen, and what was left in a spool. All counters of a scrape have the same time, so that they can be compared. What a process counted after its last scrape is not known.
  * @param from milliseconds since 1970
- * @throws where Prometheus does not answer
+ * @throws where Prometheus does not answer, or its answer is too large
  */
 export async function readPrometheus(
   source: PrometheusSource,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<LivesRead> {
   const range = `[${Math.ceil((to - from + BEFORE_MS) / 1_000)}s]`;
+  const api = openPrometheusApi({ ...source, ...LIMITS });
   const read = (name: string, matchers: string) =>
-    query(source, `${name}{${[matchers, source.match].filter(Boolean).join(',')}}${range}`, to);
+    query(api, `${name}{${[matchers, source.match].filter(Boolean).join(',')}}${range}`, to);
   // Only ingress has it.
   const spooled = await read(COUNTERS.spooled, '');
   if (spooled.length === 0)
@@ -150,15 +153,6 @@ function gapsIn(lives: readonly Life[], from: number, to: number): string[] {
   ];
 }
 
-async function query({ url, signal }: PrometheusSource, text: string, to: number): Promise<Series[]> {
-  const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-  const body = new URLSearchParams({ query: text, time: String(to / 1_000) });
-  const answer = await fetch(`${url}/api/v1/query`, { method: 'POST', body, signal: all });
-  const json = (await answer.json().catch(() => ({}))) as {
-    error?: string;
-    data?: { resultType?: string; result?: Series[] };
-  };
-  if (!answer.ok || json.data?.resultType !== 'matrix')
-    throw new Error(`${url} answers ${answer.status}: ${json.error ?? 'it is no Prometheus'}`);
-  return json.data.result ?? [];
+async function query(api: PrometheusApi, text: string, to: number): Promise<readonly Series[]> {
+  return seriesIn(await api.ask('POST', '/api/v1/query', { query: text, time: String(to / 1_000) }));
 }

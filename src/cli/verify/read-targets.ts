@@ -1,5 +1,7 @@
+import { samplesIn } from '../../monitoring/metric-samples.ts';
+import { readProcess } from '../../monitoring/read-process.ts';
 import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
-import { samplesIn } from '../shell/metric-samples.ts';
+import type { Http } from '../../runtime/http-client.ts';
 import { describeError } from '../shell/shell.ts';
 import type { Counted, Life } from './compare-counters.ts';
 
@@ -27,7 +29,7 @@ export const COUNTERS = {
  */
 export async function readTargets(
   targets: readonly URL[],
-  { signal, now }: { readonly signal: AbortSignal; readonly now: () => number },
+  { http, now }: { readonly http: Pick<Http, 'send'>; readonly now: () => number },
 ): Promise<LivesRead> {
   const unknown: string[] = [];
   const found = await Promise.all(
@@ -38,7 +40,7 @@ export async function readTargets(
       }),
     ),
   );
-  const read = await Promise.all(found.flat().map((address) => readTarget(address, signal, now)));
+  const read = await Promise.all(found.flat().map((address) => readTarget(address, http, now)));
   return {
     lives: read.flatMap((one) => (typeof one === 'string' ? [] : [one])),
     before: [],
@@ -46,12 +48,15 @@ export async function readTargets(
   };
 }
 
-async function readTarget(address: string, signal: AbortSignal, now: () => number): Promise<Life | string> {
+async function readTarget(
+  address: string,
+  http: Pick<Http, 'send'>,
+  now: () => number,
+): Promise<Life | string> {
   try {
-    const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const answer = await fetch(`http://${address}/metrics`, { signal: all });
-    if (!answer.ok) return `${address} answers ${answer.status}`;
-    return lifeIn(address, await answer.text(), now()) ?? `${address} is no ingress of this version`;
+    const { status, body } = await readProcess(http, `http://${address}`, '/metrics', TIMEOUT_MS);
+    if (status !== 200) return `${address} answers ${status}`;
+    return lifeIn(address, body, now()) ?? `${address} is no ingress of this version`;
   } catch (error) {
     return `${address} does not answer: ${describeError(error)}`;
   }

@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { countLife } from '../../../src/cli/verify/compare-counters.ts';
 import { followSpools } from '../../../src/cli/verify/follow-spools.ts';
 import { readPrometheus } from '../../../src/cli/verify/read-prometheus.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { createHttp } from '../../../src/runtime/http-client.ts';
 import { serve } from '../../support/serve.ts';
 
 const FROM = Date.parse('2026-11-25T08:00:00Z');
@@ -38,8 +40,9 @@ async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
   return { ...server, asked, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-const read = (url: string, match = '') =>
-  readPrometheus({ url, match, signal: new AbortController().signal }, { from: FROM, to: TO });
+const http = createHttp({ tls: {}, files: { renewed() {}, unusable() {} }, clock: systemClock });
+afterAll(() => http.stop());
+const read = (url: string, match = '') => readPrometheus({ url, match, http }, { from: FROM, to: TO });
 
 const old = { started: -600 };
 
