@@ -56,18 +56,23 @@ export class OpenDeadLetters {
     const { partition, offset, timestamp } = record;
     const few = { partition, offset, timestamp, key: null, bytes: 0, headers: keptOf(record.headers) };
     if (isMarker(few)) return this.#takeMarker(few);
-    if (this.#done.has(identityOf(few))) return;
+    const identity = identityOf(few);
+    if (this.#skipped.isMarked(few)) return this.#done.add(identity);
+    this.#skipped.remove(few);
+    if (this.#done.has(identity)) return;
     if (this.#isFull || this.#skipped.covers(few)) {
       const isFirst = (few.headers[NAMES.part] ?? '1') === '1';
       return this.#skipped.add(few, isFirst ? stageOf(few.headers) : null);
     }
-    this.#takeIntoIndex(few);
+    this.#index.take(few);
+    if (this.#index.size >= this.#max) this.#makeRoom();
   }
 
   /** @param oldest the first offset of each partition that the topic still has */
   count(oldest: ReadonlyMap<number, bigint>): OpenCount {
     this.#index.forgetBefore(oldest);
-    if (!this.#skipped.isEmpty) this.#makeRoom();
+    if (this.#skipped.isEmpty) this.#skipped.clear();
+    else this.#makeRoom();
     const byStage = this.#skipped.count(oldest);
     let oldestAt = Number.POSITIVE_INFINITY;
     for (const { headers, time } of this.#index.unresolved()) {
@@ -83,21 +88,19 @@ export class OpenDeadLetters {
     return !this.#skipped.isEmpty && this.#index.size < this.#max / 2;
   }
 
-  /** Forgets what it does not hold, and gives by partition the offset from which everything has to be taken again. */
+  /** Gives by partition the offset from which everything has to be taken again: those that are open by now are fewer. */
   readAgain(): ReadonlyMap<number, bigint> {
     this.#isFull = false;
-    return this.#skipped.clear();
+    return this.#skipped.rewind();
   }
 
   #takeMarker(marker: DeadLetterRecord): void {
     const positions = markedBy(marker).map(parsePosition) as DeadLetterPosition[];
     for (const position of positions) this.#skipped.mark(position);
-    if (!positions.every((position) => this.#skipped.covers(position))) this.#takeIntoIndex(marker);
-  }
-
-  #takeIntoIndex(record: DeadLetterRecord): void {
-    this.#index.take(record);
-    if (this.#index.size >= this.#max) this.#makeRoom();
+    if (positions.every((position) => this.#skipped.covers(position))) return;
+    this.#index.take(marker);
+    // Later than a record: where it is full of open ones, each marker would have it looked through.
+    if (this.#index.size >= this.#max * 1.1) this.#makeRoom();
   }
 
   /** Full is what stays nearly full without what is done: else it would be looked through at each record. */

@@ -20,13 +20,29 @@ it('counts by stage what no marker names, and loses what retention has deleted',
   expect([skipped.covers(at(99n)), skipped.covers(at(30_000n)), skipped.covers(at(1n, 9))]).toEqual([
     ...[false, true, false],
   ]);
-  expect(skipped.clear()).toEqual(
+});
+
+it('is taken once more: what is marked stays known, and the rest counts as long as nobody takes it', () => {
+  const skipped = new SkippedRecords(['A', 'B']);
+  for (let n = 10n; n < 20n; n++) skipped.add(at(n), 'A');
+  skipped.add(at(7n, 3), 'B');
+  skipped.mark(at(12n));
+  expect(skipped.rewind()).toEqual(
     new Map([
-      [0, 100n],
+      [0, 10n],
       [3, 7n],
     ]),
   );
-  expect([skipped.isEmpty, counts(skipped)]).toEqual([true, { A: 0, B: 0 }]);
+  expect([skipped.isEmpty, skipped.covers(at(15n)), counts(skipped)]).toEqual([true, false, { A: 9, B: 1 }]);
+  expect([11n, 12n, 5n].map((offset) => skipped.isMarked(at(offset)))).toEqual([false, true, false]);
+  skipped.remove(at(11n));
+  skipped.add(at(13n), 'B');
+  skipped.add(at(12n), 'B');
+  expect(counts(skipped)).toEqual({ A: 7, B: 2 });
+  expect([skipped.isEmpty, skipped.covers(at(15n))]).toEqual([false, true]);
+  expect(skipped.rewind()).toEqual(new Map([[0, 13n]]));
+  skipped.clear();
+  expect(counts(skipped)).toEqual({ A: 0, B: 0 });
 });
 
 it('takes no more memory than it may, also where offsets have gaps', () => {
