@@ -13,7 +13,7 @@ const STEPS = [
   ['crypto'],
   ['runtime'],
   ['tokens'],
-  ['avro', 'kafka', 'object-store', 'provider', 'spool'],
+  ['avro', 'kafka', 'monitoring', 'object-store', 'provider', 'spool'],
   ['subscriptions'],
   ['delivery'],
   ['dead-letters'],

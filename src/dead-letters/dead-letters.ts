@@ -78,6 +78,12 @@ type Marks = { redriven?: Redriven; dismissed?: Dismissed };
 export const isMarker = ({ headers }: Pick<DeadLetterRecord, 'headers'>): boolean =>
   headers[NAMES.redriveOf] !== undefined || headers[NAMES.dismissalOf] !== undefined;
 
+/** Positions of the records that a marker is about. */
+export function markedBy({ headers }: Pick<DeadLetterRecord, 'headers'>): string[] {
+  const of = headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '';
+  return of.split(',', MAX_MARKED).filter((position) => parsePosition(position));
+}
+
 /**
  * Groups the records of the topic into dead-lettered deliveries and commands: joins parts, recognizes duplicate records,
  * and applies the markers that redrives and dismissals have written. Records of different partitions may come in any order.
@@ -131,14 +137,17 @@ export class DeadLetterIndex {
     }
   }
 
-  /** Forgets what was redriven or dismissed, and markers of records that are not held. */
-  forgetResolved(): void {
+  /** Forgets what was redriven or dismissed, and markers of records that are not held. Gives the identities of the former. */
+  forgetResolved(): string[] {
+    const forgotten: string[] = [];
     for (const [identity, records] of this.#groups) {
       if (!this.#isMarked(records)) continue;
       this.#records -= records.length;
       this.#groups.delete(identity);
+      forgotten.push(identity);
     }
     this.#marks.clear();
+    return forgotten;
   }
 
   /** A delivery whose parts could not all be stored was answered 503 and sent again: parts of the first attempt are no loss. */
@@ -152,13 +161,13 @@ export class DeadLetterIndex {
   #isMarked = (records: readonly DeadLetterRecord[]): boolean =>
     this.#marks.size > 0 && records.some((record) => this.#marks.has(positionText(record)));
 
-  #takeMarker({ timestamp: at, headers }: DeadLetterRecord): void {
+  #takeMarker(marker: DeadLetterRecord): void {
+    const { timestamp: at, headers } = marker;
     const redriven = headers[NAMES.redriveOf] !== undefined && { at, to: headers[NAMES.redrivenTo] ?? '' };
     const [by = '', reason = ''] = [headers[NAMES.dismissedBy], headers[NAMES.dismissedReason]];
     const marks: Marks = redriven ? { redriven } : { dismissed: { at, by, reason } };
-    const of = headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '';
-    for (const position of of.split(',', MAX_MARKED))
-      if (parsePosition(position)) this.#marks.set(position, { ...this.#marks.get(position), ...marks });
+    for (const position of markedBy(marker))
+      this.#marks.set(position, { ...this.#marks.get(position), ...marks });
   }
 
   #join(records: readonly DeadLetterRecord[]): DeadLetter {
@@ -219,7 +228,7 @@ function numberOf(text: string | undefined): number {
  * The same for all records of one dead-lettered delivery, and for no other: event id, time of receipt, number of parts and redrive
  * of a delivery; the original position of a command. A foreign record is identified by its own position.
  */
-function identityOf(record: DeadLetterRecord): string {
+export function identityOf(record: DeadLetterRecord): string {
   const { headers } = record;
   const names =
     headers[NAMES.eventId] !== undefined

@@ -1,6 +1,16 @@
 import { DEAD_LETTER_STAGES } from '../core/errors.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { DeadLetterIndex, type DeadLetterRecord, isMarker } from './dead-letters.ts';
+import {
+  DeadLetterIndex,
+  type DeadLetterPosition,
+  type DeadLetterRecord,
+  identityOf,
+  isMarker,
+  markedBy,
+  parsePosition,
+} from './dead-letters.ts';
+import { DoneIdentities } from './done-identities.ts';
+import { SkippedRecords } from './skipped-records.ts';
 
 /** What nobody has redriven or dismissed yet. */
 export type OpenCount = {
@@ -11,6 +21,7 @@ export type OpenCount = {
 };
 
 const FOREIGN = 'FOREIGN';
+const STAGES = [...DEAD_LETTER_STAGES, FOREIGN];
 
 /** What joins records, and tells what became of them. Nothing else of a record is kept: no body, key or message. */
 const KEPT = [
@@ -25,43 +36,44 @@ const MAX_HEADER_CHARACTERS = 1_000;
 const MAX_RECORDS = 50_000;
 
 /**
- * Counts open dead-letter records while it follows the topic. Of more than 50,000 it holds the oldest, and the others only
- * as a number, until so many are done that {@link mustReadAgain} asks for the topic from its beginning.
+ * Counts open dead-letter records while it follows the topic. Of more than 50,000 it holds the oldest, and of the others one byte each,
+ * which tells whether a marker names it: a copy counts once more there. When so many are done that there is room,
+ * {@link mustReadAgain} asks for the others once more.
  */
 export class OpenDeadLetters {
   readonly #index = new DeadLetterIndex();
+  readonly #done = new DoneIdentities();
   readonly #max: number;
-  /** By stage, what came when this was full. */
-  readonly #beyond = new Map<string, number>();
+  readonly #skipped: SkippedRecords;
   #isFull = false;
 
-  constructor(max = MAX_RECORDS) {
+  constructor(max = MAX_RECORDS, skipped = new SkippedRecords(STAGES)) {
     this.#max = max;
+    this.#skipped = skipped;
   }
 
   take(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): void {
-    const stage = stageOf(record.headers);
-    if (this.#isFull && !isMarker(record)) {
-      const isFirst = (record.headers[NAMES.part] ?? '1') === '1';
-      if (isFirst) this.#beyond.set(stage, (this.#beyond.get(stage) ?? 0) + 1);
-      return;
+    const { partition, offset, timestamp } = record;
+    const few = { partition, offset, timestamp, key: null, bytes: 0, headers: keptOf(record.headers) };
+    if (isMarker(few)) return this.#takeMarker(few);
+    const identity = identityOf(few);
+    if (this.#skipped.isMarked(few)) return this.#done.add(identity);
+    this.#skipped.remove(few);
+    if (this.#done.has(identity)) return;
+    if (this.#isFull || this.#skipped.covers(few)) {
+      const isFirst = (few.headers[NAMES.part] ?? '1') === '1';
+      return this.#skipped.add(few, isFirst ? stageOf(few.headers) : null);
     }
-    const { partition, offset, timestamp, headers } = record;
-    const kept = KEPT.filter(
-      (name) => (headers[name]?.length ?? Number.POSITIVE_INFINITY) <= MAX_HEADER_CHARACTERS,
-    );
-    const few = Object.fromEntries(kept.map((name) => [name, headers[name] ?? '']));
-    this.#index.take({ partition, offset, timestamp, key: null, bytes: 0, headers: few });
+    this.#index.take(few);
     if (this.#index.size >= this.#max) this.#makeRoom();
   }
 
   /** @param oldest the first offset of each partition that the topic still has */
   count(oldest: ReadonlyMap<number, bigint>): OpenCount {
     this.#index.forgetBefore(oldest);
-    if (this.#beyond.size > 0) this.#makeRoom();
-    const byStage = new Map(
-      [...DEAD_LETTER_STAGES, FOREIGN].map((stage) => [stage, this.#beyond.get(stage) ?? 0]),
-    );
+    if (this.#skipped.isEmpty) this.#skipped.clear();
+    else this.#makeRoom();
+    const byStage = this.#skipped.count(oldest);
     let oldestAt = Number.POSITIVE_INFINITY;
     for (const { headers, time } of this.#index.unresolved()) {
       const stage = stageOf(headers);
@@ -71,16 +83,38 @@ export class OpenDeadLetters {
     return { byStage, oldestAt: Number.isFinite(oldestAt) ? oldestAt : null };
   }
 
-  /** Whether some of what is open is not held, and there is room for it now. */
+  /** Whether some records are not held, and there is room for them now. */
   get mustReadAgain(): boolean {
-    return this.#beyond.size > 0 && this.#index.size < this.#max / 2;
+    return !this.#skipped.isEmpty && this.#index.size < this.#max / 2;
+  }
+
+  /** Gives by partition the offset from which everything has to be taken again: those that are open by now are fewer. */
+  readAgain(): ReadonlyMap<number, bigint> {
+    this.#isFull = false;
+    return this.#skipped.rewind();
+  }
+
+  #takeMarker(marker: DeadLetterRecord): void {
+    const positions = markedBy(marker).map(parsePosition) as DeadLetterPosition[];
+    for (const position of positions) this.#skipped.mark(position);
+    if (positions.every((position) => this.#skipped.covers(position))) return;
+    this.#index.take(marker);
+    // Later than a record: where it is full of open ones, each marker would have it looked through.
+    if (this.#index.size >= this.#max * 1.1) this.#makeRoom();
   }
 
   /** Full is what stays nearly full without what is done: else it would be looked through at each record. */
   #makeRoom(): void {
-    this.#index.forgetResolved();
+    for (const identity of this.#index.forgetResolved()) this.#done.add(identity);
     this.#isFull = this.#index.size > this.#max * 0.9;
   }
+}
+
+function keptOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const kept = KEPT.filter(
+    (name) => (headers[name]?.length ?? Number.POSITIVE_INFINITY) <= MAX_HEADER_CHARACTERS,
+  );
+  return Object.fromEntries(kept.map((name) => [name, headers[name] ?? '']));
 }
 
 function stageOf(headers: Readonly<Record<string, string>>): string {

@@ -27,6 +27,8 @@ export type OpenWatchDeps = TopicDeps & {
   /** A count came to nothing; the next one comes all the same. */
   readonly onFailure: (error: unknown) => void;
   readonly intervalMs?: number;
+  /** Records and markers that are held. */
+  readonly maxRecords?: number;
   readonly bytesPerSecond?: number;
 };
 
@@ -54,7 +56,7 @@ export function watchOpen(deps: OpenWatchDeps): OpenWatch {
 
 async function countUntilEnd(deps: OpenWatchDeps, signal: AbortSignal): Promise<void> {
   const { clock, intervalMs = INTERVAL_MS } = deps;
-  let counter = new OpenCounter(deps);
+  const counter = new OpenCounter(deps);
   while (!signal.aborted) {
     try {
       const { byStage, oldestAt } = await counter.count(signal);
@@ -62,10 +64,7 @@ async function countUntilEnd(deps: OpenWatchDeps, signal: AbortSignal): Promise<
       const retentionMs = await deps.retentionMs().catch(() => null);
       const retentionSeconds = retentionMs === null ? null : retentionMs / 1_000;
       if (!signal.aborted) deps.onCounted({ byStage, oldestSeconds, retentionSeconds });
-      if (counter.mustReadAgain) {
-        await counter.stop();
-        counter = new OpenCounter(deps);
-      }
+      if (counter.readAgain()) continue;
     } catch (error) {
       if (!signal.aborted) deps.onFailure(error);
     }
@@ -78,13 +77,14 @@ async function countUntilEnd(deps: OpenWatchDeps, signal: AbortSignal): Promise<
 /** Follows the topic: each count reads what was written since the last one. */
 class OpenCounter {
   readonly #deps: OpenWatchDeps;
-  #open = new OpenDeadLetters();
+  #open: OpenDeadLetters;
   /** By partition, the offset behind the last record that was taken. */
   readonly #positions = new Map<number, bigint>();
   #reader: RangeReader | undefined;
 
   constructor(deps: OpenWatchDeps) {
     this.#deps = deps;
+    this.#open = new OpenDeadLetters(deps.maxRecords);
   }
 
   async count(signal: AbortSignal): Promise<OpenCount> {
@@ -116,8 +116,11 @@ class OpenCounter {
     }
   }
 
-  get mustReadAgain(): boolean {
-    return this.#open.mustReadAgain;
+  /** Goes back to the first record that could not be held, where there is room for it now. */
+  readAgain(): boolean {
+    if (!this.#open.mustReadAgain) return false;
+    for (const [partition, offset] of this.#open.readAgain()) this.#positions.set(partition, offset);
+    return true;
   }
 
   async stop(): Promise<void> {
@@ -131,7 +134,7 @@ class OpenCounter {
 
   /** The topic was deleted and created anew. */
   #beginAnew(): void {
-    this.#open = new OpenDeadLetters();
+    this.#open = new OpenDeadLetters(this.#deps.maxRecords);
     this.#positions.clear();
   }
 }

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DeadLetterIndex } from '../../src/dead-letters/dead-letters.ts';
 import { OpenDeadLetters } from '../../src/dead-letters/open-dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 
@@ -16,6 +18,35 @@ const counts = (open: OpenDeadLetters, oldest = NOTHING_GONE) => {
   const { byStage, oldestAt } = open.count(oldest);
   return { ...Object.fromEntries([...byStage].filter(([, count]) => count > 0)), oldestAt };
 };
+
+type Taken = ReturnType<typeof record>;
+
+/** A topic that is followed as control follows it: from where it was read to, and again from where it has to be. */
+class Log {
+  readonly records: Taken[] = [];
+  readonly #open: OpenDeadLetters;
+  #next = 0n;
+
+  constructor(max: number) {
+    this.#open = new OpenDeadLetters(max);
+  }
+
+  append(one: Taken): Taken {
+    this.records.push(one);
+    return one;
+  }
+
+  count(): ReturnType<typeof counts> {
+    for (let n = 0; n < 1_000; n++) {
+      for (const one of this.records.filter(({ offset }) => offset >= this.#next)) this.#open.take(one);
+      this.#next = (this.records.at(-1)?.offset ?? -1n) + 1n;
+      const counted = counts(this.#open);
+      if (!this.#open.mustReadAgain) return counted;
+      this.#next = this.#open.readAgain().get(0) ?? this.#next;
+    }
+    return expect.fail('it reads again without end');
+  }
+}
 
 describe('the count of open dead-letter records', () => {
   it('has every stage, at 0 too', () => {
@@ -60,7 +91,7 @@ describe('the count of open dead-letter records', () => {
     expect(counts(open)).toEqual({ oldestAt: null });
   });
 
-  it('holds no more than it may: the oldest, and of the others their number, until there is room', () => {
+  it('holds no more than it may: the oldest, and of the others who is done, until there is room', () => {
     const open = new OpenDeadLetters(100);
     const all = Array.from({ length: 1_000 }, (_, n) => delivery(`e${n}`, n % 2 ? 'PARSE' : 'DECRYPT'));
     for (const one of all) open.take(one);
@@ -69,9 +100,52 @@ describe('the count of open dead-letter records', () => {
     for (const one of all.slice(0, 40)) open.take(marker(one));
     expect(counts(open)).toEqual({ PARSE: 480, DECRYPT: 480, oldestAt: all[40]?.timestamp });
     expect(open.mustReadAgain).toBe(false);
+    // Some that it does not hold.
+    for (const one of all.slice(900)) open.take(marker(one));
+    expect(counts(open)).toEqual({ PARSE: 430, DECRYPT: 430, oldestAt: all[40]?.timestamp });
     for (const one of all.slice(40, 60)) open.take(marker(one));
-    counts(open);
+    expect(counts(open)).toMatchObject({ PARSE: 420, DECRYPT: 420 });
     expect(open.mustReadAgain).toBe(true);
+    const [[partition, from] = []] = open.readAgain();
+    expect([partition, from]).toEqual([0, all[100]?.offset]);
+  });
+
+  it('is none after all were dismissed, however many there were', () => {
+    const log = new Log(100);
+    const all = Array.from({ length: 1_000 }, (_, n) => log.append(delivery(`e${n}`)));
+    for (const one of all) log.append(marker(one));
+    expect(log.count()).toEqual({ oldestAt: null });
+    // A copy, which the drain of a spool writes late, is dismissed too.
+    log.append(delivery('e3'));
+    log.append(delivery('e990'));
+    expect(log.count()).toEqual({ oldestAt: null });
+  });
+
+  it('agrees with an index of everything, whatever is dismissed in which order', () => {
+    const step = fc.record({ append: fc.nat(40), dismiss: fc.array(fc.nat(200), { maxLength: 60 }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 15 }), (steps) => {
+        const log = new Log(20);
+        const open: Taken[] = [];
+        for (const { append, dismiss } of steps) {
+          for (let n = 0; n < append; n++) {
+            const id = `${log.records.length}`;
+            open.push(log.append(delivery(id, ['DECRYPT', 'PARSE', 'ENCODE'][n % 3])));
+          }
+          for (const one of dismiss) {
+            const [gone] = one < open.length ? open.splice(one, 1) : [];
+            if (gone) log.append(marker(gone));
+          }
+          const index = new DeadLetterIndex();
+          for (const one of log.records) index.take({ ...one, key: null, bytes: 0 });
+          const truth = Map.groupBy(index.unresolved(), ({ headers }) => headers[NAMES.stage]);
+          const { oldestAt, ...byStage } = log.count();
+          expect(byStage).toEqual(Object.fromEntries([...truth].map(([stage, all]) => [stage, all.length])));
+          expect(oldestAt).toBe(index.unresolved().length === 0 ? null : open[0]?.timestamp);
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('keeps nothing of headers that only somebody else writes: long ones, and markers of millions of records', () => {

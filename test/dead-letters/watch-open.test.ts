@@ -7,7 +7,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { ScriptedTopic } from '../support/scripted-topic.ts';
 import { until } from '../support/until.ts';
 
-function setUp() {
+function setUp({ maxRecords }: { readonly maxRecords?: number } = {}) {
   const topic = new ScriptedTopic([1, 1]);
   const append = (partition: number, headers: Record<string, string>) => {
     topic.append(partition, 'a body');
@@ -29,7 +29,7 @@ function setUp() {
   };
   const seen: (Counted | 'standby' | Error)[] = [];
   const watch = watchOpen({
-    ...{ openTopic, topic: 't', clock: systemClock, intervalMs: 5 },
+    ...{ openTopic, topic: 't', clock: systemClock, intervalMs: 5, ...(maxRecords && { maxRecords }) },
     retentionMs: async () => 86_400_000,
     onCounted: (counted) => seen.push(counted),
     onStandby: () => seen.push('standby'),
@@ -88,6 +88,18 @@ describe('a process that watches open dead-letter records', () => {
     watch.working(leaseOf(new AbortController().signal));
     await until('it is said', () => seen.some((one) => one instanceof Error));
     await until('it is counted', () => open() === 1);
+  });
+
+  it('counts none after all of more than it can hold were dismissed, and goes on', async () => {
+    const { deadLetter, append, seen, watch, open } = setUp({ maxRecords: 100 });
+    const all = Array.from({ length: 300 }, (_, n) => deadLetter(0, `a${n}`));
+    watch.working(leaseOf(new AbortController().signal));
+    await until('they are counted', () => open() === 300);
+    for (const one of all) append(0, { [NAMES.dismissalOf]: one, [NAMES.dismissedBy]: 'ops' });
+    await until('none is left', () => open() === 0);
+    deadLetter(0, 'later');
+    await until('a later one is counted', () => open() === 1);
+    expect(seen.filter((one) => one instanceof Error)).toEqual([]);
   });
 
   it('begins anew where the topic was created anew', async () => {

@@ -13,7 +13,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 writeFileSync(join(dir, 'token'), 'the-token\n');
 const jobOf = (claim: string, ordinal: string) => ({
   metadata: { name: `drain-${ordinal}`, annotations: { 'hookline/claim': claim } as Record<string, string> },
-  status: {} as { succeeded?: number; conditions?: object[] },
+  status: {} as { succeeded?: number; completionTime?: string; conditions?: object[] },
 });
 writeFileSync(join(dir, 'job.json'), JSON.stringify({ metadata: jobOf('{claim}', '{ordinal}').metadata }));
 
@@ -24,11 +24,16 @@ class Namespace {
   /** null: the StatefulSet was deleted. */
   replicas: number | null = 2;
   generation = 1;
+  /** Of the CronJob. */
+  cronGeneration = 1;
+  /** Whether a deleted job is gone; else it is still there. */
+  isGone = (_job: string) => true;
   claims = ['spool-pay-hookline-ingress-0', 'spool-pay-hookline-ingress-1', 'data-kafka-9'];
   /** By pod, its claim. */
   readonly pods = new Map<string, { claim: string; phase: string; isDrain?: boolean }>();
   readonly jobs = new Map<string, Job>();
   readonly did: string[] = [];
+  readonly #deleted = new Set<string>();
 
   handle(method: string, path: string, body: string): object | null {
     const last = path.split('/').at(-1)?.split('?')[0] ?? '';
@@ -37,7 +42,8 @@ class Namespace {
       return this.replicas === null
         ? null
         : { metadata: { uid: 'u', generation: this.generation }, spec: { replicas: this.replicas } };
-    if (path.includes('/cronjobs/')) return { metadata: { name: last, uid: 'cron-uid' } };
+    if (path.includes('/cronjobs/'))
+      return { metadata: { name: last, uid: 'cron-uid', generation: this.cronGeneration } };
     if (last === 'persistentvolumeclaims') return items(this.claims.map((name) => ({ metadata: { name } })));
     if (last === 'pods')
       return items(
@@ -56,7 +62,14 @@ class Namespace {
     }
     if (method === 'DELETE') {
       this.did.push(`delete ${last}`);
-      return this.jobs.delete(last) ? {} : null;
+      if (!this.jobs.has(last)) return null;
+      this.#deleted.add(last);
+      return {};
+    }
+    for (const job of this.#deleted) {
+      if (!this.isGone(job)) continue;
+      this.jobs.delete(job);
+      this.#deleted.delete(job);
     }
     return last === 'jobs' ? items([...this.jobs.values()]) : (this.jobs.get(last) ?? null);
   }
@@ -141,6 +154,56 @@ describe('the script that gives spools to jobs', () => {
     cluster.generation = 3;
     expect((await cluster.run()).did).toEqual(['delete drain-1', `create drain-1 for ${CLAIM_1}`]);
   });
+
+  it('drains once more what a StatefulSet may have used that came and went between two runs', async () => {
+    const cluster = new Namespace();
+    cluster.claims = [CLAIM_1];
+    cluster.replicas = null;
+    await cluster.run();
+    const again = ['delete drain-1', `create drain-1 for ${CLAIM_1}`];
+    const finish = (minutesAgo: number) => {
+      const completionTime = new Date(Date.now() - minutesAgo * 60_000).toISOString();
+      cluster.jobs.get('drain-1')!.status = { succeeded: 1, completionTime };
+    };
+    finish(1);
+    expect((await cluster.run()).did).toEqual([]);
+    // The spool was enabled and disabled again: the CronJob was changed twice.
+    cluster.cronGeneration += 2;
+    expect((await cluster.run()).did).toEqual(again);
+    finish(59);
+    expect((await cluster.run()).did).toEqual([]);
+    // Nothing shows a StatefulSet that somebody makes without the chart.
+    finish(61);
+    expect((await cluster.run()).did).toEqual(again);
+    // A job that drains is left to it, however long that takes.
+    expect((await cluster.run()).did).toEqual([]);
+  });
+
+  it('keeps the job of a claim that no pod can have used since: the StatefulSet is the same', async () => {
+    const cluster = new Namespace();
+    cluster.replicas = 1;
+    await cluster.run();
+    cluster.jobs.get('drain-1')!.status = { succeeded: 1, completionTime: '2026-01-01T00:00:00Z' };
+    expect((await cluster.run()).did).toEqual([]);
+  });
+
+  it('does not wait with one claim for the job of another, which takes long to go', async () => {
+    const cluster = new Namespace();
+    cluster.claims = ['spool-pay-hookline-ingress-0', CLAIM_1];
+    cluster.replicas = null;
+    await cluster.run();
+    cluster.jobs.delete('drain-1');
+    cluster.cronGeneration++;
+    cluster.isGone = () => cluster.jobs.has('drain-1');
+    expect(await cluster.run()).toMatchObject({
+      exitCode: 0,
+      did: [
+        'delete drain-0',
+        `create drain-1 for ${CLAIM_1}`,
+        'create drain-0 for spool-pay-hookline-ingress-0',
+      ],
+    });
+  }, 60_000);
 
   it('drains all spools where the StatefulSet is gone, and touches no other claims', async () => {
     const cluster = new Namespace();

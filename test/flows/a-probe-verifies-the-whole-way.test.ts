@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { samplesIn } from '../../src/monitoring/metric-samples.ts';
 import type { KafkaCluster } from '../stack/kafka-cluster.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/start-stack.ts';
@@ -258,4 +259,52 @@ describe('while Kafka is stopped', () => {
     );
     expect(await verify({}, '--target', admin)).toMatchObject({ exitCode: 0, verdict: 'well' });
   }, 120_000);
+
+  it('hookline verify does not say that it is well after a spool was lost with its process', async () => {
+    await using prometheus = await recorder();
+    const scrape = async () => prometheus.add(await ingress.process.metrics());
+    await scrape();
+    await kafka.nodes[0]?.kill('SIGKILL');
+    for (let n = 0; n < 50; n++) {
+      const body = `{"type":"payment-status","entityId":"lost-${n}"}`;
+      expect((await postSigned(`${ingress.url}/webhooks/ledger-eu`, otherKeys, body)).status).toBe(200);
+    }
+    await scrape();
+    await ingress.process.kill('SIGKILL');
+    rmSync(join(fixture.dir, 'spool'), { recursive: true });
+    await kafka.nodes[0]?.start();
+    await kafka.waitReady();
+    ingress = await fixture.ingress({ SPOOL_DIR: join(fixture.dir, 'spool') });
+    await scrape();
+    const { exitCode, verdict, states, texts } = await verify({ PROMETHEUS_URL: prometheus.url });
+    expect({ exitCode, verdict, states, texts }).toMatchObject({
+      ...{ exitCode: 1, verdict: 'not well' },
+      states: { record: 'ok', counters: 'ok', spools: 'unknown', topics: 'FAULT' },
+    });
+    expect(texts.spools).toMatch(
+      /^pod-0: 50 deliveries were in its spool .* the other 50 were drained in between, or are lost$/,
+    );
+  }, 120_000);
 });
+
+/** A Prometheus that has the scrapes of one pod. */
+async function recorder() {
+  const scrapes: { at: number; samples: ReturnType<typeof samplesIn> }[] = [];
+  const server = await serve(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const wanted = /^\w+/.exec(new URLSearchParams(body).get('query') ?? '')?.[0];
+    const all = scrapes.flatMap(({ at, samples }) => samples.map((sample) => ({ at, ...sample })));
+    const own = all.filter(({ name, labels }) => name === wanted && (labels.status ?? '200') === '200');
+    const result = [...Map.groupBy(own, ({ labels }) => JSON.stringify(labels)).values()].map((series) => ({
+      metric: { pod: 'pod-0', instance: 'pod-0:9464', ...series[0]?.labels },
+      values: series.map(({ at, value }) => [at, String(value)]),
+    }));
+    response.end(JSON.stringify({ status: 'success', data: { resultType: 'matrix', result } }));
+  });
+  return {
+    url: server.url,
+    add: (text: string) => scrapes.push({ at: Date.now() / 1_000, samples: samplesIn(text) }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}

@@ -1,4 +1,4 @@
-import type { Sample } from '../shell/metric-samples.ts';
+import type { Sample } from '../../monitoring/metric-samples.ts';
 
 /** A live key of a subscription, and when it last matched a delivery. `key` is its position: 0 is the current one. */
 export type KeyRow = {

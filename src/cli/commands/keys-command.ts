@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
-import { type Sample, samplesIn } from '../shell/metric-samples.ts';
+import { type Sample, samplesIn } from '../../monitoring/metric-samples.ts';
+import { readProcess } from '../../monitoring/read-process.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { createHttp, type Http } from '../../runtime/http-client.ts';
+import { SILENT } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
-import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
+import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { keyRows } from './key-rows.ts';
 
 type Options = { ingress?: string[]; ref?: string; json?: boolean };
@@ -29,26 +33,27 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
 }
 
 async function status(shell: Shell, { ingress = [DEFAULT_INGRESS], ref, json }: Options): Promise<ExitCode> {
-  const samples = (await Promise.all(ingress.map((url) => readSamples(url, shell.signal)))).flat();
+  const http = createHttp({ tls: {}, files: SILENT, clock: systemClock });
+  const stop = () => void http.stop();
+  shell.signal.addEventListener('abort', stop);
+  const read = Promise.all(ingress.map((url) => readSamples(url, http)));
+  const samples = (await read.finally(stop)).flat();
   const rows = keyRows(samples).filter((row) => ref === undefined || row.ref === ref);
   printRows(shell, json === true, rows);
   if (!json) shell.note('key 0 is the current one; matches are counted since each ingress started');
   return rows.length > 0 ? 0 : 1;
 }
 
-async function readSamples(url: string, signal: AbortSignal): Promise<Sample[]> {
+async function readSamples(url: string, http: Http): Promise<Sample[]> {
   if (!URL.canParse(url))
     throw new UsageError(`--ingress is ${JSON.stringify(url)}: give an address such as ${DEFAULT_INGRESS}.`);
   try {
-    const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const answer = await fetch(new URL('/metrics', url), { signal: all });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    return samplesIn(await answer.text());
+    const { status, body } = await readProcess(http, new URL(url).origin, '/metrics', TIMEOUT_MS);
+    if (status !== 200) throw new Error(`status ${status}`);
+    return samplesIn(body);
   } catch (error) {
-    const { message, cause } = error as Error;
-    const why = cause instanceof Error ? cause.message : message;
     throw new Error(
-      `${url}/metrics does not answer (${why}): give the admin address of an ingress with --ingress.`,
+      `${url}/metrics does not answer (${describeError(error)}): give the admin address of an ingress with --ingress.`,
       {
         cause: error,
       },

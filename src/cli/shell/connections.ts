@@ -62,7 +62,7 @@ export type CliConfig = Config<(typeof CLI_GROUPS)[number]>;
 export const CLI_GROUPS = ['kafka', 'topics', 'registry', 'schemas'] as const;
 
 /** A command ends before a renewed file would be worth a line. */
-const SILENT = { renewed() {}, unusable() {} };
+export const SILENT = { renewed() {}, unusable() {} };
 
 export function connectKafka(config: Config<'kafka'>): KafkaAccess {
   // The client's log would appear between the lines of the answer. Failures are thrown as errors anyway.

@@ -4,10 +4,12 @@ import { topicName } from '../../core/names.ts';
 import { deadLetterTopicOf } from '../../delivery/open-delivery.ts';
 import { appendedSince } from '../../kafka/admin/appended-records.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
-import type { CliConfig } from '../shell/connections.ts';
+import { createHttp, type Http } from '../../runtime/http-client.ts';
+import { type CliConfig, SILENT } from '../shell/connections.ts';
 import { type Finding, fault, ok, skipped, unknown } from '../shell/finding.ts';
 import { describeError } from '../shell/shell.ts';
 import { countLife, type LifeCounts, totalsOf } from './compare-counters.ts';
+import { followSpools, owedOf } from './follow-spools.ts';
 import { readPrometheus } from './read-prometheus.ts';
 import { type LivesRead, readTargets } from './read-targets.ts';
 
@@ -26,14 +28,21 @@ type Deps = { readonly config: CliConfig; readonly kafka: KafkaAccess; readonly 
 
 /** Checks that everything acknowledged was written, by the counters of ingress and by what the topics hold. */
 export async function checkCounters(source: CounterSource, deps: Deps): Promise<CounterReport> {
+  const http = createHttp({ tls: {}, files: SILENT, clock: deps.kafka.clock });
+  const stop = () => void http.stop();
+  deps.signal.addEventListener('abort', stop);
   let read: LivesRead;
   try {
-    read = await readLives(source, deps);
+    read = await readLives(source, http, deps);
   } catch (error) {
     return { findings: [notCompared(describeError(error))], processes: [] };
+  } finally {
+    deps.signal.removeEventListener('abort', stop);
+    await http.stop();
   }
   const processes = read.lives.map(countLife);
   const findings = read.unknown.map(notCompared);
+  findings.push(...followSpools([...read.before, ...read.lives]));
   if (processes.length === 0) return { processes, findings };
   findings.unshift(agreement(processes));
   findings.push(await checkTopics(read, processes, deps));
@@ -44,11 +53,11 @@ const REMEDY = 'see hookline verify in docs/operations.md';
 const notCompared = (text: string) => unknown('counters', text, REMEDY);
 const time = (at: number) => new Date(at).toISOString();
 
-async function readLives(source: CounterSource, { kafka: { clock }, signal }: Deps): Promise<LivesRead> {
+async function readLives(source: CounterSource, http: Http, { kafka: { clock } }: Deps): Promise<LivesRead> {
   const to = clock.wall();
   if (source.kind === 'prometheus')
-    return readPrometheus({ ...source, signal }, { from: to - source.sinceMs, to });
-  const read = await readTargets(source.targets, { signal, now: () => clock.wall() });
+    return readPrometheus({ ...source, http }, { from: to - source.sinceMs, to });
+  const read = await readTargets(source.targets, { http, now: () => clock.wall() });
   if (source.sinceMs === undefined) return read;
   const from = to - source.sinceMs;
   const late = read.lives.filter(({ startedAt }) => startedAt !== null && startedAt > from);
@@ -80,13 +89,8 @@ async function checkTopics(
   processes: readonly LifeCounts[],
   { config, kafka }: Deps,
 ): Promise<Finding> {
-  const { since, owed } = totalsOf(processes);
-  // What was in a spool before the period is drained with the time at which that was first tried.
-  if (lives.some(({ base }) => (base?.spooled ?? 0) > 0))
-    return skipped(
-      'topics',
-      'a spool was in use when the period began: records are not told from earlier ones',
-    );
+  const { since } = totalsOf(processes);
+  const owed = owedOf(lives);
   try {
     const { prefix } = config.topics;
     const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;

@@ -1,40 +1,49 @@
+import {
+  openPrometheusApi,
+  type PrometheusApi,
+  type Series,
+  seriesIn,
+} from '../../monitoring/prometheus-api.ts';
+import type { Http } from '../../runtime/http-client.ts';
 import type { Counted, Life } from './compare-counters.ts';
 import { COUNTERS, type LivesRead } from './read-targets.ts';
 
-const TIMEOUT_MS = 30_000;
+/** Enough for the scrapes of 100 processes over a day, one each 15 s. */
+const LIMITS = { timeoutMs: 30_000, maxAnswerBytes: 32 * 1024 * 1024 } as const;
 /** Prometheus says that a process is gone when it has not been scraped for so long. */
 const FRESH_MS = 5 * 60_000;
-
-/** One series: its labels, and its scrapes as seconds since 1970 and value. */
-type Series = {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly values: readonly (readonly [number, string])[];
-};
+/** Read before the period as well: a process that began in it may have found in its spool what one before it had left. */
+const BEFORE_MS = 3_600_000;
 
 export type PrometheusSource = {
   readonly url: string;
   /** Label matchers, without braces. */
   readonly match: string;
-  readonly signal: AbortSignal;
+  readonly http: Pick<Http, 'send'>;
 };
 
 /**
- * Reads what the processes of ingress have counted in the period: every scrape of it, so that a restart is seen. All counters of
- * a scrape have the same time, so that they can be compared. What a process counted after its last scrape is not known.
+ * Reads what the processes of ingress have counted in the period: every scrape of it and of the hour before, so that a restart is
+ * seen, and what was left in a spool. All counters of a scrape have the same time, so that they can be compared. What a process counted after its last scrape is not known.
  * @param from milliseconds since 1970
- * @throws where Prometheus does not answer
+ * @throws where Prometheus does not answer, or its answer is too large
  */
 export async function readPrometheus(
   source: PrometheusSource,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<LivesRead> {
-  const range = `[${Math.ceil((to - from) / 1_000)}s]`;
+  const range = `[${Math.ceil((to - from + BEFORE_MS) / 1_000)}s]`;
+  const api = openPrometheusApi({ ...source, ...LIMITS });
   const read = (name: string, matchers: string) =>
-    query(source, `${name}{${[matchers, source.match].filter(Boolean).join(',')}}${range}`, to);
+    query(api, `${name}{${[matchers, source.match].filter(Boolean).join(',')}}${range}`, to);
   // Only ingress has it.
   const spooled = await read(COUNTERS.spooled, '');
   if (spooled.length === 0)
-    return { lives: [], unknown: [`Prometheus has no ${COUNTERS.spooled} that matches {${source.match}}`] };
+    return {
+      lives: [],
+      before: [],
+      unknown: [`Prometheus has no ${COUNTERS.spooled} that matches {${source.match}}`],
+    };
   const instances = [...new Set(spooled.map(({ metric }) => metric.instance ?? ''))];
   const ofThem = `instance=~${JSON.stringify(instances.map(escaped).join('|'))}`;
   const [acknowledged, written, startedAt] = await Promise.all([
@@ -48,7 +57,7 @@ export async function readPrometheus(
     written: byTarget(written),
     startedAt: byTarget(startedAt),
   };
-  const lives = spooled.flatMap((rows) => {
+  const all = spooled.flatMap((rows) => {
     const target = targetOf(rows);
     const scrapes = scrapesOf({
       spooled: [rows],
@@ -56,9 +65,12 @@ export async function readPrometheus(
       written: found.written.get(target) ?? [],
       startedAt: found.startedAt.get(target) ?? [],
     });
-    return livesIn(rows.metric.pod ?? rows.metric.instance ?? target, scrapes, from);
+    const { pod, instance } = rows.metric;
+    return livesIn(scrapes, { process: pod ?? instance ?? target, owner: ownerOf(rows) }, { from, to });
   });
-  return { lives, unknown: gapsIn(lives, from, to) };
+  const lives = all.filter(({ last }) => last.at >= from);
+  const before = all.filter(({ last }) => last.at < from);
+  return { lives, before, unknown: gapsIn(lives, from, to) };
 }
 
 const escaped = (instance: string) => instance.replaceAll(/[^\w:]/g, '\\$&');
@@ -68,6 +80,12 @@ const targetOf = ({ metric }: Series): string => {
   const { __name__, status, stored, ...target } = metric;
   return JSON.stringify(Object.entries(target).sort());
 };
+
+/** A pod that is made anew has its name again and its volume, and another address. */
+function ownerOf({ metric }: Series): string {
+  const { cluster, namespace, pod, job, instance } = metric;
+  return JSON.stringify(pod === undefined ? [cluster, namespace, job, instance] : [cluster, namespace, pod]);
+}
 
 type Scrape = Counted & { readonly startedAt: number | null };
 
@@ -99,23 +117,32 @@ function scrapesOf(
 }
 
 /** The scrapes of one target, divided where its process was another one. */
-function livesIn(process: string, scrapes: readonly Scrape[], from: number): Life[] {
+function livesIn(
+  scrapes: readonly Scrape[],
+  names: Pick<Life, 'process' | 'owner'>,
+  { from, to }: { readonly from: number; readonly to: number },
+): Life[] {
   const lives: Life[] = [];
-  let first: Scrape | undefined;
+  let own: Scrape[] = [];
   for (const [n, scrape] of scrapes.entries()) {
-    first ??= scrape;
+    own.push(scrape);
     const next = scrapes[n + 1];
     if (next && next.startedAt === scrape.startedAt && next.written >= scrape.written) continue;
+    const [first = scrape] = own;
     const { startedAt } = first;
     const isWhole = startedAt !== null && startedAt >= from;
-    lives.push({ process, startedAt, base: isWhole ? null : first, last: scrape });
-    first = undefined;
+    const base = isWhole ? null : (own.find(({ at }) => at >= from) ?? first);
+    const hasEnded = next !== undefined || scrape.at < to - FRESH_MS;
+    lives.push({ ...names, startedAt, base, first, last: scrape, hasEnded });
+    own = [];
   }
   return lives;
 }
 
 /** Parts of the period for which Prometheus has no scrapes. */
 function gapsIn(lives: readonly Life[], from: number, to: number): string[] {
+  if (lives.length === 0)
+    return [`Prometheus has no counters of ingress since ${new Date(from).toISOString()}`];
   const first = Math.min(...lives.map(({ base, last }) => base?.at ?? last.at));
   const last = Math.max(...lives.map((life) => life.last.at));
   const time = (at: number) => new Date(at).toISOString();
@@ -126,15 +153,6 @@ function gapsIn(lives: readonly Life[], from: number, to: number): string[] {
   ];
 }
 
-async function query({ url, signal }: PrometheusSource, text: string, to: number): Promise<Series[]> {
-  const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-  const body = new URLSearchParams({ query: text, time: String(to / 1_000) });
-  const answer = await fetch(`${url}/api/v1/query`, { method: 'POST', body, signal: all });
-  const json = (await answer.json().catch(() => ({}))) as {
-    error?: string;
-    data?: { resultType?: string; result?: Series[] };
-  };
-  if (!answer.ok || json.data?.resultType !== 'matrix')
-    throw new Error(`${url} answers ${answer.status}: ${json.error ?? 'it is no Prometheus'}`);
-  return json.data.result ?? [];
+async function query(api: PrometheusApi, text: string, to: number): Promise<readonly Series[]> {
+  return seriesIn(await api.ask('POST', '/api/v1/query', { query: text, time: String(to / 1_000) }));
 }

@@ -1,10 +1,17 @@
+import { samplesIn } from '../../monitoring/metric-samples.ts';
+import { readProcess } from '../../monitoring/read-process.ts';
 import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
-import { samplesIn } from '../shell/metric-samples.ts';
+import type { Http } from '../../runtime/http-client.ts';
 import { describeError } from '../shell/shell.ts';
 import type { Counted, Life } from './compare-counters.ts';
 
 /** The processes whose counters are known, and why others are not. */
-export type LivesRead = { readonly lives: readonly Life[]; readonly unknown: readonly string[] };
+export type LivesRead = {
+  readonly lives: readonly Life[];
+  /** Those that ended shortly before the period: what they left in a spool belongs to those of the period. */
+  readonly before: readonly Life[];
+  readonly unknown: readonly string[];
+};
 
 const TIMEOUT_MS = 5_000;
 
@@ -22,7 +29,7 @@ export const COUNTERS = {
  */
 export async function readTargets(
   targets: readonly URL[],
-  { signal, now }: { readonly signal: AbortSignal; readonly now: () => number },
+  { http, now }: { readonly http: Pick<Http, 'send'>; readonly now: () => number },
 ): Promise<LivesRead> {
   const unknown: string[] = [];
   const found = await Promise.all(
@@ -33,19 +40,23 @@ export async function readTargets(
       }),
     ),
   );
-  const read = await Promise.all(found.flat().map((address) => readTarget(address, signal, now)));
+  const read = await Promise.all(found.flat().map((address) => readTarget(address, http, now)));
   return {
     lives: read.flatMap((one) => (typeof one === 'string' ? [] : [one])),
+    before: [],
     unknown: [...unknown, ...read.filter((one) => typeof one === 'string')],
   };
 }
 
-async function readTarget(address: string, signal: AbortSignal, now: () => number): Promise<Life | string> {
+async function readTarget(
+  address: string,
+  http: Pick<Http, 'send'>,
+  now: () => number,
+): Promise<Life | string> {
   try {
-    const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const answer = await fetch(`http://${address}/metrics`, { signal: all });
-    if (!answer.ok) return `${address} answers ${answer.status}`;
-    return lifeIn(address, await answer.text(), now()) ?? `${address} is no ingress of this version`;
+    const { status, body } = await readProcess(http, `http://${address}`, '/metrics', TIMEOUT_MS);
+    if (status !== 200) return `${address} answers ${status}`;
+    return lifeIn(address, body, now()) ?? `${address} is no ingress of this version`;
   } catch (error) {
     return `${address} does not answer: ${describeError(error)}`;
   }
@@ -67,5 +78,6 @@ function lifeIn(process: string, text: string, at: number): Life | null {
   if (written === null || spooled === null || startedAt === null) return null;
   const acknowledged = sumOf(COUNTERS.acknowledged, { status: '200' }) ?? 0;
   const last: Counted = { at, acknowledged, written, spooled };
-  return { process, base: null, startedAt: startedAt * 1_000, last };
+  const started = { base: null, startedAt: startedAt * 1_000 };
+  return { process, owner: process, ...started, first: last, last, hasEnded: false };
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { createHttp } from '../../runtime/http-client.ts';
 import { named } from '../../runtime/tls-files.ts';
 import { readDirSecrets } from '../../subscriptions/secrets-dir.ts';
+import { SILENT } from '../shell/connections.ts';
 import { describeError, UsageError } from '../shell/shell.ts';
 import type { verifySettings } from './verify-settings.ts';
 
@@ -58,7 +59,6 @@ export function makeProbe({ subscriptionId, key }: SigningKey, clock: Clock): Pr
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024;
-const SILENT = { renewed() {}, unusable() {} };
 
 /** Posts the probe as the provider posts a webhook. Never throws for what ingress does, or does not do. */
 export async function sendProbe(

@@ -160,8 +160,15 @@ async function report(shell: Shell, { json, metricsFile }: Options, result: Resu
   await writeMetricsFile(metricsFile, {
     ...{ exitCode, recordSeconds, at: clock.wall() },
     acknowledgeSeconds: answer.fault === null ? answer.seconds : null,
-    missing: processes.length > 0 ? totalsOf(processes).missing : null,
+    missing: counters ? missingOf(counters) : null,
   });
+}
+
+/** Not known where a spool cannot be followed, unless what is known is missing already. */
+function missingOf({ processes, findings }: CounterReport): number | null {
+  const { missing } = totalsOf(processes);
+  const isFollowed = !findings.some(({ check, state }) => check === 'spools' && state === 'unknown');
+  return processes.length > 0 && (isFollowed || missing > 0) ? missing : null;
 }
 
 const row = ({ process, since, until, ...counts }: LifeCounts) => ({

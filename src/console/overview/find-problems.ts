@@ -1,4 +1,4 @@
-import type { Sample } from '../../cli/shell/metric-samples.ts';
+import type { Sample } from '../../monitoring/metric-samples.ts';
 import { type Growth, grown } from '../watch/rates.ts';
 import type { PodReading } from '../watch/read-pod.ts';
 import { lagOf } from '../watch/watch.ts';

@@ -1,3 +1,4 @@
+import { openPrometheusApi, seriesIn } from '../../monitoring/prometheus-api.ts';
 import type { Http } from '../../runtime/http-client.ts';
 import type { Point } from './watch.ts';
 
@@ -29,7 +30,7 @@ export function openPrometheus(deps: {
   readonly http: Pick<Http, 'send'>;
   readonly now: () => number;
 }): Prometheus {
-  const { url, http } = deps;
+  const api = openPrometheusApi({ url: deps.url, http: deps.http, ...LIMITS });
   const match = (more: string) => `{${[deps.match, more].filter(Boolean).join(',')}}`;
   const rate = (more: string) => `sum(rate(hookline_deliveries_total${match(more)}[1m]))`;
   const quantile = (q: number, histogram: string, more: string) =>
@@ -45,19 +46,13 @@ export function openPrometheus(deps: {
     spooled: `sum(hookline_spool_deliveries${match('')})`,
     lag: `sum(max by (topic, partition) (hookline_command_lag${match('')}))`,
   };
-  const get = async (path: string, query: Readonly<Record<string, string>>): Promise<unknown> => {
-    const address = `${url}${path}?${new URLSearchParams(query)}`;
-    const { status, body } = await http.send({ method: 'GET', url: address, headers: {}, ...LIMITS });
-    if (status !== 200) throw new Error(`PROMETHEUS_URL answers ${status}`);
-    return (JSON.parse(body) as { data?: unknown }).data;
-  };
   return {
     async points() {
       const end = Math.floor(deps.now() / 1_000 / STEP_SECONDS) * STEP_SECONDS;
       const range = { start: String(end - HOUR_SECONDS), end: String(end), step: String(STEP_SECONDS) };
       const series = await Promise.all(
         Object.entries(queries).map(async ([name, query]) => {
-          const data = await get('/api/v1/query_range', { query, ...range });
+          const data = await api.ask('GET', '/api/v1/query_range', { query, ...range });
           return [name, valuesIn(data)] as const;
         }),
       );
@@ -72,8 +67,11 @@ export function openPrometheus(deps: {
     },
     async alerts() {
       const query = `ALERTS${match('alertstate="firing",alertname=~"Hookline.*"')}`;
-      const [firing, told] = await Promise.all([get('/api/v1/query', { query }), get('/api/v1/alerts', {})]);
-      const ours = resultsIn(firing).map(({ metric = {} }) => metric);
+      const [firing, told] = await Promise.all([
+        api.ask('GET', '/api/v1/query', { query }),
+        api.ask('GET', '/api/v1/alerts', {}),
+      ]);
+      const ours = seriesIn(firing).map(({ metric }) => metric);
       // That address knows the alerts of all installations, and no matchers.
       const isOurs = ({ labels }: ToldAlert) =>
         ours.some((metric) => Object.entries(labels).every(([name, value]) => metric[name] === value));
@@ -95,17 +93,9 @@ function alertOf({ labels, annotations }: ToldAlert): Alert {
   return { name, severity, summary, description, runbook: /^https?:\/\//.test(runbook) ? runbook : null };
 }
 
-type Result = {
-  readonly metric?: Readonly<Record<string, string>>;
-  readonly values?: readonly (readonly [number, string])[];
-};
-
-const resultsIn = (data: unknown): readonly Result[] =>
-  (data as { result?: readonly Result[] } | null)?.result ?? [];
-
 /** By time. NaN, as of a quantile of nothing, is no value. */
 function valuesIn(data: unknown): Map<number, number> {
-  const [first] = resultsIn(data);
+  const [first] = seriesIn(data);
   const values = (first?.values ?? []).map(([at, value]) => [at, Number(value)] as const);
   return new Map(values.filter(([, value]) => Number.isFinite(value)));
 }

@@ -1,4 +1,5 @@
-import { samplesIn } from '../../cli/shell/metric-samples.ts';
+import { samplesIn } from '../../monitoring/metric-samples.ts';
+import { readProcess } from '../../monitoring/read-process.ts';
 import type { Http } from '../../runtime/http-client.ts';
 import { Samples } from './samples.ts';
 
@@ -16,17 +17,14 @@ export type PodReading = {
 };
 
 const TIMEOUT_MS = 3_000;
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** Reads /readyz and /metrics of one process. Never rejects: what it cannot read is what an operator wants to know. */
 export async function readPod(http: Pick<Http, 'send'>, address: string): Promise<PodReading> {
-  const get = (path: string) =>
-    http.send({
-      ...{ method: 'GET', url: `http://${address}${path}`, headers: {} },
-      ...{ timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES },
-    } as const);
   try {
-    const [readyz, metrics] = await Promise.all([get('/readyz'), get('/metrics')]);
+    const [readyz, metrics] = await Promise.all([
+      readProcess(http, `http://${address}`, '/readyz', TIMEOUT_MS),
+      readProcess(http, `http://${address}`, '/metrics', TIMEOUT_MS),
+    ]);
     const samples = new Samples(samplesIn(metrics.body));
     const isReady = readyz.status === 200;
     return {

@@ -1,4 +1,4 @@
-import type { Sample } from '../../cli/shell/metric-samples.ts';
+import type { Sample } from '../../monitoring/metric-samples.ts';
 
 type Match = Readonly<Record<string, string | RegExp>>;
 

@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Counted, countLife, totalsOf } from '../../../src/cli/verify/compare-counters.ts';
+import { type Counted, countLife, shrinkageOf, totalsOf } from '../../../src/cli/verify/compare-counters.ts';
 
 const START = Date.parse('2026-11-25T08:00:00Z');
 const counted = (minutes: number, acknowledged: number, written: number, spooled = 0): Counted => ({
   at: START + minutes * 60_000,
   ...{ acknowledged, written, spooled },
 });
-const life = (base: Counted | null, last: Counted) =>
-  countLife({ process: 'pod-0', base, startedAt: START, last });
+const lifeOf = (base: Counted | null, last: Counted, first = base ?? last) => ({
+  ...{ process: 'pod-0', owner: 'pod-0', startedAt: START, hasEnded: false },
+  ...{ base, first, last },
+});
+const life = (...scrapes: Parameters<typeof lifeOf>) => countLife(lifeOf(...scrapes));
 
 describe('the counters of a process', () => {
   it('agree where each acknowledged webhook is written, or in the spool', () => {
@@ -35,9 +38,21 @@ describe('the counters of a process', () => {
     expect(life(counted(0, 1_000, 1_501), counted(60, 4_600, 5_100)).missing).toBe(0);
   });
 
-  it('do not take for missing what was written and not yet removed from the spool at the first scrape', () => {
-    expect(life(counted(0, 500, 400, 300), counted(60, 500, 500)).missing).toBe(0);
+  it('are unclear about rows that the spool had at the first scrape: written and not yet removed, or lost', () => {
+    const [mid, end] = [counted(0, 500, 400, 300), counted(60, 500, 500)];
+    expect(life(mid, end).missing).toBe(0);
+    expect(shrinkageOf(lifeOf(mid, end))).toEqual({ by: 200, isUnclear: true });
+    expect(shrinkageOf(lifeOf(mid, counted(60, 500, 700)))).toEqual({ by: 0, isUnclear: false });
+  });
+
+  it('tell of more than the rows that the spool had at the first scrape', () => {
     expect(life(counted(0, 500, 700, 0), counted(60, 500, 500)).missing).toBe(200);
+    expect(life(counted(0, 500, 700, 100), counted(60, 500, 500)).missing).toBe(300);
+  });
+
+  it('tell of what a process has lost since its first scrape, although it began within the period', () => {
+    expect(life(null, counted(60, 10, 320), counted(1, 0, 310)).missing).toBe(0);
+    expect(life(null, counted(60, 100, 310), counted(1, 0, 310)).missing).toBe(100);
   });
 
   it('never tell of anything missing where nothing is', () => {
@@ -67,7 +82,7 @@ describe('the counters of a process', () => {
   });
 });
 
-it('of several processes what is still in a spool need not be in a topic', () => {
+it('of several processes are added', () => {
   const counts = [life(null, counted(60, 100, 40, 60)), life(counted(10, 5, 5), counted(60, 25, 25))];
-  expect(totalsOf(counts)).toEqual({ since: START, acknowledged: 120, written: 60, missing: 0, owed: 60 });
+  expect(totalsOf(counts)).toEqual({ since: START, acknowledged: 120, written: 60, missing: 0 });
 });

@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { countLife } from '../../../src/cli/verify/compare-counters.ts';
+import { followSpools } from '../../../src/cli/verify/follow-spools.ts';
 import { readPrometheus } from '../../../src/cli/verify/read-prometheus.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { createHttp } from '../../../src/runtime/http-client.ts';
 import { serve } from '../../support/serve.ts';
 
 const FROM = Date.parse('2026-11-25T08:00:00Z');
@@ -18,7 +21,7 @@ async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
     const text = new URLSearchParams(body).get('query') ?? '';
     asked.push(text);
     const series = (pod: string, of: (one: Scrape) => number, labels = {}) => ({
-      metric: { __name__: 'x', instance: `${pod}:9464`, pod, job: 'ingress', ...labels },
+      metric: { __name__: 'x', instance: `${pod}:9464`, pod: pod.split('@')[0], job: 'ingress', ...labels },
       values: (pods[pod] ?? []).map((one) => [FROM / 1_000 + one.minute * 60, String(of(one))]),
     });
     const result = Object.keys(pods).flatMap((pod) => {
@@ -37,8 +40,9 @@ async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
   return { ...server, asked, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-const read = (url: string, match = '') =>
-  readPrometheus({ url, match, signal: new AbortController().signal }, { from: FROM, to: TO });
+const http = createHttp({ tls: {}, files: { renewed() {}, unusable() {} }, clock: systemClock });
+afterAll(() => http.stop());
+const read = (url: string, match = '') => readPrometheus({ url, match, http }, { from: FROM, to: TO });
 
 const old = { started: -600 };
 
@@ -63,12 +67,41 @@ describe('the counters that a Prometheus has', () => {
     ]);
   });
 
+  it('have what a process left in its spool, also just before the period, and what its next one found there', async () => {
+    await using server = await prometheus({
+      'pod-0': [{ ...old, minute: -1, acked: 1_000, written: 700, spooled: 300 }],
+      // The same pod at another address.
+      'pod-0@new': [
+        { started: 1, minute: 2, acked: 1, written: 1 },
+        { started: 1, minute: 59, acked: 50, written: 50 },
+      ],
+      'pod-1': [
+        { ...old, minute: 1, acked: 10, written: 5, spooled: 5 },
+        { started: 20, minute: 21, acked: 1, written: 2, spooled: 4 },
+        { started: 20, minute: 59, acked: 1, written: 6 },
+      ],
+      'pod-2': [
+        { ...old, minute: 1, acked: 100, written: 100 },
+        { ...old, minute: 30, acked: 200, written: 150, spooled: 50 },
+      ],
+    });
+    const { before, lives, unknown } = await read(server.url);
+    expect(unknown).toEqual([]);
+    expect(before).toHaveLength(1);
+    expect(lives.map(countLife).map(({ missing }) => missing)).toEqual([0, 0, 0, 0]);
+    const findings = followSpools([...before, ...lives]);
+    expect(findings.map(({ state, finding }) => [state, finding.slice(0, 25)])).toEqual([
+      ['unknown', 'pod-0: 300 deliveries wer'],
+      ['unknown', 'pod-2: 50 deliveries were'],
+    ]);
+  });
+
   it('are asked for by the matchers, over the period', async () => {
     await using server = await prometheus({ 'pod-0': [{ ...old, minute: 59, acked: 1, written: 1 }] });
     await read(server.url, 'namespace="payments"');
-    expect(server.asked[0]).toBe('hookline_spool_deliveries{namespace="payments"}[3600s]');
+    expect(server.asked[0]).toBe('hookline_spool_deliveries{namespace="payments"}[7200s]');
     expect(server.asked[1]).toContain(
-      '{status="200",instance=~"pod\\\\-0:9464",namespace="payments"}[3600s]',
+      '{status="200",instance=~"pod\\\\-0:9464",namespace="payments"}[7200s]',
     );
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { samplesIn } from '../../../src/cli/shell/metric-samples.ts';
 import { type Evidence, judge } from '../../../src/console/overview/judge.ts';
 import { seriesKey } from '../../../src/console/watch/rates.ts';
 import type { PodReading } from '../../../src/console/watch/read-pod.ts';
 import { Samples } from '../../../src/console/watch/samples.ts';
+import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 import { cliUsages } from '../../support/cli-usage.ts';
 
 const pod = (text: string, more: Partial<PodReading> = {}): PodReading => ({

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { samplesIn } from '../../../src/cli/shell/metric-samples.ts';
 import { CounterFollower, grown, quantileOf } from '../../../src/console/watch/rates.ts';
 import type { PodReading } from '../../../src/console/watch/read-pod.ts';
 import { Samples } from '../../../src/console/watch/samples.ts';
+import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
 
 const pod = (address: string, text: string, fault: string | null = null): PodReading => ({
   ...{ address, process: 'ingress', isReady: true, reasons: {}, fault },

@@ -10,8 +10,13 @@ const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' }
 const api = process.env.KUBERNETES_API ?? `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 const REQUEST_MS = 10_000;
 const GONE_MS = 30_000;
-/** On a Job: what its claim's StatefulSet was when it was made. While it is the same, no pod has used the claim since. */
+/**
+ * On a Job: what its claim's StatefulSet and this CronJob were when it was made. While both are the same, no pod has used the claim
+ * since. The CronJob says whether the chart has a StatefulSet: one that came and went between two runs has left its generation.
+ */
 const MADE_FOR = 'hookline/made-for';
+/** Somebody can make a StatefulSet and delete it without the chart: while there is none, a finished Job counts for so long. */
+const FINISHED_MS = 3_600_000;
 
 /** The answer's object; null where there is none of this name. */
 async function call(method, path, body) {
@@ -41,7 +46,7 @@ const [set, cronJob, claims, pods, jobs] = await Promise.all([
 
 const template = readFileSync(JOB_TEMPLATE, 'utf8');
 const madeFor = createHash('sha256')
-  .update(JSON.stringify([set?.metadata.uid, set?.metadata.generation, template]))
+  .update(JSON.stringify([set?.metadata.uid, set?.metadata.generation, cronJob?.metadata.generation, template]))
   .digest('hex')
   .slice(0, 16);
 const CLAIM = new RegExp(`^spool-${STATEFUL_SET}-(\\d+)$`);
@@ -82,6 +87,12 @@ async function drain(claim, ordinal) {
   say(`${claim}: its pod is gone, job ${job.metadata.name} drains it`);
 }
 
+/** Whether a pod may have used its claim since it was made, or since it finished. */
+function isOutdated({ metadata, status }) {
+  if (metadata.annotations[MADE_FOR] !== madeFor) return true;
+  return !set && Date.now() - Date.parse(status?.completionTime) > FINISHED_MS;
+}
+
 async function look(claim, ordinal) {
   const job = drainJobs.get(claim);
   if (isWanted(ordinal)) {
@@ -91,7 +102,7 @@ async function look(claim, ordinal) {
   }
   const user = userOf(claim);
   if (user) return say(`${claim}: still used by pod ${user}`);
-  if (job && job.metadata.annotations[MADE_FOR] !== madeFor) await remove(job);
+  if (job && isOutdated(job)) await remove(job);
   else if (job) {
     const { succeeded = 0, conditions = [] } = job.status ?? {};
     const failed = conditions.find(({ type, status }) => type === 'Failed' && status === 'True');
@@ -103,14 +114,25 @@ async function look(claim, ordinal) {
   await drain(claim, ordinal);
 }
 
-for (const claim of claims) {
-  const ordinal = ordinalOf(claim);
-  if (ordinal === undefined) continue;
-  await look(claim.metadata.name, ordinal).catch((error) => {
+async function attempt(claim, work) {
+  try {
+    await work();
+  } catch (error) {
     isEveryOneWell = false;
-    console.error(`${claim.metadata.name}: ${error.message}`);
-  });
+    console.error(`${claim}: ${error.message}`);
+  }
 }
+
+// Side by side: a Job that takes long to go must not hold up the drain of another claim until this run's deadline.
 const names = new Set(claims.map(({ metadata }) => metadata.name));
-for (const [claim, job] of drainJobs) if (!names.has(claim)) await remove(job);
+await Promise.all([
+  ...claims.map(async (claim) => {
+    const { name } = claim.metadata;
+    const ordinal = ordinalOf(claim);
+    if (ordinal !== undefined) await attempt(name, () => look(name, ordinal));
+  }),
+  ...[...drainJobs].map(async ([claim, job]) => {
+    if (!names.has(claim)) await attempt(claim, () => remove(job));
+  }),
+]);
 process.exit(isEveryOneWell ? 0 : 1);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { samplesIn } from '../../../src/cli/shell/metric-samples.ts';
+import { samplesIn } from '../../src/monitoring/metric-samples.ts';
 
 it('reads a scrape: names, labels, values; comments are ignored', () => {
   const text = [

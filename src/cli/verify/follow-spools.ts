@@ -1,0 +1,85 @@
+import { type Finding, ok, unknown } from '../shell/finding.ts';
+import { countLife, type Life, shrinkageOf, surplus } from './compare-counters.ts';
+
+const time = (at: number) => new Date(at).toISOString();
+
+/**
+ * Follows what was left in a spool from the process that left it to the one that replaced it. A volume that was lost or emptied
+ * shows in no counter of one process: the next one begins with an empty spool, and all its counters agree.
+ * @param lives those that ended shortly before the period included
+ */
+export function followSpools(lives: readonly Life[]): Finding[] {
+  const findings: Finding[] = [];
+  let followed = 0;
+  for (const spool of Map.groupBy(lives, ({ owner }) => owner).values()) {
+    const followers = new Set<Life>();
+    for (const life of spool) {
+      const { spooled: left } = life.last;
+      if (left === 0) continue;
+      const next = successorOf(life, spool);
+      if (next) followers.add(next);
+      const finding = next ? handedOver(life, next) : life.hasEnded ? leftBehind(life) : null;
+      if (finding) findings.push(finding);
+      else if (next) followed += left;
+    }
+    // What one that replaced another has is compared with what was left to it: at its first scrape it may well drain that.
+    findings.push(...spool.filter((life) => !followers.has(life)).flatMap(unclear));
+  }
+  if (findings.length > 0 || followed === 0) return findings;
+  return [ok('spools', `${followed} deliveries in spools of processes that ended: the next ones had them`)];
+}
+
+/** The process that opened the spool next. One that two jobs scrape is not its own successor. */
+function successorOf(life: Life, spool: readonly Life[]): Life | undefined {
+  const isLater = (other: Life) =>
+    other.startedAt !== null && life.startedAt !== null
+      ? other.startedAt > life.startedAt
+      : other.first.at > life.last.at;
+  return spool.filter(isLater).reduce<Life | undefined>((next, one) => {
+    return next === undefined || one.first.at < next.first.at ? one : next;
+  }, undefined);
+}
+
+function handedOver({ process, last }: Life, next: Life): Finding | null {
+  const found = Math.max(0, Math.min(surplus(next.first), surplus(next.last)));
+  if (found >= last.spooled) return null;
+  const started = time(next.startedAt ?? next.first.at);
+  return unknown(
+    'spools',
+    `${process}: ${last.spooled} deliveries were in its spool at ${time(last.at)}, and the process that replaced it at ${started} accounts for ${found}: the other ${last.spooled - found} were drained in between, or are lost`,
+    'look for them in the topics, and in the logs of the process before and of a job that drained the spool; if they are not there, have the provider replay the time before',
+  );
+}
+
+const leftBehind = ({ process, last }: Life): Finding =>
+  unknown(
+    'spools',
+    `${process}: ${last.spooled} deliveries were in its spool at ${time(last.at)}, its last scrape, and no process has replaced it`,
+    'bring its volume back, or check that a job has drained it (hookline spool status); if the volume is lost, have the provider replay the time before',
+  );
+
+function unclear(life: Life): Finding[] {
+  const { by, isUnclear } = shrinkageOf(life);
+  if (!isUnclear) return [];
+  const from = life.base ?? life.first;
+  return [
+    unknown(
+      'spools',
+      `${life.process}: ${from.spooled} deliveries were in its spool at ${time(from.at)}, when the counters begin, and ${by} of them cannot be followed: they were published and not yet removed then, or are lost`,
+      'run it again with a --since at which the spool was empty (hookline_spool_deliveries)',
+    ),
+  ];
+}
+
+/**
+ * How many records the topics must have at least: acknowledged in the period, and not in a spool that somebody still has, or may have.
+ * @param lives those of the period
+ */
+export function owedOf(lives: readonly Life[]): number {
+  return [...Map.groupBy(lives, ({ owner }) => owner).values()].reduce((total, spool) => {
+    const acknowledged = spool.reduce((sum, life) => sum + countLife(life).acknowledged, 0);
+    const last = spool.filter((life) => !successorOf(life, spool));
+    const inSpool = last.reduce((most, life) => Math.max(most, life.last.spooled), 0);
+    return total + Math.max(0, acknowledged - inSpool);
+  }, 0);
+}
