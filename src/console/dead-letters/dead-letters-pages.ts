@@ -47,13 +47,14 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
   const jobs = deps.add('jobs', new Jobs(clock, newId));
   const look = ({ query }: PageRequest): DeadLetterList => {
     const { conditions, filter, parsed } = selectionOf(query);
-    const { deadLetters, isPartial, read, total, failure } = book.deadLetters();
+    const { deadLetters, isPartial, openNotHeld, read, total, failure } = book.deadLetters();
     const matching =
       filter.length === 0 ? deadLetters : deadLetters.filter((deadLetter) => parsed.matches(deadLetter));
     const page = Math.max(1, Math.min(Number(query.page) || 1, Math.ceil(matching.length / SHOWN)));
     const shown = filter.length === 0 ? [] : matching.toReversed().slice((page - 1) * SHOWN, page * SHOWN);
     return {
-      ...{ topic, conditions, filter, isPartial, read, total, failure, page },
+      ...{ topic, conditions, filter, isPartial, openNotHeld, read, total, failure, page },
+      heldSince: deadLetters[0]?.time ?? null,
       groups: groupByCause(matching, clock.wall()),
       deadLetters: shown.map(describeDeadLetter),
       matching: matching.length,
@@ -70,7 +71,10 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
       deadLetter.at === name || deadLetter.copies.some((copy) => positionText(copy) === name);
     const found = book.deadLetters().deadLetters.find(isIt);
     if (!found)
-      throw new PageError(404, `No dead-letter record ${name} is known: /dead-letters shows those that are.`);
+      throw new PageError(
+        404,
+        `The console holds no dead-letter record ${name}: hookline dlq show ${name} looks for it in the topic.`,
+      );
     return found;
   };
   const jobNamed = (id: string): Job => {
