@@ -39,7 +39,7 @@ export type ConsoleAppDeps = {
   /** Whether browsers reach it by https. */
   readonly isSecure: boolean;
   readonly stopping: AbortSignal;
-  /** Requests that one user or address may make in a minute; unset means {@link PER_MINUTE}. */
+  /** Requests that one user may make in a minute; unset means {@link PER_MINUTE}. */
   readonly perMinute?: { readonly all: number; readonly changes: number };
 };
 
@@ -77,10 +77,10 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
   await app.register(rateLimit, {
     max: all,
     timeWindow: 60_000,
-    // The kubelet asks from one address for ever.
-    allowList: (request) => PROBES.test(request.url),
-    // Behind a proxy all users have one address.
-    keyGenerator: (request) => request.consoleUser?.name ?? request.ip,
+    // By user: behind a proxy all have one address. Whoever is not known reaches probes, files and the login alone, and no counter of
+    // theirs may lock out others.
+    allowList: (request) => request.consoleUser === null,
+    keyGenerator: (request) => request.consoleUser?.name ?? '',
   });
   app.addHook('onSend', async (request, reply) => {
     // Files change with a release only: a minute saves most requests, and a page of a new one soon has its own.

@@ -16,7 +16,7 @@ export type Serving = {
   readonly clock: Clock;
   readonly stopping: AbortSignal;
   readonly canLogOut: boolean;
-  /** Of changes, per user or address. */
+  /** Of changes, per user. */
   readonly limit: { readonly max: number; readonly timeWindow: number };
 };
 
