@@ -2,7 +2,7 @@ import { nodeSource } from '../../src/config/env.ts';
 import { createIdentify } from '../../src/console/access/access.ts';
 import type { LoginDeps } from '../../src/console/access/login-routes.ts';
 import { html } from '../../src/console/page/html.ts';
-import { defineChange, definePage, PageError } from '../../src/console/page/page.ts';
+import { defineChange, definePage, PageError, untilGone } from '../../src/console/page/page.ts';
 import { createConsoleApp } from '../../src/console/serve/app.ts';
 import type { Audit, AuditEntry } from '../../src/console/serve/audit.ts';
 import { loadConsoleConfig } from '../../src/console/settings/console-config.ts';
@@ -57,7 +57,7 @@ export async function openConsoleApp(
     data: async ({ query }) => ({ word: query.q ?? 'none' }),
     render: ({ word }, { csrfField }) =>
       html`<form method="post" action="/words">${csrfField}<input name="word" value="${word}"><p>${word}</p></form>`,
-    changes: [change],
+    changes: [change, defineChange({ ...change, path: '/words/others' })],
   });
   const secrets = definePage<{ secret: string }>({
     path: '/secrets',
@@ -86,10 +86,18 @@ export async function openConsoleApp(
       }
     },
   });
+  const quiet = definePage<object>({
+    ...flood,
+    ...{ path: '/quiet', title: 'Quiet', navigation: 'Quiet' },
+    async *live({ signal }) {
+      yield { id: 'quiet', html: html`<p></p>` };
+      await untilGone(signal);
+    },
+  });
   const log = capturedLog();
   const app = await createConsoleApp({
     ...given,
-    pages: [words, secrets, flood],
+    pages: [words, secrets, flood, quiet],
     identify: createIdentify(settings, given.login?.sessions),
     login: given.login,
     audit,
@@ -106,6 +114,7 @@ export async function openConsoleApp(
   const post = async (
     headers: Record<string, string> = {},
     fields: Record<string, string> = { word: 'new' },
+    url = '/words',
   ) => {
     const page = await app.inject({
       url: '/words',
@@ -114,7 +123,7 @@ export async function openConsoleApp(
     const [, token = ''] = /name="_csrf" value="([^"]+)"/.exec(page.body) ?? [];
     const cookies = Object.fromEntries(page.cookies.map(({ name, value }) => [name, value]));
     return app.inject({
-      ...{ method: 'POST', url: '/words', cookies },
+      ...{ method: 'POST', url, cookies },
       headers: {
         accept: 'text/html',
         host: '127.0.0.1',

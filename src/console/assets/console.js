@@ -105,7 +105,7 @@ function follow() {
     if (state.textContent !== text) state.textContent = text;
     state.classList.toggle('lost', isLost);
   };
-  const events = new EventSource(location.href);
+  let events;
   let lost;
   let beat = Date.now();
   const lose = () => {
@@ -119,20 +119,47 @@ function follow() {
     say('live', false);
     document.body.classList.remove('stale');
   };
-  events.onopen = hear;
-  events.addEventListener('beat', hear);
-  // A connection can be dead without an end: a stopped process, a network that is gone.
-  setInterval(() => Date.now() - beat > SILENT_MS && lose(), 1_000);
-  events.onmessage = ({ data }) => {
-    hear();
-    apply(JSON.parse(data));
-  };
-  events.onerror = () => {
-    // A connection that ends is made again within a second or two.
-    lost ??= setTimeout(lose, 4_000);
+  const close = async () => {
+    const reason = await refusal();
     // The session has ended, or the console is another one: a new page knows.
-    if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5_000);
+    if (reason === '') return location.reload();
+    say(reason, true);
+    setTimeout(open, 30_000);
   };
+  function open() {
+    events = new EventSource(location.href);
+    events.onopen = hear;
+    events.addEventListener('beat', hear);
+    events.onmessage = ({ data }) => {
+      hear();
+      apply(JSON.parse(data));
+    };
+    events.onerror = () => {
+      // A connection that ends is made again within a second or two.
+      lost ??= setTimeout(lose, 4_000);
+      if (events.readyState === EventSource.CLOSED) setTimeout(close, 5_000);
+    };
+  }
+  open();
+  // A connection can be dead without an end: a stopped process, a network that is gone.
+  setInterval(
+    () => events.readyState !== EventSource.CLOSED && Date.now() - beat > SILENT_MS && lose(),
+    1_000,
+  );
+}
+
+/** Why this user gets no updates of this page now; '' where it is not that there are too many. */
+async function refusal() {
+  const leaving = new AbortController();
+  const headers = { accept: 'text/event-stream' };
+  try {
+    const answer = await fetch(location.href, { headers, signal: leaving.signal });
+    return answer.status === 429 ? (await answer.json()).message : '';
+  } catch {
+    return '';
+  } finally {
+    leaving.abort();
+  }
 }
 
 if (document.body.dataset.live) follow();

@@ -7,11 +7,9 @@ import { frameOf, requestOf, require, type Serving } from './serve-page.ts';
 
 /** One change: who may, from where, what; then the audit trail; then the change; then how it ended. */
 export function serveChange(app: FastifyInstance, change: Change, page: Page, serving: Serving): void {
-  const options = {
-    config: { rateLimit: { ...serving.limit, groupId: 'changes' } },
-    preHandler: [refuseOtherSites, app.csrfProtection],
-  };
-  app.post(change.path, options, async (request, reply) => {
+  // What other sites send in a user's name is not counted as theirs.
+  const preHandler = [refuseOtherSites, app.csrfProtection, serving.limitChange];
+  app.post(change.path, { preHandler }, async (request, reply) => {
     const given = requestOf(request, reply, serving);
     require(given.user, change.role);
     const input = change.read(fieldsOf(request), given);
