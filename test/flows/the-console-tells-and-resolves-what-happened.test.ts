@@ -137,9 +137,38 @@ describe('what is revealed', () => {
       'one-of-leads',
       expect.objectContaining({
         action: 'reveal records',
-        details: { topic: receiver.fixture.topic('payment-status') },
+        details: {
+          ...{ topic: receiver.fixture.topic('payment-status'), by: [] },
+          records: expect.arrayContaining([expect.stringMatching(/^\d+:\d+$/)]),
+        },
       }),
     ]);
+  });
+
+  it('does not stand in the audit trail, nor what was searched for', async () => {
+    const { entityId } = await receiver.trigger1({ event: 'payment-status' });
+    const event = await until('its story is told', async () => {
+      const { lines } = await story(entityId);
+      return lines.find(({ step }) => step === 'stored');
+    });
+    const q = new URLSearchParams({ q: entityId, reveal: 'yes' });
+    expect((await lead.get(`/find?${q}`, 'application/json')).status).toBe(200);
+    const by = new URLSearchParams({ key: entityId, reveal: 'yes' });
+    expect((await lead.json<Events>(`/events/payment-status?${by}`)).records.length).toBe(1);
+    const entries = await receiver.fixture.read('audit', 4);
+    const told = entries.map(({ value }) => String(value));
+    expect(told.join()).not.toContain(entityId);
+    expect(receiver.fixture.logs()).not.toContain(entityId);
+    const at = event.at as unknown as { topic: string; partition: number; offset: number };
+    expect(told.map((text) => JSON.parse(text).details)).toEqual(
+      expect.arrayContaining([
+        {
+          wanted: `hidden (${Buffer.byteLength(entityId)} bytes)`,
+          records: expect.arrayContaining([`${at.topic} ${at.partition}:${at.offset}`]),
+        },
+        { topic: at.topic, by: ['key'], records: [`${at.partition}:${at.offset}`] },
+      ]),
+    );
   });
 
   it('is harmless and bounded where an event is hostile', async () => {
