@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '../../runtime/logger.ts';
+import { nameFault } from '../settings/roles.ts';
 import type { Oidc } from './open-oidc.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -56,6 +57,9 @@ export function addLoginRoutes(app: FastifyInstance, { oidc, sessions, publicUrl
         logger.warn({ err: error }, 'login failed');
         throw loginFailed(403, NOT_CONFIRMED, error);
       });
+    const fault = nameFault(session.name);
+    if (fault !== null)
+      throw loginFailed(403, `${fault} It is the verified email of the ID token, or else its sub.`);
     await sessions.begin(reply, session);
     logger.info({ user: session.name, groups: session.groups }, 'logged in');
     return reply.redirect(pending.returnTo, 303);

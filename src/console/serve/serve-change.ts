@@ -15,14 +15,19 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
     const input = change.read(fieldsOf(request), given);
     const entry = change.audited(input);
     const end = entry && (await serving.audit.begin({ user: given.user.name, ...entry }));
+    let goesOn = false;
+    const endsLater = () => {
+      goesOn = true;
+      return end ?? (async () => {});
+    };
     let result: object;
     try {
-      result = await change.make(input, given);
+      result = await change.make(input, given, endsLater);
     } catch (error) {
       await end?.('failed', sentenceOf(error));
       throw error;
     }
-    await end?.('done');
+    if (!goesOn) await end?.('done');
     if (accepts(request) === 'json') return reply.send(result);
     const shown = change.show(result, given);
     if (!(shown instanceof Html)) return reply.redirect(shown.see, 303);

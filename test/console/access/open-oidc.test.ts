@@ -145,6 +145,14 @@ it('seals no long address into the cookie of a login', async () => {
   expect([ownPath(`/${'x'.repeat(999)}`).length, ownPath(`/${'x'.repeat(1_000)}`)]).toEqual([1_000, '/']);
 });
 
+it('takes no name that no marker of a dead-letter record takes, and says so', async () => {
+  await using login = await openLogin();
+  login.provider.login(`${'v'.repeat(90)}@example.org`, ['viewers']);
+  const { response, text } = await login.open('/words');
+  expect([response.status, login.jar().has('hookline-session')]).toEqual([403, false]);
+  expect(text).toContain('The name of the user has 102 characters, and the console takes at most 100.');
+});
+
 it('answers programs 401 instead of a redirect, and lets nobody choose where a login ends', async () => {
   await using login = await openLogin();
   const program = await login.visit(`${login.url}/words`, { headers: { accept: 'application/json' } });
