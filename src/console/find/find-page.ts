@@ -78,7 +78,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
         },
         // It reads, and changes nothing.
         audited: () => null,
-        make: async ({ wanted }) => find.scan(wanted),
+        make: async ({ wanted }, { user }) => find.scan(wanted, user.name),
         show: ({ wanted }) => ({ see: address('/find', { q: wanted }) }),
       }),
     ],
