@@ -261,6 +261,8 @@ describe('what operators do', () => {
 
   it('is to dismiss, with a reason', async () => {
     const { at, eventId } = await deadLetterOne();
+    await until('it is known', async () => (await viewer.get(`/dead-letters/${at}`)).status === 200);
+    const open = operator.updates(`/dead-letters?at=${at}`, 4);
     const silent = await operator.post('/dead-letters/dismiss', { at });
     expect(silent.status).toBe(400);
     const { status, body } = await operator.post('/dead-letters/dismiss', { at, reason: 'test data' });
@@ -271,5 +273,11 @@ describe('what operators do', () => {
       return told.lines.some(({ step }) => step === 'dismissed') && told;
     });
     expect(lines.at(-1)?.what).toContain('by one-of-operators, test data');
+    // The open page hears of it: its list, and how many are open.
+    await until('the open page says so', async () => {
+      const shown = await operator.updates(`/dead-letters?at=${at}`, 2);
+      return shown[1]?.html?.includes('selected: 0.');
+    });
+    expect((await open).map(({ id }) => id)).toEqual(['deadLetters', 'selected', 'deadLetters', 'selected']);
   });
 });

@@ -13,7 +13,7 @@ import { jobChanges, jobNamed } from './job-changes.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { filterOptions, selectionOf } from './selection.ts';
 import { jobOf, jobSection } from './show-job.ts';
-import { type DeadLetterList, listPageOf, listSection } from './show-list.ts';
+import { type DeadLetterList, listPageOf, listSection, openWords, selectedSection } from './show-list.ts';
 import { type OneDeadLetter, onePageOf } from './show-one.ts';
 
 /** Records of a page of the list. */
@@ -77,7 +77,11 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         let seen = '';
         while (!request.signal.aborted) {
           const state = `${book.version} ${jobs.running?.id} ${jobs.running?.progress}`;
-          if (state !== seen) yield { id: 'deadLetters', html: listSection(look(request)) };
+          if (state !== seen) {
+            const list = look(request);
+            yield { id: 'deadLetters', html: listSection(list) };
+            yield { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld)) };
+          }
           seen = state;
           await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
         }

@@ -137,6 +137,10 @@ function pagesOf({ conditions, page, pages }: DeadLetterList, matching: number):
   }</p>`;
 }
 
+/** It changes while the page is open: a dismissal is read from the topic after its job has ended. */
+export const selectedSection = (open: string): Html =>
+  html`<p id="selected">Open records that are selected: ${open}.</p>`;
+
 /** What may be done with a selection. */
 export function actionsOf(
   conditions: Readonly<Record<string, string | undefined>>,
@@ -149,7 +153,8 @@ export function actionsOf(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}`;
   return html`<section aria-label="Actions"><h2>Redrive or dismiss</h2>
-<p>Open records that are selected: ${open}. A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
+${selectedSection(open)}
+<p>A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
 <form method="post" action="/dead-letters/redrive">${fields}
 <p class="buttons"><button class="second" name="dryRun" value="yes">Dry run</button> <button>Redrive</button></p></form>
 <form method="post" action="/dead-letters/dismiss">${fields}
