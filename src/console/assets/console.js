@@ -69,7 +69,19 @@ function drawAll() {
   }
 }
 
-if (window.uPlot) {
+/** 53 kB, which pages without plots do not need. */
+async function loadPlots() {
+  const load = (name, attributes) =>
+    new Promise((resolve, reject) => {
+      const element = Object.assign(document.createElement(name), attributes);
+      element.onload = resolve;
+      element.onerror = reject;
+      document.head.append(element);
+    });
+  await Promise.all([
+    load('link', { rel: 'stylesheet', href: '/assets/uPlot.min.css' }),
+    load('script', { src: '/assets/uPlot.iife.min.js' }),
+  ]);
   drawAll();
   // The colours are others then.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
@@ -162,8 +174,6 @@ async function refusal() {
   }
 }
 
-if (document.body.dataset.live) follow();
-
 // Copying, and files that go into a text field
 
 function offerCopies() {
@@ -177,12 +187,23 @@ function offerCopies() {
   }
 }
 
-offerCopies();
-
-for (const input of document.querySelectorAll('input[type=file][data-into]')) {
-  input.closest('[hidden]')?.removeAttribute('hidden');
-  input.addEventListener('change', async () => {
-    const [file] = input.files;
-    if (file) document.getElementById(input.dataset.into).value = await file.text();
-  });
+function offerFiles() {
+  for (const input of document.querySelectorAll('input[type=file][data-into]')) {
+    input.closest('[hidden]')?.removeAttribute('hidden');
+    input.addEventListener('change', async () => {
+      const [file] = input.files;
+      if (file) document.getElementById(input.dataset.into).value = await file.text();
+    });
+  }
 }
+
+function start() {
+  offerCopies();
+  offerFiles();
+  if (document.body.dataset.live) follow();
+  if (document.querySelector('[data-plot]')) loadPlots();
+}
+
+// After the first paint, which a script that runs before it delays. What is hidden is not painted.
+if (document.hidden) start();
+else requestAnimationFrame(() => setTimeout(start));
