@@ -33,8 +33,8 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
     return ({ at, copies }) => positions.has(at) || copies.some((copy) => positions.has(positionText(copy)));
   },
   state: (values) => {
-    const states = known('state', STATES, values);
-    return (deadLetter) => states.includes(stateOf(deadLetter));
+    const states = new Set<string>(known('state', STATES, values));
+    return (deadLetter) => states.has(stateOf(deadLetter));
   },
   since: (values, now) => {
     const from = instantOf('since', values, now);
@@ -67,7 +67,9 @@ export function parseFilter(conditions: readonly string[] = [], now = Date.now()
 }
 
 function ofHeader(header: string, values: readonly string[]): Predicate {
-  return ({ headers }) => values.includes(headers[header] ?? '');
+  // A list may be as long as a command line, and there are many records to compare with it.
+  const wanted = new Set(values);
+  return ({ headers }) => wanted.has(headers[header] ?? '');
 }
 
 function known(name: string, all: readonly string[], values: readonly string[]): readonly string[] {

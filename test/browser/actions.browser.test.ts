@@ -144,6 +144,16 @@ it('everything can be reached by the keyboard', async () => {
   expect(await page.evaluate<string>('document.activeElement.id')).toBe('content');
 });
 
+it('a page beyond the tenth of a user says why it does not change, and goes on when there is room', async () => {
+  const others = new AbortController();
+  const headers = { accept: 'text/event-stream' };
+  for (let n = 0; n < 10; n++) await fetch(`${the.url}/dead-letters`, { headers, signal: others.signal });
+  await page.goto('/dead-letters');
+  await page.locator('.live-state.lost', { hasText: 'loopback has 10 pages open' }).waitFor();
+  others.abort();
+  await page.locator('.live-state', { hasText: /^live$/ }).waitFor({ timeout: 60_000 });
+});
+
 it('a page says that it is out of date when the console has stopped, and goes on with it', async () => {
   await page.goto('/');
   await page.locator('.live-state', { hasText: 'live' }).waitFor();

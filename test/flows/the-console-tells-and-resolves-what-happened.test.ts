@@ -137,9 +137,38 @@ describe('what is revealed', () => {
       'one-of-leads',
       expect.objectContaining({
         action: 'reveal records',
-        details: { topic: receiver.fixture.topic('payment-status') },
+        details: {
+          ...{ topic: receiver.fixture.topic('payment-status'), by: [] },
+          records: expect.arrayContaining([expect.stringMatching(/^\d+:\d+$/)]),
+        },
       }),
     ]);
+  });
+
+  it('does not stand in the audit trail, nor what was searched for', async () => {
+    const { entityId } = await receiver.trigger1({ event: 'payment-status' });
+    const event = await until('its story is told', async () => {
+      const { lines } = await story(entityId);
+      return lines.find(({ step }) => step === 'stored');
+    });
+    const q = new URLSearchParams({ q: entityId, reveal: 'yes' });
+    expect((await lead.get(`/find?${q}`, 'application/json')).status).toBe(200);
+    const by = new URLSearchParams({ key: entityId, reveal: 'yes' });
+    expect((await lead.json<Events>(`/events/payment-status?${by}`)).records.length).toBe(1);
+    const entries = await receiver.fixture.read('audit', 4);
+    const told = entries.map(({ value }) => String(value));
+    expect(told.join()).not.toContain(entityId);
+    expect(receiver.fixture.logs()).not.toContain(entityId);
+    const at = event.at as unknown as { topic: string; partition: number; offset: number };
+    expect(told.map((text) => JSON.parse(text).details)).toEqual(
+      expect.arrayContaining([
+        {
+          wanted: `hidden (${Buffer.byteLength(entityId)} bytes)`,
+          records: expect.arrayContaining([`${at.topic} ${at.partition}:${at.offset}`]),
+        },
+        { topic: at.topic, by: ['key'], records: [`${at.partition}:${at.offset}`] },
+      ]),
+    );
   });
 
   it('is harmless and bounded where an event is hostile', async () => {
@@ -203,13 +232,16 @@ describe('what operators do', () => {
     await until('it counts as redriven', async () =>
       (await viewer.html(`/dead-letters/${deadLettered.at}`)).includes('>redriven<'),
     );
-    const entries = await receiver.fixture.read('audit', 1);
-    const actions = entries.map(({ value }) => JSON.parse(String(value)).action);
-    expect(actions).toContain('redrive');
-    await until('its end is in the audit trail', async () => {
-      const all = await receiver.fixture.read('audit', 1);
-      return all.some(({ value }) => JSON.parse(String(value)).action === 'redrive ended');
+    // One entry, which ends when the job does: a dry run changes nothing, and has none.
+    const entries = await until('its end is in the audit trail', async () => {
+      const all = (await receiver.fixture.read('audit', 1)).map(({ value }) => JSON.parse(String(value)));
+      const of = all.filter(({ action }) => action.startsWith('redrive'));
+      return of.length > 1 && of;
     });
+    expect(entries).toMatchObject([
+      { state: 'begun', details: { filter: [`at=${deadLettered.at}`] } },
+      { state: 'done', id: entries[0].id, message: `job ${redrive.body.id}: 1 of 1: 1 stored.` },
+    ]);
   });
 
   it('is one job at a time, and only of what is selected', async () => {
@@ -229,6 +261,8 @@ describe('what operators do', () => {
 
   it('is to dismiss, with a reason', async () => {
     const { at, eventId } = await deadLetterOne();
+    await until('it is known', async () => (await viewer.get(`/dead-letters/${at}`)).status === 200);
+    const open = operator.updates(`/dead-letters?at=${at}`, 4);
     const silent = await operator.post('/dead-letters/dismiss', { at });
     expect(silent.status).toBe(400);
     const { status, body } = await operator.post('/dead-letters/dismiss', { at, reason: 'test data' });
@@ -239,5 +273,11 @@ describe('what operators do', () => {
       return told.lines.some(({ step }) => step === 'dismissed') && told;
     });
     expect(lines.at(-1)?.what).toContain('by one-of-operators, test data');
+    // The open page hears of it: its list, and how many are open.
+    await until('the open page says so', async () => {
+      const shown = await operator.updates(`/dead-letters?at=${at}`, 2);
+      return shown[1]?.html?.includes('selected: 0.');
+    });
+    expect((await open).map(({ id }) => id)).toEqual(['deadLetters', 'selected', 'deadLetters', 'selected']);
   });
 });

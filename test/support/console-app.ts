@@ -2,7 +2,13 @@ import { nodeSource } from '../../src/config/env.ts';
 import { createIdentify } from '../../src/console/access/access.ts';
 import type { LoginDeps } from '../../src/console/access/login-routes.ts';
 import { html } from '../../src/console/page/html.ts';
-import { defineChange, definePage, PageError } from '../../src/console/page/page.ts';
+import {
+  type ChangeEnd,
+  defineChange,
+  definePage,
+  PageError,
+  untilGone,
+} from '../../src/console/page/page.ts';
 import { createConsoleApp } from '../../src/console/serve/app.ts';
 import type { Audit, AuditEntry } from '../../src/console/serve/audit.ts';
 import { loadConsoleConfig } from '../../src/console/settings/console-config.ts';
@@ -20,17 +26,18 @@ export async function openConsoleApp(
   given: { login?: LoginDeps; perMinute?: { all: number; changes: number } } = {},
 ) {
   const { console: settings } = loadConsoleConfig(nodeSource({ ...SETTINGS, ...env }));
-  const entries: (AuditEntry & { outcome?: string })[] = [];
+  const entries: (AuditEntry & { outcome?: string; message?: string })[] = [];
   const made: object[] = [];
+  const lasting = Promise.withResolvers<ChangeEnd>();
   const trail = { isDown: false };
   const audit: Audit = {
     async begin(entry) {
       if (trail.isDown)
         throw new PageError(503, 'Nothing was changed, because the audit trail cannot be written.');
-      const noted: AuditEntry & { outcome?: string } = { ...entry };
+      const noted: (typeof entries)[number] = { ...entry };
       entries.push(noted);
-      return async (outcome) => {
-        noted.outcome = outcome;
+      return async (outcome, message) => {
+        Object.assign(noted, { outcome }, message !== undefined && { message });
       };
     },
     stop: async () => {},
@@ -41,7 +48,11 @@ export async function openConsoleApp(
     role: 'operate',
     read: (fields) => ({ word: String(fields.word ?? '') }),
     audited: ({ word }) => ({ action: 'change a word', details: { word } }),
-    async make(input) {
+    async make(input, _request, endsLater) {
+      if (input.word === 'last') {
+        const end = endsLater();
+        void lasting.promise.then((outcome) => end(outcome, 'it lasted'));
+      }
       if (input.word === 'fail') throw new Error('the word cannot be changed');
       made.push(input);
       return input;
@@ -57,7 +68,7 @@ export async function openConsoleApp(
     data: async ({ query }) => ({ word: query.q ?? 'none' }),
     render: ({ word }, { csrfField }) =>
       html`<form method="post" action="/words">${csrfField}<input name="word" value="${word}"><p>${word}</p></form>`,
-    changes: [change],
+    changes: [change, defineChange({ ...change, path: '/words/others' })],
   });
   const secrets = definePage<{ secret: string }>({
     path: '/secrets',
@@ -86,10 +97,18 @@ export async function openConsoleApp(
       }
     },
   });
+  const quiet = definePage<object>({
+    ...flood,
+    ...{ path: '/quiet', title: 'Quiet', navigation: 'Quiet' },
+    async *live({ signal }) {
+      yield { id: 'quiet', html: html`<p></p>` };
+      await untilGone(signal);
+    },
+  });
   const log = capturedLog();
   const app = await createConsoleApp({
     ...given,
-    pages: [words, secrets, flood],
+    pages: [words, secrets, flood, quiet],
     identify: createIdentify(settings, given.login?.sessions),
     login: given.login,
     audit,
@@ -106,6 +125,7 @@ export async function openConsoleApp(
   const post = async (
     headers: Record<string, string> = {},
     fields: Record<string, string> = { word: 'new' },
+    url = '/words',
   ) => {
     const page = await app.inject({
       url: '/words',
@@ -114,7 +134,7 @@ export async function openConsoleApp(
     const [, token = ''] = /name="_csrf" value="([^"]+)"/.exec(page.body) ?? [];
     const cookies = Object.fromEntries(page.cookies.map(({ name, value }) => [name, value]));
     return app.inject({
-      ...{ method: 'POST', url: '/words', cookies },
+      ...{ method: 'POST', url, cookies },
       headers: {
         accept: 'text/html',
         host: '127.0.0.1',
@@ -124,7 +144,17 @@ export async function openConsoleApp(
       payload: new URLSearchParams({ _csrf: token, ...fields }).toString(),
     });
   };
-  return { app, post, entries, made, trail, log, settings, [Symbol.asyncDispose]: () => app.close() };
+  return {
+    app,
+    post,
+    entries,
+    made,
+    lasting,
+    trail,
+    log,
+    settings,
+    [Symbol.asyncDispose]: () => app.close(),
+  };
 }
 
 /** A proxy at this machine that says who the user is. */

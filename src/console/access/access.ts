@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { createSourceFilter } from '../../config/networks.ts';
 import { isLoopback } from '../../config/plaintext-credentials.ts';
 import type { ConsoleSettings } from '../settings/console-settings.ts';
-import { ROLES, rolesOf, type User } from '../settings/roles.ts';
+import { nameFault, ROLES, rolesOf, type User } from '../settings/roles.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Who a request comes from: a user, nobody yet (who may log in), or somebody whom the console does not answer, and why not. */
@@ -36,15 +36,12 @@ function byHeader({ groupsHeader, trustedProxies, roles }: ConsoleSettings, user
     // Twice: a proxy that adds its header to the sender's would let the sender choose a name.
     if (name === null || groups === null)
       return { refused: 'The proxy sent a header of the user twice: it must replace what the sender wrote.' };
-    if (name.length > MAX_NAME)
-      return { refused: `The name of the user has more than ${MAX_NAME} characters.` };
+    const fault = nameFault(name);
+    if (fault !== null) return { refused: `${fault} ${userHeader} has it.` };
     if (name === '') return { refused: `The proxy did not send ${userHeader}: nobody is logged in.` };
     return { user: { name, roles: rolesOf(splitGroups(groups), roles) } };
   };
 }
-
-/** It is the key of audit records, and stands on every page. */
-const MAX_NAME = 256;
 
 const splitGroups = (text: string) => text.split(',').map((group) => group.trim());
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '../../runtime/logger.ts';
+import { nameFault } from '../settings/roles.ts';
 import type { Oidc } from './open-oidc.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -10,16 +11,30 @@ export type LoginDeps = {
   readonly logger: Logger;
 };
 
-/** A login is a few requests; a loop of redirects is many. */
-const LIMIT = { rateLimit: { max: 30, timeWindow: 60_000 } };
-
 export const LOGIN = '/login';
 const CALLBACK = '/login/callback';
 
-/** Begins, finishes and ends logins. None of it needs a user. */
+/** Logins that came back are remembered as used: more than begin within the ten minutes that each of them lasts. */
+const MAX_USED = 10_000;
+/** It is sealed into a cookie, and browsers keep 4 KiB of one. */
+const MAX_PATH = 1_000;
+
+/**
+ * Begins and finishes logins. None of it needs a user, and no counter stands before it: behind a proxy all have one address, and a
+ * stranger could use up what others need. A redirect costs nothing; the request to the provider needs the sealed cookie of a login that
+ * was begun, and each has one.
+ */
 export function addLoginRoutes(app: FastifyInstance, { oidc, sessions, publicUrl, logger }: LoginDeps): void {
   const originOf = (request: FastifyRequest) => publicUrl ?? `http://${request.headers.host ?? 'localhost'}`;
-  app.get(LOGIN, { config: LIMIT }, async (request, reply) => {
+  const used = new Set<string>();
+  /** Whether this login comes back for the first time: its code counts once too. */
+  const isFirst = (state: string): boolean => {
+    if (used.has(state)) return false;
+    used.add(state);
+    for (const oldest of used) if (used.size > MAX_USED) used.delete(oldest);
+    return true;
+  };
+  app.get(LOGIN, async (request, reply) => {
     const { url, pending } = await oidc.begin(`${originOf(request)}${CALLBACK}`).catch((error) => {
       logger.warn({ err: error }, 'the OpenID provider cannot be asked');
       throw loginFailed(503, 'The OpenID provider of CONSOLE_OIDC_ISSUER does not answer. Try again.', error);
@@ -28,25 +43,35 @@ export function addLoginRoutes(app: FastifyInstance, { oidc, sessions, publicUrl
     await sessions.beginPending(reply, { ...pending, returnTo: ownPath(to) });
     return reply.redirect(url, 303);
   });
-  app.get(CALLBACK, { config: LIMIT }, async (request, reply) => {
+  app.get(CALLBACK, async (request, reply) => {
     const pending = await sessions.readPending(request);
-    if (!pending) throw loginFailed(400, 'This login has ended, or began in another browser. Log in again.');
+    if (!pending) throw loginFailed(400, ENDED);
+    const { state } = request.query as { state?: unknown };
+    // Not an answer to this login, which stays: a link of somebody else must not end it.
+    if (state !== pending.state) throw loginFailed(403, NOT_CONFIRMED);
     sessions.endPending(reply);
+    if (!isFirst(pending.state)) throw loginFailed(400, ENDED);
     const session = await oidc
       .finish(new URL(request.url, `${originOf(request)}/`), pending)
       .catch((error) => {
         logger.warn({ err: error }, 'login failed');
-        throw loginFailed(403, 'The OpenID provider did not confirm the login. Log in again.', error);
+        throw loginFailed(403, NOT_CONFIRMED, error);
       });
+    const fault = nameFault(session.name);
+    if (fault !== null)
+      throw loginFailed(403, `${fault} It is the verified email of the ID token, or else its sub.`);
     await sessions.begin(reply, session);
     logger.info({ user: session.name, groups: session.groups }, 'logged in');
     return reply.redirect(pending.returnTo, 303);
   });
 }
 
+const ENDED = 'This login has ended, or began in another browser. Log in again.';
+const NOT_CONFIRMED = 'The OpenID provider did not confirm the login. Log in again.';
+
 /** A path of the console's own: `//host` and `/\host` are other hosts. */
 export const ownPath = (to: unknown): string =>
-  typeof to === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
+  typeof to === 'string' && to.length <= MAX_PATH && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
 
 const loginFailed = (statusCode: number, message: string, cause?: unknown) =>
   Object.assign(new Error(message, { cause }), { statusCode, isLogin: true });

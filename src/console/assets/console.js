@@ -69,7 +69,19 @@ function drawAll() {
   }
 }
 
-if (window.uPlot) {
+/** 53 kB, which pages without plots do not need. */
+async function loadPlots() {
+  const load = (name, attributes) =>
+    new Promise((resolve, reject) => {
+      const element = Object.assign(document.createElement(name), attributes);
+      element.onload = resolve;
+      element.onerror = reject;
+      document.head.append(element);
+    });
+  await Promise.all([
+    load('link', { rel: 'stylesheet', href: '/assets/uPlot.min.css' }),
+    load('script', { src: '/assets/uPlot.iife.min.js' }),
+  ]);
   drawAll();
   // The colours are others then.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
@@ -105,7 +117,7 @@ function follow() {
     if (state.textContent !== text) state.textContent = text;
     state.classList.toggle('lost', isLost);
   };
-  const events = new EventSource(location.href);
+  let events;
   let lost;
   let beat = Date.now();
   const lose = () => {
@@ -119,23 +131,48 @@ function follow() {
     say('live', false);
     document.body.classList.remove('stale');
   };
-  events.onopen = hear;
-  events.addEventListener('beat', hear);
-  // A connection can be dead without an end: a stopped process, a network that is gone.
-  setInterval(() => Date.now() - beat > SILENT_MS && lose(), 1_000);
-  events.onmessage = ({ data }) => {
-    hear();
-    apply(JSON.parse(data));
-  };
-  events.onerror = () => {
-    // A connection that ends is made again within a second or two.
-    lost ??= setTimeout(lose, 4_000);
+  const close = async () => {
+    const reason = await refusal();
     // The session has ended, or the console is another one: a new page knows.
-    if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5_000);
+    if (reason === '') return location.reload();
+    say(reason, true);
+    setTimeout(open, 30_000);
   };
+  function open() {
+    events = new EventSource(location.href);
+    events.onopen = hear;
+    events.addEventListener('beat', hear);
+    events.onmessage = ({ data }) => {
+      hear();
+      apply(JSON.parse(data));
+    };
+    events.onerror = () => {
+      // A connection that ends is made again within a second or two.
+      lost ??= setTimeout(lose, 4_000);
+      if (events.readyState === EventSource.CLOSED) setTimeout(close, 5_000);
+    };
+  }
+  open();
+  // A connection can be dead without an end: a stopped process, a network that is gone.
+  setInterval(
+    () => events.readyState !== EventSource.CLOSED && Date.now() - beat > SILENT_MS && lose(),
+    1_000,
+  );
 }
 
-if (document.body.dataset.live) follow();
+/** Why this user gets no updates of this page now; '' where it is not that there are too many. */
+async function refusal() {
+  const leaving = new AbortController();
+  const headers = { accept: 'text/event-stream' };
+  try {
+    const answer = await fetch(location.href, { headers, signal: leaving.signal });
+    return answer.status === 429 ? (await answer.json()).message : '';
+  } catch {
+    return '';
+  } finally {
+    leaving.abort();
+  }
+}
 
 // Copying, and files that go into a text field
 
@@ -150,12 +187,23 @@ function offerCopies() {
   }
 }
 
-offerCopies();
-
-for (const input of document.querySelectorAll('input[type=file][data-into]')) {
-  input.closest('[hidden]')?.removeAttribute('hidden');
-  input.addEventListener('change', async () => {
-    const [file] = input.files;
-    if (file) document.getElementById(input.dataset.into).value = await file.text();
-  });
+function offerFiles() {
+  for (const input of document.querySelectorAll('input[type=file][data-into]')) {
+    input.closest('[hidden]')?.removeAttribute('hidden');
+    input.addEventListener('change', async () => {
+      const [file] = input.files;
+      if (file) document.getElementById(input.dataset.into).value = await file.text();
+    });
+  }
 }
+
+function start() {
+  offerCopies();
+  offerFiles();
+  if (document.body.dataset.live) follow();
+  if (document.querySelector('[data-plot]')) loadPlots();
+}
+
+// After the first paint, which a script that runs before it delays. What is hidden is not painted.
+if (document.hidden) start();
+else requestAnimationFrame(() => setTimeout(start));

@@ -1,7 +1,8 @@
-import { type DeadLetter, DeadLetterIndex } from '../../dead-letters/dead-letters.ts';
+import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
 import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
+import { HeldDeadLetters } from './held-dead-letters.ts';
 
 export type DeadLetterBookDeps = TopicDeps & {
   readonly onFailure: (topic: string, error: Error) => void;
@@ -13,8 +14,10 @@ export type DeadLetterBookDeps = TopicDeps & {
 export type KnownDeadLetters = {
   /** The oldest first. */
   readonly deadLetters: readonly DeadLetter[];
-  /** Some of what was redriven or dismissed, or even of what is open, is not here: there are too many. */
+  /** Something that the topic has is not here, because there is too much: first what was redriven or dismissed. */
   readonly isPartial: boolean;
+  /** Older ones that are open and not here. */
+  readonly openNotHeld: number;
   /** Offsets that were read, and that there are. */
   readonly read: number;
   readonly total: number;
@@ -39,11 +42,12 @@ export class DeadLetterBook {
   readonly #stopping = new AbortController();
   readonly #following: Promise<void>;
   #reader: RangeReader | undefined;
-  #index = new DeadLetterIndex();
+  #held: HeldDeadLetters;
   readonly #positions = new Map<number, bigint>();
   #known: KnownDeadLetters = {
     deadLetters: [],
     isPartial: false,
+    openNotHeld: 0,
     read: 0,
     total: 0,
     failure: null,
@@ -54,11 +58,12 @@ export class DeadLetterBook {
 
   constructor(deps: DeadLetterBookDeps) {
     this.#deps = deps;
+    this.#held = this.#nothing();
     this.#following = this.#follow();
   }
 
   deadLetters(): KnownDeadLetters {
-    if (this.#isStale) this.#known = { ...this.#known, deadLetters: this.#index.deadLetters() };
+    if (this.#isStale) this.#known = { ...this.#known, deadLetters: this.#held.deadLetters() };
     this.#isStale = false;
     return this.#known;
   }
@@ -109,7 +114,7 @@ export class DeadLetterBook {
       const few = Object.fromEntries(
         Object.entries(headers).map(([name, text]) => [name, this.#shared(text)]),
       );
-      this.#index.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers: few });
+      this.#held.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers: few });
     });
     for (const { partition, to } of ranges) this.#positions.set(partition, to);
     const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
@@ -117,22 +122,13 @@ export class DeadLetterBook {
       (sum, { partition, to }) => sum + Number(to - (this.#positions.get(partition) ?? 0n)),
       0,
     );
-    const size = this.#index.size;
-    this.#index.forgetBefore(new Map(span.map(({ partition, from }) => [partition, from])));
-    const isPartial = this.#makeRoom() || this.#known.isPartial;
-    const isChanged = records > 0 || this.#index.size !== size || this.#known.failure !== null;
+    const { size } = this.#held;
+    this.#held.tidy(new Map(span.map(({ partition, from }) => [partition, from])), this.#positions);
+    const { isPartial, openNotHeld } = this.#held;
+    const isChanged = records > 0 || this.#held.size !== size || this.#known.failure !== null;
     if (isChanged || total !== this.#known.total)
-      this.#change({ isPartial, total, read: total - left, failure: null });
+      this.#change({ isPartial, openNotHeld, total, read: total - left, failure: null });
     return left > 0;
-  }
-
-  /** Of more than 30,000 records, what was redriven or dismissed is forgotten first; then everything, and what comes is known. */
-  #makeRoom(): boolean {
-    const { maxRecords = MAX_RECORDS } = this.#deps;
-    if (this.#index.size <= maxRecords) return false;
-    this.#index.forgetResolved();
-    if (this.#index.size > maxRecords) this.#index = new DeadLetterIndex();
-    return true;
   }
 
   /** Most texts of headers are those of other records too: one copy is enough. */
@@ -146,10 +142,12 @@ export class DeadLetterBook {
   }
 
   #beginAnew(): void {
-    this.#index = new DeadLetterIndex();
+    this.#held = this.#nothing();
     this.#positions.clear();
-    this.#change({ isPartial: false });
+    this.#change({ isPartial: false, openNotHeld: 0 });
   }
+
+  #nothing = () => new HeldDeadLetters(this.#deps.maxRecords ?? MAX_RECORDS);
 
   #change(more: Partial<KnownDeadLetters>): void {
     this.#isStale = true;

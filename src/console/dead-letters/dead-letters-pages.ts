@@ -1,32 +1,19 @@
-import { runDismiss } from '../../cli/dlq/run-dismiss.ts';
-import { runRedrive } from '../../cli/dlq/run-redrive.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { parsePosition, positionText } from '../../dead-letters/dead-letters.ts';
 import { causeOf, describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
-import { parseDismissal } from '../../dead-letters/dismiss-all.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
-import { address } from '../page/html.ts';
-import {
-  type Change,
-  defineChange,
-  definePage,
-  type Fields,
-  type Page,
-  PageError,
-  type PageRequest,
-  textOf,
-  untilGone,
-} from '../page/page.ts';
+import { definePage, type Page, PageError, type PageRequest, untilGone } from '../page/page.ts';
 import { DeadLetterBook } from './dead-letter-book.ts';
 import { groupByCause } from './group-by-cause.ts';
-import { type Job, type JobReport, Jobs, type Order } from './jobs.ts';
-import { filterOptions, orPageError, type Selection, selectionOf } from './selection.ts';
+import { jobChanges, jobNamed } from './job-changes.ts';
+import { type Job, Jobs } from './jobs.ts';
+import { filterOptions, selectionOf } from './selection.ts';
 import { jobOf, jobSection } from './show-job.ts';
-import { type DeadLetterList, listPageOf, listSection } from './show-list.ts';
+import { type DeadLetterList, listPageOf, listSection, openWords, selectedSection } from './show-list.ts';
 import { type OneDeadLetter, onePageOf } from './show-one.ts';
 
 /** Records of a page of the list. */
@@ -47,13 +34,14 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
   const jobs = deps.add('jobs', new Jobs(clock, newId));
   const look = ({ query }: PageRequest): DeadLetterList => {
     const { conditions, filter, parsed } = selectionOf(query);
-    const { deadLetters, isPartial, read, total, failure } = book.deadLetters();
+    const { deadLetters, isPartial, openNotHeld, read, total, failure } = book.deadLetters();
     const matching =
       filter.length === 0 ? deadLetters : deadLetters.filter((deadLetter) => parsed.matches(deadLetter));
     const page = Math.max(1, Math.min(Number(query.page) || 1, Math.ceil(matching.length / SHOWN)));
     const shown = filter.length === 0 ? [] : matching.toReversed().slice((page - 1) * SHOWN, page * SHOWN);
     return {
-      ...{ topic, conditions, filter, isPartial, read, total, failure, page },
+      ...{ topic, conditions, filter, isPartial, openNotHeld, read, total, failure, page },
+      heldSince: deadLetters[0]?.time ?? null,
       groups: groupByCause(matching, clock.wall()),
       deadLetters: shown.map(describeDeadLetter),
       matching: matching.length,
@@ -70,71 +58,12 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
       deadLetter.at === name || deadLetter.copies.some((copy) => positionText(copy) === name);
     const found = book.deadLetters().deadLetters.find(isIt);
     if (!found)
-      throw new PageError(404, `No dead-letter record ${name} is known: /dead-letters shows those that are.`);
+      throw new PageError(
+        404,
+        `The console holds no dead-letter record ${name}: hookline dlq show ${name} looks for it in the topic.`,
+      );
     return found;
   };
-  const jobNamed = (id: string): Job => {
-    const job = jobs.get(id);
-    if (!job) throw new PageError(404, `There is no job ${id}: jobs are kept until the console stops.`);
-    return job;
-  };
-  const start = (
-    order: Order,
-    request: PageRequest,
-    work: (report: JobReport) => ReturnType<typeof runRedrive>,
-  ) => {
-    const onEnded = async ({ id, status, progress, isDry }: Job) => {
-      if (!isDry) await request.audit(`${order.kind} ended`, { job: id, status, progress });
-    };
-    const job = jobs.start(order, work, onEnded);
-    if (job) return job;
-    throw new PageError(
-      409,
-      `Another job is running: /dead-letters/jobs/${jobs.running?.id ?? ''}. Wait until it ends, or stop it.`,
-    );
-  };
-  const changes = [
-    defineChange<Asked, Job>({
-      ...changeOf('redrive', 'Redrive dead-letter records'),
-      read: (fields) => ({ ...askedOf(fields), reason: null }),
-      make: async ({ selection, isDry, again }, request) =>
-        start(
-          { kind: 'redrive', isDry, filter: selection.filter, reason: null, by: request.user.name },
-          request,
-          (report) => runRedrive(config, { ...runOf(report), filter: selection.parsed, isDry, again }),
-        ),
-    }),
-    defineChange<Asked, Job>({
-      ...changeOf('dismiss', 'Dismiss dead-letter records'),
-      read(fields, { user }) {
-        const { reason } = orPageError(() =>
-          parseDismissal({ reason: textOf(fields, 'reason'), by: user.name }),
-        );
-        return { ...askedOf(fields), reason };
-      },
-      make: async ({ selection, isDry, reason }, request) => {
-        const dismissal = { reason: reason ?? '', by: request.user.name };
-        return start({ kind: 'dismiss', isDry, filter: selection.filter, ...dismissal }, request, (report) =>
-          runDismiss(config, { ...runOf(report), filter: selection.parsed, isDry, dismissal }),
-        );
-      },
-    }),
-    defineChange<{ id: string }, Job>({
-      path: '/dead-letters/stop',
-      title: 'Stop a job',
-      role: 'operate',
-      read: (fields) => ({ id: textOf(fields, 'id') }),
-      audited: ({ id }) => ({ action: 'stop a job', details: { job: id } }),
-      async make({ id }) {
-        jobs.interrupt(id);
-        return jobNamed(id);
-      },
-      show: ({ id }) => ({ see: address('/dead-letters/jobs', id) }),
-    }),
-  ];
-  const runOf = ({ signal, note, onSelected, onProgress }: JobReport) => ({
-    ...{ shell: { note, signal }, kafka, rate: undefined, limit: undefined, onSelected, onProgress },
-  });
   return [
     definePage<DeadLetterList>({
       path: '/dead-letters',
@@ -148,12 +77,16 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         let seen = '';
         while (!request.signal.aborted) {
           const state = `${book.version} ${jobs.running?.id} ${jobs.running?.progress}`;
-          if (state !== seen) yield { id: 'deadLetters', html: listSection(look(request)) };
+          if (state !== seen) {
+            const list = look(request);
+            yield { id: 'deadLetters', html: listSection(list) };
+            yield { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld)) };
+          }
           seen = state;
           await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
         }
       },
-      changes,
+      changes: jobChanges(deps, jobs),
     }),
     definePage<OneDeadLetter>({
       path: '/dead-letters/:at',
@@ -175,9 +108,9 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
       path: '/dead-letters/jobs/:id',
       title: 'Job',
       role: 'view',
-      data: async ({ params }) => jobNamed(params.id ?? ''),
+      data: async ({ params }) => jobNamed(jobs, params.id ?? ''),
       render: jobOf,
-      cli: ({ params }) => commandOf(jobNamed(params.id ?? '')),
+      cli: ({ params }) => commandOf(jobNamed(jobs, params.id ?? '')),
       async *live(request) {
         let seen: Job | undefined;
         while (!request.signal.aborted) {
@@ -192,39 +125,6 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
     }),
   ];
 }
-
-type Asked = {
-  readonly selection: Selection;
-  readonly isDry: boolean;
-  readonly again: boolean;
-  readonly reason: string | null;
-};
-
-function askedOf(fields: Fields): Omit<Asked, 'reason'> {
-  const selection = selectionOf(fields);
-  if (selection.filter.length === 0)
-    throw new PageError(
-      400,
-      'Nothing is selected: give at least one condition, such as stage, code, ref or at.',
-    );
-  return { selection, isDry: isSet(fields.dryRun), again: isSet(fields.again) };
-}
-
-const isSet = (value: unknown): boolean => value === true || value === 'yes';
-
-const changeOf = (
-  kind: Order['kind'],
-  title: string,
-): Pick<Change<Asked, Job>, 'path' | 'title' | 'role' | 'audited' | 'show'> => ({
-  path: `/dead-letters/${kind}`,
-  title,
-  role: 'operate',
-  audited: ({ selection, isDry, reason }) =>
-    isDry
-      ? null
-      : { action: kind, details: { filter: selection.filter, ...(reason !== null && { reason }) } },
-  show: ({ id }) => ({ see: address('/dead-letters/jobs', id) }),
-});
 
 const commandOf = ({ kind, isDry, filter, reason }: Job): string =>
   `hookline dlq ${kind}${filterOptions(filter)}${reason === null ? '' : ` --reason ${JSON.stringify(reason)}`}${isDry ? ' --dry-run' : ''}`;

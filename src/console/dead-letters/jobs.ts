@@ -51,9 +51,9 @@ export class Jobs {
   readonly #newId: () => string;
   readonly #jobs = new Map<string, Job>();
   readonly #stopping = new AbortController();
-  #running:
-    | { readonly id: string; readonly stop: AbortController; readonly ended: Promise<void> }
-    | undefined;
+  #running: { readonly id: string; readonly stop: AbortController } | undefined;
+  /** The latest one, and that its end was told. */
+  #ended: Promise<void> = Promise.resolve();
 
   constructor(clock: Clock, newId: () => string) {
     this.#clock = clock;
@@ -84,10 +84,10 @@ export class Jobs {
     this.#jobs.set(id, job);
     for (const oldest of this.#jobs.keys()) if (this.#jobs.size > MAX_KEPT) this.#jobs.delete(oldest);
     const stop = new AbortController();
-    const ended = this.#run(id, work, AbortSignal.any([stop.signal, this.#stopping.signal]))
+    this.#running = { id, stop };
+    this.#ended = this.#run(id, work, AbortSignal.any([stop.signal, this.#stopping.signal]))
       .then(() => onEnded(this.#jobs.get(id) ?? job))
       .catch(() => {});
-    this.#running = { id, stop, ended };
     return job;
   }
 
@@ -98,7 +98,7 @@ export class Jobs {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#running?.ended;
+    await this.#ended;
   }
 
   async #run(

@@ -4,6 +4,9 @@ import { PageError, shellWord } from '../page/page.ts';
 /** Conditions that an address or a form can have, under the names that `--filter` has. */
 const CONDITIONS = ['stage', 'code', 'ref', 'topic', 'id', 'at', 'state', 'since', 'until'] as const;
 
+/** Characters of one condition: an address of a browser or a proxy has not many more. */
+const MAX_CONDITION = 4_000;
+
 /** Which dead-letter records are meant. */
 export type Selection = {
   readonly conditions: Readonly<Partial<Record<(typeof CONDITIONS)[number], string>>>;
@@ -16,7 +19,13 @@ export type Selection = {
 export function selectionOf(fields: Readonly<Record<string, unknown>>): Selection {
   const given = CONDITIONS.flatMap((name) => {
     const value = fields[name];
-    return typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [];
+    if (typeof value !== 'string' || value.trim() === '') return [];
+    if (value.length > MAX_CONDITION)
+      throw new PageError(
+        400,
+        `${name} has ${value.length} characters, and ${MAX_CONDITION} at most are accepted: select fewer at a time, or by another condition. hookline dlq takes longer lists.`,
+      );
+    return [[name, value.trim()] as const];
   });
   const filter = given.map(([name, value]) => `${name}=${value}`);
   return { conditions: Object.fromEntries(given), filter, parsed: orPageError(() => parseFilter(filter)) };

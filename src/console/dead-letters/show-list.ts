@@ -1,11 +1,11 @@
 import type { DeadLetterState } from '../../dead-letters/dead-letters.ts';
 import type { describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
-import { address, type Html, html } from '../page/html.ts';
+import { address, type Html, html, type Shown } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
-import { badge, bytes, type Mood, table, time } from '../page/parts.ts';
+import { badge, bytes, type Column, type Mood, table, time } from '../page/parts.ts';
 import { type DeadLetterGroup, openIn } from './group-by-cause.ts';
 import type { Job } from './jobs.ts';
-import type { Selection } from './selection.ts';
+import { filterOptions, type Selection } from './selection.ts';
 import { titleOf } from './show-job.ts';
 
 export type DeadLetterList = Pick<Selection, 'conditions' | 'filter'> & {
@@ -16,7 +16,11 @@ export type DeadLetterList = Pick<Selection, 'conditions' | 'filter'> & {
   readonly matching: number;
   readonly page: number;
   readonly pages: number;
+  /** Something that the topic has is not held by the console; of what is open, so many. Counts are then at least what they say. */
   readonly isPartial: boolean;
+  readonly openNotHeld: number;
+  /** When the oldest record that is held was written, in milliseconds since 1970. */
+  readonly heldSince: number | null;
   readonly read: number;
   readonly total: number;
   readonly failure: string | null;
@@ -37,7 +41,7 @@ export const stateBadge = (state: DeadLetterState): Html => badge(state, STATES[
 export function listPageOf(list: DeadLetterList, request: PageRequest): Html {
   const { conditions, filter, matching, groups } = list;
   const isSelection = filter.length > 0;
-  const open = groups.reduce((sum, group) => sum + openIn(group), 0);
+  const open = openWords(groups, list.openNotHeld);
   return html`${isSelection && html`<p><a href="${address('/dead-letters')}">All dead-letter records</a> · ${filter.join(', ')}</p>`}
 ${listSection(list)}
 ${isSelection && matching > 0 && actionsOf(conditions, open, request)}`;
@@ -46,13 +50,16 @@ ${isSelection && matching > 0 && actionsOf(conditions, open, request)}`;
 /** What changes while the page is open. */
 export function listSection(list: DeadLetterList): Html {
   const { filter, groups, deadLetters, matching, isPartial, read, total, failure, running } = list;
+  const none = isPartial
+    ? 'None of the records that the console holds.'
+    : 'There are no dead-letter records.';
   return html`<section id="deadLetters">
 ${failure !== null && html`<p>${badge('not read now', 'bad')} ${failure}</p>`}
 ${read < total && html`<p>${badge('reading', 'note')} ${read} of ${total} offsets of the topic were read.</p>`}
-${isPartial && html`<p>${badge('partial', 'note')} There are more records than the console holds: <code>hookline dlq list</code> shows all.</p>`}
+${partOf(list)}
 ${running && html`<p>${badge('running', 'note')} ${jobLink(running)}: ${running.progress}</p>`}
 <h2>By cause</h2>
-${table('Dead-letter records by stage, code and ref', GROUP_COLUMNS, groups, 'There are no dead-letter records.')}
+${table('Dead-letter records by stage, code and ref', columnsOf(list), groups, none)}
 ${filter.length > 0 && html`<h2>Records</h2>${listOf(deadLetters)}${pagesOf(list, matching)}`}
 ${list.jobs.length > 0 && html`<h2>Latest jobs</h2><ul>${list.jobs.map((job) => html`<li>${jobLink(job)}: ${job.status}, ${job.progress}</li>`)}</ul>`}
 </section>`;
@@ -61,25 +68,43 @@ ${list.jobs.length > 0 && html`<h2>Latest jobs</h2><ul>${list.jobs.map((job) => 
 const jobLink = ({ id, kind, isDry, startedAt }: Job) =>
   html`<a href="${address('/dead-letters/jobs', id)}">${titleOf(kind, isDry)}</a> ${time(startedAt)}`;
 
-const GROUP_COLUMNS = [
-  { title: 'Stage', cell: (group: DeadLetterGroup) => groupLink(group) },
-  { title: 'Code', cell: ({ code }: DeadLetterGroup) => code },
-  { title: 'Ref', cell: ({ ref }: DeadLetterGroup) => ref },
-  {
-    title: 'Open',
-    cell: (group: DeadLetterGroup) => badge(String(openIn(group)), openIn(group) > 0 ? 'bad' : 'good'),
-    isNumber: true,
-  },
-  { title: 'Redriven', cell: ({ states }: DeadLetterGroup) => states.redriven, isNumber: true },
-  { title: 'Dismissed', cell: ({ states }: DeadLetterGroup) => states.dismissed, isNumber: true },
-  {
-    title: 'Oldest open',
-    cell: ({ oldestAt }: DeadLetterGroup) => (oldestAt === null ? '' : time(oldestAt)),
-  },
-  { title: 'Last hour', cell: ({ hour }: DeadLetterGroup) => hour, isNumber: true },
-  { title: 'Last day', cell: ({ day }: DeadLetterGroup) => day, isNumber: true },
-  { title: 'Last week', cell: ({ week }: DeadLetterGroup) => week, isNumber: true },
-];
+/** What of the topic is not here, and what shows it. */
+function partOf({ isPartial, openNotHeld, heldSince, filter }: DeadLetterList): Shown {
+  if (!isPartial) return null;
+  const beginning = html`<p>${badge('partial', 'note')} There are more records than the console holds.`;
+  if (openNotHeld === 0)
+    return html`${beginning} Every open one is here; of those that were redriven or dismissed, some are not: <code>hookline dlq list${filterOptions(filter)}</code> shows all.</p>`;
+  const until = heldSince === null ? [] : [`until=${new Date(heldSince).toISOString()}`];
+  return html`${beginning} ${openNotHeld} open ones, the oldest, are not counted or listed here. This command lists them: <code>hookline dlq list${filterOptions([...filter, 'state=open', ...until])}</code>. A redrive or dismissal of a selection processes them too.</p>`;
+}
+
+/** A count as words: of records that are not held, nothing tells whether they are among the selected ones. */
+export const openWords = (groups: readonly DeadLetterGroup[], openNotHeld: number): string =>
+  `${openNotHeld > 0 ? 'at least ' : ''}${groups.reduce((sum, group) => sum + openIn(group), 0)}`;
+
+function columnsOf({ isPartial, openNotHeld }: DeadLetterList): readonly Column<DeadLetterGroup>[] {
+  const open = openNotHeld > 0 ? ', at least' : '';
+  const all = isPartial ? ', at least' : '';
+  return [
+    { title: 'Stage', cell: (group) => groupLink(group) },
+    { title: 'Code', cell: ({ code }) => code },
+    { title: 'Ref', cell: ({ ref }) => ref },
+    {
+      title: `Open${open}`,
+      cell: (group) => badge(String(openIn(group)), openIn(group) > 0 ? 'bad' : 'good'),
+      isNumber: true,
+    },
+    { title: `Redriven${all}`, cell: ({ states }) => states.redriven, isNumber: true },
+    { title: `Dismissed${all}`, cell: ({ states }) => states.dismissed, isNumber: true },
+    {
+      title: openNotHeld > 0 ? 'Oldest open of these' : 'Oldest open',
+      cell: ({ oldestAt }) => (oldestAt === null ? '' : time(oldestAt)),
+    },
+    { title: `Last hour${all}`, cell: ({ hour }) => hour, isNumber: true },
+    { title: `Last day${all}`, cell: ({ day }) => day, isNumber: true },
+    { title: `Last week${all}`, cell: ({ week }) => week, isNumber: true },
+  ];
+}
 
 function groupLink({ stage, code, ref }: DeadLetterGroup): Html {
   if (stage === null) return html`not by Hookline`;
@@ -112,10 +137,14 @@ function pagesOf({ conditions, page, pages }: DeadLetterList, matching: number):
   }</p>`;
 }
 
+/** It changes while the page is open: a dismissal is read from the topic after its job has ended. */
+export const selectedSection = (open: string): Html =>
+  html`<p id="selected">Open records that are selected: ${open}.</p>`;
+
 /** What may be done with a selection. */
 export function actionsOf(
   conditions: Readonly<Record<string, string | undefined>>,
-  open: number,
+  open: string,
   { csrfField, may }: PageRequest,
 ): Html {
   if (!may('operate'))
@@ -124,7 +153,8 @@ export function actionsOf(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}`;
   return html`<section aria-label="Actions"><h2>Redrive or dismiss</h2>
-<p>Open records that are selected: ${open}. A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
+${selectedSection(open)}
+<p>A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
 <form method="post" action="/dead-letters/redrive">${fields}
 <p class="buttons"><button class="second" name="dryRun" value="yes">Dry run</button> <button>Redrive</button></p></form>
 <form method="post" action="/dead-letters/dismiss">${fields}

@@ -60,11 +60,8 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
   };
   const show = (records: readonly IncomingRecord[], mask: Mask): Promise<ShownRecord[]> =>
     Promise.all(records.map((record) => showRecord(record, read, mask)));
-  const maskOf = (request: PageRequest, topic: string) =>
-    reveal.maskOf(request, 'reveal records', { topic, ...given(request) });
-  const look = async (request: PageRequest): Promise<Events> => {
+  const look = async (request: PageRequest, mask: Mask): Promise<Events> => {
     const topic = await topicOf(request);
-    const mask = await maskOf(request, topic);
     const filter = filterOf(request.query);
     const { at } = request.query;
     if (at) {
@@ -94,14 +91,17 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       path: '/events/:topic',
       title: 'Records of a topic',
       role: 'view',
-      data: look,
+      data: (request) => reveal.show(request, (mask) => look(request, mask), 'reveal records', auditedOf),
       render: eventsOf,
       cli: (request) => commandOf(request),
       async *live(request): AsyncIterable<LiveUpdate> {
         // A record does not change, and a stream that ends would be opened again and again.
         if (request.query.at) return untilGone(request.signal);
         const topic = await topicOf(request);
-        const mask = await maskOf(request, topic);
+        const by = Object.keys(filterOf(request.query));
+        // The records that are there already were told of when the page was loaded.
+        const arriving = () => ({ topic, by, records: 'those that arrive from now on' });
+        const mask = await reveal.show(request, async (one) => one, 'reveal records', arriving);
         for await (const { records, skipped } of followTail(
           tail,
           topic,
@@ -115,8 +115,12 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
   ];
 }
 
-/** What of the query says which records are meant. */
-const given = ({ query: { at, ...query } }: PageRequest) => ({ ...(at && { at }), ...filterOf(query) });
+/** Which records were shown, and by which conditions they were found: the values of these can be what is masked. */
+export const auditedOf = ({ topic, at, filter, records }: Events): object => ({
+  topic,
+  by: at === null ? Object.keys(filter) : ['at'],
+  records: records.map(({ partition, offset }) => `${partition}:${offset}`),
+});
 
 function commandOf(request: PageRequest): string {
   const { key } = filterOf(request.query);

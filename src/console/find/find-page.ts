@@ -12,7 +12,7 @@ import {
   shellWord,
   textOf,
 } from '../page/page.ts';
-import { createReveal, isRevealing } from '../page/reveal.ts';
+import { createReveal, hiddenWord, isRevealing } from '../page/reveal.ts';
 import type { Story } from './find-story.ts';
 import { openFind } from './open-find.ts';
 import { coverageSection, pageOf, storySection } from './show-story.ts';
@@ -39,7 +39,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
   const tell = async (request: PageRequest): Promise<Story> => {
     const wanted = wantedOf(request);
     if (wanted === '') return { wanted, lines: [], earlier: [], coverage: find.coverage(), scan: null };
-    return find.story(wanted, await reveal.maskOf(request, 'reveal the story', { wanted }));
+    return reveal.show(request, (mask) => find.story(wanted, mask), 'reveal the story', auditedOf);
   };
   return definePage<Story>({
     path: '/find',
@@ -78,7 +78,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
         },
         // It reads, and changes nothing.
         audited: () => null,
-        make: async ({ wanted }) => find.scan(wanted),
+        make: async ({ wanted }, { user }) => find.scan(wanted, user.name),
         show: ({ wanted }) => ({ see: address('/find', { q: wanted }) }),
       }),
     ],
@@ -90,3 +90,9 @@ function checked(wanted: string): string {
     throw new PageError(400, `What is searched for has at most ${MAX_WANTED} characters.`);
   return wanted;
 }
+
+/** Which records were shown of what was searched for. */
+export const auditedOf = ({ wanted, lines }: Pick<Story, 'wanted' | 'lines'>): object => ({
+  wanted: hiddenWord(wanted),
+  records: [...new Set(lines.flatMap(({ at }) => (at ? [`${at.topic} ${at.partition}:${at.offset}`] : [])))],
+});

@@ -29,8 +29,8 @@ export type OpenFindDeps = {
 /** What answers a search. */
 export type Find = {
   story(wanted: string, mask: Mask): Promise<Story>;
-  /** Reads what the index does not hold. */
-  scan(wanted: string): ScanState;
+  /** Reads what the index does not hold. @param by the user */
+  scan(wanted: string, by: string): ScanState;
   coverage(): TopicCoverage[];
   /** Another text than before when there may be more to tell. */
   stateOf(wanted: string): string;
@@ -67,7 +67,7 @@ export function openFind(deps: OpenFindDeps): Find {
   };
   return {
     story: (wanted, mask) => turns.page(() => findStory({ index, records, scan, read }, wanted, mask)),
-    scan: (wanted) => scan.start(wanted),
+    scan: (wanted, by) => scan.start(wanted, by),
     coverage: () => index.coverage(),
     stateOf: (wanted) =>
       JSON.stringify([

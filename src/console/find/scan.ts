@@ -16,8 +16,8 @@ export type ScanDeps = {
 /** How far a scan is. */
 export type ScanState = {
   readonly wanted: string;
-  /** `limited`: it has read as much as one scan reads; the next one goes on from there. */
-  readonly status: 'running' | 'done' | 'limited' | 'failed' | 'stopped';
+  /** `waiting`: for those of other users. `limited`: it has read as much as one scan reads; the next one goes on from there. */
+  readonly status: 'waiting' | 'running' | 'done' | 'limited' | 'failed' | 'stopped';
   /** Offsets that were read, and that are to be read. */
   readonly read: number;
   readonly total: number;
@@ -30,6 +30,8 @@ export type FoundPosition = RecordPosition & { readonly topic: string };
 
 type Run = {
   state: ScanState;
+  /** Who wants to know. It is stopped when nobody does any more. */
+  readonly by: Set<string>;
   readonly found: FoundPosition[];
   /** What is left to read, the latest offsets first. */
   left: Slice[];
@@ -45,7 +47,7 @@ const SLICE = 5_000;
 /** Scans whose results are kept. */
 const MAX_KEPT = 10;
 
-/** Reads what the index does not hold, on demand: one scan at a time, the latest records first. */
+/** Reads what the index does not hold, on demand: one scan of a user, and one at a time, the latest records first. */
 export class Scan {
   readonly #deps: ScanDeps;
   readonly #runs = new Map<string, Run>();
@@ -60,21 +62,27 @@ export class Scan {
     return this.#runs.get(wanted) ?? null;
   }
 
-  /** Starts a scan, or goes on with one that reached its limit or failed. Another one that runs is stopped. */
-  start(wanted: string): ScanState {
+  /** Starts a scan, or goes on with one that reached its limit or failed. Another one of this user ends, those of others do not. */
+  start(wanted: string, by: string): ScanState {
+    for (const [of, run] of this.#runs)
+      if (of !== wanted && run.by.delete(by) && run.by.size === 0) run.stopping.abort();
     const known = this.#runs.get(wanted);
-    if (known?.state.status === 'running') return known.state;
-    for (const { stopping } of this.#runs.values()) stopping.abort();
+    if (known && isOpen(known)) {
+      known.by.add(by);
+      return known.state;
+    }
     const goesOn = known !== undefined && known.left.length > 0;
     const found = goesOn ? known.found : [];
     const left = goesOn ? known.left : [];
+    const status = [...this.#runs.values()].some(isOpen) ? 'waiting' : 'running';
     const run: Run = {
-      state: { wanted, status: 'running', read: 0, total: totalOf(left), found: found.length, message: null },
-      ...{ found, left, stopping: new AbortController() },
+      state: { wanted, status, read: 0, total: totalOf(left), found: found.length, message: null },
+      ...{ by: new Set([by]), found, left, stopping: new AbortController() },
     };
     this.#runs.delete(wanted);
     this.#runs.set(wanted, run);
-    for (const oldest of this.#runs.keys()) if (this.#runs.size > MAX_KEPT) this.#runs.delete(oldest);
+    for (const [oldest, one] of this.#runs)
+      if (this.#runs.size > MAX_KEPT && !isOpen(one)) this.#runs.delete(oldest);
     this.#running = this.#running.then(() => this.#read(run, goesOn));
     return run.state;
   }
@@ -90,6 +98,8 @@ export class Scan {
     const end = (status: ScanState['status'], message: string | null = null) => {
       run.state = { ...run.state, status, message };
     };
+    if (run.stopping.signal.aborted) return end('stopped');
+    run.state = { ...run.state, status: 'running' };
     try {
       if (!goesOn) {
         await this.#deps.index.started;
@@ -125,6 +135,10 @@ export class Scan {
     return found;
   }
 }
+
+/** Waits or reads, and has not been told to stop. */
+const isOpen = ({ state, stopping }: Run): boolean =>
+  !stopping.signal.aborted && (state.status === 'waiting' || state.status === 'running');
 
 const totalOf = (slices: readonly Slice[]) =>
   slices.reduce((sum, { range }) => sum + Number(range.to - range.from), 0);

@@ -57,11 +57,12 @@ function positionOf({ at, step }: StoryLine, coverage: Story['coverage']) {
 }
 
 const ENDS: Readonly<Record<ScanState['status'], string>> = {
+  waiting: 'This search of what is not indexed begins when those of other users have ended',
   running: 'Searching what is not indexed',
   done: 'Everything that is not indexed was searched',
   limited: 'The search has reached its limit; search on to go on from there',
   failed: 'The search has failed; search on to try again',
-  stopped: 'Another search has taken its place; search on to go on',
+  stopped: 'Another search of yours has taken its place; search on to go on',
 };
 
 function scanOf({ wanted, scan, coverage }: Story, { csrfField }: PageRequest): Html {
@@ -71,7 +72,7 @@ function scanOf({ wanted, scan, coverage }: Story, { csrfField }: PageRequest): 
     html`<p role="status">${ENDS[scan.status]}: ${scan.read} of ${scan.total} offsets, ${scan.found} records found.${
       scan.message !== null && ` ${scan.message}.`
     }</p><progress max="${Math.max(1, scan.total)}" value="${scan.read}" aria-label="Offsets that were searched"></progress>`;
-  const isDone = scan?.status === 'running' || scan?.status === 'done' || left === 0;
+  const isDone = ['waiting', 'running', 'done'].includes(scan?.status ?? '') || left === 0;
   const button =
     !isDone &&
     html`<form method="post" action="/find">${csrfField}<input type="hidden" name="q" value="${wanted}">

@@ -26,9 +26,7 @@ export const layout = (frame: Frame): Html => html`<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>${frame.title} · Hookline</title>
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/uPlot.min.css">
 <link rel="stylesheet" href="/assets/console.css">
-<script src="/assets/uPlot.iife.min.js" defer></script>
 <script src="/assets/console.js" defer></script>
 </head>
 <body${frame.isLive && html` data-live="true"`}>

@@ -76,11 +76,17 @@ export type Change<Input extends object = object, Result extends object = object
   read(fields: Fields, request: PageRequest): Input;
   /** What the audit trail says of it; null for what changes nothing, such as a dry run. No secrets, no bodies. */
   audited(input: Input): { readonly action: string; readonly details: object } | null;
-  /** Does it. The result is the JSON answer. */
-  make(input: Input, request: PageRequest): Promise<Result>;
+  /** Does it. The result is the JSON answer. What goes on after it calls `endsLater`. */
+  make(input: Input, request: PageRequest, endsLater: EndsLater): Promise<Result>;
   /** What a browser is shown: a page, or the address of one that shows it. */
   show(result: Result, request: PageRequest): Html | { readonly see: string };
 };
+
+/** How a change ended: `stopped` by somebody, when a part of it was done. */
+export type ChangeEnd = 'done' | 'failed' | 'stopped';
+
+/** Says that a change has only begun, and gives what tells the audit trail of its end. */
+export type EndsLater = () => (outcome: ChangeEnd, message?: string) => Promise<void>;
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -3,10 +3,19 @@ import type { ConsoleConfig } from '../settings/console-config.ts';
 import { html } from './html.ts';
 import { PageError, type PageRequest } from './page.ts';
 
-/** What a reader may see of a record. */
+/** What a reader may see of records. */
 export type Reveal = {
-  /** Everything where `reveal=yes` is asked for, by who may and with a record of the audit trail; else masked by the schemas' tags. */
-  maskOf(request: PageRequest, action: string, details: object): Promise<Mask>;
+  /**
+   * Reads with what the reader may see: everything where `reveal=yes` is asked for, by who may, and with a record of the audit trail
+   * before anything is shown; else masked by the schemas' tags.
+   * @param detailsOf says of what was read which records it is. The trail holds nothing that is masked: no entity, no key
+   */
+  show<T>(
+    request: PageRequest,
+    read: (mask: Mask) => Promise<T>,
+    action: string,
+    detailsOf: (shown: T) => object,
+  ): Promise<T>;
 };
 
 export const isRevealing = ({ query }: PageRequest): boolean => query.reveal === 'yes';
@@ -15,18 +24,22 @@ export function createReveal(config: ConsoleConfig): Reveal {
   const masked = createMask(config, false);
   const shown = createMask(config, true);
   return {
-    async maskOf(request, action, details) {
-      if (!isRevealing(request)) return masked;
+    async show(request, read, action, detailsOf) {
+      if (!isRevealing(request)) return read(masked);
       if (!request.may('reveal'))
         throw new PageError(
           403,
           `${request.user.name} does not have the role reveal. CONSOLE_ROLES gives roles to groups.`,
         );
-      await request.audit(action, details);
-      return shown;
+      const found = await read(shown);
+      await request.audit(action, detailsOf(found));
+      return found;
     },
   };
 }
+
+/** A value as the audit trail has it: it may be an entity, which the schemas tag. What was found says which records it led to. */
+export const hiddenWord = (value: string): string => `hidden (${Buffer.byteLength(value)} bytes)`;
 
 /** For who may: shows what the schemas tag as sensitive. */
 export const revealField = (request: PageRequest) =>

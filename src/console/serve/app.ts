@@ -6,19 +6,20 @@ import formbody from '@fastify/formbody';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import files from '@fastify/static';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { randomKey } from '../../crypto/keys.ts';
 import type { Probes } from '../../runtime/admin-server.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Identify } from '../access/access.ts';
 import { addLoginRoutes, LOGIN, type LoginDeps } from '../access/login-routes.ts';
-import type { Page } from '../page/page.ts';
+import { type Page, PageError } from '../page/page.ts';
 import type { User } from '../settings/roles.ts';
 import { answerError } from './answer-error.ts';
 import type { Audit } from './audit.ts';
 import { serveChange } from './serve-change.ts';
 import { servePage } from './serve-page.ts';
+import { Streams } from './streams.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,7 +40,7 @@ export type ConsoleAppDeps = {
   /** Whether browsers reach it by https. */
   readonly isSecure: boolean;
   readonly stopping: AbortSignal;
-  /** Requests that one user or address may make in a minute; unset means {@link PER_MINUTE}. */
+  /** Requests that one user may make in a minute; unset means {@link PER_MINUTE}. */
   readonly perMinute?: { readonly all: number; readonly changes: number };
 };
 
@@ -77,10 +78,10 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
   await app.register(rateLimit, {
     max: all,
     timeWindow: 60_000,
-    // The kubelet asks from one address for ever.
-    allowList: (request) => PROBES.test(request.url),
-    // Behind a proxy all users have one address.
-    keyGenerator: (request) => request.consoleUser?.name ?? request.ip,
+    // By user: behind a proxy all have one address. Whoever is not known reaches probes, files and the login alone, and no counter of
+    // theirs may lock out others.
+    allowList: (request) => request.consoleUser === null,
+    keyGenerator: (request) => request.consoleUser?.name ?? '',
   });
   app.addHook('onSend', async (request, reply) => {
     // Files change with a release only: a minute saves most requests, and a page of a new one soon has its own.
@@ -107,7 +108,8 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
     ...deps,
     stopping,
     canLogOut: deps.login !== undefined,
-    limit: { max: changes, timeWindow: 60_000 },
+    limitChange: limitOf(app, changes),
+    streams: new Streams(),
   };
   for (const page of pages) {
     servePage(app, page, serving);
@@ -117,6 +119,20 @@ export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyIns
 }
 
 const NOT_FOUND = 'There is no such page.';
+
+/** One counter for all changes of a user, beside that of all requests. */
+function limitOf(app: FastifyInstance, max: number) {
+  const count = app.createRateLimit({ max, timeWindow: 60_000 });
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const counted = await count(request);
+    if (counted.isAllowed || !counted.isExceeded) return;
+    reply.header('retry-after', counted.ttlInSeconds);
+    throw new PageError(
+      429,
+      `A user may make ${max} changes in a minute, of all kinds together: wait ${counted.ttlInSeconds} s, and try again.`,
+    );
+  };
+}
 
 /** Nothing but what the console serves itself is loaded, run, framed or posted to. */
 const headersOf = (isSecure: boolean) => ({
@@ -153,21 +169,20 @@ const isOfAnotherSite = ({ method, headers }: FastifyRequest): boolean =>
   (method !== 'GET' || headers['sec-fetch-mode'] !== 'navigate');
 
 /** Lets nobody pass who may not: probes, the login and the files of the pages are for everyone. */
-const guard =
-  (identify: Identify) => async (request: FastifyRequest, reply: import('fastify').FastifyReply) => {
-    const [path = ''] = request.url.split('?', 1);
-    if (PROBES.test(path)) return;
-    if (isOfAnotherSite(request))
-      throw Object.assign(new Error('Another website asked for this.'), { statusCode: 403, isPlain: true });
-    const identity = await identify(request);
-    if ('refused' in identity)
-      throw Object.assign(new Error(identity.refused), { statusCode: 403, isPlain: true });
-    if ('user' in identity) {
-      request.consoleUser = identity.user;
-      return;
-    }
-    if (ASSETS.test(path) || path === LOGIN || path.startsWith(`${LOGIN}/`)) return;
-    const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
-    if (isPage) return reply.redirect(`${LOGIN}?to=${encodeURIComponent(request.url)}`, 303);
-    throw Object.assign(new Error('Nobody is logged in.'), { statusCode: 401 });
-  };
+const guard = (identify: Identify) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const [path = ''] = request.url.split('?', 1);
+  if (PROBES.test(path)) return;
+  if (isOfAnotherSite(request))
+    throw Object.assign(new Error('Another website asked for this.'), { statusCode: 403, isPlain: true });
+  const identity = await identify(request);
+  if ('refused' in identity)
+    throw Object.assign(new Error(identity.refused), { statusCode: 403, isPlain: true });
+  if ('user' in identity) {
+    request.consoleUser = identity.user;
+    return;
+  }
+  if (ASSETS.test(path) || path === LOGIN || path.startsWith(`${LOGIN}/`)) return;
+  const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
+  if (isPage) return reply.redirect(`${LOGIN}?to=${encodeURIComponent(request.url)}`, 303);
+  throw Object.assign(new Error('Nobody is logged in.'), { statusCode: 401 });
+};

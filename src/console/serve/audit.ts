@@ -5,7 +5,7 @@ import { type KafkaAccess, UNOBSERVED } from '../../kafka/open-kafka.ts';
 import { Publisher } from '../../kafka/produce/publisher.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { PageError } from '../page/page.ts';
+import { type ChangeEnd, PageError } from '../page/page.ts';
 
 /** What somebody did, or saw that the schemas tag as sensitive. */
 export type AuditEntry = { readonly user: string; readonly action: string; readonly details: object };
@@ -15,8 +15,8 @@ export type AuditEntry = { readonly user: string; readonly action: string; reado
  * `begun` before it, without which it is not made, and how it ended. A process that dies in between leaves the first one alone.
  */
 export type Audit = {
-  /** Resolves when the brokers have the record. @returns tells how it ended. @throws PageError 503 */
-  begin(entry: AuditEntry): Promise<(outcome: 'done' | 'failed', message?: string) => Promise<void>>;
+  /** Before anything is changed or shown. Resolves when the brokers have the record. @returns tells how it ended. @throws PageError 503 */
+  begin(entry: AuditEntry): Promise<(outcome: ChangeEnd, message?: string) => Promise<void>>;
   stop(): Promise<void>;
 };
 
@@ -55,11 +55,11 @@ export function openAudit(deps: {
     async begin(entry) {
       const id = newId();
       await write({ id, ...entry, state: 'begun' }).catch((error: Error) => {
-        logger.error({ err: error, topic }, 'the audit trail cannot be written: nothing was changed');
+        logger.error({ err: error, topic }, 'the audit trail cannot be written: the request was refused');
         const why = hasCode(error, 'PUBLISH_DEADLINE') && trouble !== null ? trouble : error.message;
         throw new PageError(
           503,
-          `Nothing was changed, because the audit trail ${topic} cannot be written: ${why}. Check that Kafka is available, and run hookline topics apply where the topic is missing.`,
+          `Nothing was changed or shown, because the audit trail ${topic} cannot be written: ${why}. Check that Kafka is available, and run hookline topics apply where the topic is missing.`,
           { cause: error },
         );
       });

@@ -7,24 +7,27 @@ import { frameOf, requestOf, require, type Serving } from './serve-page.ts';
 
 /** One change: who may, from where, what; then the audit trail; then the change; then how it ended. */
 export function serveChange(app: FastifyInstance, change: Change, page: Page, serving: Serving): void {
-  const options = {
-    config: { rateLimit: { ...serving.limit, groupId: 'changes' } },
-    preHandler: [refuseOtherSites, app.csrfProtection],
-  };
-  app.post(change.path, options, async (request, reply) => {
+  // What other sites send in a user's name is not counted as theirs.
+  const preHandler = [refuseOtherSites, app.csrfProtection, serving.limitChange];
+  app.post(change.path, { preHandler }, async (request, reply) => {
     const given = requestOf(request, reply, serving);
     require(given.user, change.role);
     const input = change.read(fieldsOf(request), given);
     const entry = change.audited(input);
     const end = entry && (await serving.audit.begin({ user: given.user.name, ...entry }));
+    let goesOn = false;
+    const endsLater = () => {
+      goesOn = true;
+      return end ?? (async () => {});
+    };
     let result: object;
     try {
-      result = await change.make(input, given);
+      result = await change.make(input, given, endsLater);
     } catch (error) {
       await end?.('failed', sentenceOf(error));
       throw error;
     }
-    await end?.('done');
+    if (!goesOn) await end?.('done');
     if (accepts(request) === 'json') return reply.send(result);
     const shown = change.show(result, given);
     if (!(shown instanceof Html)) return reply.redirect(shown.see, 303);

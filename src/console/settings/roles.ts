@@ -11,6 +11,17 @@ export type User = {
   readonly roles: ReadonlySet<Role>;
 };
 
+/** As long as the name of who dismisses a dead-letter record, which is a header of its marker (`hookline dlq dismiss --by`). */
+const MAX_NAME = 100;
+
+/** Why a name cannot be the user's in the audit trail and in markers, as a sentence; null where it can. */
+export function nameFault(name: string): string | null {
+  const length = [...name].length;
+  if (length > MAX_NAME)
+    return `The name of the user has ${length} characters, and the console takes at most ${MAX_NAME}.`;
+  return /\p{Cc}/u.test(name) ? 'The name of the user has control characters.' : null;
+}
+
 /** Whether a user may do what needs a role. Each role includes `view`; `operate` and `reveal` do not include each other. */
 export const may = ({ roles }: User, role: Role): boolean =>
   role === 'view' ? roles.size > 0 : roles.has(role);

@@ -19,6 +19,12 @@ export type GivenFile = {
 /** How positions in faults name the file. */
 const FILE = 'subscriptions.yaml';
 const MOST_CHARACTERS = 100_000;
+/**
+ * Lines and commas, which bound the names of one map: the parser compares each of them with all others. So many take it 0.2 s, in which
+ * nobody else is answered.
+ */
+const MOST_LINES = 2_500;
+const MOST_FAULTS = 20;
 /** A person and their browser wait: what is later is found by its id on the page Commands. */
 const TIMEOUT_MS = 30_000;
 
@@ -116,9 +122,33 @@ function readFile({ shell }: ConsoleDeps, fields: Fields): GivenFile {
       400,
       'file must be the text of a file of subscriptions, of 100,000 characters at most. The command line takes longer ones.',
     );
+  const lines = text.split(/[\n,]/).length;
+  if (lines > MOST_LINES)
+    throw new PageError(
+      400,
+      `The file has ${lines} lines and commas, and ${MOST_LINES} at most are read here. The command line takes longer ones.`,
+    );
   const read = readWantedFile(shell, FILE, text);
-  if ('faults' in read) throw new PageError(400, `The file cannot be used. ${read.faults.join('. ')}.`);
+  if ('faults' in read) {
+    const more = read.faults.length - MOST_FAULTS;
+    const shown = `${read.faults.slice(0, MOST_FAULTS).join('. ')}${more > 0 ? `. And ${more} more` : ''}`;
+    throw new PageError(400, `The file cannot be used. ${shown}.`);
+  }
+  checkExtra(read.wanted);
   return { text, wanted: read.wanted, refresh: !isSet(fields, 'noRefresh') };
 }
 
 const isSet = (fields: Fields, name: string): boolean => fields[name] === true || fields[name] === 'true';
+
+/** An alias of YAML can name the map that it stands in, which no command can have. */
+function checkExtra({ subscriptions }: WantedSubscriptions): void {
+  for (const { ref, extra, at } of subscriptions)
+    try {
+      JSON.stringify(extra);
+    } catch {
+      throw new PageError(
+        400,
+        `The file cannot be used. ${at}: extra of ${ref} contains itself by an alias.`,
+      );
+    }
+}

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { ownPath } from '../../../src/console/access/login-routes.ts';
 import { nameOf, openOidc } from '../../../src/console/access/open-oidc.ts';
 import { createSessions } from '../../../src/console/access/sessions.ts';
 import { deriveKey } from '../../../src/crypto/keys.ts';
@@ -107,6 +108,49 @@ it('takes no answer to another request: a login that was begun elsewhere, a chan
   await login.visit(`${login.url}/login`);
   expect((await login.visit(callback)).status).toBe(403);
   expect(login.jar().has('hookline-session')).toBe(false);
+});
+
+it('lets a stranger lock nobody out, however often they ask', async () => {
+  await using login = await openLogin();
+  const status = async (path: string) => (await fetch(`${login.url}${path}`, { redirect: 'manual' })).status;
+  const asked: number[] = [];
+  for (let n = 0; n < 100; n++)
+    for (const path of ['/login', '/login/callback', '/assets/console.css', '/words'])
+      asked.push(await status(path));
+  expect(asked).not.toContain(429);
+  expect((await login.open('/words?q=wanted')).text).toContain('wanted');
+});
+
+it('asks the provider once for each login that was begun, and no link ends one', async () => {
+  await using login = await openLogin();
+  const begun = await login.visit(`${login.url}/login`);
+  const pending = login.jar().get('hookline-login') ?? '';
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state');
+  const answer = (of: string | null) => `${login.url}/login/callback?code=x&state=${of}`;
+  expect((await login.visit(answer('another'))).status).toBe(403);
+  expect(login.jar().get('hookline-login')).toBe(pending);
+  const failures = () => login.log.lines().filter(({ msg }) => msg === 'login failed').length;
+  const statuses: number[] = [];
+  for (let n = 0; n < 3; n++) {
+    login.jar().set('hookline-login', pending);
+    statuses.push((await login.visit(answer(state))).status);
+  }
+  expect([statuses, failures()]).toEqual([[403, 400, 400], 1]);
+});
+
+it('seals no long address into the cookie of a login', async () => {
+  await using login = await openLogin();
+  await login.visit(`${login.url}/login?to=/${'x'.repeat(5_000)}`);
+  expect(login.jar().get('hookline-login')?.length).toBeLessThan(2_000);
+  expect([ownPath(`/${'x'.repeat(999)}`).length, ownPath(`/${'x'.repeat(1_000)}`)]).toEqual([1_000, '/']);
+});
+
+it('takes no name that no marker of a dead-letter record takes, and says so', async () => {
+  await using login = await openLogin();
+  login.provider.login(`${'v'.repeat(90)}@example.org`, ['viewers']);
+  const { response, text } = await login.open('/words');
+  expect([response.status, login.jar().has('hookline-session')]).toEqual([403, false]);
+  expect(text).toContain('The name of the user has 102 characters, and the console takes at most 100.');
 });
 
 it('answers programs 401 instead of a redirect, and lets nobody choose where a login ends', async () => {

@@ -66,6 +66,24 @@ it('forgets first what is done where there is too much, and says that it is not 
   expect(states()).toEqual(['1:0 open', '0:2 open', '0:3 open', '0:4 open']);
 });
 
+it('keeps the latest of too many that are open, and says how many it does not hold', async () => {
+  const { topic, append, deadLetter, book, states } = setUp(10);
+  for (let n = 0; n < 35; n++) deadLetter(n % 2, `event-${n}`);
+  await until('all were read', () => book.deadLetters().read === 35);
+  const held = states().length;
+  expect(held).toBeGreaterThanOrEqual(9);
+  expect(held).toBeLessThanOrEqual(10);
+  expect(states().at(-1)).toBe('0:17 open');
+  expect(book.deadLetters()).toMatchObject({ isPartial: true, openNotHeld: 35 - held });
+  append(1, { [NAMES.dismissalOf]: '1:2', [NAMES.dismissedBy]: 'me', [NAMES.dismissedReason]: 'a test' });
+  await until('one less is open', () => book.deadLetters().openNotHeld === 34 - held);
+  // Retention deletes what is not held.
+  for (const partition of [0, 1]) topic.oldest[partition] = topic.end(partition);
+  append(0, {});
+  await until('all is held again', () => !book.deadLetters().isPartial);
+  expect([book.deadLetters().openNotHeld, states()]).toEqual([0, ['0:18 open']]);
+});
+
 it('begins anew with a topic that was created anew, and goes on after a failure', async () => {
   const { topic, deadLetter, book, states } = setUp();
   for (const id of ['a', 'b', 'c']) deadLetter(0, id);

@@ -22,6 +22,13 @@ it('says what is wrong as the CLI does', () => {
   expect(() => selectionOf({ stage: 'NONE' })).toThrow('unknown stage; give DECRYPT');
 });
 
+it('bounds a condition, and says what to do', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, n) => `event-${n}`).join(',');
+  expect(selectionOf({ id: ids(300) }).parsed.matches(deadLetter({ eventId: 'event-7' }))).toBe(true);
+  expect(() => selectionOf({ id: ids(1_000) })).toThrow(PageError);
+  expect(() => selectionOf({ id: ids(1_000) })).toThrow(/^id has 9889 characters, and 4000 at most/);
+});
+
 it('makes the options of a command line', () => {
   expect(filterOptions(['stage=PARSE', "ref=a'b"])).toBe(` --filter stage=PARSE --filter 'ref=a'\\''b'`);
   expect(filterOptions([])).toBe('');

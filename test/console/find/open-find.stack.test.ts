@@ -117,7 +117,7 @@ describe('the console finds', () => {
   it('what the index does not hold by a scan, which says how far it is', async () => {
     // An index of no size: it begins at the end of each topic.
     const find = open({ indexMaxBytes: 0 });
-    expect(find.scan(eventId)).toMatchObject({ status: 'running', read: 0 });
+    expect(find.scan(eventId, 'vera')).toMatchObject({ status: 'running', read: 0 });
     await until('coverage is known', () => isCurrent(find));
     const payments = find.coverage().find(({ topic }) => topic.endsWith('.payment-status'));
     expect(payments).toMatchObject({ kind: 'event', failure: null });

@@ -38,11 +38,33 @@ it('says how far it is, goes on after a failure, and keeps what it found', async
     },
   });
   expect(scan.of('e')).toBeNull();
-  expect(scan.start('e')).toMatchObject({ status: 'running', read: 0 });
+  expect(scan.start('e', 'vera')).toMatchObject({ status: 'running', read: 0 });
   await until('it has failed', () => scan.of('e')?.state.status === 'failed');
   expect(scan.of('e')?.state).toMatchObject({ read: 5_000, found: 0, message: 'lost' });
-  expect(scan.start('e')).toMatchObject({ status: 'running', total: 5_000 });
+  expect(scan.start('e', 'vera')).toMatchObject({ status: 'running', total: 5_000 });
   await until('it is done', () => scan.of('e')?.state.status === 'done');
   expect(scan.of('e')).toMatchObject({ found: [{ topic: 't', partition: 0, offset: 4_999 }] });
+  await scan.stop();
+});
+
+it('lets nobody end what another user searches for', async () => {
+  const reading = Promise.withResolvers<void>();
+  const scan = new Scan({
+    index: {
+      started: Promise.resolve(),
+      coverage: () => coverage([{ partition: 0, oldest: 0, first: 10_000, next: 10_000, end: 10_000 }]),
+    },
+    read: () => Promise.reject(new Error('nothing is decoded')),
+    records: { readRanges: () => reading.promise },
+  });
+  const status = (wanted: string) => scan.of(wanted)?.state.status;
+  expect(scan.start('a', 'vera').status).toBe('running');
+  expect(scan.start('b', 'vito').status).toBe('waiting');
+  expect([status('a'), scan.start('a', 'vito').status]).toEqual(['running', 'running']);
+  // One search of a user: vito's other one has ended, and vera still wants this one.
+  expect(scan.start('c', 'vito').status).toBe('waiting');
+  reading.resolve();
+  await until('the last one is done', () => status('c') === 'done');
+  expect([status('a'), status('b')]).toEqual(['done', 'stopped']);
   await scan.stop();
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { as, HEADER_MODE, openConsoleApp } from '../../support/console-app.ts';
+import { until } from '../../support/until.ts';
 
 const get = (url: string, headers: Record<string, string>) => ({
   url,
@@ -59,4 +60,13 @@ it('makes no change whose audit record cannot be written, and says that a change
   const refused = await the.post(operator);
   expect([refused.statusCode, refused.body]).toEqual([503, expect.stringContaining('Nothing was changed')]);
   expect(the.made).toEqual([]);
+});
+
+it('does not say of a change that goes on that it is done before it has ended', async () => {
+  await using the = await openConsoleApp(HEADER_MODE);
+  expect((await the.post(as('otto', 'oncall'), { word: 'last' })).statusCode).toBe(200);
+  expect(the.entries[0]).not.toHaveProperty('outcome');
+  the.lasting.resolve('stopped');
+  await until('its end is told', () => the.entries[0]?.outcome !== undefined);
+  expect(the.entries).toMatchObject([{ outcome: 'stopped', message: 'it lasted' }]);
 });

@@ -54,6 +54,6 @@ it('refuses where its topic is missing, and says what to do', async () => {
   const failure = await audit.begin({ user: 'otto', action: 'command', details: {} }).catch((error) => error);
   expect(failure).toBeInstanceOf(PageError);
   expect(failure.message).toMatch(
-    /^Nothing was changed, because the audit trail .* run hookline topics apply/,
+    /^Nothing was changed or shown, because the audit trail .* run hookline topics apply/,
   );
 });

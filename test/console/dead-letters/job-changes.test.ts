@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { nodeSource } from '../../../src/config/env.ts';
+import { jobChanges } from '../../../src/console/dead-letters/job-changes.ts';
+import { Jobs } from '../../../src/console/dead-letters/jobs.ts';
+import { PageError, type PageRequest } from '../../../src/console/page/page.ts';
+import { loadConsoleConfig } from '../../../src/console/settings/console-config.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { until } from '../../support/until.ts';
+
+const config = loadConsoleConfig(
+  nodeSource({ KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' }),
+);
+const kafka = {
+  get openConsumer(): never {
+    throw new Error('no brokers here');
+  },
+} as never;
+
+it('says failed of a job that failed, when it has ended', async () => {
+  const jobs = new Jobs(systemClock, () => 'job-1');
+  const [redrive] = jobChanges({ config, kafka }, jobs);
+  const request = { user: { name: 'otto' } } as PageRequest;
+  const ends: unknown[] = [];
+  const end = async (...how: unknown[]) => void ends.push(how);
+  const input = redrive?.read({ stage: 'DECRYPT' }, request) ?? expect.fail('no redrive');
+  await redrive?.make(input, request, () => end);
+  await expect(redrive?.make(input, request, () => expect.fail('it did not begin'))).rejects.toThrow(
+    PageError,
+  );
+  await until('it has ended', () => ends.length > 0);
+  expect(ends).toEqual([['failed', expect.stringMatching(/^job job-1: ./)]]);
+  expect(jobs.get('job-1')?.status).toBe('failed');
+  await jobs.stop();
+});

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { nodeSource } from '../../../src/config/env.ts';
+import type { ConsoleDeps } from '../../../src/console/page/console-deps.ts';
+import { PageError, type PageRequest } from '../../../src/console/page/page.ts';
+import { planChange } from '../../../src/console/subscriptions/plan-changes.ts';
+
+const change = planChange({ shell: { source: nodeSource({}) } } as unknown as ConsoleDeps);
+const read = (file: string) => change.read({ file }, {} as PageRequest);
+
+function refusalOf(file: string): string {
+  try {
+    read(file);
+  } catch (error) {
+    if (error instanceof PageError && error.status === 400) return error.message;
+    throw error;
+  }
+  return expect.fail('it was read');
+}
+
+it('reads a file of subscriptions, a large one too', () => {
+  const refs = Array.from({ length: 800 }, (_, n) => `  ledger-${n}:\n    events: [payment-status]\n`);
+  expect(read(`subscriptions:\n${refs.join('')}`)).toMatchObject({ refresh: true });
+});
+
+it('says what is wrong with a value that contains itself', () => {
+  const file = 'subscriptions:\n  eu:\n    events: [payment-status]\n    extra: &a {b: *a}\n';
+  expect(refusalOf(file)).toBe(
+    'The file cannot be used. subscriptions.yaml:2:3: extra of eu contains itself by an alias.',
+  );
+});
+
+it.each([
+  ['names of a map', `subscriptions: {${Array.from({ length: 24_000 }, (_, n) => n.toString(36)).join()}`],
+  ['lines', `subscriptions:\n${Array.from({ length: 9_000 }, (_, n) => ` r${n}:`).join('\n')}`],
+])('reads no more %s than take a moment', (_, file) => {
+  const begin = performance.now();
+  expect(refusalOf(file.slice(0, 99_000))).toMatch(/^The file has \d+ lines and commas, and 2500 at most/);
+  expect(performance.now() - begin).toBeLessThan(100);
+});
+
+it('lists some of many faults', () => {
+  const message = refusalOf(`subscriptions: {${'a,'.repeat(2_000)}}`);
+  expect(message).toMatch(/\. And 1979 more\.$/);
+  expect(message.length).toBeLessThan(2_000);
+});
