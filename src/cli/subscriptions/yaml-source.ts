@@ -26,7 +26,7 @@ export type YamlSource = {
   text(node: Node | null, what: string): string | undefined;
   flag(node: Node | null, what: string): boolean | undefined;
   items(node: Node | null, what: string): Node[] | undefined;
-  /** The value as JavaScript; undefined, and a fault, if its aliases expand too far. */
+  /** The value as JavaScript; undefined, and a fault, if its aliases expand too far, or to the value that they stand in. */
   plain(node: Node | null): unknown;
 };
 
@@ -85,14 +85,28 @@ export function readYaml(file: string, text: string): YamlSource {
       return undefined;
     },
     plain(node) {
+      let value: unknown;
       try {
-        return resolved(node)?.toJS(document, { maxAliasCount: MAX_ALIASES });
+        value = resolved(node)?.toJS(document, { maxAliasCount: MAX_ALIASES });
       } catch (error) {
         fault(node, (error as Error).message);
         return undefined;
       }
+      if (isTree(value)) return value;
+      fault(node, 'the value contains itself by an alias');
+      return undefined;
     },
   };
+}
+
+/** Whether it can be written as JSON: no part of it contains itself. */
+function isTree(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function fieldsOf(map: YAMLMap, at: (node: unknown) => string): Field[] {

@@ -134,21 +134,7 @@ function readFile({ shell }: ConsoleDeps, fields: Fields): GivenFile {
     const shown = `${read.faults.slice(0, MOST_FAULTS).join('. ')}${more > 0 ? `. And ${more} more` : ''}`;
     throw new PageError(400, `The file cannot be used. ${shown}.`);
   }
-  checkExtra(read.wanted);
   return { text, wanted: read.wanted, refresh: !isSet(fields, 'noRefresh') };
 }
 
 const isSet = (fields: Fields, name: string): boolean => fields[name] === true || fields[name] === 'true';
-
-/** An alias of YAML can name the map that it stands in, which no command can have. */
-function checkExtra({ subscriptions }: WantedSubscriptions): void {
-  for (const { ref, extra, at } of subscriptions)
-    try {
-      JSON.stringify(extra);
-    } catch {
-      throw new PageError(
-        400,
-        `The file cannot be used. ${at}: extra of ${ref} contains itself by an alias.`,
-      );
-    }
-}

@@ -115,4 +115,9 @@ describe('a file of subscriptions', () => {
       's.yaml:5:7: Excessive alias count indicates a resource exhaustion attack',
     ]);
   });
+
+  it('of which a part contains itself is refused', () => {
+    const text = 'subscriptions:\n  a:\n    adopt: true\n    extra: &all { b: *all }';
+    expect(faultsOf(text)).toEqual(['s.yaml:4:17: the value contains itself by an alias']);
+  });
 });

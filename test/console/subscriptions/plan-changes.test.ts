@@ -25,7 +25,7 @@ it('reads a file of subscriptions, a large one too', () => {
 it('says what is wrong with a value that contains itself', () => {
   const file = 'subscriptions:\n  eu:\n    events: [payment-status]\n    extra: &a {b: *a}\n';
   expect(refusalOf(file)).toBe(
-    'The file cannot be used. subscriptions.yaml:2:3: extra of eu contains itself by an alias.',
+    'The file cannot be used. subscriptions.yaml:4:15: the value contains itself by an alias.',
   );
 });
 
