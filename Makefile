@@ -81,7 +81,7 @@ hostile: setup ## Attacks one ingress, with honest senders beside each attack; h
 control-faults: setup ## Kills control at each point of a command's flow while the provider fails (20 min)
 	@npm run -s control-faults -- $(ARGS)
 
-night-drill: setup ## Provokes each alert, follows the runbook, and sees the alert resolved (Prometheus or Go; 6 min)
+night-drill: setup ## Provokes each alert, follows the runbook, and sees the alert resolved; some of them with the console alone (Prometheus or Go, Chromium; 9 min)
 	@npm run -s night-drill -- $(ARGS)
 
 token-faults: setup ## Load at 500 webhooks a second while sessions and access tokens end, and while their issuer is stopped (16 min; MINUTES=1 for a short form)

@@ -18,7 +18,7 @@ const FLAGS = [
   ...['--disable-sync', '--no-first-run', '--disable-dev-shm-usage'],
 ];
 
-async function launch(): Promise<Browser> {
+export async function launchChromium(): Promise<Browser> {
   const executablePath = CANDIDATES.find((path) => path && existsSync(path));
   if (!executablePath) throw new Error('no Chromium found: set CHROMIUM to the path of one');
   return chromium.launch({ executablePath, args: FLAGS });
@@ -53,7 +53,7 @@ export class ConsoleInBrowser implements AsyncDisposable {
   }
 
   static async open(stack: Brokers, env: Record<string, string> = {}): Promise<ConsoleInBrowser> {
-    const browser = await launch();
+    const browser = await launchChromium();
     const control = await ControlFixture.make(stack, { RECONCILE_INTERVAL_MS: '1000' });
     const targets = await Promise.all([control.ingress.process.adminUrl(), control.control.adminUrl()]);
     const running = control.fixture.start('src/console/main.ts', {

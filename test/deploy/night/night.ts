@@ -7,7 +7,7 @@ import { bySection, DASHBOARD_RANGE_S, panelsOf } from './runbook.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** More than the longest wait of a shortened rule with its range, on a busy machine. */
-const ALERT_MS = 240_000;
+export const ALERT_MS = 240_000;
 
 /** A night on call: Prometheus with the alerts, the processes it watches, and the runbook to go by. */
 export class Night implements AsyncDisposable {
