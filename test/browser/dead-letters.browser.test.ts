@@ -29,6 +29,13 @@ it('an event is found by its id, and its story goes on while the page is open', 
   const before = await rows.count();
   await the.control.trigger({ ref: 'ledger-eu' });
   await expect.poll(() => rows.count(), { timeout: 20_000 }).toBeGreaterThan(before);
+  await page.getByText('topics are indexed as a whole').click();
+  const indexed = page.locator('#coverage tbody').first();
+  const offsets = await indexed.innerText();
+  await the.control.trigger({ ref: 'ledger-eu' });
+  // What somebody has unfolded stays so while it changes.
+  await expect.poll(() => indexed.innerText(), { timeout: 20_000 }).not.toBe(offsets);
+  expect(await indexed.isVisible()).toBe(true);
 });
 
 it('events arrive in an open page, and are revealed on request', async () => {
@@ -36,7 +43,7 @@ it('events arrive in an open page, and are revealed on request', async () => {
   const records = page.locator('#records article');
   await records.first().waitFor();
   const before = await records.count();
-  expect(await records.first().innerText()).toContain('hidden (PII');
+  expect(await records.first().innerText()).toMatch(/hidden \(PII, \d+ bytes\)$/m);
   await page.locator('.live-state', { hasText: 'live' }).waitFor();
   await the.control.trigger({ ref: 'ledger-eu' });
   await expect.poll(() => records.count(), { timeout: 20_000 }).toBeGreaterThan(before);

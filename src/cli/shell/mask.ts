@@ -11,6 +11,9 @@ export type Mask = {
   entity(topic: string, entityId: string): string;
 };
 
+/** How a command shows what is hidden. */
+const BY_OPTION = ': --reveal shows it';
+
 export const REVEAL_HELP = 'shows fields that the schema tags as sensitive, and bodies';
 
 type Tagged = EventSchema['tagged'];
@@ -18,8 +21,13 @@ type Tagged = EventSchema['tagged'];
 /**
  * Masks the fields that the schema files tag (`confluent:tags`), and the bodies of the dead-letter topic. In topics that no schema file
  * has, such as that of a type that was removed, `source` is masked.
+ * @param remedy follows each mask
  */
-export function createMask(config: Config<'schemas' | 'topics'>, reveal: boolean): Mask {
+export function createMask(
+  config: Config<'schemas' | 'topics'>,
+  reveal: boolean,
+  remedy: string = BY_OPTION,
+): Mask {
   if (reveal) return { value: (_, value) => value, entity: (_, entityId) => entityId };
   const { prefix } = config.topics;
   const schemas = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')).registered;
@@ -33,16 +41,16 @@ export function createMask(config: Config<'schemas' | 'topics'>, reveal: boolean
   return {
     value(topic, value, isDecoded) {
       if (value === null) return null;
-      if (topic === deadLetterTopic) return hidden(value, ['a body']);
+      if (topic === deadLetterTopic) return hidden(value, ['a body'], remedy);
       if (!isDecoded && (tagged.has(topic) || !(own.has(topic) || isJsonObject(value))))
-        return hidden(value, ['it cannot be decoded']);
+        return hidden(value, ['it cannot be decoded'], remedy);
       let masked: unknown = value;
-      for (const { path, tags } of tagged.get(topic) ?? UNKNOWN) masked = maskAt(masked, path, tags);
+      for (const { path, tags } of tagged.get(topic) ?? UNKNOWN) masked = maskAt(masked, path, tags, remedy);
       return masked;
     },
     entity(topic, entityId) {
       const tags = entityTags(topic);
-      return tags ? hidden(entityId, tags) : entityId;
+      return tags ? hidden(entityId, tags, remedy) : entityId;
     },
   };
 }
@@ -55,16 +63,17 @@ const UNKNOWN: Tagged = [{ path: ['source'], tags: ['a message'] }];
 
 const isEntity = ({ path }: Tagged[number]) => path.length === 1 && path[0] === 'entityId';
 
-function maskAt(value: unknown, path: readonly string[], tags: readonly string[]): unknown {
+function maskAt(value: unknown, path: readonly string[], tags: readonly string[], remedy: string): unknown {
   const [step, ...rest] = path;
   if (value === null || value === undefined) return value;
-  if (step === undefined) return hidden(value, tags);
-  if (step === '[]') return Array.isArray(value) ? value.map((item) => maskAt(item, rest, tags)) : value;
+  if (step === undefined) return hidden(value, tags, remedy);
+  if (step === '[]')
+    return Array.isArray(value) ? value.map((item) => maskAt(item, rest, tags, remedy)) : value;
   if (typeof value !== 'object' || !Object.hasOwn(value, step)) return value;
-  return { ...value, [step]: maskAt((value as Record<string, unknown>)[step], rest, tags) };
+  return { ...value, [step]: maskAt((value as Record<string, unknown>)[step], rest, tags, remedy) };
 }
 
-function hidden(value: unknown, tags: readonly string[]): string {
+function hidden(value: unknown, tags: readonly string[], remedy: string): string {
   const bytes = typeof value === 'string' ? `, ${Buffer.byteLength(value)} bytes` : '';
-  return `hidden (${tags.join(', ')}${bytes}): --reveal shows it`;
+  return `hidden (${tags.join(', ')}${bytes})${remedy}`;
 }

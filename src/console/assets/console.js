@@ -99,7 +99,9 @@ function apply({ id, html, how = 'replace', keep, plot }) {
   } else {
     // Whoever works in it goes on where they were.
     const focused = element.contains(document.activeElement) ? document.activeElement.id : '';
+    const unfolded = [...element.querySelectorAll('details[id][open]')].map((one) => one.id);
     element.outerHTML = html;
+    for (const one of unfolded) document.getElementById(one)?.setAttribute('open', '');
     if (focused) document.getElementById(focused)?.focus();
   }
   offerCopies();

@@ -20,6 +20,8 @@ export type Events = {
 type Limits = { readonly text: number; readonly header: number; readonly headers: number };
 
 const IN_LIST: Limits = { text: 1_000, header: 100, headers: 15 };
+/** The others are a line each until they are opened. */
+const OPEN_IN_LIST = 3;
 const ALONE: Limits = { text: 15_000, header: 1_000, headers: 50 };
 
 export const topicsOf = ({ topics }: { topics: readonly { topic: string; kind: TopicKind }[] }): Html =>
@@ -55,7 +57,7 @@ export function eventsOf(events: Events, request: PageRequest): Html {
 <form method="get" action="${address('/events', topic)}"><input type="hidden" name="at" value="${at}">
 ${request.may('reveal') && html`${revealField(request)}<p class="buttons"><button class="second">Show</button></p>`}</form>
 <h2>Record</h2>
-${records.map((record) => recordOf(record, ALONE))}`;
+${records.map((record) => recordOf(record, ALONE, true))}`;
   return html`<p><a href="${address('/events')}">All topics</a> · <code>${topic}</code></p>
 <form method="get" action="${address('/events', topic)}">
 <div class="fields">${FILTERS.map(
@@ -67,7 +69,7 @@ ${revealField(request)}
 </form>
 <h2>Latest records</h2>
 <p class="quiet">${records.length} shown, the latest first; looked at ${looked} of ${total} offsets. New ones appear above.</p>
-<div id="records">${records.map((record) => recordOf(record, IN_LIST))}</div>`;
+<div id="records">${records.map((record, n) => recordOf(record, IN_LIST, n < OPEN_IN_LIST))}</div>`;
 }
 
 /** What came since, the oldest first: each is put above the one before it. */
@@ -78,22 +80,27 @@ export function newsOf(records: readonly ShownRecord[], skipped: number): Html[]
           html`<p class="quiet">${skipped} records came faster than they are shown: hookline tail prints all.</p>`,
         ]
       : [];
-  return [...note, ...records.map((record) => recordOf(record, IN_LIST))];
+  return [...note, ...records.map((record) => recordOf(record, IN_LIST, true))];
 }
 
-function recordOf(record: ShownRecord, limits: Limits): Html {
+function recordOf(record: ShownRecord, limits: Limits, isOpen: boolean): Html {
   const { topic, partition, offset, key, headers, fields, source } = record;
   const at = `${partition}:${offset}`;
   return html`<article class="record">
 <h3><a href="${address('/events', topic, { at })}">${partition}:${offset}</a> ${time(Date.parse(record.time))} <span class="quiet">key</span> ${
     key === null ? html`<span class="quiet">none</span>` : clip(key, limits.header)
   }</h3>
+<details${isOpen && html` open`}><summary>${typeOf(record)}</summary>
 ${!record.isWhole && html`<p>${badge('large', 'note')} The value has ${bytes(record.bytes)}; the console reads its beginning. <code>hookline tail ${topic}</code> shows all of it.</p>`}
 <div class="beside"><div><h4>Fields</h4><pre class="wrap">${fieldsText(fields, limits.text)}</pre></div>
 ${source !== null && html`<div><h4>Message</h4><pre class="wrap">${clip(source, limits.text)}</pre></div>`}</div>
 <details><summary>Headers</summary>${headersOf(headers, limits)}</details>
-</article>\n`;
+</details></article>\n`;
 }
+
+/** What it is, in a word or two. */
+const typeOf = ({ headers, bytes: size }: ShownRecord): Html =>
+  html`${headers.ce_type ?? 'Record'} <span class="quiet">${bytes(size)}</span>`;
 
 function headersOf(headers: ShownRecord['headers'], { header, headers: most }: Limits): Html {
   const all = Object.entries(headers);

@@ -85,6 +85,7 @@ const uncovered = ({ oldest, first, next, end }: PartitionCoverage): number =>
 
 export const coverageSection = ({ coverage }: Pick<Story, 'coverage'>): Html => html`<section id="coverage">
 <h2>What is indexed</h2>
+<details id="coverage-by-topic"><summary>${summaryOf(coverage)}</summary>
 ${table<TopicCoverage>(
   'Indexed offsets by topic',
   [
@@ -94,7 +95,16 @@ ${table<TopicCoverage>(
   ],
   coverage,
   'No topic was read yet.',
-)}</section>`;
+)}</details></section>`;
+
+function summaryOf(coverage: readonly TopicCoverage[]): Html {
+  const whole = coverage.filter(
+    ({ partitions, failure }) =>
+      failure === null && partitions.length > 0 && partitions.every((one) => uncovered(one) === 0),
+  ).length;
+  const isWhole = whole === coverage.length && whole > 0;
+  return html`${badge(isWhole ? 'complete' : 'partial', isWhole ? 'good' : 'note')} ${whole} of ${coverage.length} topics are indexed as a whole`;
+}
 
 function indexedOf({ partitions, failure }: TopicCoverage) {
   const total = partitions.reduce((sum, { oldest, end }) => sum + Math.max(0, end - oldest), 0);

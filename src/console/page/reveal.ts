@@ -21,7 +21,7 @@ export type Reveal = {
 export const isRevealing = ({ query }: PageRequest): boolean => query.reveal === 'yes';
 
 export function createReveal(config: ConsoleConfig): Reveal {
-  const masked = createMask(config, false);
+  const masked = createMask(config, false, '');
   const shown = createMask(config, true);
   return {
     async show(request, read, action, detailsOf) {
