@@ -1,3 +1,4 @@
+import { setImmediate as realSetImmediate } from 'node:timers';
 import type { Timer } from '../../../src/runtime/clock.ts';
 import { createRandom, type Random } from '../../faults/random.ts';
 import { type Due, EventQueue } from './event-queue.ts';
@@ -168,4 +169,3 @@ export class Simulation {
 
 /** Resolves when no promise and no tick can go on: Node's own order of these is the same in each run. */
 const settled = () => new Promise<void>((resolve) => realSetImmediate(resolve));
-const realSetImmediate = setImmediate;

@@ -1,5 +1,5 @@
-import type { AnswerFault } from '../kafka/broker.ts';
 import { CODES } from '../kafka/partition.ts';
+import type { AnswerFault } from '../kafka/serve-produce.ts';
 import type { ObjectFault } from '../storage/model-objects.ts';
 import type { Host } from './host.ts';
 import type { Site, System } from './site.ts';
