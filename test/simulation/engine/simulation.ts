@@ -7,6 +7,8 @@ import { Trace } from './trace.ts';
 /** Whoever acts: an incarnation of our process, a broker, a sender. What it scheduled does not happen after its death. */
 export class Actor {
   readonly name: string;
+  /** Where it runs: what concerns the machine's network concerns it. */
+  readonly machine: string;
   isAlive = true;
   /** Until then nothing of it runs; see {@link Simulation.freeze}. */
   frozenUntil = 0;
@@ -18,8 +20,9 @@ export class Actor {
   onDeath: () => void = () => {};
   #effectsLeft = Number.POSITIVE_INFINITY;
 
-  constructor(name: string) {
+  constructor(name: string, machine = name) {
     this.name = name;
+    this.machine = machine;
   }
 
   /** It dies right behind so many more effects: after the call that has one, before anything that follows. */
@@ -58,8 +61,8 @@ export type EventOptions = {
   readonly settles?: boolean;
 };
 
-/** A hundred times what a schedule needs. */
-const MAX_EVENTS = 200_000;
+/** Many times what a schedule needs. */
+const MAX_EVENTS = 400_000;
 
 /** When the simulated time begins, in milliseconds since 1970. */
 const START = Date.UTC(2026, 2, 1);
