@@ -88,51 +88,6 @@ group.heartbeat = async function (this: ConsumerGroup, options) {
   await heartbeat.call(this, options);
 };
 
-/**
- * A group keeps its coordinator also when the client has made another object of that broker: it connects again by itself, and
- * nobody closes it. Here it is closed when the group has another one, and when the client is closed.
- */
-type Broker = { disconnect(): Promise<void> };
-type Cluster = {
-  readonly brokerPool: { readonly brokers: Readonly<Record<string, Broker>> };
-  disconnect(): Promise<void>;
-};
-type JoinedGroup = {
-  readonly coordinator: Broker | null;
-  readonly cluster: Cluster;
-  joinAndSync(): Promise<void>;
-};
-
-const coordinators = new WeakMap<Cluster, Set<Broker>>();
-const closeStray = (cluster: Cluster, current: Broker | null) => {
-  const known = coordinators.get(cluster) ?? new Set();
-  const kept = new Set([current, ...Object.values(cluster.brokerPool.brokers)]);
-  for (const broker of known) {
-    if (kept.has(broker)) continue;
-    known.delete(broker);
-    broker.disconnect().catch(() => {});
-  }
-  if (current) known.add(current);
-  coordinators.set(cluster, known);
-};
-
-const joined = prototypeIn<JoinedGroup>('consumer/consumerGroup.js');
-const { joinAndSync } = joined;
-joined.joinAndSync = async function (this: JoinedGroup) {
-  try {
-    await joinAndSync.call(this);
-  } finally {
-    closeStray(this.cluster, this.coordinator);
-  }
-};
-
-const clusters = prototypeIn<Cluster>('cluster/index.js');
-const { disconnect } = clusters;
-clusters.disconnect = async function (this: Cluster) {
-  await disconnect.call(this);
-  closeStray(this, null);
-};
-
 type BrokerPool = {
   readonly metadataMaxAge: number;
   metadataExpireAt: number | null;

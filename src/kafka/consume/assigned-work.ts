@@ -141,8 +141,8 @@ export class AssignedWork {
     if (!this.#lease.isOver) return;
     for (const { topic, partition, work } of this.#assigned.values()) {
       work.end();
-      // If they are still assigned to this consumer, it continues with what is not done.
-      if (work.mark !== null) this.#goOnAt({ topic, partition }, work.mark);
+      // If they are still assigned to this consumer, it continues with what is not committed: nobody else would commit it.
+      if (work.committed !== null) this.#goOnAt({ topic, partition }, work.committed);
     }
     this.#assigned.clear();
   }
