@@ -40,6 +40,8 @@ export class Cluster implements BrokerCluster {
   /** How long a broker takes to learn of a change, at the most. */
   metadataLagMs = 30;
   readonly random: Random;
+  /** When consumers could read each batch at the earliest. */
+  readonly readableAt = new Map<Entry, number>();
   readonly #controller = new Actor('controller');
   readonly #minIsr: number;
   readonly #fetching = new Set<string>();
@@ -90,7 +92,16 @@ export class Cluster implements BrokerCluster {
     for (let index = partitions.length; index < end; index++) {
       const partition = new Partition(topic, index, { replicas, minIsr: this.#minIsr });
       partitions.push(partition);
+      partition.onAdvance(() => this.#noteReadable(partition));
       this.announce(partition);
+    }
+  }
+
+  #noteReadable(partition: Partition): void {
+    const readable = partition.kept.filter(({ end }) => end <= partition.watermark(partition.leader));
+    for (const entry of readable.reverse()) {
+      if (this.readableAt.has(entry)) return;
+      this.readableAt.set(entry, this.simulation.now);
     }
   }
 
@@ -112,6 +123,7 @@ export class Cluster implements BrokerCluster {
   replicate(partition: Partition): void {
     for (const replica of partition.replicas)
       if (replica !== partition.leader) this.#fetch(partition, replica);
+    partition.advance();
     this.#answerLater(partition);
   }
 

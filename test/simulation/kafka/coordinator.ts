@@ -1,6 +1,6 @@
 import type { Random } from '../../faults/random.ts';
 import type { Actor, Simulation } from '../engine/simulation.ts';
-import { GROUP_CODES as CODES, Group } from './group.ts';
+import { Group } from './group.ts';
 import {
   codeAnswer,
   commitAnswer,
@@ -11,7 +11,7 @@ import {
   syncAnswer,
 } from './group-messages.ts';
 import type { Partition } from './partition.ts';
-import type { Head } from './protocol.ts';
+import { GROUP_CODES as CODES, type Head } from './protocol.ts';
 import type { AnswerFaults, Reply, Serving } from './serve-produce.ts';
 
 /** Its leader coordinates the group. Nothing is written to it: the group keeps what would stand there. */

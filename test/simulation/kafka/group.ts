@@ -1,18 +1,6 @@
 import type { Timer } from '../../../src/runtime/clock.ts';
 import type { GroupRequest, JoinAnswer } from './group-messages.ts';
-
-/** Kafka's error codes of groups. */
-export const GROUP_CODES = {
-  NONE: 0,
-  COORDINATOR_LOAD_IN_PROGRESS: 14,
-  COORDINATOR_NOT_AVAILABLE: 15,
-  NOT_COORDINATOR: 16,
-  ILLEGAL_GENERATION: 22,
-  UNKNOWN_MEMBER_ID: 25,
-  REBALANCE_IN_PROGRESS: 27,
-  MEMBER_ID_REQUIRED: 79,
-} as const;
-const CODES = GROUP_CODES;
+import { GROUP_CODES as CODES } from './protocol.ts';
 
 type Requests = { [K in GroupRequest['kind']]: Extract<GroupRequest, { kind: K }> };
 type Member = Pick<Requests['join'], 'sessionMs' | 'rebalanceMs' | 'protocols' | 'clientId'> & {

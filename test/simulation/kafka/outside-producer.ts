@@ -1,3 +1,4 @@
+import { partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
 import { Actor, type Simulation } from '../engine/simulation.ts';
 import { batchOf } from './batch-of.ts';
 import type { Cluster } from './cluster.ts';
@@ -27,7 +28,7 @@ export class OutsideProducer {
 
   #send(topic: string, key: string, batch: Buffer): void {
     const partitions = this.#cluster.topics.get(topic) ?? [];
-    const partition = partitions[sumOf(key) % partitions.length];
+    const partition = partitions[partitionOf(Buffer.from(key), partitions.length)];
     const again = () => {
       const work = () => this.#send(topic, key, batch);
       this.#simulation.after(AGAIN_MS, this.#actor, work, { settles: false });
@@ -58,5 +59,3 @@ export class OutsideProducer {
     );
   }
 }
-
-const sumOf = (key: string) => [...key].reduce((sum, { length }, n) => sum + length + key.charCodeAt(n), 0);

@@ -58,3 +58,15 @@ export function answerTo({ api, version, correlationId }: Head): WireWriter {
   if (api !== API.API_VERSIONS) writer.tags();
   return writer;
 }
+
+/** Kafka's error codes of groups. */
+export const GROUP_CODES = {
+  NONE: 0,
+  COORDINATOR_LOAD_IN_PROGRESS: 14,
+  COORDINATOR_NOT_AVAILABLE: 15,
+  NOT_COORDINATOR: 16,
+  ILLEGAL_GENERATION: 22,
+  UNKNOWN_MEMBER_ID: 25,
+  REBALANCE_IN_PROGRESS: 27,
+  MEMBER_ID_REQUIRED: 79,
+} as const;

@@ -70,8 +70,7 @@ export class Network {
 
   /** What passes between our process and this port from now on. What was held back goes on when it may. */
   setPath(port: number, change: Partial<Path>): void {
-    const path = this.#paths.get(port);
-    if (path) Object.assign(path, change);
+    Object.assign(this.#paths.get(port) ?? {}, change);
     this.#release(port);
   }
 

@@ -8,7 +8,7 @@ import { actorClock } from '../engine/actor-clock.ts';
 import { Actor, Simulation } from '../engine/simulation.ts';
 import { Network } from '../net/network.ts';
 import { ModelProvider, PROVIDER_URL, type ProviderFault } from './model-provider.ts';
-import { type Begun, simulatedHttp } from './simulated-http.ts';
+import { BegunCalls, simulatedHttp } from './simulated-http.ts';
 
 const SETTINGS = { authUrl: PROVIDER_URL, scope: 'a', grantType: 'g', clientAssertionType: 't' };
 
@@ -22,7 +22,7 @@ async function run<T>(
   const provider = new ModelProvider(simulation, network);
   const actor = new Actor('control');
   const clock = actorClock(simulation, actor, simulation.random('control'));
-  const begun: Begun[] = [];
+  const begun = new BegunCalls();
   const http = simulatedHttp(network, actor, { clock, begun });
   const [assertion, onRequest] = [async () => 'jwt', () => {}];
   const tokens = createTokenSource({ settings: SETTINGS, http, assertion, onNarrowerScope() {}, clock });
@@ -41,7 +41,7 @@ async function run<T>(
       });
   });
   await simulation.runUntil(90_000);
-  return { ended, provider, begun };
+  return { ended, provider, begun: begun.all };
 }
 
 const VALUES = { ref: 'a', url: 'https://hooks.example/webhooks/a', events: ['payment_status'] };

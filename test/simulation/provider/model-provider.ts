@@ -12,7 +12,15 @@ export const KNOWN_RUN = 'run-';
 
 export type Subscription = { readonly id: string; readonly url: string; readonly events: readonly string[] };
 /** Something that changed at the provider. */
-export type Effect = { readonly at: number; readonly what: string; readonly subscription: Subscription | null };
+export type Effect = {
+  readonly at: number;
+  readonly what: string;
+  readonly subscription: Subscription | null;
+  /** The process that has asked for it. */
+  readonly by: string;
+  /** Nobody waits for its answer any more, or it is one more than was asked for. */
+  readonly isForsaken: boolean;
+};
 
 /**
  * What happens to a request instead of what should:
@@ -36,7 +44,12 @@ export type ProviderFault = {
 };
 
 type Answer = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> };
-type Asked = { readonly method: string; readonly path: string; readonly message: Message };
+type Asked = {
+  readonly method: string;
+  readonly path: string;
+  readonly message: Message;
+  isForsaken: boolean;
+};
 
 /** The provider: tokens, subscriptions and replays as src/sandbox has them, and what can go wrong with them. */
 export class ModelProvider implements Server {
@@ -44,6 +57,8 @@ export class ModelProvider implements Server {
   isUp = true;
   fault: ProviderFault | undefined;
   readonly subscriptions = new Map<string, Subscription>();
+  /** By id, also of those that were deleted. */
+  readonly secrets = new Map<string, string>();
   readonly effects: Effect[] = [];
   /** Requests that have not taken effect yet. */
   underWay = 0;
@@ -64,18 +79,20 @@ export class ModelProvider implements Server {
 
   accept(connection: ServerConnection) {
     let received = Buffer.alloc(0);
-    let isTaken = false;
+    let asked: Asked | undefined;
     return {
       received: (bytes: Buffer) => {
         received = Buffer.concat([received, bytes]);
         const message = readMessage(received);
-        if (!message || isTaken) return;
-        isTaken = true;
+        if (!message || asked) return;
         const [method = '', path = ''] = message.first.split(' ');
-        this.#take({ method, path, message }, connection);
+        asked = { method, path, message, isForsaken: false };
+        this.#take(asked, connection);
       },
       // What has arrived is done, whoever waits for it.
-      closed: () => {},
+      closed: () => {
+        if (asked) asked.isForsaken = true;
+      },
     };
   }
 
@@ -89,13 +106,16 @@ export class ModelProvider implements Server {
       connection.send(writeMessage({ first: `HTTP/1.1 ${status}`, headers, body: text }));
     };
     const waits = met?.kind === 'late' || met?.kind === 'forsaken';
-    if (met?.kind === 'forsaken') connection.reset();
+    if (met?.kind === 'forsaken') {
+      asked.isForsaken = true;
+      connection.reset();
+    }
     this.underWay++;
     const work = () => {
       this.underWay--;
       if (met?.kind === 'failed') return reply({ status: 500 });
       if (met?.kind === 'busy') return reply({ status: 429, headers: { 'retry-after': '1' } });
-      if (met?.kind === 'twice') this.#carryOut(asked);
+      if (met?.kind === 'twice') this.#carryOut({ ...asked, isForsaken: true });
       const answer = this.#carryOut(asked);
       if (met?.kind === 'lost') return connection.reset();
       if (met?.kind === 'swallowed') return;
@@ -106,16 +126,19 @@ export class ModelProvider implements Server {
     this.#simulation.after(delay, this.actor, work, { settles: false });
   }
 
-  #carryOut({ method, path, message }: Asked): Answer {
+  #carryOut(asked: Asked): Answer {
+    const { method, path, message } = asked;
     if (path === '/oauth/token') return this.#giveToken(message);
     const token = message.headers.authorization?.replace(/^Bearer /, '') ?? '';
     if ((this.#tokens.get(token) ?? 0) < this.#simulation.now) return { status: 401 };
     const [, collection, id = ''] = path.split('/');
     const body = message.body === '' ? {} : (JSON.parse(message.body) as Record<string, unknown>);
     if (collection === 'subscriptions')
-      return method === 'GET' ? { status: 200, body: [...this.subscriptions.values()] } : this.#create(body);
-    if (collection === 'executions') return this.#replay(String(body.executionId));
-    return method === 'DELETE' ? this.#delete(id) : this.#update(id, body);
+      return method === 'GET'
+        ? { status: 200, body: [...this.subscriptions.values()] }
+        : this.#create(body, asked);
+    if (collection === 'executions') return this.#replay(String(body.executionId), asked);
+    return method === 'DELETE' ? this.#delete(id, asked) : this.#update(id, body, asked);
   }
 
   #giveToken({ body }: Message): Answer {
@@ -127,40 +150,43 @@ export class ModelProvider implements Server {
     return { status: 200, body: { ...granted, scope: form.get('scope') } };
   }
 
-  #create({ url, events = [] }: Record<string, unknown>): Answer {
+  #create({ url, events = [] }: Record<string, unknown>, asked: Asked): Answer {
     const created = { id: this.#newText(36), url: String(url), events: events as string[] };
+    const signingSecret = this.#newText(36);
     this.subscriptions.set(created.id, created);
-    this.#note('creates', created);
-    return { status: 201, body: { ...created, active: true, signingSecret: this.#newText(36) } };
+    this.secrets.set(created.id, signingSecret);
+    this.#note('creates', created, asked);
+    return { status: 201, body: { ...created, active: true, signingSecret } };
   }
 
-  #update(id: string, { url, events }: Record<string, unknown>): Answer {
+  #update(id: string, { url, events }: Record<string, unknown>, asked: Asked): Answer {
     const known = this.subscriptions.get(id);
     if (!known) return { status: 404 };
     const updated = { id, url: String(url ?? known.url), events: (events ?? known.events) as string[] };
     this.subscriptions.set(id, updated);
-    this.#note('updates', updated);
+    this.#note('updates', updated, asked);
     return { status: 200, body: updated };
   }
 
-  #delete(id: string): Answer {
+  #delete(id: string, asked: Asked): Answer {
     const known = this.subscriptions.get(id);
     if (!known) return { status: 404 };
     this.subscriptions.delete(id);
-    this.#note('deletes', known);
+    this.#note('deletes', known, asked);
     return { status: 204 };
   }
 
-  #replay(executionId: string): Answer {
+  #replay(executionId: string, asked: Asked): Answer {
     if (!executionId.startsWith(KNOWN_RUN)) return { status: 404 };
-    this.#note(`replays ${executionId}`, null);
+    this.#note(`replays ${executionId}`, null, asked);
     return { status: 202, body: { executionId } };
   }
 
-  #note(what: string, subscription: Subscription | null): void {
+  #note(what: string, subscription: Subscription | null, { message, isForsaken }: Asked): void {
     const { id = '', url = '', events = [] } = subscription ?? {};
     this.#simulation.trace.note('provider', `${what} ${id} ${url} ${events.join(', ')}`.trimEnd());
-    this.effects.push({ at: this.#simulation.now, what, subscription });
+    const by = message.headers['user-agent'] ?? '';
+    this.effects.push({ at: this.#simulation.now, what, subscription, by, isForsaken });
   }
 
   #newText = (length: number) =>

@@ -11,6 +11,29 @@ const CONNECT_MS = 5_000;
 /** A request that a process begins: all checks are behind it. */
 export type Begun = { readonly at: number; readonly actor: Actor; readonly what: string };
 
+/** All requests that processes have begun, in order. */
+export class BegunCalls {
+  readonly all: Begun[] = [];
+  #armed: { readonly actor: Actor; left: number; readonly effects: number } | undefined;
+
+  /** The process dies so many effects behind the beginning of its nth call from now. */
+  dieAtCall(actor: Actor, n: number, effects: number): void {
+    this.#armed = { actor, left: n, effects };
+  }
+
+  disarm(): void {
+    this.#armed = undefined;
+  }
+
+  note(begun: Begun): void {
+    this.all.push(begun);
+    const armed = this.#armed;
+    if (armed?.actor !== begun.actor || --armed.left > 0) return;
+    this.#armed = undefined;
+    begun.actor.dieAfter(armed.effects);
+  }
+}
+
 /**
  * What src/runtime/http-client.ts does, over the simulated sockets: a connection for each request. undici itself cannot be
  * there: its timers are one wheel for the whole thread, and two processes of a simulation share the thread.
@@ -18,12 +41,12 @@ export type Begun = { readonly at: number; readonly actor: Actor; readonly what:
 export function simulatedHttp(
   network: Network,
   actor: Actor,
-  { clock, begun }: { readonly clock: Clock; readonly begun: Begun[] },
+  { clock, begun }: { readonly clock: Clock; readonly begun: BegunCalls },
 ): Http {
   const open = new Set<(error: Error) => void>();
   return {
     send(request) {
-      begun.push({ at: clock.now(), actor, what: `${request.method} ${new URL(request.url).pathname}` });
+      begun.note({ at: clock.now(), actor, what: `${request.method} ${new URL(request.url).pathname}` });
       const { hostname, port } = new URL(request.url);
       const socket = network.connect({ host: hostname, port: Number(port), timeout: CONNECT_MS });
       return new Promise<HttpAnswer>((resolve, reject) => {
@@ -37,7 +60,7 @@ export function simulatedHttp(
         open.add(fail);
         const late = () => fail(new DOMException(`no whole answer`, 'TimeoutError'));
         const timer = clock.after(request.timeoutMs, late);
-        exchange(socket, request, (answer) => finish(() => resolve(answer)), fail);
+        exchange(socket, actor.name, request, (answer) => finish(() => resolve(answer)), fail);
       });
     },
     async stop() {
@@ -48,6 +71,7 @@ export function simulatedHttp(
 
 function exchange(
   socket: Socket,
+  agent: string,
   { method, url, headers, body = '' }: HttpRequest,
   resolve: (answer: HttpAnswer) => void,
   reject: (error: Error) => void,
@@ -55,7 +79,13 @@ function exchange(
   const { host, pathname } = new URL(url);
   let received = Buffer.alloc(0);
   socket.once('connect', () => {
-    socket.write(writeMessage({ first: `${method} ${pathname} HTTP/1.1`, headers: { ...headers, host }, body }));
+    socket.write(
+      writeMessage({
+        first: `${method} ${pathname} HTTP/1.1`,
+        headers: { ...headers, host, 'user-agent': agent },
+        body,
+      }),
+    );
   });
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);
