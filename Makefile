@@ -69,10 +69,10 @@ test-kubernetes: setup ## Tests the chart on the cluster of KUBECONFIG with the 
 faults: setup ## Injects faults into three real brokers; shows what was acknowledged and what was lost (30 min)
 	@npm run -s faults -- $(ARGS)
 
-simulate: setup ## Simulates ingress, brokers, disk and object store in virtual time, and judges every promise (ARGS="--minutes 60"; 1 min)
+simulate: setup ## Simulates ingress, control and all around them in virtual time, and judges every promise (ARGS="--minutes 60"; 1 min)
 	@npm run -s simulate -- $(ARGS)
 
-simulate-mutants: setup ## Simulates small sabotages of the code: each must be found (5 min)
+simulate-mutants: setup ## Simulates small sabotages of the code: each must be found (15 min)
 	@npm run -s simulate-mutants -- $(ARGS)
 
 hostile: setup ## Attacks one ingress, with honest senders beside each attack; hostile commands and provider, fuzzing (20 min)

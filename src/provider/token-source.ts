@@ -31,13 +31,14 @@ type ProviderTokens = {
 /** Obtained where there is none or its time is nearly up. `get` throws TOKEN_REFUSED, TOKEN_UNAVAILABLE, JWT_UNAVAILABLE. */
 export function createTokenSource(deps: ProviderTokens): TokenSource {
   const { settings, clock } = deps;
-  let restUntil = 0;
+  /** By the clock that only grows. */
+  let restUntil = Number.NEGATIVE_INFINITY;
   const obtain = async () => {
-    const restMs = restUntil - clock.wall();
+    const restMs = restUntil - clock.now();
     if (restMs > 0)
       throw new HooklineError('TOKEN_UNAVAILABLE', `asked to wait ${Math.ceil(restMs / 1_000)} s longer`);
     const reply = await requestToken(deps);
-    restUntil = clock.wall() + (reply.status === 200 ? 0 : (retryAfterMs(reply, clock.wall()) ?? 0));
+    restUntil = clock.now() + (reply.status === 200 ? 0 : (retryAfterMs(reply, clock.wall()) ?? 0));
     const answer = readTokenAnswer(reply);
     if ('fault' in answer)
       throw new HooklineError(answer.isRefusal ? 'TOKEN_REFUSED' : 'TOKEN_UNAVAILABLE', answer.fault);

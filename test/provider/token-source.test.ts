@@ -20,7 +20,7 @@ afterAll(async () => {
 
 /** A source of tokens whose clock stands until it is moved. */
 function open(more: { scope?: string; assertion?: () => Promise<string> } = {}) {
-  const clock = { now: 1_000_000 };
+  const clock = { now: 1_000_000, setBy: 0 };
   const narrower: (readonly string[])[] = [];
   const source = createTokenSource({
     settings: {
@@ -32,7 +32,7 @@ function open(more: { scope?: string; assertion?: () => Promise<string> } = {}) 
     http,
     assertion: more.assertion ?? (async () => 'sandbox-lite-jwt'),
     onNarrowerScope: (missing) => narrower.push(missing),
-    clock: { ...systemClock, wall: () => clock.now },
+    clock: { ...systemClock, now: () => clock.now, wall: () => clock.now + clock.setBy },
   });
   return { source, clock, narrower };
 }
@@ -103,6 +103,15 @@ describe('the access token', () => {
     clock.now += 1;
     expect(await source.get()).toEqual(expect.any(String));
     expect(await asked()).toBe(2);
+  });
+
+  it('is asked for again after its Retry-After, also where the clock was set back meanwhile', async () => {
+    await sandbox.fail({ operation: 'token', kind: 'status', code: 429, headers: { 'retry-after': '7' } });
+    const { source, clock } = open();
+    await expect(source.get()).rejects.toMatchObject({ code: 'TOKEN_UNAVAILABLE' });
+    clock.setBy = -3_600_000;
+    clock.now += 7_000;
+    expect(await source.get()).toEqual(expect.any(String));
   });
 });
 

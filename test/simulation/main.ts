@@ -1,5 +1,5 @@
 /**
- * `make simulate`: schedules of webhooks and faults in simulated time, each judged. Ends with 1 where a promise was broken.
+ * `make simulate`: schedules of webhooks or commands, and faults, in simulated time, each judged. Ends with 1 where a promise was broken.
  * The same seed gives the same trace, byte for byte, on any machine and with any number of jobs.
  */
 import { execFileSync, fork } from 'node:child_process';
@@ -25,7 +25,8 @@ else {
   if (options.jobs === 1) await simulate(found);
   else await Promise.all(Array.from({ length: options.jobs }, (_, job) => startJob(job)));
   const last = tally.end();
-  say(`${tally.acknowledged} webhooks were acknowledged`);
+  const { webhooks, control } = tally.acknowledged;
+  say(`${webhooks} webhooks were acknowledged, ${control} commands carried out`);
   say(last);
   process.exitCode = tally.violations > 0 ? 1 : 0;
 }

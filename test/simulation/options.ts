@@ -15,17 +15,22 @@ export type Options = {
   readonly isJob: boolean;
   /** A file with a schedule, instead of those of seeds. */
   readonly plan: string | undefined;
+  /** Which schedules: of webhooks, of control, or of both, as the seed decides. */
+  readonly of: 'webhooks' | 'control' | 'both';
   /** Simulates the receiver over kafkajs instead of Hookline. */
   readonly isKafkajs: boolean;
   /** Ends at the first broken promise, and does not shrink it. */
   readonly endsAtFirst: boolean;
 };
 
-export const USAGE = `usage: make simulate ARGS="[--minutes M | --schedules N | --plan FILE] [--seed S] [--jobs J] [--first] [--trace]"
+const KINDS = ['webhooks', 'control', 'both'] as const;
+
+export const USAGE = `usage: make simulate ARGS="[--minutes M | --schedules N | --plan FILE] [--seed S] [--jobs J] [--of KIND] [--first] [--trace]"
   --seed S        the first schedule's seed, the next has S + 1; without it one is drawn
   --minutes M     ends after M minutes (1)
   --schedules N   runs N schedules, whatever time they take
   --jobs J        J processes share the schedules (1)
+  --of KIND       webhooks or control; without it every eighth seed is a schedule of control
   --plan FILE     runs the schedule of a file, as a broken promise prints it (JSON)
   --first         ends at the first schedule that breaks a promise, without making it shorter
   --kafkajs       simulates what one writes first, over kafkajs, instead of Hookline: it loses
@@ -42,6 +47,7 @@ export function parseOptions(args: readonly string[], drawnSeed: number): Option
       jobs: { type: 'string', default: '1' },
       job: { type: 'string' },
       plan: { type: 'string' },
+      of: { type: 'string', default: 'both' },
       kafkajs: { type: 'boolean', default: false },
       first: { type: 'boolean', default: false },
       trace: { type: 'boolean', default: false },
@@ -52,7 +58,10 @@ export function parseOptions(args: readonly string[], drawnSeed: number): Option
     if (!(value >= 0) || text === '') throw new TypeError(`--${name} is no number: ${text}`);
     return value;
   };
+  const of = KINDS.find((kind) => kind === values.of);
+  if (of === undefined) throw new TypeError(`--of is webhooks or control: ${values.of}`);
   return {
+    of: values.kafkajs ? 'webhooks' : of,
     seed: values.seed === undefined ? drawnSeed : number('seed', values.seed),
     minutes: number('minutes', values.minutes),
     schedules: values.schedules === undefined ? undefined : number('schedules', values.schedules),

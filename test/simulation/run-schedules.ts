@@ -1,12 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { TakenOver } from './engine/take-over.ts';
 import type { Options } from './options.ts';
+import { scheduleIn, scheduleOf } from './schedules.ts';
 import type { Finding } from './tally.ts';
-import { type Plan, planOf } from './webhooks/plan.ts';
-import type { StartReceiver } from './webhooks/receiver.ts';
-import { runPlan } from './webhooks/run-plan.ts';
-import { shrink } from './webhooks/shrink.ts';
-import { tell } from './webhooks/story.ts';
 
 type Deps = {
   readonly taken: TakenOver;
@@ -22,25 +17,17 @@ export async function runSchedules(options: Options, { taken, say, found }: Deps
   const { seed, job, jobs, minutes, plan: file } = options;
   const count = file === undefined ? options.schedules : 1;
   const end = performance.now() + minutes * 60_000;
-  const start = options.isKafkajs ? await kafkajs() : undefined;
+  const deps = { taken, start: options.isKafkajs ? await kafkajs() : undefined };
   let stories = 0;
   for (let n = job; count === undefined ? performance.now() < end : n < count; n += jobs) {
-    const plan = file === undefined ? planOf(seed + n) : readPlan(file);
-    const { lines, ...outcome } = await runPlan(plan, taken, { keepsLines: options.isLoud, start });
+    const schedule = file === undefined ? scheduleOf(seed + n, options.of, deps) : scheduleIn(file, deps);
+    const { lines, ...outcome } = await schedule.run({ keepsLines: options.isLoud });
     for (const line of lines ?? []) say(line);
-    found({ n, seed: plan.seed, ...outcome });
+    found({ n, seed: schedule.seed, of: schedule.of, ...outcome });
     if (outcome.violations.length === 0) continue;
     if (options.endsAtFirst) return;
-    if (++stories <= MAX_STORIES) say(await storyOf(plan, taken, start));
+    if (++stories <= MAX_STORIES) say(await schedule.story());
   }
 }
 
-const readPlan = (file: string): Plan => JSON.parse(readFileSync(file, 'utf8'));
-
 const kafkajs = async () => (await import('./webhooks/kafkajs-receiver.ts')).startKafkajsReceiver;
-
-async function storyOf(plan: Plan, taken: TakenOver, start: StartReceiver | undefined): Promise<string> {
-  const isBroken = async (shorter: Plan) => (await runPlan(shorter, taken, { start })).violations.length > 0;
-  const shortest = await shrink(plan, isBroken);
-  return tell(shortest, await runPlan(shortest, taken, { keepsLines: true, start }));
-}

@@ -6,6 +6,8 @@ export type Finding = {
   readonly n: number;
   readonly seed: number;
   readonly trace: string;
+  readonly of: 'webhooks' | 'control';
+  /** Webhooks that were acknowledged, or commands that were carried out. */
   readonly acknowledged: number;
   readonly violations: readonly string[];
 };
@@ -17,7 +19,7 @@ export class Tally {
   #next = 0;
   schedules = 0;
   violations = 0;
-  acknowledged = 0;
+  readonly acknowledged = { webhooks: 0, control: 0 };
 
   add(finding: Finding): void {
     this.#early.set(finding.n, finding);
@@ -33,9 +35,9 @@ export class Tally {
     return `schedules ${this.schedules}, violations ${this.violations}, trace ${this.#trace.digest('hex')}`;
   }
 
-  #count({ trace, acknowledged, violations }: Finding): void {
+  #count({ trace, of, acknowledged, violations }: Finding): void {
     this.schedules++;
-    this.acknowledged += acknowledged;
+    this.acknowledged[of] += acknowledged;
     if (violations.length > 0) this.violations++;
     this.#trace.update(trace);
   }

@@ -1,5 +1,6 @@
 /**
- * Patches of the Kafka clients, applied when this file is imported; each names the version that it is for.
+ * Patches of the Kafka clients, applied when this file is imported; each names the version that it is for. Those of kafkajs are
+ * in kafkajs-patches.ts.
  *
  * @platformatic/kafka 2.12.1 makes one buffer of a batch's pieces twice in fresh memory: for its
  * checksum, and for its socket. Here the second finds what the first one joined: a quarter less work for each small record.
@@ -8,8 +9,9 @@
  * before and behind it are laid.
  */
 
-// Before the client.
+// Before the clients.
 import './lazy-validators.ts';
+import './kafkajs-patches.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -83,20 +85,3 @@ function joinedInPlace({ buffers, length }: Pieces): Buffer | undefined {
   }
   return whole;
 }
-
-/**
- * kafkajs 2.2.4: after each answer it sets a timer for the requests of that connection that wait
- * because the broker throttles it, also where none wait and none is throttled; the time is then in the past, and the
- * timer sets the next one: one every millisecond for each connection, forever (kafkajs issues 1704 and 1751, open in
- * 2.2.4). An idle ingress used a tenth of a core for nothing else. A request that has to wait sets the timer itself.
- */
-
-type RequestQueue = { readonly pending: readonly unknown[]; scheduleCheckPendingRequests(): void };
-
-const { prototype } = require('kafkajs/src/network/requestQueue/index.js') as {
-  prototype: RequestQueue;
-};
-const schedule = prototype.scheduleCheckPendingRequests;
-prototype.scheduleCheckPendingRequests = function (this: RequestQueue) {
-  if (this.pending.length > 0) schedule.call(this);
-};

@@ -14,7 +14,12 @@ import { bearerMessage, refusalIn, type Sasl, type SaslToken, TokenRefusedError 
 export type ClientLog = (message: string, fields: object) => void;
 
 /** The client that consumes and administers. */
-export type KafkaClient = Pick<kafkajs.Kafka, 'admin' | 'consumer'>;
+export type KafkaClient = Pick<kafkajs.Kafka, 'admin'> & {
+  consumer(config: kafkajs.ConsumerConfig): kafkajs.Consumer & {
+    /** Cuts the connections that are left when it has ended, or should have. */
+    cut?(): void;
+  };
+};
 
 /**
  * A session with a broker that is nearer to its end than this is renewed before the next request. Sessions that are
@@ -35,11 +40,12 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     compress: async (encoder: { buffer: Buffer }) => zstdCompressSync(encoder.buffer),
     decompress: async (buffer: Buffer) => zstdDecompressSync(buffer),
   });
-  const client = new kafkajs.Kafka({
+  const clientOver = (socketFactory: kafkajs.ISocketFactory) =>
+    new kafkajs.Kafka({ ...settings, socketFactory });
+  const settings = {
     clientId,
     brokers: [...connection.brokers],
     ssl: connection.tls !== undefined,
-    socketFactory: createSockets(connection),
     ...(connection.sasl && { sasl: toSasl(connection.sasl) }),
     reauthenticationThreshold: REAUTHENTICATE_BEFORE_MS,
     connectionTimeout: 2_000,
@@ -48,15 +54,33 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     enforceRequestTimeout: true,
     retry: RETRY,
     logLevel: kafkajs.logLevel.INFO,
-    logCreator: () => (entry) => log(entry.log.message, { namespace: entry.namespace }),
-  });
+    logCreator: () => (entry: kafkajs.LogEntry) => log(entry.log.message, { namespace: entry.namespace }),
+  } satisfies Omit<kafkajs.KafkaConfig, 'socketFactory'>;
+  const sockets = createSockets(connection);
   const explain = (error: unknown, neverAnswered: boolean) =>
     explainRefusal(error, connection, { neverAnswered });
   return {
-    admin: (config) => explaining(client.admin(config), explain),
-    consumer: (config) => explaining(client.consumer(config), explain),
+    admin: (config) => explaining(clientOver(sockets).admin(config), explain),
+    consumer(config) {
+      const open = new Set<Socket>();
+      const consumer = clientOver(watched(sockets, open)).consumer(config);
+      const cut = () => {
+        for (const socket of open) socket.destroy();
+      };
+      return explaining({ ...consumer, cut }, explain);
+    },
   };
 }
+
+/** Keeps the sockets that are open in `open`. */
+const watched =
+  (sockets: kafkajs.ISocketFactory, open: Set<Socket>): kafkajs.ISocketFactory =>
+  (options) => {
+    const socket = sockets(options);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    return socket;
+  };
 
 /** It reads these with each authentication: the password, or the token, is asked for then. */
 function toSasl(sasl: Sasl): kafkajs.SASLOptions | kafkajs.Mechanism {

@@ -30,6 +30,8 @@ export class AssignedWork {
   readonly #lease: GroupLease;
   readonly #leaseWatch: Timer;
   #count = 0;
+  /** Nothing more is begun, whatever the group assigns until it is left. */
+  #isFinishing = false;
   /** Not there while this process stands by. */
   #working: AbortController | undefined;
 
@@ -43,7 +45,7 @@ export class AssignedWork {
 
   /** Partitions that are assigned to this consumer, and cannot have been assigned to another since. */
   count(): number {
-    return this.#lease.isOver ? 0 : this.#count;
+    return this.#lease.isOver || this.#isFinishing ? 0 : this.#count;
   }
 
   /** @returns false where the partition's work is full: the record comes again when it is not */
@@ -70,6 +72,7 @@ export class AssignedWork {
   /** Waits for the handlers in progress, and commits what they finish. */
   async finish(): Promise<void> {
     this.#leaseWatch.cancel();
+    this.#isFinishing = true;
     this.#working?.abort();
     await Promise.all([...this.#assigned.values()].map(({ work }) => work.finish()));
   }
@@ -86,8 +89,16 @@ export class AssignedWork {
     return new PartitionWork({
       ...{ queue, keysOf, handle, onError, clock, checkLease: () => this.#checkLease() },
       commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
-      onCapacity: () => consumer.resume([{ topic, partitions: [partition] }]),
+      onCapacity: () => this.#resume({ topic, partition }),
     });
+  }
+
+  #resume({ topic, partition }: Partition): void {
+    try {
+      this.#deps.consumer.resume([{ topic, partitions: [partition] }]);
+    } catch {
+      // The client is starting again, and has no group: what it is assigned then is not paused.
+    }
   }
 
   /** This process works while it has partitions and can be sure that no other has them. */
@@ -130,10 +141,18 @@ export class AssignedWork {
     if (!this.#lease.isOver) return;
     for (const { topic, partition, work } of this.#assigned.values()) {
       work.end();
-      // If they are still assigned to this consumer, it continues with what is not done.
-      if (work.mark !== null) this.#deps.consumer.seek({ topic, partition, offset: String(work.mark) });
+      // If they are still assigned to this consumer, it continues with what is not committed: nobody else would commit it.
+      if (work.committed !== null) this.#goOnAt({ topic, partition }, work.committed);
     }
     this.#assigned.clear();
+  }
+
+  #goOnAt({ topic, partition }: Partition, mark: bigint): void {
+    try {
+      this.#deps.consumer.seek({ topic, partition, offset: String(mark) });
+    } catch {
+      // The client is starting again, and has no group: it begins with what is committed.
+    }
   }
 }
 

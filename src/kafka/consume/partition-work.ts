@@ -65,6 +65,11 @@ export class PartitionWork {
     return this.#next < 0n ? null : (first ?? this.#next);
   }
 
+  /** The first offset that isn't committed; null before the first record. */
+  get committed(): bigint | null {
+    return this.#committed < 0n ? null : this.#committed;
+  }
+
   /** Skips a record that was taken before, as it comes after each rebalance. */
   take(record: IncomingRecord): void {
     if (record.offset < this.#next || this.#ending.signal.aborted) return;

@@ -76,6 +76,14 @@ describe('the work of a consumer', () => {
     expect(() => lost.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
   });
 
+  it('does not begin to work when it is given partitions while it stops', async () => {
+    const { work, join, working } = open();
+    join();
+    await work.finish();
+    join(0);
+    expect([working, work.count()]).toEqual([[], 0]);
+  });
+
   it('ends with the lease, which is looked at by whoever is about to do something: it has nothing to keep then', async () => {
     const { work, join, begin, told, pass } = open();
     join(0, 1);

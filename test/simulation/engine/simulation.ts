@@ -1,3 +1,4 @@
+import { setImmediate as realSetImmediate } from 'node:timers';
 import type { Timer } from '../../../src/runtime/clock.ts';
 import { createRandom, type Random } from '../../faults/random.ts';
 import { type Due, EventQueue } from './event-queue.ts';
@@ -6,6 +7,8 @@ import { Trace } from './trace.ts';
 /** Whoever acts: an incarnation of our process, a broker, a sender. What it scheduled does not happen after its death. */
 export class Actor {
   readonly name: string;
+  /** Where it runs: what concerns the machine's network concerns it. */
+  readonly machine: string;
   isAlive = true;
   /** Until then nothing of it runs; see {@link Simulation.freeze}. */
   frozenUntil = 0;
@@ -17,8 +20,9 @@ export class Actor {
   onDeath: () => void = () => {};
   #effectsLeft = Number.POSITIVE_INFINITY;
 
-  constructor(name: string) {
+  constructor(name: string, machine = name) {
     this.name = name;
+    this.machine = machine;
   }
 
   /** It dies right behind so many more effects: after the call that has one, before anything that follows. */
@@ -57,8 +61,8 @@ export type EventOptions = {
   readonly settles?: boolean;
 };
 
-/** A hundred times what a schedule needs. */
-const MAX_EVENTS = 200_000;
+/** Many times what a schedule needs. */
+const MAX_EVENTS = 400_000;
 
 /** When the simulated time begins, in milliseconds since 1970. */
 const START = Date.UTC(2026, 2, 1);
@@ -168,4 +172,3 @@ export class Simulation {
 
 /** Resolves when no promise and no tick can go on: Node's own order of these is the same in each run. */
 const settled = () => new Promise<void>((resolve) => realSetImmediate(resolve));
-const realSetImmediate = setImmediate;

@@ -1,3 +1,4 @@
+import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import type { Timer } from '../../../src/runtime/clock.ts';
@@ -12,6 +13,8 @@ export type TakenOver = {
   connect: Connect | undefined;
   /** Chance of the simulation. */
   random: () => number;
+  /** The same for ids and keys. */
+  randomBytes: (size: number) => Buffer;
 };
 
 /**
@@ -20,9 +23,13 @@ export type TakenOver = {
  * nothing but simulate: it is not undone.
  */
 export function takeOver(): TakenOver {
-  const taken: TakenOver = { simulation: undefined, connect: undefined, random: () => 0 };
+  const taken: TakenOver = {
+    ...{ simulation: undefined, connect: undefined },
+    ...{ random: () => 0, randomBytes: (size) => Buffer.alloc(size) },
+  };
   takeTimers(taken);
   takeClocks(taken);
+  takeRandomBytes(taken);
   const { createConnection } = net;
   const connect = (...args: unknown[]) => {
     const [options, onConnect] = args as [{ host: string; port: number }, (() => void) | undefined];
@@ -34,6 +41,25 @@ export function takeOver(): TakenOver {
   Object.assign(net, { createConnection: connect, connect });
   syncBuiltinESMExports();
   return taken;
+}
+
+/** Runs `work` while what this process asks Node for comes from the simulation. Errors that nobody handles are noted there. */
+export async function within<T>(
+  taken: TakenOver,
+  { simulation, connect }: { readonly simulation: Simulation; readonly connect: Connect },
+  work: () => Promise<T>,
+): Promise<T> {
+  const [libraries, bytes] = [simulation.random('libraries'), simulation.random('bytes')];
+  const randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => bytes.below(256)));
+  Object.assign(taken, { simulation, connect, random: () => libraries.next(), randomBytes });
+  const onUnhandled = (error: unknown) => simulation.unhandled.push(String((error as Error)?.stack ?? error));
+  process.on('unhandledRejection', onUnhandled);
+  try {
+    return await work();
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+    Object.assign(taken, { simulation: undefined, connect: undefined });
+  }
 }
 
 /** What Node's timers return, as far as the clients use it. */
@@ -56,7 +82,7 @@ function handleOf(start: () => Timer): Handle {
 }
 
 function takeTimers(taken: TakenOver): void {
-  const real = { setTimeout, setInterval, clearTimeout, clearInterval };
+  const real = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval };
   const take =
     (repeats: boolean, otherwise: (...args: never[]) => unknown) =>
     (work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
@@ -74,6 +100,12 @@ function takeTimers(taken: TakenOver): void {
   Object.assign(globalThis, {
     setTimeout: take(false, real.setTimeout as never),
     setInterval: take(true, real.setInterval as never),
+    setImmediate: (work: (...args: unknown[]) => void, ...args: unknown[]) => {
+      const { simulation } = taken;
+      const actor = simulation?.current;
+      if (!simulation || !actor) return Reflect.apply(real.setImmediate, globalThis, [work, ...args]);
+      return handleOf(() => simulation.after(0, actor, () => work(...args)));
+    },
     clearTimeout: clear(real.clearTimeout),
     clearInterval: clear(real.clearInterval),
   });
@@ -87,4 +119,26 @@ function takeClocks(taken: TakenOver): void {
   Date.now = () => (taken.simulation?.current ? taken.simulation.wall() : real.wall());
   performance.now = () => (taken.simulation?.current ? taken.simulation.now : real.now());
   Math.random = () => (taken.simulation?.current ? taken.random() : real.random());
+}
+
+/** Ids, keys and nonces, where they are asked for without a callback. */
+function takeRandomBytes(taken: TakenOver): void {
+  const { randomBytes, randomUUID } = crypto;
+  const isTaken = () => taken.simulation?.current !== undefined;
+  Object.assign(crypto, {
+    randomBytes: (size: number, ...rest: unknown[]) =>
+      isTaken() && rest.length === 0
+        ? taken.randomBytes(size)
+        : Reflect.apply(randomBytes, crypto, [size, ...rest]),
+    randomUUID: (...args: unknown[]) =>
+      isTaken() ? uuidOf(taken.randomBytes(16)) : Reflect.apply(randomUUID, crypto, args),
+  });
+}
+
+/** Version 4. */
+function uuidOf(bytes: Buffer): string {
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

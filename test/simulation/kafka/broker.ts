@@ -1,49 +1,22 @@
-import type { Random } from '../../faults/random.ts';
-import { Actor, type Simulation } from '../engine/simulation.ts';
+import { Actor } from '../engine/simulation.ts';
 import type { Network, Server, ServerConnection } from '../net/network.ts';
-import {
-  metadataAnswer,
-  type PartitionAnswer,
-  produceAnswer,
-  type Request,
-  readRequest,
-  type TopicView,
-  versionsAnswer,
-} from './messages.ts';
+import type { Coordinator } from './coordinator.ts';
+import { metadataAnswer, type Request, readRequest, type TopicView, versionsAnswer } from './messages.ts';
 import { CODES, type Partition } from './partition.ts';
-import { namesOf } from './record-batch.ts';
+import { serveFetch, serveListOffsets } from './serve-fetch.ts';
+import { type ProducePorts, serveProduce } from './serve-produce.ts';
 
 const FIRST_PORT = 19_092;
 /** What this broker knows of a partition. */
 type View = TopicView['partitions'][number];
 
-/** What a broker does instead of answering a Produce request as it should. */
-export type AnswerFault =
-  /** The connection breaks, after the batch was written. */
-  | { readonly kind: 'drop' }
-  /** The answer never comes. */
-  | { readonly kind: 'swallow' }
-  | { readonly kind: 'delay'; readonly ms: number }
-  /** The answer comes twice. */
-  | { readonly kind: 'duplicate' }
-  /** An error of Kafka; `appends`: although the batch was written. */
-  | { readonly kind: 'error'; readonly code: number; readonly appends: boolean };
-
 /** The cluster, as far as one of its brokers needs it. */
-export type BrokerCluster = {
-  readonly simulation: Simulation;
+export type BrokerCluster = ProducePorts & {
   readonly network: Network;
-  readonly random: Random;
   readonly brokers: readonly Broker[];
   readonly partitions: readonly Partition[];
-  readonly topics: ReadonlyMap<string, readonly Partition[]>;
-  /** By broker, with what probability which fault meets a Produce request. */
-  readonly answerFaults: ReadonlyMap<number, { readonly fault: AnswerFault; readonly chance: number }>;
-  limitOf(topic: string): number;
-  /** Counts the appends. */
-  nextOrder(): number;
+  readonly coordinator: Pick<Coordinator, 'serve'>;
   announce(partition: Partition): void;
-  replicate(partition: Partition): void;
   fenceLater(broker: Broker, afterMs: number): void;
   register(broker: Broker): void;
 };
@@ -172,9 +145,21 @@ export class Broker implements Server {
     } catch {
       return connection.reset();
     }
-    if (request.kind === 'versions') return answer(versionsAnswer(request));
-    if (request.kind === 'metadata') return answer(this.#metadata(request, request.topics));
-    this.#produce(request, connection, answer, done);
+    const reply = { connection, answer, done };
+    switch (request.kind) {
+      case 'versions':
+        return answer(versionsAnswer(request));
+      case 'metadata':
+        return answer(this.#metadata(request, request.topics));
+      case 'produce':
+        return serveProduce(this.#cluster, this, request, reply);
+      case 'fetch':
+        return serveFetch(this.#cluster, this, request, answer);
+      case 'list-offsets':
+        return answer(serveListOffsets(this.#cluster, this, request));
+      default:
+        return this.#cluster.coordinator.serve(this, request, reply);
+    }
   }
 
   #metadata(request: Request, names: readonly string[] | null): Buffer {
@@ -187,60 +172,5 @@ export class Broker implements Server {
     const partitions = this.viewOf(name);
     const code = partitions.length > 0 ? CODES.NONE : CODES.UNKNOWN_TOPIC_OR_PARTITION;
     return { name, code, partitions };
-  }
-
-  #produce(
-    request: Extract<Request, { kind: 'produce' }>,
-    connection: ServerConnection,
-    answer: (bytes: Buffer, extraMs?: number) => void,
-    done: () => void,
-  ): void {
-    const { answerFaults, random } = this.#cluster;
-    const met = answerFaults.get(this.id);
-    const fault = met && random.chance(met.chance) ? met.fault : undefined;
-    if (fault) this.#cluster.simulation.trace.note(this.process.name, `meets ${fault.kind}`);
-    const answers: PartitionAnswer[] = [];
-    const finish = () => {
-      const bytes = produceAnswer(request, answers);
-      if (request.acks === 0) return done();
-      if (fault?.kind === 'drop') return connection.reset();
-      if (fault?.kind === 'swallow') return done();
-      if (fault?.kind === 'duplicate') connection.send(bytes);
-      answer(bytes, fault?.kind === 'delay' ? fault.ms : 0);
-    };
-    // As brokers do: kafkajs asks for nothing at times, and takes the answer for a confirmation.
-    if (request.batches.length === 0) finish();
-    for (const { topic, partition, batch } of request.batches) {
-      const note = ({ code, base }: { code: number; base: number }) => {
-        const shown = fault?.kind === 'error' ? { code: fault.code, base: -1 } : { code, base };
-        answers.push({ topic, partition, ...shown });
-        if (answers.length === request.batches.length) finish();
-      };
-      if (fault?.kind === 'error' && !fault.appends) note({ code: fault.code, base: -1 });
-      else this.#append({ topic, partition, batch }, request, note);
-    }
-  }
-
-  #append(
-    { topic, partition, batch }: { topic: string; partition: number; batch: Buffer },
-    { acks, timeoutMs }: { readonly acks: number; readonly timeoutMs: number },
-    answer: (answer: { code: number; base: number }) => void,
-  ): void {
-    const { simulation } = this.#cluster;
-    const refuse = (code: number) => answer({ code, base: -1 });
-    const found = this.#cluster.topics.get(topic)?.[partition];
-    const view = this.viewOf(topic)[partition];
-    if (!found || !view) return refuse(CODES.UNKNOWN_TOPIC_OR_PARTITION);
-    if (view.leader !== this.id) return refuse(CODES.NOT_LEADER_OR_FOLLOWER);
-    if (batch.length > this.#cluster.limitOf(topic)) return refuse(CODES.MESSAGE_TOO_LARGE);
-    const order = this.#cluster.nextOrder();
-    const waiter = found.append(this.id, batch, { epoch: view.epoch, order, acks }, answer);
-    if (typeof waiter === 'number') return refuse(waiter);
-    simulation.trace.note(this.process.name, `appends ${found.name} at ${waiter.entry.base}`);
-    simulation.trace.explain(this.process.name, () => `  ${namesOf(batch)}`);
-    if (acks !== -1) return answer({ code: CODES.NONE, base: waiter.entry.base });
-    const timeOut = () => found.giveUp(waiter, CODES.REQUEST_TIMED_OUT);
-    waiter.timeout = simulation.after(timeoutMs, this.process, timeOut, { settles: false });
-    this.#cluster.replicate(found);
   }
 }

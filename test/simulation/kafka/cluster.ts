@@ -1,8 +1,10 @@
 import type { Random } from '../../faults/random.ts';
 import { Actor, type Simulation } from '../engine/simulation.ts';
 import type { Network } from '../net/network.ts';
-import { type AnswerFault, Broker, type BrokerCluster } from './broker.ts';
+import { Broker, type BrokerCluster } from './broker.ts';
+import { Coordinator, OFFSETS_TOPIC } from './coordinator.ts';
 import { type Entry, Partition } from './partition.ts';
+import type { AnswerFault } from './serve-produce.ts';
 
 export type TopicSpec = {
   readonly name: string;
@@ -15,7 +17,11 @@ export type ClusterOptions = {
   readonly brokers: number;
   readonly minIsr: number;
   readonly topics: readonly TopicSpec[];
+  /** Whether consumers join a group. */
+  readonly hasGroup?: boolean;
 };
+
+type MetFault = { readonly fault: AnswerFault; readonly chance: number };
 
 /** Brokers that replicate: what they do is Kafka's protocol of requests and answers, and its rules of replication. */
 export class Cluster implements BrokerCluster {
@@ -27,16 +33,22 @@ export class Cluster implements BrokerCluster {
   readonly lowered = new Map<string, number>();
   readonly #maxBytes = new Map<string, number>();
   /** By broker, with what probability which fault meets a Produce request. */
-  readonly answerFaults = new Map<number, { readonly fault: AnswerFault; readonly chance: number }>();
+  readonly answerFaults = new Map<number, MetFault>();
+  /** The same for what consumers ask the group's coordinator. */
+  readonly groupFaults = new Map<number, MetFault>();
+  readonly coordinator: Coordinator;
   /** How long a broker takes to learn of a change, at the most. */
   metadataLagMs = 30;
   readonly random: Random;
+  /** When consumers could read each batch at the earliest. */
+  readonly readableAt = new Map<Entry, number>();
   readonly #controller = new Actor('controller');
   readonly #minIsr: number;
   readonly #fetching = new Set<string>();
   #order = 0;
 
-  constructor(simulation: Simulation, network: Network, { brokers, minIsr, topics }: ClusterOptions) {
+  constructor(simulation: Simulation, network: Network, options: ClusterOptions) {
+    const { brokers, minIsr, topics, hasGroup = false } = options;
     this.simulation = simulation;
     this.network = network;
     this.#minIsr = minIsr;
@@ -47,6 +59,11 @@ export class Cluster implements BrokerCluster {
       this.#maxBytes.set(name, maxBytes);
       this.addPartitions(name, partitions);
     }
+    if (hasGroup) {
+      this.topics.set(OFFSETS_TOPIC, []);
+      this.addPartitions(OFFSETS_TOPIC, 1);
+    }
+    this.coordinator = new Coordinator(this);
     for (const broker of this.brokers) broker.learnAll();
   }
 
@@ -75,7 +92,16 @@ export class Cluster implements BrokerCluster {
     for (let index = partitions.length; index < end; index++) {
       const partition = new Partition(topic, index, { replicas, minIsr: this.#minIsr });
       partitions.push(partition);
+      partition.onAdvance(() => this.#noteReadable(partition));
       this.announce(partition);
+    }
+  }
+
+  #noteReadable(partition: Partition): void {
+    const readable = partition.kept.filter(({ end }) => end <= partition.watermark(partition.leader));
+    for (const entry of readable.reverse()) {
+      if (this.readableAt.has(entry)) return;
+      this.readableAt.set(entry, this.simulation.now);
     }
   }
 
@@ -97,6 +123,7 @@ export class Cluster implements BrokerCluster {
   replicate(partition: Partition): void {
     for (const replica of partition.replicas)
       if (replica !== partition.leader) this.#fetch(partition, replica);
+    partition.advance();
     this.#answerLater(partition);
   }
 
@@ -112,7 +139,9 @@ export class Cluster implements BrokerCluster {
       () => {
         this.#fetching.delete(id);
         if (!broker.isUp || !broker.replicates || broker.isFenced) return;
-        if (partition.catchUp(replica)) this.#answerLater(partition);
+        if (!partition.catchUp(replica)) return;
+        partition.advance();
+        this.#answerLater(partition);
       },
       { settles: false },
     );

@@ -1,24 +1,13 @@
-import { WireReader, WireWriter } from './wire.ts';
-
-const PRODUCE = 0;
-const METADATA = 3;
-const API_VERSIONS = 18;
-
-/** What the model understands: the lowest and the highest version of each request. */
-const VERSIONS: readonly (readonly [api: number, least: number, most: number])[] = [
-  [PRODUCE, 3, 11],
-  [METADATA, 1, 12],
-  [API_VERSIONS, 0, 3],
-];
-
-/** Since which version lengths are compact and structures have tagged fields. */
-const FLEXIBLE_SINCE = new Map([
-  [PRODUCE, 9],
-  [METADATA, 9],
-  [API_VERSIONS, 3],
-]);
-
-type Head = { readonly api: number; readonly version: number; readonly correlationId: number };
+import {
+  type FetchRequest,
+  type ListOffsetsRequest,
+  readFetch,
+  readListOffsets,
+  topicIdOf,
+} from './fetch-messages.ts';
+import { type GroupRequest, readGroupRequest } from './group-messages.ts';
+import { API, answerTo, type Head, isFlexible, VERSIONS } from './protocol.ts';
+import { WireReader, type WireWriter } from './wire.ts';
 
 export type Request = Head &
   (
@@ -30,6 +19,9 @@ export type Request = Head &
         readonly timeoutMs: number;
         readonly batches: Batches;
       }
+    | FetchRequest
+    | ListOffsetsRequest
+    | GroupRequest
   );
 
 type Batches = readonly { readonly topic: string; readonly partition: number; readonly batch: Buffer }[];
@@ -40,14 +32,25 @@ export function readRequest(frame: Buffer): Request {
   const api = reader.int16();
   const version = reader.int16();
   const head = { api, version, correlationId: reader.int32() };
-  reader.string(); // the client's id: never compact
+  const clientId = reader.string() ?? ''; // never compact
   const known = VERSIONS.find(([one]) => one === api);
   if (!known || version < known[1] || version > known[2]) throw new RangeError(`request ${api} v${version}`);
-  reader.isFlexible = version >= (FLEXIBLE_SINCE.get(api) ?? Number.POSITIVE_INFINITY);
+  reader.isFlexible = isFlexible(api, version);
   reader.tags();
-  if (api === API_VERSIONS) return { ...head, kind: 'versions' };
-  if (api === METADATA) return { ...head, kind: 'metadata', topics: readTopics(reader, version) };
-  return { ...head, kind: 'produce', ...readProduce(reader) };
+  switch (api) {
+    case API.API_VERSIONS:
+      return { ...head, kind: 'versions' };
+    case API.METADATA:
+      return { ...head, kind: 'metadata', topics: readTopics(reader, version) };
+    case API.PRODUCE:
+      return { ...head, kind: 'produce', ...readProduce(reader) };
+    case API.FETCH:
+      return { ...head, ...readFetch(reader, version) };
+    case API.LIST_OFFSETS:
+      return { ...head, ...readListOffsets(reader, version) };
+    default:
+      return { ...head, ...readGroupRequest(reader, api, clientId) };
+  }
 }
 
 function readTopics(reader: WireReader, version: number): string[] | null {
@@ -77,15 +80,6 @@ function readProduce(reader: WireReader) {
       return partitions;
     }) ?? [];
   return { acks, timeoutMs, batches: topics.flat() };
-}
-
-function answerTo({ api, version, correlationId }: Head): WireWriter {
-  const isFlexible = version >= (FLEXIBLE_SINCE.get(api) ?? Number.POSITIVE_INFINITY);
-  const writer = new WireWriter(isFlexible);
-  writer.int32(correlationId);
-  // The answer that tells the versions has the oldest head: its reader may know no other.
-  if (api !== API_VERSIONS) writer.tags();
-  return writer;
 }
 
 export function versionsAnswer(request: Request): Buffer {
@@ -141,7 +135,7 @@ export function metadataAnswer(request: Request, brokers: Brokers, topics: reado
 function writeTopic(writer: WireWriter, version: number, { name, code, partitions }: TopicView): void {
   writer.int16(code);
   writer.string(name);
-  if (version >= 10) writer.raw(Buffer.alloc(16, name));
+  if (version >= 10) writer.raw(topicIdOf(name));
   writer.int8(0);
   writer.array(partitions, ({ index, leader, epoch, replicas, isr }) => {
     writer.int16(leader < 0 ? 5 : 0);

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Batch, encodeProduce } from '../../../src/kafka/produce/encode-batch.ts';
-import { readRequest } from './messages.ts';
+import { batchOf } from './batch-of.ts';
 import { CODES, Partition, type ProduceAnswer } from './partition.ts';
 import { readBatch } from './record-batch.ts';
 
@@ -10,21 +9,12 @@ function start() {
   const partition = new Partition('t', 0, { replicas: [1, 2, 3], minIsr: 2 });
   const answers: ProduceAnswer[] = [];
   const append = (broker: number, value: string) =>
-    partition.append(broker, batchOf(value), { epoch: partition.epoch, order: 0, acks: -1 }, (answer) =>
+    partition.append(broker, batchOf('k', value), { epoch: partition.epoch, order: 0, acks: -1 }, (answer) =>
       answers.push(answer),
     );
   const kept = () =>
     partition.kept.flatMap(({ batch }) => readBatch(batch).map((record) => `${record.value}`));
   return { partition, answers, append, kept };
-}
-
-/** As the product encodes it, and read by the model's own code. */
-function batchOf(value: string): Buffer {
-  const record = { key: Buffer.from('k'), value: Buffer.from(value), headers: new Map(), timestamp: 1n };
-  const batch: Batch = { topic: 't', partition: 0, records: [record], mayBegin: alive };
-  const head = Buffer.from([0, 0, 0, 11, 0, 0, 0, 1, 0xff, 0xff, 0]);
-  const request = readRequest(Buffer.concat([head, encodeProduce(batch, 1_000).buffer]));
-  return request.kind === 'produce' ? (request.batches[0]?.batch ?? Buffer.alloc(0)) : Buffer.alloc(0);
 }
 
 it('answers when all in-sync replicas have a batch', () => {

@@ -50,6 +50,9 @@ export class Partition {
   readonly logs = new Map<number, Entry[]>();
   readonly #minIsr: number;
   #waiters: Waiter[] = [];
+  /** By broker, how far it knows that all in-sync replicas have the log: consumers read so far. */
+  readonly #watermarks = new Map<number, number>();
+  readonly #onAdvance = new Set<() => void>();
 
   constructor(topic: string, index: number, options: { replicas: readonly number[]; minIsr: number }) {
     this.topic = topic;
@@ -99,6 +102,36 @@ export class Partition {
     return waiter;
   }
 
+  /** The offset behind the last record that consumers may read, as a broker knows it. */
+  watermark(broker: number): number {
+    return this.#watermarks.get(broker) ?? 0;
+  }
+
+  /** Calls `listener` whenever consumers may read more, until it is taken off. @returns what takes it off */
+  onAdvance(listener: () => void): () => void {
+    this.#onAdvance.add(listener);
+    return () => void this.#onAdvance.delete(listener);
+  }
+
+  /** The leader has heard how far its followers are. */
+  advance(): void {
+    if (this.leader < 0) return;
+    const leaders = this.log(this.leader);
+    const shared = Math.min(...[...this.isr].map((replica) => this.#shares(leaders, this.log(replica))));
+    const end = leaders[shared - 1]?.end ?? 0;
+    if (end === this.watermark(this.leader)) return;
+    this.#watermarks.set(this.leader, end);
+    for (const listener of [...this.#onAdvance]) listener();
+  }
+
+  /** How many entries of the leader's log a replica has. */
+  #shares(leaders: readonly Entry[], log: readonly Entry[]): number {
+    let shared = Math.min(leaders.length, log.length);
+    // The same entry at the same place means the same before it.
+    while (shared > 0 && leaders[shared - 1] !== log[shared - 1]) shared--;
+    return shared;
+  }
+
   /** A follower takes over what the leader has, and drops what that one has not. @returns whether anything changed */
   catchUp(follower: number): boolean {
     if (this.leader < 0 || this.leader === follower) return false;
@@ -115,6 +148,7 @@ export class Partition {
 
   /** Answers those of the leader's requests that all in-sync replicas have. */
   complete(): void {
+    this.advance();
     const isEverywhere = ({ entry }: Waiter) =>
       [...this.isr].every((replica) => this.log(replica).includes(entry));
     this.#answer(

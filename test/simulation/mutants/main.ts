@@ -12,6 +12,8 @@ const { values } = parseArgs({
   options: {
     /** Only those whose name has this text. */
     only: { type: 'string', default: '' },
+    /** Only those that schedules of webhooks, or of control, find. */
+    of: { type: 'string' },
     /** Of simulation, for each. */
     minutes: { type: 'string', default: '1' },
     seed: { type: 'string', default: '1' },
@@ -22,18 +24,22 @@ const timeout = 60_000 * Number(values.minutes) + 10_000;
 
 const here = import.meta.dirname;
 const args = ['--import', join(here, 'apply.ts'), join(here, '../main.ts')];
-const chosen = [...MUTANTS.entries()].filter(([, { name }]) => name.includes(values.only));
+const chosen = [...MUTANTS.entries()].filter(
+  ([, { name, of = 'webhooks' }]) => name.includes(values.only) && (values.of ?? of) === of,
+);
 /** Schedules that have broken a promise once, then those of seeds. */
-const plans = join(here, '../regressions');
-const runs = [
-  ...readdirSync(plans).map((file) => ['--plan', join(plans, file)]),
-  ['--seed', values.seed, '--minutes', values.minutes],
-];
+const runsOf = (of: 'webhooks' | 'control') => {
+  const plans = join(here, '../regressions', of);
+  return [
+    ...readdirSync(plans).map((file) => ['--plan', join(plans, file)]),
+    ['--of', of, '--seed', values.seed, '--minutes', values.minutes],
+  ];
+};
 
 /** What a mutant breaks; or why it cannot be simulated. */
 function simulate(number: number): { readonly found?: string; readonly failure?: string } {
   const env = { ...process.env, HOOKLINE_MUTANT: `${number}` };
-  for (const run of runs) {
+  for (const run of runsOf(MUTANTS[number]?.of ?? 'webhooks')) {
     const all = [...args, ...run, '--first'];
     const { stdout, stderr, status } = spawnSync(process.execPath, all, { env, encoding: 'utf8', timeout });
     if (status === null) return { found: 'it hangs' };

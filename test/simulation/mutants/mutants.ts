@@ -1,6 +1,16 @@
+import { COMMANDS, CONSUMING, ONE_WORKS, PROVIDER } from './control-mutants.ts';
 import { OBJECTS_AND_BEFORE, SPOOLING } from './delivery-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PRODUCING, WRITING } from './produce-mutants.ts';
 
 /** Each must break a promise. */
-export const MUTANTS: readonly Mutant[] = [...PRODUCING, ...WRITING, ...SPOOLING, ...OBJECTS_AND_BEFORE];
+export const MUTANTS: readonly Mutant[] = [
+  ...PRODUCING,
+  ...WRITING,
+  ...SPOOLING,
+  ...OBJECTS_AND_BEFORE,
+  ...COMMANDS,
+  ...PROVIDER,
+  ...ONE_WORKS,
+  ...CONSUMING,
+];

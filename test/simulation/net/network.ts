@@ -36,6 +36,8 @@ export class Network {
   readonly #random: Random;
   readonly #servers = new Map<number, Server>();
   readonly #paths = new Map<number, Path>();
+  /** By machine and port: what concerns only one machine of ours. */
+  readonly #pathsFrom = new Map<string, Path>();
   readonly #connections = new Set<Connection>();
   /** What processes have written to their sockets, in order. */
   readonly writes: Write[] = [];
@@ -58,7 +60,7 @@ export class Network {
     const path = this.#paths.get(port);
     if (!server || !path) throw new Error(`nobody listens at ${options.host}:${port}`);
     const onWrite = (bytes: Buffer) => this.writes.push({ at: this.#simulation.now, actor, bytes });
-    const ends = { actor, server, path, port, onWrite };
+    const ends = { actor, server, paths: [path, this.#pathFrom(actor.machine, port)], port, onWrite };
     const connection = new Connection(this.#simulation, this.#random, ends);
     this.#connections.add(connection);
     connection.onClosed = () => this.#connections.delete(connection);
@@ -68,8 +70,24 @@ export class Network {
 
   /** What passes between our process and this port from now on. What was held back goes on when it may. */
   setPath(port: number, change: Partial<Path>): void {
-    const path = this.#paths.get(port);
-    if (path) Object.assign(path, change);
+    Object.assign(this.#paths.get(port) ?? {}, change);
+    this.#release(port);
+  }
+
+  /** The same between one machine of ours and this port. */
+  setPathFrom(machine: string, port: number, change: Partial<Path>): void {
+    Object.assign(this.#pathFrom(machine, port), change);
+    this.#release(port);
+  }
+
+  #pathFrom(machine: string, port: number): Path {
+    const key = `${machine} ${port}`;
+    const path = this.#pathsFrom.get(key) ?? { isBlackHole: false, extraMs: 0 };
+    this.#pathsFrom.set(key, path);
+    return path;
+  }
+
+  #release(port: number): void {
     for (const connection of this.#connections) if (connection.port === port) connection.release();
   }
 
@@ -92,7 +110,7 @@ export class Network {
 type Ends = {
   readonly actor: Actor;
   readonly server: Server;
-  readonly path: Path;
+  readonly paths: readonly Path[];
   readonly port: number;
   readonly onWrite: (bytes: Buffer) => void;
 };
@@ -105,7 +123,7 @@ class Connection {
   readonly #simulation: Simulation;
   readonly #random: Random;
   readonly #server: Server;
-  readonly #path: Path;
+  readonly #paths: readonly Path[];
   readonly #onWrite: (bytes: Buffer) => void;
   #accepted: ReturnType<Server['accept']> | undefined;
   #held: Passing[] = [];
@@ -113,12 +131,12 @@ class Connection {
   readonly #last = { up: 0, down: 0 };
   #isReset = false;
 
-  constructor(simulation: Simulation, random: Random, { actor, server, path, port, onWrite }: Ends) {
+  constructor(simulation: Simulation, random: Random, { actor, server, paths, port, onWrite }: Ends) {
     this.#simulation = simulation;
     this.#random = random;
     this.actor = actor;
     this.#server = server;
-    this.#path = path;
+    this.#paths = paths;
     this.#onWrite = onWrite;
     this.port = port;
   }
@@ -136,7 +154,7 @@ class Connection {
   }
 
   release(): void {
-    if (this.#path.isBlackHole) return;
+    if (this.#isBlackHole) return;
     for (const arrive of this.#held.splice(0)) arrive();
   }
 
@@ -215,12 +233,17 @@ class Connection {
   }
 
   #pass(arrive: () => void): void {
-    if (this.#path.isBlackHole) this.#held.push(arrive);
+    if (this.#isBlackHole) this.#held.push(arrive);
     else arrive();
   }
 
+  get #isBlackHole(): boolean {
+    return this.#paths.some(({ isBlackHole }) => isBlackHole);
+  }
+
   #latency(): number {
-    return 0.1 + this.#random.next() * 0.9 + this.#path.extraMs * this.#random.next();
+    const extraMs = this.#paths.reduce((sum, path) => sum + path.extraMs, 0);
+    return 0.1 + this.#random.next() * 0.9 + extraMs * this.#random.next();
   }
 }
 

@@ -1,94 +1,29 @@
-import { CODES } from '../kafka/partition.ts';
+import { type Begin, type Kind, once } from '../fault-kinds/fault.ts';
+import { KAFKA_KINDS } from '../fault-kinds/kafka-kinds.ts';
+import type { ObjectFault } from '../storage/model-objects.ts';
 import { VOLUME_BYTES } from '../storage/model-volume.ts';
-import type { Kind } from './fault-effects.ts';
-import { answering, errorOf, idsOf, noticedAfter, onBucket, once, onPaths } from './fault-effects.ts';
-import type { System } from './site.ts';
+import type { Host } from './host.ts';
+import type { Site, System } from './site.ts';
+
+/** Where faults happen. */
+export type Scene = { readonly site: Site; readonly host: Host };
 
 const hasSpool = ({ hasSpool: has }: System) => has;
 const isSealed = ({ isSealed: is }: System) => is;
 const hasObjects = ({ hasObjects: has }: System) => has;
 
+const onBucket =
+  (kind: ObjectFault): Begin<Scene> =>
+  ({ site: { bucket } }, { chance }) => {
+    const fault = { kind, chance };
+    bucket.fault = fault;
+    return () => {
+      if (bucket.fault === fault) bucket.fault = undefined;
+    };
+  };
+
 export const KINDS = {
-  'answers-dropped': { most: 8_000, begin: answering(() => ({ kind: 'drop' })) },
-  'answers-swallowed': { most: 8_000, begin: answering(() => ({ kind: 'swallow' })) },
-  'answers-late': {
-    most: 8_000,
-    begin: answering(({ value }) => ({ kind: 'delay', ms: 50 + value * 9_000 })),
-  },
-  'answers-twice': { most: 8_000, begin: answering(() => ({ kind: 'duplicate' })) },
-  'answers-errors': { most: 8_000, begin: answering(errorOf) },
-  'topics-refused': {
-    most: 6_000,
-    begin: answering(() => ({ kind: 'error', code: CODES.TOPIC_AUTHORIZATION_FAILED, appends: false })),
-  },
-  'broker-killed': {
-    most: 12_000,
-    begin: ({ site: { cluster } }, fault) => {
-      const killed = idsOf(cluster.brokers.length, fault.broker).map((id) => cluster.broker(id));
-      for (const broker of killed) broker.kill(noticedAfter(fault));
-      return () => {
-        for (const broker of killed) broker.start();
-      };
-    },
-  },
-  'broker-frozen': {
-    most: 10_000,
-    begin: once(({ site: { cluster } }, fault) => {
-      for (const id of idsOf(cluster.brokers.length, fault.broker))
-        cluster.broker(id).freeze(fault.ms, noticedAfter(fault));
-    }),
-  },
-  'leaders-moved': {
-    most: 0,
-    begin: once(({ site: { cluster } }) => cluster.moveLeaders()),
-  },
-  'replica-behind': {
-    most: 8_000,
-    begin: ({ site: { cluster } }, fault) => {
-      const [id = 1] = idsOf(cluster.brokers.length, Math.max(1, fault.broker));
-      const broker = cluster.broker(id);
-      broker.replicates = false;
-      const timer = cluster.simulation.after(1_000 + fault.value * 2_000, broker.machine, () =>
-        cluster.shrink(id),
-      );
-      return () => {
-        timer.cancel();
-        broker.replicates = true;
-        for (const partition of cluster.partitions) cluster.replicate(partition);
-      };
-    },
-  },
-  'metadata-stale': {
-    most: 10_000,
-    begin: ({ site: { cluster } }, { value }) => {
-      cluster.metadataLagMs = 200 + value * 5_000;
-      return () => {
-        cluster.metadataLagMs = 30;
-      };
-    },
-  },
-  'partitions-added': {
-    most: 0,
-    begin: once(({ site: { cluster } }, { value }) => {
-      for (const topic of cluster.topics.keys()) cluster.addPartitions(topic, 1 + Math.floor(value * 2));
-    }),
-  },
-  'limit-lowered': {
-    most: 5_000,
-    begin: ({ site: { cluster } }, { value }) => {
-      const topics = [...cluster.topics.keys()].filter((topic) => !topic.endsWith('dead-letter'));
-      for (const topic of topics) cluster.lowered.set(topic, 1_500 + Math.floor(value * 6_000));
-      return () => cluster.lowered.clear();
-    },
-  },
-  'connections-cut': {
-    most: 0,
-    begin: once(({ site: { cluster, network } }, { broker }) => {
-      for (const id of idsOf(cluster.brokers.length, broker)) network.cut(cluster.broker(id).port);
-    }),
-  },
-  'black-hole': { most: 9_000, begin: onPaths(() => ({ isBlackHole: true })) },
-  'slow-network': { most: 9_000, begin: onPaths(({ value }) => ({ extraMs: 10 + value * 1_500 })) },
+  ...KAFKA_KINDS,
   crash: {
     most: 0,
     begin: once(({ host }) => host.crash()),
@@ -166,6 +101,6 @@ export const KINDS = {
   'objects-late': { most: 8_000, isPossible: hasObjects, begin: onBucket('late') },
   'objects-hang': { most: 8_000, isPossible: hasObjects, begin: onBucket('hangs') },
   'objects-lie': { most: 8_000, isPossible: hasObjects, begin: onBucket('lies') },
-} satisfies Record<string, Kind>;
+} satisfies Record<string, Kind<Scene, System>>;
 
 export type FaultKind = keyof typeof KINDS;

@@ -1,6 +1,6 @@
 import type { Random } from '../../faults/random.ts';
-import type { FaultValues, Kind, Scene } from './fault-effects.ts';
-import { type FaultKind, KINDS } from './fault-kinds.ts';
+import type { FaultValues, Kind } from '../fault-kinds/fault.ts';
+import { type FaultKind, KINDS, type Scene } from './fault-kinds.ts';
 import type { System } from './site.ts';
 
 /** One fault of a schedule. Plain values: a schedule is shrunk by leaving some out. */
@@ -26,7 +26,7 @@ export function chooseKinds(random: Random, system: System): FaultKind[] {
 
 /** The kinds that a system can meet. */
 const kindsFor = (system: System): FaultKind[] =>
-  (Object.entries(KINDS) as [FaultKind, Kind][])
+  (Object.entries(KINDS) as [FaultKind, Kind<Scene, System>][])
     .filter(([, { isPossible }]) => isPossible?.(system) ?? true)
     .map(([kind]) => kind);
 
@@ -41,4 +41,4 @@ export function planFault(kind: FaultKind, random: Random, latest: number): Faul
 }
 
 export const beginFault = (scene: Scene, fault: Fault): (() => void) | undefined =>
-  (KINDS[fault.kind] as Kind).begin(scene, fault);
+  (KINDS[fault.kind] as Kind<Scene, System>).begin(scene, fault);

@@ -16,12 +16,12 @@ import { Spool } from '../../../src/spool/spool.ts';
 import { LiveKeyring } from '../../../src/subscriptions/keyring.ts';
 import { ownEventSchemas } from '../../support/event-schemas.ts';
 import { actorClock } from '../engine/actor-clock.ts';
+import { quietContext } from '../engine/quiet-context.ts';
 import type { Actor } from '../engine/simulation.ts';
 import { modelLimits } from '../kafka/model-limits.ts';
 import { ModelObjects } from '../storage/model-objects.ts';
 import { ModelThread } from '../storage/model-thread.ts';
 import { SUBSCRIPTIONS, type Webhook } from './messages.ts';
-import { quietContext } from './quiet-context.ts';
 import type { Receiver } from './receiver.ts';
 import type { Site } from './site.ts';
 

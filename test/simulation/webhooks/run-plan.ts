@@ -1,6 +1,6 @@
 import { deliveryTopics } from '../../../src/delivery/open-delivery.ts';
 import { Actor, Simulation } from '../engine/simulation.ts';
-import type { TakenOver } from '../engine/take-over.ts';
+import { type TakenOver, within } from '../engine/take-over.ts';
 import { Cluster } from '../kafka/cluster.ts';
 import { Network } from '../net/network.ts';
 import { ModelBucket } from '../storage/model-objects.ts';
@@ -51,20 +51,15 @@ export async function runPlan(
 ): Promise<Outcome> {
   const simulation = new Simulation(plan.seed, { keepsLines });
   const site = siteOf(simulation, plan);
-  const random = simulation.random('libraries');
-  Object.assign(taken, { simulation, connect: site.network.connect, random: () => random.next() });
-  const onUnhandled = (error: unknown) => simulation.unhandled.push(String((error as Error)?.stack ?? error));
-  process.on('unhandledRejection', onUnhandled);
-  try {
-    return await new Run(plan, site, start).run();
-  } catch (error) {
-    const { events, trace } = simulation;
-    const violations = [`the simulation ended: ${(error as Error).stack}`];
-    return { violations, events, acknowledged: 0, trace: trace.digest(), lines: trace.lines };
-  } finally {
-    process.off('unhandledRejection', onUnhandled);
-    Object.assign(taken, { simulation: undefined, connect: undefined });
-  }
+  return within(taken, { simulation, connect: site.network.connect }, async () => {
+    try {
+      return await new Run(plan, site, start).run();
+    } catch (error) {
+      const { events, trace } = simulation;
+      const violations = [`the simulation ended: ${(error as Error).stack}`];
+      return { violations, events, acknowledged: 0, trace: trace.digest(), lines: trace.lines };
+    }
+  });
 }
 
 /** Every body of a simulation fits. */

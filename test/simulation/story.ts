@@ -1,17 +1,17 @@
-import type { Plan } from './plan.ts';
-import type { Outcome } from './run-plan.ts';
-
 /** What a reader does not need: single packets. */
 const NOISE = / (data|sent|connect|connected|closed|reset|refused) ?\d*( \(\d+ bytes\))?$/;
 const MAX_LINES = 120;
 
+type Told = { readonly seed: number; readonly system: object; readonly faults: readonly unknown[] };
+type Outcome = { readonly violations: readonly string[]; readonly lines?: readonly string[] | undefined };
+
 /** A schedule that broke a promise, as a person reads it: what was set up, what happened, what is wrong. */
-export function tell(plan: Plan, { violations, lines = [] }: Outcome): string {
+export function tell(plan: Told, what: string, { violations, lines = [] }: Outcome): string {
   const system = Object.entries(plan.system).map(([name, value]) => `${name} ${value}`);
   const told = lines.filter((line) => !NOISE.test(line)).map(shorten);
   const shown = told.length > MAX_LINES ? [...told.slice(0, MAX_LINES), '…'] : told;
   return [
-    `  seed ${plan.seed}: ${plan.webhooks.length} webhooks, ${plan.faults.length} faults`,
+    `  seed ${plan.seed}: ${what}, ${plan.faults.length} faults`,
     `  system: ${system.join(', ')}`,
     ...shown.map((line) => `    ${line}`),
     ...violations.map((line) => `  BROKEN: ${line}`),

@@ -1,0 +1,118 @@
+/** Patches of kafkajs 2.2.4, applied when client-patches.ts is imported, which checks the version. */
+
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+const prototypeIn = <T>(file: string): T => (require(`kafkajs/src/${file}`) as { prototype: T }).prototype;
+
+/**
+ * After each answer it sets a timer for the requests of that connection that wait because the broker throttles it, also where
+ * none wait and none is throttled; the time is then in the past, and the timer sets the next one: one every millisecond for
+ * each connection, forever (kafkajs issues 1704 and 1751, open in 2.2.4). An idle ingress used a tenth of a core for nothing
+ * else. A request that has to wait sets the timer itself.
+ */
+type RequestQueue = { readonly pending: readonly unknown[]; scheduleCheckPendingRequests(): void };
+
+const queue = prototypeIn<RequestQueue>('network/requestQueue/index.js');
+const schedule = queue.scheduleCheckPendingRequests;
+queue.scheduleCheckPendingRequests = function (this: RequestQueue) {
+  if (this.pending.length > 0) schedule.call(this);
+};
+
+/**
+ * It commits to the broker that coordinated the group when it was joined last. Where another one coordinates it since, and the
+ * member did not have to join again, each commit is refused, forever. Here the next one goes to the broker that coordinates
+ * now.
+ */
+type OffsetManager = {
+  readonly groupId: string;
+  readonly cluster: { findGroupCoordinator(of: { readonly groupId: string }): Promise<unknown> };
+  coordinator: unknown;
+  commitOffsets(offsets?: object): Promise<void>;
+};
+
+const offsets = prototypeIn<OffsetManager>('consumer/offsetManager/index.js');
+const commitOffsets = offsets.commitOffsets;
+offsets.commitOffsets = async function (this: OffsetManager, given) {
+  try {
+    await commitOffsets.call(this, given);
+  } catch (error) {
+    const { groupId } = this;
+    if ((error as { type?: string }).type === 'NOT_COORDINATOR_FOR_GROUP')
+      this.coordinator = await this.cluster.findGroupCoordinator({ groupId });
+    throw error;
+  }
+};
+
+/**
+ * Two requests that find a connection closed at the same time make two of it. The first one is forgotten, and stays open when the
+ * client is closed. Here the second request waits for the first one's.
+ */
+type Connection = { connect(): Promise<boolean> };
+
+const connection = prototypeIn<Connection>('network/connection.js');
+const connect = connection.connect;
+const connecting = new WeakMap<Connection, Promise<boolean>>();
+connection.connect = function (this: Connection) {
+  const before = connecting.get(this);
+  if (before) return before;
+  const made = connect.call(this).finally(() => connecting.delete(this));
+  connecting.set(this, made);
+  return made;
+};
+
+/**
+ * Where the group no longer knows a member, it joins again without an id. If the connection breaks meanwhile it fetches on
+ * without being a member, and sends no heartbeat that would tell it so: it never has partitions again. Here that heartbeat
+ * fails, and it joins again.
+ *
+ * It also measures by the clock that may be set back. When that happens it sends no heartbeat for as long as the clock was
+ * set back, so that the group goes on without it; it keeps its metadata for so long; and it takes an answer for younger than
+ * it is.
+ */
+type ConsumerGroup = {
+  readonly memberId: string | null;
+  lastRequest: number;
+  heartbeat(options: { interval: number }): Promise<void>;
+};
+
+const UNKNOWN_MEMBER_ID = 25;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode(code: number): Error;
+};
+const group = prototypeIn<ConsumerGroup>('consumer/consumerGroup.js');
+const heartbeat = group.heartbeat;
+group.heartbeat = async function (this: ConsumerGroup, options) {
+  if (!this.memberId) throw createErrorFromCode(UNKNOWN_MEMBER_ID);
+  if (this.lastRequest > Date.now()) this.lastRequest = 0;
+  await heartbeat.call(this, options);
+};
+
+type BrokerPool = {
+  readonly metadataMaxAge: number;
+  metadataExpireAt: number | null;
+  refreshMetadataIfNecessary(topics: readonly string[]): Promise<void>;
+};
+
+const pool = prototypeIn<BrokerPool>('cluster/brokerPool.js');
+const refreshMetadata = pool.refreshMetadataIfNecessary;
+pool.refreshMetadataIfNecessary = function (this: BrokerPool, topics) {
+  if ((this.metadataExpireAt ?? 0) - Date.now() > this.metadataMaxAge) this.metadataExpireAt = null;
+  return refreshMetadata.call(this, topics);
+};
+
+/** By the clock that only grows, when each request was sent. */
+const sent = new WeakMap<object, number>();
+
+// Its readers subtract it from the present time of the other clock.
+Object.defineProperty(prototypeIn('network/requestQueue/socketRequest.js'), 'sentAt', {
+  configurable: true,
+  get(this: object): number | null {
+    const at = sent.get(this);
+    return at === undefined ? null : Date.now() - (performance.now() - at);
+  },
+  set(this: object, at: number | null) {
+    if (at === null) sent.delete(this);
+    else sent.set(this, performance.now());
+  },
+});

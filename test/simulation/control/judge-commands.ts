@@ -1,0 +1,145 @@
+import type { CommandResult } from '../../../src/core/command.ts';
+import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import { Simulation } from '../engine/simulation.ts';
+import type { SentCommand, StoredResult } from './ledger.ts';
+import type { ControlPlan } from './plan.ts';
+
+type Judged = {
+  readonly plan: ControlPlan;
+  readonly commands: readonly SentCommand[];
+  readonly results: readonly StoredResult[];
+  readonly state: ReadonlyMap<string, SubscriptionRecord>;
+};
+
+/** The provider refuses nothing, and nothing is unexpected. */
+const NEVER = new Set(['INTERNAL', 'PROVIDER_REFUSED', 'TOKEN_REFUSED']);
+
+/** Each command has one result, and the results of a ref, one after the other, lead to its state. */
+export function judgeCommands(judged: Judged): string[] {
+  const { plan, commands, results } = judged;
+  const ofCommands = results.filter(({ result }) => result.status !== 'DRIFT');
+  const byPosition = Map.groupBy(ofCommands, ({ result }) => positionOf(result));
+  const faults = ofCommands
+    .filter(({ result }) => NEVER.has(result.errorCode ?? ''))
+    .map(({ result }) => `${result.type} ${result.ref} ends with ${endOf(result)}: ${result.message}`);
+  const missing = plan.commands
+    .filter(({ number }) => !commands.some(({ fields }) => fields.commandId === `c-${number}`))
+    .map(({ number }) => `command ${number} is not in its topic`);
+  faults.push(...missing);
+  const ended: Ended[] = [];
+  for (const command of commands) {
+    const what = nameOf(command);
+    const own = byPosition.get(`${command.partition}@${command.offset}`) ?? [];
+    const [first] = own;
+    if (!first) faults.push(`${what} has no result`);
+    else ended.push({ ...command, result: first.result });
+    const ends = new Set(own.map(({ result }) => endOf(result)));
+    if (ends.size > 1) faults.push(`${what} has several results: ${[...ends].join(', ')}`);
+    // Of a record that came twice only the first is remembered.
+    const isFirst = commands.every(
+      (one) => one.fields.commandId !== command.fields.commandId || one.offset >= command.offset,
+    );
+    if (isFirst) faults.push(...judgeRepeated(what, own, plan));
+  }
+  faults.push(...judgeDuplicates(ended));
+  for (const [ref, of] of Map.groupBy(ended, ({ fields }) => fields.ref ?? ''))
+    if (ref !== '') faults.push(...judgeRef(ref, of, judged.state.get(ref)));
+  return faults;
+}
+
+type Ended = SentCommand & { readonly result: CommandResult };
+
+const nameOf = ({ fields, partition, offset }: SentCommand) =>
+  `${fields.type} ${fields.ref ?? ''} (${fields.commandId}, ${partition}@${offset})`;
+const positionOf = ({ commandPartition, commandOffset }: CommandResult) =>
+  `${commandPartition}@${commandOffset}`;
+const endOf = ({ status, errorCode }: CommandResult) => `${status} ${errorCode ?? ''}`.trimEnd();
+
+/** A command is not carried out once more when its result is there to be read. */
+function judgeRepeated(what: string, own: readonly StoredResult[], { faults }: ControlPlan): string[] {
+  // Its times are the process's own then.
+  if (faults.some(({ kind }) => kind === 'clock-jump')) return [];
+  const [first, ...others] = own;
+  const start = new Simulation(0).wall();
+  return others
+    .filter(({ value, result }) => {
+      const begunAt = Number(result.receivedAt) - start;
+      return first && !value.equals(first.value) && begunAt > first.readableAt + 1;
+    })
+    .map(() => `${what} is carried out again although its result is there`);
+}
+
+/** Of records with one id, the first is carried out. */
+function judgeDuplicates(ended: readonly Ended[]): string[] {
+  return [...Map.groupBy(ended, ({ fields }) => fields.commandId)].flatMap(([id, of]) => {
+    const [first, ...others] = of.toSorted((a, b) => a.offset - b.offset);
+    const isDuplicate = ({ result }: Ended) => result.status === 'DUPLICATE';
+    const isPoison = ({ result }: Ended) => result.errorCode === 'COMMAND_INVALID';
+    return [
+      ...(first && isDuplicate(first) ? [`${id} is a DUPLICATE of nothing`] : []),
+      ...(others.every((one) => isDuplicate(one) || isPoison(one)) ? [] : [`${id} is carried out twice`]),
+    ];
+  });
+}
+
+/** What is known of a ref, by what its commands have ended with; undefined: either may be. */
+type Known = { isActive: boolean | undefined; id: string | null | undefined; events: string | undefined };
+
+/** Each command ends with what the ones before it make of it; the last one leaves the state. */
+function judgeRef(ref: string, ended: readonly Ended[], record: SubscriptionRecord | undefined): string[] {
+  const known: Known = { isActive: false, id: null, events: undefined };
+  const faults: string[] = [];
+  for (const command of ended.toSorted((a, b) => a.offset - b.offset)) {
+    const fault = follow(known, command);
+    if (fault) faults.push(`${nameOf(command)} ends with ${endOf(command.result)}: ${fault}`);
+  }
+  const isActive = record?.state === 'ACTIVE';
+  if (known.isActive !== undefined && isActive !== known.isActive)
+    faults.push(`${ref}: the state is ${record?.state}, and its commands make it ${known.isActive}`);
+  if (isActive && known.id !== undefined && record.subscriptionId !== known.id)
+    faults.push(`${ref}: the state has ${record.subscriptionId} instead of ${known.id}`);
+  const events = record?.events.toSorted().join(', ');
+  if (isActive && known.events !== undefined && events !== known.events)
+    faults.push(`${ref}: the state has the events "${events}" instead of "${known.events}"`);
+  return faults;
+}
+
+function follow(known: Known, { fields, result }: Ended): string | undefined {
+  const { status, errorCode } = result;
+  if (status === 'DUPLICATE' || result.dryRun) return undefined;
+  // Its time was up while a write of the state was on its way.
+  if (errorCode === 'COMMAND_TIMED_OUT' && fields.type !== 'webhook.replay') {
+    known.events = undefined;
+    if (fields.type !== 'subscription.update') Object.assign(known, { isActive: undefined, id: undefined });
+    return undefined;
+  }
+  const events = fields.events?.toSorted().join(', ');
+  switch (`${fields.type} ${endOf(result)}`) {
+    case 'subscription.create SUCCEEDED': {
+      const fault = known.isActive ? 'it is there already' : undefined;
+      Object.assign(known, { isActive: true, id: result.subscriptionId, events: events ?? '' });
+      return fault;
+    }
+    case 'subscription.create REJECTED REF_IN_USE':
+      return isThere(known);
+    case 'subscription.update SUCCEEDED':
+      if (events !== undefined) known.events = events;
+      return isThere(known);
+    case 'subscription.delete SUCCEEDED':
+      known.isActive = false;
+      return undefined;
+  }
+  const needsIt = fields.type === 'subscription.update' || fields.type === 'webhook.replay';
+  if (needsIt && errorCode === 'UNKNOWN_REF') {
+    const fault = known.isActive ? 'it is there' : undefined;
+    known.isActive = false;
+    return fault;
+  }
+  return needsIt && status !== 'REJECTED' ? isThere(known) : undefined;
+}
+
+function isThere(known: Known): string | undefined {
+  const fault = known.isActive === false ? 'it is not there' : undefined;
+  known.isActive = true;
+  return fault;
+}

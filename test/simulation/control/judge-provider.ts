@@ -1,0 +1,75 @@
+import { openSecrets, type SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import type { Effect, Subscription } from '../provider/model-provider.ts';
+import { reportedDrift, type StoredResult } from './ledger.ts';
+import { SEALING_KEYS } from './parts.ts';
+import { type ControlSite, PUBLIC_URL } from './site.ts';
+
+type State = ReadonlyMap<string, SubscriptionRecord>;
+
+/**
+ * The provider has what the state says, and what is ACTIVE can be verified. They may differ where the provider did something
+ * for which nobody waited any more; then the difference is reported, if that is wanted.
+ */
+export function judgeProvider(site: ControlSite, results: readonly StoredResult[], state: State): string[] {
+  const reported = reportedDrift(results);
+  return differences(site, state).flatMap(({ id, url, what }) => {
+    if (!mayDiffer(site, url) && !isUnsure(results, url)) return [what];
+    const isTold = site.system.reconcile === 'off' || reported.has(id);
+    return isTold ? [] : [`${what}, and nothing reports it`];
+  });
+}
+
+type Difference = { readonly id: string; readonly url: string; readonly what: string };
+
+function differences({ provider }: ControlSite, state: State): Difference[] {
+  const found: Difference[] = [];
+  const left = new Map(provider.subscriptions);
+  for (const [ref, record] of state) {
+    const url = `${PUBLIC_URL}/webhooks/${ref}`;
+    const id = record.subscriptionId ?? '';
+    if (record.state !== 'ACTIVE') continue;
+    const item = left.get(id);
+    left.delete(id);
+    const fault = item ? faultOf(item, record, url) : 'is not at the provider';
+    if (fault) found.push({ id, url, what: `${ref}: ${id} ${fault}` });
+    const { signingSecret } =
+      (record.sealedKeys && openSecrets(SEALING_KEYS, record, record.sealedKeys)) ?? {};
+    if (signingSecret === undefined || signingSecret !== provider.secrets.get(id))
+      found.push({ id: '', url: '', what: `${ref}: its webhooks cannot be verified` });
+  }
+  // Where an intent stays, what stands at its address is expected.
+  const asked = new Set(
+    [...state.values()].filter((one) => one.state === 'REQUESTED').map((one) => one.receiverUrl),
+  );
+  for (const { id, url } of left.values())
+    if (!asked.has(url))
+      found.push({ id, url, what: `the provider has ${id} for ${url}, and the state has not` });
+  return found;
+}
+
+function faultOf(item: Subscription, record: SubscriptionRecord, url: string): string | undefined {
+  const names = (events: readonly string[]) =>
+    events
+      .map((name) => name.replaceAll('_', '-'))
+      .sort()
+      .join(', ');
+  if (item.url !== url) return `has the address ${item.url}`;
+  const [has, wanted] = [names(item.events), names(record.events)];
+  return wanted !== '' && has !== wanted ? `has the events ${has} instead of ${wanted}` : undefined;
+}
+
+/** Whether a change has FAILED: the provider may have made it all the same. */
+const isUnsure = (results: readonly StoredResult[], url: string) =>
+  results.some(({ result: { type, status, ref } }) => {
+    const isChange = type === 'subscription.update' || type === 'subscription.delete';
+    return isChange && status === 'FAILED' && url.endsWith(`/${ref}`);
+  });
+
+/** Whether something took effect at the address for which nobody waited, or for who does not work any more. */
+function mayDiffer({ provider, cluster }: ControlSite, url: string): boolean {
+  const { assigned } = cluster.coordinator.group;
+  const isWorking = ({ at, by }: Effect) => assigned.findLast((one) => one.at <= at)?.clientId === by;
+  return provider.effects.some((effect) => {
+    return effect.subscription?.url === url && (effect.isForsaken || !isWorking(effect));
+  });
+}

@@ -1,0 +1,84 @@
+import { createRandom, type Random } from '../../faults/random.ts';
+import type { FaultValues, Kind } from '../fault-kinds/fault.ts';
+import { type PlannedCommand, planCommands } from './commands.ts';
+import { CONTROL_KINDS, type ControlFaultKind, type ControlScene } from './fault-kinds.ts';
+import type { ControlSystem } from './site.ts';
+
+export type ControlFault = FaultValues & { readonly kind: ControlFaultKind };
+
+/** Everything that is decided before a schedule of control runs. */
+export type ControlPlan = {
+  readonly seed: number;
+  readonly system: ControlSystem;
+  readonly commands: readonly PlannedCommand[];
+  readonly faults: readonly ControlFault[];
+};
+
+/** All commands are sent, and all faults begin, within it; the processes have started before. */
+const EARLIEST_MS = 3_000;
+const LATEST_MS = 20_000;
+
+const KINDS = Object.keys(CONTROL_KINDS) as ControlFaultKind[];
+/** After which another process works, or the one before begins again. */
+const TAKEOVERS = [
+  'frozen',
+  'parted-from-kafka',
+  'crash-at-a-call',
+  'crash-at-an-effect',
+  'rolling-restart',
+] as const;
+
+const HOLD_UP = [
+  ...([
+    'provider-failed',
+    'provider-unavailable',
+    'provider-busy',
+    'provider-late',
+    'provider-lost',
+  ] as const),
+  ...(['provider-slow-network', 'slow-network', 'answers-late', 'answers-dropped'] as const),
+];
+
+/** The schedule of a seed: which system, which commands, and a few of a random subset of all kinds of faults. */
+export function planControl(seed: number): ControlPlan {
+  const random = createRandom(seed, 'control');
+  const system = planSystem(random);
+  const kinds = chooseKinds(random);
+  const count = random.between(3, 8);
+  const faults = Array.from({ length: count }, () => planFault(random.pick(kinds), random));
+  return {
+    ...{ seed, system, commands: planCommands(random, LATEST_MS).map(later) },
+    faults: faults.sort((a, b) => a.at - b.at),
+  };
+}
+
+/** A random subset; or a takeover and what keeps commands under way meanwhile, as what two failures do together is found last. */
+function chooseKinds(random: Random): ControlFaultKind[] {
+  if (random.chance(0.4)) return [random.pick(TAKEOVERS), random.pick(HOLD_UP)];
+  return Array.from({ length: random.between(1, 5) }, () => random.pick(KINDS));
+}
+
+const later = (command: PlannedCommand) => ({ ...command, at: command.at + EARLIEST_MS });
+
+function planSystem(random: Random): ControlSystem {
+  const brokers = random.pick([1, 3, 3]);
+  return {
+    ...{ replicas: random.pick([1, 2, 2, 2]), brokers, minIsr: brokers === 1 ? 1 : 2 },
+    partitions: random.between(1, 3),
+    deadlineMs: random.pick([8_000, 30_000, 90_000]),
+    sessionTimeoutMs: random.pick([6_000, 10_000]),
+    reconcile: random.pick(['report', 'report', 'off']),
+    reconcileIntervalMs: random.pick([4_000, 15_000]),
+    retiredKeysTtlMs: random.pick([0, 20_000, 3_600_000]),
+  };
+}
+
+function planFault(kind: ControlFaultKind, random: Random): ControlFault {
+  const { most } = CONTROL_KINDS[kind] as Kind<ControlScene, ControlSystem>;
+  return {
+    ...{ kind, at: random.between(EARLIEST_MS, LATEST_MS), ms: Math.floor(random.next() * most) },
+    broker: random.chance(0.2) ? 0 : random.between(1, 3),
+    chance: random.pick([0.1, 0.4, 1]),
+    value: random.next(),
+  };
+}

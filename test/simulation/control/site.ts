@@ -1,0 +1,41 @@
+import type { Simulation } from '../engine/simulation.ts';
+import type { Cluster } from '../kafka/cluster.ts';
+import type { Network } from '../net/network.ts';
+import type { ModelProvider } from '../provider/model-provider.ts';
+import type { BegunCalls } from '../provider/simulated-http.ts';
+
+/** What is set up, and how. */
+export type ControlSystem = {
+  readonly replicas: number;
+  readonly brokers: number;
+  readonly minIsr: number;
+  /** Of the command topic, and of the others. */
+  readonly partitions: number;
+  /** COMMAND_DEADLINE_MS. */
+  readonly deadlineMs: number;
+  /** CONTROL_SESSION_TIMEOUT_MS. */
+  readonly sessionTimeoutMs: number;
+  /** RECONCILE: what is done about what differs. */
+  readonly reconcile: 'off' | 'report';
+  readonly reconcileIntervalMs: number;
+  readonly retiredKeysTtlMs: number;
+};
+
+/** Everything around the control processes. It survives their crashes. */
+export type ControlSite = {
+  readonly simulation: Simulation;
+  readonly system: ControlSystem;
+  readonly network: Network;
+  readonly cluster: Cluster;
+  readonly provider: ModelProvider;
+  /** Every request that a process has begun, in order. */
+  readonly begun: BegunCalls;
+};
+
+export const PREFIX = 'payments';
+export const COMMANDS = `${PREFIX}.commands`;
+export const RESULTS = `${PREFIX}.command-results`;
+export const SUBSCRIPTIONS = `${PREFIX}.subscriptions`;
+export const DEAD_LETTERS = `${PREFIX}.dead-letter`;
+/** PUBLIC_URL */
+export const PUBLIC_URL = 'https://hooks.example';

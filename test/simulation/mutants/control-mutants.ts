@@ -1,0 +1,146 @@
+import type { Mutant } from './mutant.ts';
+
+const of = 'control';
+const FLOW = 'control/run-command.ts';
+const CREATE = 'control/operations/create-subscription.ts';
+const WORK = 'kafka/consume/partition-work.ts';
+const ASSIGNED = 'kafka/consume/assigned-work.ts';
+const CALL = 'provider/call-provider.ts';
+const CLIENT = 'kafka/connect/kafkajs-patches.ts';
+
+export const COMMANDS: readonly Mutant[] = [
+  {
+    ...{ of, file: WORK, name: 'a command is committed before its result is stored' },
+    find: 'const handled = await this.#untilEnd(record, () => this.#deps.handle(record, lease));',
+    put: 'this.#settle(record); const handled = await this.#untilEnd(record, () => this.#deps.handle(record, lease));',
+  },
+  {
+    ...{ of, file: WORK, name: 'what is committed may have gaps before it' },
+    find: 'return this.#next < 0n ? null : (first ?? this.#next);',
+    put: 'return this.#next < 0n || first === undefined ? (this.#next < 0n ? null : this.#next) : this.#next;',
+  },
+  {
+    ...{ of, file: FLOW, name: 'a result that is there is not looked for' },
+    find: 'if (earlier && isSamePosition(earlier, position)) return;',
+    put: '',
+  },
+  {
+    ...{ of, file: FLOW, name: 'results and state are not read to their end before a command' },
+    find: 'await Promise.all([deps.finished.caughtUp(lease.signal), deps.subscriptions.caughtUp(lease.signal)]);',
+    put: '',
+  },
+  {
+    ...{ of, file: 'control/read-command.ts', name: 'commands of one ref run beside each other' },
+    find: "if (ref !== '') return [",
+    put: "if (ref !== '') return id;\n  if (ref !== '') return [",
+  },
+  {
+    ...{ of, file: CREATE, name: 'a subscription is created without an intent' },
+    find: "await store({ state: 'REQUESTED', subscriptionId: null }, secrets);",
+    put: '',
+  },
+  {
+    ...{ of, file: CREATE, name: 'a created subscription is not stored' },
+    find: "await store({ state: 'ACTIVE', subscriptionId: id }, complete);",
+    put: '',
+  },
+  {
+    ...{ of, file: CREATE, name: 'an intent is withdrawn although its effect may come' },
+    find: '!ended.mayBeThere ||',
+    put: 'true ||',
+  },
+  {
+    ...{ of, file: CREATE, name: 'the address is not cleared before a creation that is resumed' },
+    find: 'await clearAddress(context, isResumed);',
+    put: 'if (!isResumed) await clearAddress(context, false);',
+  },
+  {
+    ...{ of, file: 'control/operations/delete-subscription.ts', name: 'a deletion is not stored' },
+    find: 'await storeState(context, { ...retired, events: before.events, sealedKeys });',
+    put: '',
+  },
+  {
+    ...{ of, file: 'control/operations/update-subscription.ts', name: 'an update is not stored' },
+    find: 'await storeState(context, { ...updated, sealedKeys: resealed(context, before, updated) });',
+    put: '',
+  },
+  {
+    ...{ of, file: 'control/reconciler/reconcile.ts', name: 'drift is not reported' },
+    find: 'for (const drift of confirmed.filter(isNews)) await store(driftResult(drift, report()));',
+    put: '',
+  },
+];
+
+export const PROVIDER: readonly Mutant[] = [
+  {
+    ...{ of, file: 'provider/judge-answer.ts', name: '5xx counts as a refusal' },
+    find: "return status >= 300 && status < 500 ? 'refused' : 'unknown';",
+    put: "return status >= 300 ? 'refused' : 'unknown';",
+  },
+  {
+    ...{ of, file: CALL, name: 'a lost answer counts as no effect' },
+    find: "judgement: 'unknown',\n    status: null,",
+    put: "judgement: 'later',\n    status: null,",
+  },
+  {
+    ...{ of, file: CALL, name: 'a token that is not taken is shown again' },
+    find: "if (outcome.judgement === 'unauthorised') deps.tokens.reject(token);",
+    put: '',
+  },
+  {
+    ...{ of, file: CALL, name: 'the lease is not checked before a request' },
+    find: 'patience?.lease.check();',
+    put: '',
+  },
+];
+
+export const ONE_WORKS: readonly Mutant[] = [
+  {
+    ...{ of, file: 'kafka/consume/single-worker-assigner.ts', name: 'every process is given the partitions' },
+    find: 'assignment: memberId === worker ? byTopic(partitions) : {},',
+    put: 'assignment: worker ? byTopic(partitions) : {},',
+  },
+  {
+    ...{ of, file: ASSIGNED, name: 'a lease lasts as long as the process believes' },
+    find: 'return this.#clock.now() - this.#begunAt >= this.#sessionTimeoutMs;',
+    put: 'return this.#begunAt < 0;',
+  },
+  {
+    ...{ of, file: ASSIGNED, name: 'what is done is not committed after the lease' },
+    find: 'if (work.committed !== null) this.#goOnAt({ topic, partition }, work.committed);',
+    put: 'if (work.mark !== null) this.#goOnAt({ topic, partition }, work.mark);',
+  },
+  {
+    ...{ of, file: ASSIGNED, name: 'a process whose client starts again is sought by its offset' },
+    find: '} catch {\n      // The client is starting again, and has no group: it begins with what is committed.',
+    put: '} catch (error) {\n      throw error;',
+  },
+];
+
+export const CONSUMING: readonly Mutant[] = [
+  {
+    ...{ of, file: CLIENT, name: 'commits go to the broker that coordinated when the group was joined' },
+    find: "if ((error as { type?: string }).type === 'NOT_COORDINATOR_FOR_GROUP')",
+    put: "if (groupId === '')",
+  },
+  {
+    ...{ of, file: CLIENT, name: 'a member that the group has forgotten fetches on' },
+    find: 'if (!this.memberId) throw createErrorFromCode(UNKNOWN_MEMBER_ID);',
+    put: '',
+  },
+  {
+    ...{ of, file: CLIENT, name: 'no heartbeat is sent while the clock is behind' },
+    find: 'if (this.lastRequest > Date.now()) this.lastRequest = 0;',
+    put: '',
+  },
+  {
+    ...{ of, file: CLIENT, name: 'two requests make two connections of one' },
+    find: 'if (before) return before;',
+    put: '',
+  },
+  {
+    ...{ of, file: 'kafka/consume/consumer.ts', name: 'connections that the client forgets stay open' },
+    find: 'this.client.cut?.();',
+    put: '',
+  },
+];
