@@ -6,7 +6,9 @@ import { manualClock } from '../../support/manual-clock.ts';
 type Payload = Record<string, unknown>;
 
 /** A consumer on a client that a test drives: batches, crashes, and how its calls end. */
-function open(calls: { connect?: () => Promise<void>; disconnect?: () => Promise<void> } = {}) {
+function open(
+  calls: { connect?: () => Promise<void>; disconnect?: () => Promise<void>; cut?: () => void } = {},
+) {
   const clock = manualClock();
   const listeners = new Map<string, (event: { payload: Payload }) => void>();
   const config: Payload = {};
@@ -108,4 +110,16 @@ it('the group hears of a consumer while a record is waited for', async () => {
   const { payload, heartbeat } = batchOf([1, 2, 3]);
   await run.eachBatch?.(payload);
   expect(heartbeat).toHaveBeenCalledTimes(2);
+});
+
+it.each([
+  ['has left', async () => {}],
+  ['should have left', () => new Promise<void>(() => {})],
+])('a consumer cuts what kafkajs has left open when it %s', async (_, disconnect) => {
+  const cut = vi.fn();
+  const { consumer, clock } = open({ disconnect, cut });
+  const left = consumer.leave();
+  await clock.advance(5_000);
+  await left;
+  expect(cut).toHaveBeenCalledOnce();
 });

@@ -133,14 +133,4 @@ export const CONSUMING: readonly Mutant[] = [
     find: 'if (this.lastRequest > Date.now()) this.lastRequest = 0;',
     put: '',
   },
-  {
-    ...{ of, file: CLIENT, name: 'two requests make two connections of one' },
-    find: 'if (before) return before;',
-    put: '',
-  },
-  {
-    ...{ of, file: 'kafka/consume/consumer.ts', name: 'connections that the client forgets stay open' },
-    find: 'this.client.cut?.();',
-    put: '',
-  },
 ];

@@ -1,0 +1,34 @@
+import '../../../src/kafka/connect/client-patches.ts';
+import { EventEmitter } from 'node:events';
+import { createRequire } from 'node:module';
+import { expect, it } from 'vitest';
+
+type Connection = { connect(): Promise<boolean>; isConnected(): boolean };
+type MakeSocket = (options: { onConnect: () => void }) => EventEmitter;
+
+const Connection = createRequire(import.meta.url)('kafkajs/src/network/connection.js') as new (
+  options: object,
+) => Connection;
+
+/** A socket that is connected in the next turn. */
+function open() {
+  const made: EventEmitter[] = [];
+  const socketFactory: MakeSocket = ({ onConnect }) => {
+    const socket = Object.assign(new EventEmitter(), { end() {}, unref() {}, setKeepAlive() {} });
+    made.push(socket);
+    setImmediate(onConnect);
+    return socket;
+  };
+  const log = { debug() {}, info() {}, error() {} };
+  const logger = { namespace: () => log };
+  const rest = { enforceRequestTimeout: false, connectionTimeout: 1_000, requestTimeout: 1_000 };
+  return { made, connection: new Connection({ host: 'b', port: 1, logger, socketFactory, ...rest }) };
+}
+
+it('requests that find a connection closed at the same time make one of it', async () => {
+  const { made, connection } = open();
+  await Promise.all([connection.connect(), connection.connect()]);
+  expect([made.length, connection.isConnected()]).toEqual([1, true]);
+  await connection.connect();
+  expect(made).toHaveLength(1);
+});
