@@ -6,6 +6,7 @@ import {
 } from '../../monitoring/prometheus-api.ts';
 import type { Http } from '../../runtime/http-client.ts';
 import type { Counted, Life } from './compare-counters.ts';
+import { mergeLives } from './merge-lives.ts';
 import { COUNTERS, type LivesRead } from './read-targets.ts';
 
 /** Enough for the scrapes of 100 processes over a day, one each 15 s. */
@@ -57,7 +58,7 @@ export async function readPrometheus(
     written: byTarget(written),
     startedAt: byTarget(startedAt),
   };
-  const all = spooled.flatMap((rows) => {
+  const scraped = spooled.flatMap((rows) => {
     const target = targetOf(rows);
     const scrapes = scrapesOf({
       spooled: [rows],
@@ -66,8 +67,12 @@ export async function readPrometheus(
       startedAt: found.startedAt.get(target) ?? [],
     });
     const { pod, instance } = rows.metric;
-    return livesIn(scrapes, { process: pod ?? instance ?? target, owner: ownerOf(rows) }, { from, to });
+    return livesIn(scrapes, { process: pod ?? instance ?? target, owner: ownerOf(rows) }, from);
   });
+  const all = mergeLives(scraped).map((life) => ({
+    ...life,
+    hasEnded: life.hasEnded || life.last.at < to - FRESH_MS,
+  }));
   const lives = all.filter(({ last }) => last.at >= from);
   const before = all.filter(({ last }) => last.at < from);
   return { lives, before, unknown: gapsIn(lives, from, to) };
@@ -75,16 +80,19 @@ export async function readPrometheus(
 
 const escaped = (instance: string) => instance.replaceAll(/[^\w:]/g, '\\$&');
 
-/** What tells one scraped process from others. */
+/** What tells the series of one scraper and process from others. */
 const targetOf = ({ metric }: Series): string => {
   const { __name__, status, stored, ...target } = metric;
   return JSON.stringify(Object.entries(target).sort());
 };
 
-/** A pod that is made anew has its name again and its volume, and another address. */
+/**
+ * A pod that is made anew has its name again and its volume, and another address. Neither the job nor labels of the Prometheus server
+ * are part of it: several can scrape the same process.
+ */
 function ownerOf({ metric }: Series): string {
-  const { cluster, namespace, pod, job, instance } = metric;
-  return JSON.stringify(pod === undefined ? [cluster, namespace, job, instance] : [cluster, namespace, pod]);
+  const { cluster, namespace, pod, instance } = metric;
+  return JSON.stringify([cluster, namespace, pod ?? instance]);
 }
 
 type Scrape = Counted & { readonly startedAt: number | null };
@@ -117,11 +125,7 @@ function scrapesOf(
 }
 
 /** The scrapes of one target, divided where its process was another one. */
-function livesIn(
-  scrapes: readonly Scrape[],
-  names: Pick<Life, 'process' | 'owner'>,
-  { from, to }: { readonly from: number; readonly to: number },
-): Life[] {
+function livesIn(scrapes: readonly Scrape[], names: Pick<Life, 'process' | 'owner'>, from: number): Life[] {
   const lives: Life[] = [];
   let own: Scrape[] = [];
   for (const [n, scrape] of scrapes.entries()) {
@@ -132,8 +136,7 @@ function livesIn(
     const { startedAt } = first;
     const isWhole = startedAt !== null && startedAt >= from;
     const base = isWhole ? null : (own.find(({ at }) => at >= from) ?? first);
-    const hasEnded = next !== undefined || scrape.at < to - FRESH_MS;
-    lives.push({ ...names, startedAt, base, first, last: scrape, hasEnded });
+    lives.push({ ...names, startedAt, base, first, last: scrape, hasEnded: next !== undefined });
     own = [];
   }
   return lives;

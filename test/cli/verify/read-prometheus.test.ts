@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { countLife } from '../../../src/cli/verify/compare-counters.ts';
-import { followSpools } from '../../../src/cli/verify/follow-spools.ts';
+import { followSpools, owedOf } from '../../../src/cli/verify/follow-spools.ts';
 import { readPrometheus } from '../../../src/cli/verify/read-prometheus.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createHttp } from '../../../src/runtime/http-client.ts';
@@ -12,8 +12,11 @@ const NAMES = ['hookline_spool_deliveries', 'hookline_deliveries_total'] as cons
 
 type Scrape = { minute: number; acked: number; spooled?: number; written: number; started: number };
 
-/** A Prometheus that has these scrapes of each pod, and the queries that it was asked. */
-async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
+/** A Prometheus that has these scrapes of each pod, with more labels of some, and the queries that it was asked. */
+async function prometheus(
+  pods: Readonly<Record<string, readonly Scrape[]>>,
+  more: Readonly<Record<string, Readonly<Record<string, string | undefined>>>> = {},
+) {
   const asked: string[] = [];
   const server = await serve(async (request, response) => {
     let body = '';
@@ -21,7 +24,11 @@ async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
     const text = new URLSearchParams(body).get('query') ?? '';
     asked.push(text);
     const series = (pod: string, of: (one: Scrape) => number, labels = {}) => ({
-      metric: { __name__: 'x', instance: `${pod}:9464`, pod: pod.split('@')[0], job: 'ingress', ...labels },
+      metric: {
+        ...{ __name__: 'x', instance: `${pod}:9464`, pod: pod.split('@')[0], job: 'ingress' },
+        ...labels,
+        ...more[pod],
+      },
       values: (pods[pod] ?? []).map((one) => [FROM / 1_000 + one.minute * 60, String(of(one))]),
     });
     const result = Object.keys(pods).flatMap((pod) => {
@@ -94,6 +101,36 @@ describe('the counters that a Prometheus has', () => {
       ['unknown', 'pod-0: 300 deliveries wer'],
       ['unknown', 'pod-2: 50 deliveries were'],
     ]);
+  });
+
+  it.each([
+    ['a pair of Prometheus servers', { prometheus_replica: 'a' }, { prometheus_replica: 'b' }],
+    ['two jobs', { job: 'metrics' }, { job: 'pods' }],
+    [
+      'two jobs, without a label pod',
+      { pod: undefined, job: 'metrics', instance: 'x' },
+      { pod: undefined, instance: 'x' },
+    ],
+    ['IPv4 and IPv6', { instance: '10.0.0.7:9464' }, { instance: '[fd00::7]:9464' }],
+  ])('are counted once of a pod that is scraped by %s, with gaps of one', async (_, a, b) => {
+    const drained = [
+      { ...old, minute: 1, acked: 1_000, written: 700, spooled: 300 },
+      { ...old, minute: 9, acked: 1_040, written: 740, spooled: 300 },
+      { ...old, minute: 29, acked: 1_060, written: 1_060 },
+      { started: 30, minute: 31, acked: 5, written: 5 },
+      { started: 30, minute: 59, acked: 7, written: 7 },
+    ];
+    await using server = await prometheus(
+      { 'pod-0': drained, 'pod-0@b': drained.filter(({ minute }) => minute < 29 || minute > 31) },
+      { 'pod-0': a, 'pod-0@b': b },
+    );
+    const { before, lives, unknown } = await read(server.url);
+    expect(unknown).toEqual([]);
+    expect(lives.map(countLife)).toMatchObject([
+      { acknowledged: 60, written: 360, missing: 0 },
+      { acknowledged: 7, written: 7, missing: 0 },
+    ]);
+    expect([followSpools([...before, ...lives]), owedOf(lives)]).toEqual([[], 67]);
   });
 
   it('are asked for by the matchers, over the period', async () => {
