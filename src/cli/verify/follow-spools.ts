@@ -29,7 +29,7 @@ export function followSpools(lives: readonly Life[]): Finding[] {
 }
 
 /** The process that opened the spool next. One that two jobs scrape is not its own successor. */
-function successorOf(life: Life, spool: readonly Life[]): Life | undefined {
+export function successorOf(life: Life, spool: readonly Life[]): Life | undefined {
   const isLater = (other: Life) =>
     other.startedAt !== null && life.startedAt !== null
       ? other.startedAt > life.startedAt

@@ -6,6 +6,7 @@ import {
 } from '../../monitoring/prometheus-api.ts';
 import type { Http } from '../../runtime/http-client.ts';
 import type { Counted, Life } from './compare-counters.ts';
+import { successorOf } from './follow-spools.ts';
 import { mergeLives } from './merge-lives.ts';
 import { COUNTERS, type LivesRead } from './read-targets.ts';
 
@@ -47,10 +48,11 @@ export async function readPrometheus(
     };
   const instances = [...new Set(spooled.map(({ metric }) => metric.instance ?? ''))];
   const ofThem = `instance=~${JSON.stringify(instances.map(escaped).join('|'))}`;
-  const [acknowledged, written, startedAt] = await Promise.all([
+  const [acknowledged, written, startedAt, up] = await Promise.all([
     read(COUNTERS.acknowledged, `status="200",${ofThem}`),
     read(COUNTERS.written, ofThem),
     read(COUNTERS.startedAt, ofThem),
+    read('up', ofThem),
   ]);
   const byTarget = (all: readonly Series[]) => Map.groupBy(all, targetOf);
   const found = {
@@ -75,7 +77,7 @@ export async function readPrometheus(
   }));
   const lives = all.filter(({ last }) => last.at >= from);
   const before = all.filter(({ last }) => last.at < from);
-  return { lives, before, unknown: gapsIn(lives, from, to) };
+  return { lives, before, unknown: [...gapsIn(lives, from, to), ...notScraped(all, up, to)] };
 }
 
 const escaped = (instance: string) => instance.replaceAll(/[^\w:]/g, '\\$&');
@@ -154,6 +156,24 @@ function gapsIn(lives: readonly Life[], from: number, to: number): string[] {
     ...(isLate ? [`Prometheus has no counters of ingress before ${time(first)}`] : []),
     ...(last < to - FRESH_MS ? [`Prometheus has scraped no ingress since ${time(last)}`] : []),
   ];
+}
+
+/**
+ * Processes that may still run and are scraped no more, while others are. One that Prometheus no longer looks for is gone: `up` of a
+ * target has a sample, 0 or 1, as long as service discovery knows it.
+ */
+function notScraped(lives: readonly Life[], up: readonly Series[], to: number): string[] {
+  if (!lives.some(({ last }) => last.at >= to - FRESH_MS)) return [];
+  const lookedFor = Map.groupBy(up, ownerOf);
+  const mayRun = ({ owner }: Life) =>
+    lookedFor.get(owner)?.some(({ values }) => (values.at(-1)?.[0] ?? 0) * 1_000 >= to - FRESH_MS) ?? true;
+  return [...Map.groupBy(lives, ({ owner }) => owner).values()]
+    .flatMap((ofOwner) => ofOwner.filter((life) => !successorOf(life, ofOwner)))
+    .filter((life) => life.last.at < to - FRESH_MS && mayRun(life))
+    .map(({ process, last }) => {
+      const since = new Date(last.at).toISOString();
+      return `${process}: Prometheus has not scraped it since ${since}, and it may still run: what it has counted since is not known`;
+    });
 }
 
 async function query(api: PrometheusApi, text: string, to: number): Promise<readonly Series[]> {

@@ -10,12 +10,15 @@ const FROM = Date.parse('2026-11-25T08:00:00Z');
 const TO = FROM + 3_600_000;
 const NAMES = ['hookline_spool_deliveries', 'hookline_deliveries_total'] as const;
 
+/** Whether a target was reached, by pod and minute; null: Prometheus has no `up`. */
+type Up = Readonly<Record<string, readonly (readonly [minute: number, up: 0 | 1])[]>> | null;
 type Scrape = { minute: number; acked: number; spooled?: number; written: number; started: number };
 
 /** A Prometheus that has these scrapes of each pod, with more labels of some, and the queries that it was asked. */
 async function prometheus(
   pods: Readonly<Record<string, readonly Scrape[]>>,
   more: Readonly<Record<string, Readonly<Record<string, string | undefined>>>> = {},
+  up?: Up,
 ) {
   const asked: string[] = [];
   const server = await serve(async (request, response) => {
@@ -39,6 +42,10 @@ async function prometheus(
           series(pod, () => 1, { status: '200', stored: 'spool' }),
         ];
       if (text.startsWith('hookline_publish')) return [series(pod, ({ written }) => written)];
+      if (text.startsWith('up{') && up !== undefined) {
+        const values = up?.[pod]?.map(([minute, is]) => [FROM / 1_000 + minute * 60, String(is)]);
+        return values ? [{ ...series(pod, () => 0), values }] : [];
+      }
       return [series(pod, ({ started }) => FROM / 1_000 + started * 60)];
     });
     response.setHeader('content-type', 'application/json');
@@ -167,6 +174,61 @@ describe('the counters that a Prometheus has', () => {
   ])('say where they are incomplete: it has %s', async (_, pods: Record<string, Scrape[]>, why) => {
     await using server = await prometheus(pods);
     expect((await read(server.url)).unknown).toEqual([why]);
+  });
+
+  describe('of a process that is scraped no more, while others are', () => {
+    const pods = {
+      'pod-0': [
+        { ...old, minute: 1, acked: 1, written: 1 },
+        { ...old, minute: 59, acked: 1, written: 1 },
+      ],
+      'pod-1': [
+        { ...old, minute: 1, acked: 1, written: 1 },
+        { ...old, minute: 10, acked: 1, written: 1 },
+      ],
+      'pod-2': [{ ...old, minute: -30, acked: 1, written: 1 }],
+    };
+    const running = [[59, 1]] as const;
+
+    it.each<[string, Up, string[]]>([
+      ['are not known: Prometheus has no up', null, ['pod-1', 'pod-2']],
+      [
+        'are not known: Prometheus does not reach it',
+        {
+          'pod-0': running,
+          'pod-1': [
+            [10, 1],
+            [11, 0],
+            [59, 0],
+          ],
+          'pod-2': [
+            [-30, 1],
+            [59, 0],
+          ],
+        },
+        ['pod-1', 'pod-2'],
+      ],
+      [
+        'are whole: Prometheus no longer looks for it',
+        {
+          'pod-0': running,
+          'pod-1': [
+            [10, 1],
+            [11, 0],
+          ],
+          'pod-2': [[-30, 1]],
+        },
+        [],
+      ],
+    ])('%s', async (_, up, wanted) => {
+      await using server = await prometheus(pods, {}, up);
+      const { unknown } = await read(server.url);
+      expect(unknown.map((why) => why.split(':')[0])).toEqual(wanted);
+      if (wanted.length > 0)
+        expect(unknown[0]).toBe(
+          'pod-1: Prometheus has not scraped it since 2026-11-25T08:10:00.000Z, and it may still run: what it has counted since is not known',
+        );
+    });
   });
 
   it('cannot be read from what is no Prometheus', async () => {
