@@ -42,7 +42,7 @@ const MAX_DIGITS = 10;
 const MAX_RECORDS = 50_000;
 
 /**
- * Counts open dead-letter records while it follows the topic. Of more than 50,000 it holds the oldest, and of the others one byte each,
+ * Counts open dead-letter records while it follows the topic. Of more than 50,000 it holds the first, and of the others one byte each,
  * which tells whether a marker names it: a copy counts once more there. When so many are done that there is room,
  * {@link mustReadAgain} asks for the others once more.
  */
@@ -79,8 +79,8 @@ export class OpenDeadLetters {
     this.#index.forgetBefore(oldest);
     if (this.#skipped.isEmpty) this.#skipped.clear();
     else this.#makeRoom();
-    const byStage = this.#skipped.count(oldest);
-    let oldestAt = Number.POSITIVE_INFINITY;
+    // Where several partitions are read, those that are not held can be older than those that are.
+    let { byStage, oldestAt } = this.#skipped.count(oldest);
     for (const { headers, time } of this.#index.unresolved()) {
       const stage = stageOf(headers);
       byStage.set(stage, (byStage.get(stage) ?? 0) + 1);

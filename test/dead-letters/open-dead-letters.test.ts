@@ -119,6 +119,20 @@ describe('the count of open dead-letter records', () => {
     expect([partition, from]).toEqual([0, all[100]?.offset]);
   });
 
+  it('knows the oldest also where it is in a partition of which it holds nothing', () => {
+    const open = new OpenDeadLetters(100);
+    for (let n = 0; n < 200; n++) open.take({ ...delivery(`young${n}`), timestamp: 1_000_000 + n });
+    const old = Array.from({ length: 50 }, (_, n) => ({
+      ...delivery(`old${n}`),
+      partition: 1,
+      timestamp: 1_000 + n,
+    }));
+    for (const one of old) open.take(one);
+    expect(counts(open)).toEqual({ DECRYPT: 250, oldestAt: 1_000 });
+    for (const { offset } of old) open.take(record({ [NAMES.dismissalOf]: `1:${offset}` }));
+    expect(counts(open)).toEqual({ DECRYPT: 200, oldestAt: 1_000_000 });
+  });
+
   it('is none after all were dismissed, however many there were', () => {
     const log = new Log(100);
     const all = Array.from({ length: 1_000 }, (_, n) => log.append(delivery(`e${n}`)));
