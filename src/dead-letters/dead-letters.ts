@@ -81,7 +81,9 @@ export const isMarker = ({ headers }: Pick<DeadLetterRecord, 'headers'>): boolea
 /** Positions of the records that a marker is about. */
 export function markedBy({ headers }: Pick<DeadLetterRecord, 'headers'>): string[] {
   const of = headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '';
-  return of.split(',', MAX_MARKED).filter((position) => parsePosition(position));
+  const positions = of.split(',', MAX_MARKED).map(parsePosition);
+  // New texts: V8 keeps the whole header alive as long as a part of it.
+  return positions.filter((position) => position !== null).map(positionText);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { DEAD_LETTER_STAGES } from '../core/errors.ts';
+import { sha256Of } from '../crypto/ids.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import {
   DeadLetterIndex,
@@ -23,8 +24,8 @@ export type OpenCount = {
 const FOREIGN = 'FOREIGN';
 const STAGES = [...DEAD_LETTER_STAGES, FOREIGN];
 
-/** What joins records, and tells what became of them. Nothing else of a record is kept: no body, key or message. */
-const KEPT = [
+/** What joins records, and tells what became of them. Nothing else of a record is read: no body, key or message. */
+const READ = [
   ...[NAMES.stage, NAMES.eventId, NAMES.receivedAt, NAMES.part, NAMES.parts, NAMES.redrivenAt],
   ...[NAMES.topic, NAMES.partition, NAMES.offset, NAMES.redriveOf, NAMES.dismissalOf],
 ];
@@ -32,11 +33,16 @@ const KEPT = [
 /** Hookline writes none that is longer. Longer ones count as not there: somebody else's must not fill the memory. */
 const MAX_HEADER_CHARACTERS = 1_000;
 
-/** Records and markers that are held: about 25 MB of memory. */
+/** Of texts that only join records: a longer one is held as its hash. An event id has 36. */
+const MAX_HELD_CHARACTERS = 40;
+/** A longer part number is none. */
+const MAX_DIGITS = 10;
+
+/** Records and markers that are held: about 30 MB of memory, whatever their headers hold. */
 const MAX_RECORDS = 50_000;
 
 /**
- * Counts open dead-letter records while it follows the topic. Of more than 50,000 it holds the oldest, and of the others one byte each,
+ * Counts open dead-letter records while it follows the topic. Of more than 50,000 it holds the first, and of the others one byte each,
  * which tells whether a marker names it: a copy counts once more there. When so many are done that there is room,
  * {@link mustReadAgain} asks for the others once more.
  */
@@ -54,7 +60,7 @@ export class OpenDeadLetters {
 
   take(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): void {
     const { partition, offset, timestamp } = record;
-    const few = { partition, offset, timestamp, key: null, bytes: 0, headers: keptOf(record.headers) };
+    const few = { partition, offset, timestamp, key: null, bytes: 0, headers: heldOf(record) };
     if (isMarker(few)) return this.#takeMarker(few);
     const identity = identityOf(few);
     if (this.#skipped.isMarked(few)) return this.#done.add(identity);
@@ -73,8 +79,8 @@ export class OpenDeadLetters {
     this.#index.forgetBefore(oldest);
     if (this.#skipped.isEmpty) this.#skipped.clear();
     else this.#makeRoom();
-    const byStage = this.#skipped.count(oldest);
-    let oldestAt = Number.POSITIVE_INFINITY;
+    // Where several partitions are read, those that are not held can be older than those that are.
+    let { byStage, oldestAt } = this.#skipped.count(oldest);
     for (const { headers, time } of this.#index.unresolved()) {
       const stage = stageOf(headers);
       byStage.set(stage, (byStage.get(stage) ?? 0) + 1);
@@ -110,12 +116,30 @@ export class OpenDeadLetters {
   }
 }
 
-function keptOf(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const kept = KEPT.filter(
-    (name) => (headers[name]?.length ?? Number.POSITIVE_INFINITY) <= MAX_HEADER_CHARACTERS,
+/** Headers that join and count a record as its own do, and are short. Of a marker they are its own: it is not held. */
+function heldOf(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): Record<string, string> {
+  const read = READ.filter(
+    (name) => (record.headers[name]?.length ?? Number.POSITIVE_INFINITY) <= MAX_HEADER_CHARACTERS,
   );
-  return Object.fromEntries(kept.map((name) => [name, headers[name] ?? '']));
+  const headers = Object.fromEntries(read.map((name) => [name, record.headers[name] ?? '']));
+  if (isMarker({ headers })) return headers;
+  const held: Record<string, string> = {};
+  const { [NAMES.stage]: stage, [NAMES.eventId]: eventId } = headers;
+  if (eventId !== undefined)
+    held[NAMES.eventId] = eventId.length <= MAX_HELD_CHARACTERS ? eventId : digest(eventId);
+  for (const name of [NAMES.part, NAMES.parts]) {
+    const number = headers[name];
+    if (number !== undefined && number.length <= MAX_DIGITS) held[name] = number;
+  }
+  if (stage === undefined) return held;
+  held[NAMES.stage] = stageOf(headers);
+  // Takes the place of all that the identity is made of.
+  const identity = identityOf({ ...record, headers, key: null, bytes: 0 });
+  held[eventId === undefined ? NAMES.topic : NAMES.receivedAt] = digest(identity);
+  return held;
 }
+
+const digest = (text: string): string => sha256Of(Buffer.from(text));
 
 function stageOf(headers: Readonly<Record<string, string>>): string {
   const stage = headers[NAMES.stage];

@@ -1,4 +1,4 @@
-import type { DeadLetterPosition } from './dead-letters.ts';
+import type { DeadLetterPosition, DeadLetterRecord } from './dead-letters.ts';
 
 /** 10 MB of memory. Records behind so many are not counted. */
 const MAX_OFFSETS = 10_000_000;
@@ -6,12 +6,16 @@ const FIRST_OFFSETS = 4_096;
 /** Of an offset's byte: the stage counts from 1, and 0 is no record. */
 const STAGE = 0x0f;
 const MARKED = 0x10;
+/** So many offsets, as a power of 2, have one time: the earliest of their records. */
+const TIME_BITS = 6;
 
 type Partition = {
   /** Of the first byte. */
   readonly first: bigint;
   bytes: Uint8Array;
   used: number;
+  /** The earliest time of the records of each 64 offsets, in milliseconds since 1970. */
+  times: number[];
   /** From here on all records are here; null where they are being taken once more. */
   from: bigint | null;
 };
@@ -42,17 +46,19 @@ export class SkippedRecords {
   }
 
   /** @param stage null where it does not count, as a later part of one that does */
-  add(position: DeadLetterPosition, stage: string | null): void {
-    const { partition, offset } = position;
+  add(record: DeadLetterPosition & Pick<DeadLetterRecord, 'timestamp'>, stage: string | null): void {
+    const { partition, offset, timestamp } = record;
     let own = this.#partitions.get(partition);
     if (!own) {
-      own = { first: offset, bytes: new Uint8Array(FIRST_OFFSETS), used: 0, from: offset };
+      own = { first: offset, bytes: new Uint8Array(FIRST_OFFSETS), used: 0, times: [], from: offset };
       this.#partitions.set(partition, own);
     }
     own.from ??= offset;
     const at = Number(offset - own.first);
     if (stage === null || !this.#extend(own, at + 1)) return;
     own.bytes[at] = ((own.bytes[at] ?? 0) & MARKED) | (this.#stages.indexOf(stage) + 1);
+    const block = at >> TIME_BITS;
+    own.times[block] = Math.min(own.times[block] ?? timestamp, timestamp);
   }
 
   /** It is held, or forgotten as done: it does not count here. */
@@ -72,19 +78,26 @@ export class SkippedRecords {
   }
 
   /**
-   * How many are open, by stage.
+   * How many are open, by stage, and when the oldest was written: infinity where none is open. Of an open one it can be the time of
+   * another one at most 63 offsets before.
    * @param oldest the first offset of each partition that the topic still has
    */
-  count(oldest: ReadonlyMap<number, bigint>): Map<string, number> {
+  count(oldest: ReadonlyMap<number, bigint>): {
+    readonly byStage: Map<string, number>;
+    readonly oldestAt: number;
+  } {
     const counts = new Uint32Array(STAGE + 1);
-    for (const [partition, { first, bytes, used }] of this.#partitions) {
+    let oldestAt = Number.POSITIVE_INFINITY;
+    for (const [partition, { first, bytes, used, times }] of this.#partitions) {
       const gone = Math.max(0, Number((oldest.get(partition) ?? 0n) - first));
       for (let at = gone; at < used; at++) {
         const byte = bytes[at] ?? 0;
-        if ((byte & MARKED) === 0) counts[byte] = (counts[byte] ?? 0) + 1;
+        if (byte === 0 || (byte & MARKED) !== 0) continue;
+        counts[byte] = (counts[byte] ?? 0) + 1;
+        oldestAt = Math.min(oldestAt, times[at >> TIME_BITS] ?? oldestAt);
       }
     }
-    return new Map(this.#stages.map((stage, n) => [stage, counts[n + 1] ?? 0]));
+    return { byStage: new Map(this.#stages.map((stage, n) => [stage, counts[n + 1] ?? 0])), oldestAt };
   }
 
   /** Begins to take them once more. Gives by partition the first offset that belongs here; which ones are marked stays known. */
@@ -93,6 +106,7 @@ export class SkippedRecords {
     for (const [partition, own] of this.#partitions) {
       if (own.from !== null) firsts.set(partition, own.from);
       own.from = null;
+      own.times = [];
     }
     return firsts;
   }

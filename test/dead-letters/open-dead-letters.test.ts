@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DeadLetterIndex } from '../../src/dead-letters/dead-letters.ts';
@@ -12,6 +14,13 @@ const delivery = (eventId: string, stage = 'DECRYPT', more: Record<string, strin
   record({ [NAMES.stage]: stage, [NAMES.eventId]: eventId, [NAMES.receivedAt]: '900', ...more });
 const marker = (of: { offset: bigint }, name: string = NAMES.dismissalOf) =>
   record({ [name]: `0:${of.offset}` });
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+function heapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
 
 const NOTHING_GONE = new Map<number, bigint>();
 const counts = (open: OpenDeadLetters, oldest = NOTHING_GONE) => {
@@ -110,6 +119,20 @@ describe('the count of open dead-letter records', () => {
     expect([partition, from]).toEqual([0, all[100]?.offset]);
   });
 
+  it('knows the oldest also where it is in a partition of which it holds nothing', () => {
+    const open = new OpenDeadLetters(100);
+    for (let n = 0; n < 200; n++) open.take({ ...delivery(`young${n}`), timestamp: 1_000_000 + n });
+    const old = Array.from({ length: 50 }, (_, n) => ({
+      ...delivery(`old${n}`),
+      partition: 1,
+      timestamp: 1_000 + n,
+    }));
+    for (const one of old) open.take(one);
+    expect(counts(open)).toEqual({ DECRYPT: 250, oldestAt: 1_000 });
+    for (const { offset } of old) open.take(record({ [NAMES.dismissalOf]: `1:${offset}` }));
+    expect(counts(open)).toEqual({ DECRYPT: 200, oldestAt: 1_000_000 });
+  });
+
   it('is none after all were dismissed, however many there were', () => {
     const log = new Log(100);
     const all = Array.from({ length: 1_000 }, (_, n) => log.append(delivery(`e${n}`)));
@@ -158,6 +181,37 @@ describe('the count of open dead-letter records', () => {
     open.take(record({ [NAMES.redriveOf]: positions }));
     // A marker that is cut off is none, and counts as somebody else's record.
     expect(counts(open)).toEqual({ DECRYPT: 1, PARSE: 1, FOREIGN: 2, oldestAt: one.timestamp });
+  });
+
+  it.each([
+    [
+      'records with headers of 1,000 characters',
+      Object.values(NAMES).filter((name) => name !== NAMES.redriveOf && name !== NAMES.dismissalOf),
+      (n: number, name: string) => `${n}-${name}-`.padEnd(1_000, 'x'),
+    ],
+    [
+      'markers of 1,000 characters',
+      [NAMES.redriveOf],
+      (n: number) => `0:${10 ** 12 + n},`.padEnd(1_000, 'x'),
+    ],
+  ])('takes no more memory of %s than of others', (_, names, text) => {
+    const open = new OpenDeadLetters();
+    const before = heapBytes();
+    for (let n = 0; n < 5_000; n++)
+      // As a client decodes them: no text shares its memory with another.
+      open.take(
+        record(Object.fromEntries(names.map((name) => [name, Buffer.from(text(n, name)).toString()]))),
+      );
+    expect((heapBytes() - before) / 5_000).toBeLessThan(1_000);
+    expect(open.count(NOTHING_GONE).byStage.get('FOREIGN')).toBe(names.length > 1 ? 5_000 : 0);
+  });
+
+  it('tells deliveries with long ids apart, and joins their copies', () => {
+    const open = new OpenDeadLetters();
+    const [long, other] = ['a'.repeat(500), `${'a'.repeat(499)}b`];
+    const first = delivery(long);
+    for (const one of [first, delivery(long), delivery(other), marker(first)]) open.take(one);
+    expect(counts(open)).toMatchObject({ DECRYPT: 1 });
   });
 
   it('does not fill up with what is done', () => {

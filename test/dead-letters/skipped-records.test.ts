@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { SkippedRecords } from '../../src/dead-letters/skipped-records.ts';
 
-const at = (offset: bigint, partition = 0) => ({ partition, offset });
+const at = (offset: bigint, partition = 0, timestamp = Number(offset)) => ({ partition, offset, timestamp });
 const NOTHING_GONE = new Map<number, bigint>();
-const counts = (skipped: SkippedRecords, oldest = NOTHING_GONE) => Object.fromEntries(skipped.count(oldest));
+const counts = (skipped: SkippedRecords, oldest = NOTHING_GONE) =>
+  Object.fromEntries(skipped.count(oldest).byStage);
 
 it('counts by stage what no marker names, and loses what retention has deleted', () => {
   const skipped = new SkippedRecords(['A', 'B']);
@@ -51,4 +52,24 @@ it('takes no more memory than it may, also where offsets have gaps', () => {
   skipped.add(at(10n ** 15n), 'A');
   for (let n = 1n; n < 5_000n; n++) skipped.add(at(n), 'A');
   expect(counts(skipped)).toEqual({ A: 1_000 });
+});
+
+it('knows when the oldest that is open was written, within 64 offsets', () => {
+  const skipped = new SkippedRecords(['A']);
+  const oldestAt = (oldest = NOTHING_GONE) => skipped.count(oldest).oldestAt;
+  expect(oldestAt()).toBe(Number.POSITIVE_INFINITY);
+  for (let n = 0n; n < 128n; n++) skipped.add(at(n, 0, 5_000 + Number(n)), 'A');
+  for (let n = 0n; n < 64n; n++) skipped.add(at(n, 1, 1_000 + Number(n)), 'A');
+  skipped.add(at(64n, 1, 1), null);
+  expect(oldestAt()).toBe(1_000);
+  for (let n = 0n; n < 64n; n++) skipped.mark(at(n, 1));
+  expect(oldestAt()).toBe(5_000);
+  skipped.mark(at(0n));
+  expect(oldestAt()).toBe(5_000);
+  expect(oldestAt(new Map([[0, 64n]]))).toBe(5_064);
+  // Those that are held by now have no part in it.
+  skipped.rewind();
+  for (let n = 0n; n < 10n; n++) skipped.remove(at(n));
+  for (let n = 10n; n < 128n; n++) skipped.add(at(n, 0, 5_000 + Number(n)), 'A');
+  expect(oldestAt()).toBe(5_010);
 });

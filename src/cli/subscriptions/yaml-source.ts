@@ -1,9 +1,11 @@
 import {
+  CST,
   type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   parseDocument,
@@ -33,15 +35,18 @@ export type YamlSource = {
 /** Values that aliases may expand to: a few lines can expand to billions. */
 const MAX_ALIASES = 100;
 
+const TOO_DEEP = 'values are nested too deeply';
 /** The parser's messages that are not clear to the author of a file. */
 const TEXTS: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'the map already has this name',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
   MULTIPLE_DOCS: 'a second YAML document starts here: give only one',
 };
 
 export function readYaml(file: string, text: string): YamlSource {
   const lines = new LineCounter();
-  const document: Document.Parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const parsed = parse(text, lines);
+  const document = parsed ?? parseDocument('');
   const position = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
@@ -50,6 +55,7 @@ export function readYaml(file: string, text: string): YamlSource {
   const faults = [...document.errors, ...document.warnings].map(
     ({ pos, code, message }) => `${position(pos[0])}: ${TEXTS[code] ?? message}`,
   );
+  if (!parsed) faults.push(`${file}:1:1: ${TOO_DEEP}`);
   const fault = (node: unknown, words: string) => void faults.push(`${at(node)}: ${words}`);
   const resolved = (node: unknown): Node | null =>
     (isAlias(node) ? node.resolve(document) : (node as Node | null)) ?? null;
@@ -97,6 +103,29 @@ export function readYaml(file: string, text: string): YamlSource {
       return undefined;
     },
   };
+}
+
+/** Null where its values are nested so deeply that the parser has no stack left. */
+function parse(text: string, lineCounter: LineCounter): Document.Parsed | null {
+  try {
+    return parseDocument(text, { lineCounter, prettyErrors: false });
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** By which the lexer says what comes next. */
+const LEXER_MARKS: ReadonlySet<string> = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR]);
+
+/** Whether the text has more names, values and signs than `most`. It takes no longer the more there are beyond that. */
+export function hasMoreTokens(text: string, most: number): boolean {
+  let count = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (token.trim() !== '' && !LEXER_MARKS.has(token)) count++;
+    if (count > most) return true;
+  }
+  return false;
 }
 
 /** Whether it can be written as JSON: no part of it contains itself. */

@@ -12,25 +12,24 @@ export function followSpools(lives: readonly Life[]): Finding[] {
   const findings: Finding[] = [];
   let followed = 0;
   for (const spool of Map.groupBy(lives, ({ owner }) => owner).values()) {
-    const followers = new Set<Life>();
+    const taken = new Map<Life, number>();
     for (const life of spool) {
       const { spooled: left } = life.last;
       if (left === 0) continue;
       const next = successorOf(life, spool);
-      if (next) followers.add(next);
+      if (next) taken.set(next, left);
       const finding = next ? handedOver(life, next) : life.hasEnded ? leftBehind(life) : null;
       if (finding) findings.push(finding);
       else if (next) followed += left;
     }
-    // What one that replaced another has is compared with what was left to it: at its first scrape it may well drain that.
-    findings.push(...spool.filter((life) => !followers.has(life)).flatMap(unclear));
+    findings.push(...spool.flatMap((life) => unclear(life, taken.get(life) ?? 0)));
   }
   if (findings.length > 0 || followed === 0) return findings;
   return [ok('spools', `${followed} deliveries in spools of processes that ended: the next ones had them`)];
 }
 
 /** The process that opened the spool next. One that two jobs scrape is not its own successor. */
-function successorOf(life: Life, spool: readonly Life[]): Life | undefined {
+export function successorOf(life: Life, spool: readonly Life[]): Life | undefined {
   const isLater = (other: Life) =>
     other.startedAt !== null && life.startedAt !== null
       ? other.startedAt > life.startedAt
@@ -58,14 +57,19 @@ const leftBehind = ({ process, last }: Life): Finding =>
     'bring its volume back, or check that a job has drained it (hookline spool status); if the volume is lost, have the provider replay the time before',
   );
 
-function unclear(life: Life): Finding[] {
+/**
+ * Rows that cannot be followed from where a process's counters begin to its last scrape.
+ * @param taken rows that one before it left: at its first scrape it may well drain them, and what became of them is compared with them
+ */
+function unclear(life: Life, taken: number): Finding[] {
   const { by, isUnclear } = shrinkageOf(life);
-  if (!isUnclear) return [];
   const from = life.base ?? life.first;
+  const count = from.at > life.first.at ? by : by - taken;
+  if (!isUnclear || count <= 0) return [];
   return [
     unknown(
       'spools',
-      `${life.process}: ${from.spooled} deliveries were in its spool at ${time(from.at)}, when the counters begin, and ${by} of them cannot be followed: they were published and not yet removed then, or are lost`,
+      `${life.process}: ${from.spooled} deliveries were in its spool at ${time(from.at)}, when the counters begin, and ${count} of them cannot be followed: they were published and not yet removed then, or are lost`,
       'run it again with a --since at which the spool was empty (hookline_spool_deliveries)',
     ),
   ];

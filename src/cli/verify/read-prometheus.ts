@@ -6,6 +6,8 @@ import {
 } from '../../monitoring/prometheus-api.ts';
 import type { Http } from '../../runtime/http-client.ts';
 import type { Counted, Life } from './compare-counters.ts';
+import { successorOf } from './follow-spools.ts';
+import { mergeLives } from './merge-lives.ts';
 import { COUNTERS, type LivesRead } from './read-targets.ts';
 
 /** Enough for the scrapes of 100 processes over a day, one each 15 s. */
@@ -46,10 +48,11 @@ export async function readPrometheus(
     };
   const instances = [...new Set(spooled.map(({ metric }) => metric.instance ?? ''))];
   const ofThem = `instance=~${JSON.stringify(instances.map(escaped).join('|'))}`;
-  const [acknowledged, written, startedAt] = await Promise.all([
+  const [acknowledged, written, startedAt, up] = await Promise.all([
     read(COUNTERS.acknowledged, `status="200",${ofThem}`),
     read(COUNTERS.written, ofThem),
     read(COUNTERS.startedAt, ofThem),
+    read('up', ofThem),
   ]);
   const byTarget = (all: readonly Series[]) => Map.groupBy(all, targetOf);
   const found = {
@@ -57,7 +60,7 @@ export async function readPrometheus(
     written: byTarget(written),
     startedAt: byTarget(startedAt),
   };
-  const all = spooled.flatMap((rows) => {
+  const scraped = spooled.flatMap((rows) => {
     const target = targetOf(rows);
     const scrapes = scrapesOf({
       spooled: [rows],
@@ -66,25 +69,32 @@ export async function readPrometheus(
       startedAt: found.startedAt.get(target) ?? [],
     });
     const { pod, instance } = rows.metric;
-    return livesIn(scrapes, { process: pod ?? instance ?? target, owner: ownerOf(rows) }, { from, to });
+    return livesIn(scrapes, { process: pod ?? instance ?? target, owner: ownerOf(rows) }, from);
   });
+  const all = mergeLives(scraped).map((life) => ({
+    ...life,
+    hasEnded: life.hasEnded || life.last.at < to - FRESH_MS,
+  }));
   const lives = all.filter(({ last }) => last.at >= from);
   const before = all.filter(({ last }) => last.at < from);
-  return { lives, before, unknown: gapsIn(lives, from, to) };
+  return { lives, before, unknown: [...gapsIn(lives, from, to), ...notScraped(all, up, to)] };
 }
 
 const escaped = (instance: string) => instance.replaceAll(/[^\w:]/g, '\\$&');
 
-/** What tells one scraped process from others. */
+/** What tells the series of one scraper and process from others. */
 const targetOf = ({ metric }: Series): string => {
   const { __name__, status, stored, ...target } = metric;
   return JSON.stringify(Object.entries(target).sort());
 };
 
-/** A pod that is made anew has its name again and its volume, and another address. */
+/**
+ * A pod that is made anew has its name again and its volume, and another address. Neither the job nor labels of the Prometheus server
+ * are part of it: several can scrape the same process.
+ */
 function ownerOf({ metric }: Series): string {
-  const { cluster, namespace, pod, job, instance } = metric;
-  return JSON.stringify(pod === undefined ? [cluster, namespace, job, instance] : [cluster, namespace, pod]);
+  const { cluster, namespace, pod, instance } = metric;
+  return JSON.stringify([cluster, namespace, pod ?? instance]);
 }
 
 type Scrape = Counted & { readonly startedAt: number | null };
@@ -117,11 +127,7 @@ function scrapesOf(
 }
 
 /** The scrapes of one target, divided where its process was another one. */
-function livesIn(
-  scrapes: readonly Scrape[],
-  names: Pick<Life, 'process' | 'owner'>,
-  { from, to }: { readonly from: number; readonly to: number },
-): Life[] {
+function livesIn(scrapes: readonly Scrape[], names: Pick<Life, 'process' | 'owner'>, from: number): Life[] {
   const lives: Life[] = [];
   let own: Scrape[] = [];
   for (const [n, scrape] of scrapes.entries()) {
@@ -132,8 +138,7 @@ function livesIn(
     const { startedAt } = first;
     const isWhole = startedAt !== null && startedAt >= from;
     const base = isWhole ? null : (own.find(({ at }) => at >= from) ?? first);
-    const hasEnded = next !== undefined || scrape.at < to - FRESH_MS;
-    lives.push({ ...names, startedAt, base, first, last: scrape, hasEnded });
+    lives.push({ ...names, startedAt, base, first, last: scrape, hasEnded: next !== undefined });
     own = [];
   }
   return lives;
@@ -151,6 +156,24 @@ function gapsIn(lives: readonly Life[], from: number, to: number): string[] {
     ...(isLate ? [`Prometheus has no counters of ingress before ${time(first)}`] : []),
     ...(last < to - FRESH_MS ? [`Prometheus has scraped no ingress since ${time(last)}`] : []),
   ];
+}
+
+/**
+ * Processes that may still run and are scraped no more, while others are. One that Prometheus no longer looks for is gone: `up` of a
+ * target has a sample, 0 or 1, as long as service discovery knows it.
+ */
+function notScraped(lives: readonly Life[], up: readonly Series[], to: number): string[] {
+  if (!lives.some(({ last }) => last.at >= to - FRESH_MS)) return [];
+  const lookedFor = Map.groupBy(up, ownerOf);
+  const mayRun = ({ owner }: Life) =>
+    lookedFor.get(owner)?.some(({ values }) => (values.at(-1)?.[0] ?? 0) * 1_000 >= to - FRESH_MS) ?? true;
+  return [...Map.groupBy(lives, ({ owner }) => owner).values()]
+    .flatMap((ofOwner) => ofOwner.filter((life) => !successorOf(life, ofOwner)))
+    .filter((life) => life.last.at < to - FRESH_MS && mayRun(life))
+    .map(({ process, last }) => {
+      const since = new Date(last.at).toISOString();
+      return `${process}: Prometheus has not scraped it since ${since}, and it may still run: what it has counted since is not known`;
+    });
 }
 
 async function query(api: PrometheusApi, text: string, to: number): Promise<readonly Series[]> {

@@ -40,13 +40,36 @@ export async function readTargets(
       }),
     ),
   );
-  const read = await Promise.all(found.flat().map((address) => readTarget(address, http, now)));
-  return {
-    lives: read.flatMap((one) => (typeof one === 'string' ? [] : [one])),
-    before: [],
-    unknown: [...unknown, ...read.filter((one) => typeof one === 'string')],
-  };
+  const readOne = (address: string) => readTarget(address, http, now);
+  const read = await Promise.all([...new Set(found.flat())].map(readOne));
+  const lives: Life[] = [];
+  for (const life of read)
+    if (typeof life !== 'string' && !(await isThere(life, lives, readOne))) lives.push(life);
+  return { lives, before: [], unknown: [...unknown, ...read.filter((one) => typeof one === 'string')] };
 }
+
+type ReadOne = (address: string) => Promise<Life | string>;
+
+/**
+ * Whether a process is one of these at another address, as over IPv4 and IPv6: it started in the same second, and what it has counted
+ * lies between what the other has just before and just after.
+ */
+async function isThere(life: Life, others: readonly Life[], readOne: ReadOne): Promise<boolean> {
+  for (const other of others.filter(({ startedAt }) => startedAt === life.startedAt)) {
+    const [before, own, after] = [
+      await readOne(other.process),
+      await readOne(life.process),
+      await readOne(other.process),
+    ];
+    if (typeof before === 'string' || typeof own === 'string' || typeof after === 'string') continue;
+    if (isBetween(before, own, after, 'acknowledged') && isBetween(before, own, after, 'written'))
+      return true;
+  }
+  return false;
+}
+
+const isBetween = (before: Life, own: Life, after: Life, counter: 'acknowledged' | 'written'): boolean =>
+  before.last[counter] <= own.last[counter] && own.last[counter] <= after.last[counter];
 
 async function readTarget(
   address: string,

@@ -3,6 +3,7 @@ import { applyPlan, type CommandChannel, openCommandChannel } from '../../cli/su
 import { makePlan, readWantedFile, refsDeleted } from '../../cli/subscriptions/make-plan.ts';
 import type { Plan } from '../../cli/subscriptions/plan.ts';
 import type { WantedSubscriptions } from '../../cli/subscriptions/read-wanted.ts';
+import { hasMoreTokens } from '../../cli/subscriptions/yaml-source.ts';
 import { sha256Of } from '../../crypto/ids.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { type Change, defineChange, type Fields, PageError, type PageRequest, textOf } from '../page/page.ts';
@@ -24,6 +25,8 @@ const MOST_CHARACTERS = 100_000;
  * nobody else is answered.
  */
 const MOST_LINES = 2_500;
+/** Names, values and signs, also those without a comma or line between them. So many take the parser no longer than so many lines. */
+const MOST_TOKENS = 15_000;
 const MOST_FAULTS = 20;
 /** A person and their browser wait: what is later is found by its id on the page Commands. */
 const TIMEOUT_MS = 30_000;
@@ -127,6 +130,11 @@ function readFile({ shell }: ConsoleDeps, fields: Fields): GivenFile {
     throw new PageError(
       400,
       `The file has ${lines} lines and commas, and ${MOST_LINES} at most are read here. The command line takes longer ones.`,
+    );
+  if (hasMoreTokens(text, MOST_TOKENS))
+    throw new PageError(
+      400,
+      `The file has more than ${MOST_TOKENS} names, values and signs, and no more are read here. The command line takes longer ones.`,
     );
   const read = readWantedFile(shell, FILE, text);
   if ('faults' in read) {

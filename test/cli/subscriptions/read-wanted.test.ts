@@ -120,4 +120,14 @@ describe('a file of subscriptions', () => {
     const text = 'subscriptions:\n  a:\n    adopt: true\n    extra: &all { b: *all }';
     expect(faultsOf(text)).toEqual(['s.yaml:4:17: the value contains itself by an alias']);
   });
+
+  it.each([
+    ['maps without a comma', `{${Array.from({ length: 12_000 }, (_, n) => `"${n}":`).join('')}}`],
+    ['lists', '['.repeat(50_000)],
+    ['items', '- '.repeat(50_000)],
+  ])('of which %s are nested too deeply is refused', (_, text) => {
+    expect(faultsOf(text).some((fault) => /^s\.yaml:1:\d+: values are nested too deeply$/.test(fault))).toBe(
+      true,
+    );
+  });
 });

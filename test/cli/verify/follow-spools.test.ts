@@ -89,6 +89,29 @@ it('a drain that is seen midway by the next process is well', () => {
   expect(states([left, life(counted(12, 0, 250, 300), counted(60, 0, 300))])).toEqual(['ok']);
 });
 
+describe('rows of a process that replaced another', () => {
+  const one = life(counted(-30, 10, 9, 1), counted(0, 10, 9, 1), { hasEnded: true });
+
+  it('that were there when the period began, long after, and are lost: unknown', () => {
+    const base = counted(30, 1_000, 1_020, 300);
+    const [finding, ...others] = followSpools([
+      one,
+      life(counted(1, 0, 0, 1), counted(90, 1_000, 1_020, 0), { base }),
+    ]);
+    expect([finding?.state, others]).toEqual(['unknown', []]);
+    expect(finding?.finding).toContain('300 of them cannot be followed');
+  });
+
+  it('that are lost beyond those that were left to it: unknown', () => {
+    const [finding, ...others] = followSpools([
+      one,
+      life(counted(1, 100, 121, 80), counted(90, 100, 121, 0)),
+    ]);
+    expect([finding?.state, others]).toEqual(['unknown', []]);
+    expect(finding?.finding).toContain('79 of them cannot be followed');
+  });
+});
+
 describe('the records that the topics must have', () => {
   it('are those acknowledged in the period, but for what is still in a spool', () => {
     const other = life(counted(10, 5, 5), counted(60, 25, 25), { owner: 'pod-1', base: counted(10, 5, 5) });

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { countLife } from '../../../src/cli/verify/compare-counters.ts';
-import { followSpools } from '../../../src/cli/verify/follow-spools.ts';
+import { followSpools, owedOf } from '../../../src/cli/verify/follow-spools.ts';
 import { readPrometheus } from '../../../src/cli/verify/read-prometheus.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createHttp } from '../../../src/runtime/http-client.ts';
@@ -10,10 +10,16 @@ const FROM = Date.parse('2026-11-25T08:00:00Z');
 const TO = FROM + 3_600_000;
 const NAMES = ['hookline_spool_deliveries', 'hookline_deliveries_total'] as const;
 
+/** Whether a target was reached, by pod and minute; null: Prometheus has no `up`. */
+type Up = Readonly<Record<string, readonly (readonly [minute: number, up: 0 | 1])[]>> | null;
 type Scrape = { minute: number; acked: number; spooled?: number; written: number; started: number };
 
-/** A Prometheus that has these scrapes of each pod, and the queries that it was asked. */
-async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
+/** A Prometheus that has these scrapes of each pod, with more labels of some, and the queries that it was asked. */
+async function prometheus(
+  pods: Readonly<Record<string, readonly Scrape[]>>,
+  more: Readonly<Record<string, Readonly<Record<string, string | undefined>>>> = {},
+  up?: Up,
+) {
   const asked: string[] = [];
   const server = await serve(async (request, response) => {
     let body = '';
@@ -21,7 +27,11 @@ async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
     const text = new URLSearchParams(body).get('query') ?? '';
     asked.push(text);
     const series = (pod: string, of: (one: Scrape) => number, labels = {}) => ({
-      metric: { __name__: 'x', instance: `${pod}:9464`, pod: pod.split('@')[0], job: 'ingress', ...labels },
+      metric: {
+        ...{ __name__: 'x', instance: `${pod}:9464`, pod: pod.split('@')[0], job: 'ingress' },
+        ...labels,
+        ...more[pod],
+      },
       values: (pods[pod] ?? []).map((one) => [FROM / 1_000 + one.minute * 60, String(of(one))]),
     });
     const result = Object.keys(pods).flatMap((pod) => {
@@ -32,6 +42,10 @@ async function prometheus(pods: Readonly<Record<string, readonly Scrape[]>>) {
           series(pod, () => 1, { status: '200', stored: 'spool' }),
         ];
       if (text.startsWith('hookline_publish')) return [series(pod, ({ written }) => written)];
+      if (text.startsWith('up{') && up !== undefined) {
+        const values = up?.[pod]?.map(([minute, is]) => [FROM / 1_000 + minute * 60, String(is)]);
+        return values ? [{ ...series(pod, () => 0), values }] : [];
+      }
       return [series(pod, ({ started }) => FROM / 1_000 + started * 60)];
     });
     response.setHeader('content-type', 'application/json');
@@ -96,6 +110,36 @@ describe('the counters that a Prometheus has', () => {
     ]);
   });
 
+  it.each([
+    ['a pair of Prometheus servers', { prometheus_replica: 'a' }, { prometheus_replica: 'b' }],
+    ['two jobs', { job: 'metrics' }, { job: 'pods' }],
+    [
+      'two jobs, without a label pod',
+      { pod: undefined, job: 'metrics', instance: 'x' },
+      { pod: undefined, instance: 'x' },
+    ],
+    ['IPv4 and IPv6', { instance: '10.0.0.7:9464' }, { instance: '[fd00::7]:9464' }],
+  ])('are counted once of a pod that is scraped by %s, with gaps of one', async (_, a, b) => {
+    const drained = [
+      { ...old, minute: 1, acked: 1_000, written: 700, spooled: 300 },
+      { ...old, minute: 9, acked: 1_040, written: 740, spooled: 300 },
+      { ...old, minute: 29, acked: 1_060, written: 1_060 },
+      { started: 30, minute: 31, acked: 5, written: 5 },
+      { started: 30, minute: 59, acked: 7, written: 7 },
+    ];
+    await using server = await prometheus(
+      { 'pod-0': drained, 'pod-0@b': drained.filter(({ minute }) => minute < 29 || minute > 31) },
+      { 'pod-0': a, 'pod-0@b': b },
+    );
+    const { before, lives, unknown } = await read(server.url);
+    expect(unknown).toEqual([]);
+    expect(lives.map(countLife)).toMatchObject([
+      { acknowledged: 60, written: 360, missing: 0 },
+      { acknowledged: 7, written: 7, missing: 0 },
+    ]);
+    expect([followSpools([...before, ...lives]), owedOf(lives)]).toEqual([[], 67]);
+  });
+
   it('are asked for by the matchers, over the period', async () => {
     await using server = await prometheus({ 'pod-0': [{ ...old, minute: 59, acked: 1, written: 1 }] });
     await read(server.url, 'namespace="payments"');
@@ -130,6 +174,61 @@ describe('the counters that a Prometheus has', () => {
   ])('say where they are incomplete: it has %s', async (_, pods: Record<string, Scrape[]>, why) => {
     await using server = await prometheus(pods);
     expect((await read(server.url)).unknown).toEqual([why]);
+  });
+
+  describe('of a process that is scraped no more, while others are', () => {
+    const pods = {
+      'pod-0': [
+        { ...old, minute: 1, acked: 1, written: 1 },
+        { ...old, minute: 59, acked: 1, written: 1 },
+      ],
+      'pod-1': [
+        { ...old, minute: 1, acked: 1, written: 1 },
+        { ...old, minute: 10, acked: 1, written: 1 },
+      ],
+      'pod-2': [{ ...old, minute: -30, acked: 1, written: 1 }],
+    };
+    const running = [[59, 1]] as const;
+
+    it.each<[string, Up, string[]]>([
+      ['are not known: Prometheus has no up', null, ['pod-1', 'pod-2']],
+      [
+        'are not known: Prometheus does not reach it',
+        {
+          'pod-0': running,
+          'pod-1': [
+            [10, 1],
+            [11, 0],
+            [59, 0],
+          ],
+          'pod-2': [
+            [-30, 1],
+            [59, 0],
+          ],
+        },
+        ['pod-1', 'pod-2'],
+      ],
+      [
+        'are whole: Prometheus no longer looks for it',
+        {
+          'pod-0': running,
+          'pod-1': [
+            [10, 1],
+            [11, 0],
+          ],
+          'pod-2': [[-30, 1]],
+        },
+        [],
+      ],
+    ])('%s', async (_, up, wanted) => {
+      await using server = await prometheus(pods, {}, up);
+      const { unknown } = await read(server.url);
+      expect(unknown.map((why) => why.split(':')[0])).toEqual(wanted);
+      if (wanted.length > 0)
+        expect(unknown[0]).toBe(
+          'pod-1: Prometheus has not scraped it since 2026-11-25T08:10:00.000Z, and it may still run: what it has counted since is not known',
+        );
+    });
   });
 
   it('cannot be read from what is no Prometheus', async () => {

@@ -51,4 +51,25 @@ describe('the counters of processes that answer', () => {
       'does not answer: its answer is larger than 4194304 bytes',
     ]);
   });
+
+  it('are counted once of a process that answers at several addresses, also while it counts', async () => {
+    let acknowledged = 60;
+    const answer = (_: unknown, response: { end(text: string): void }) =>
+      response.end(
+        METRICS.replace('} 10', `} ${acknowledged++}`).replace('count 12', `count ${acknowledged}`),
+      );
+    await using four = await serve(answer);
+    await using six = await serve(answer);
+    const { lives, unknown } = await read(four.url, six.url, four.url);
+    expect([lives.map((life) => life.process), unknown]).toEqual([[new URL(four.url).host], []]);
+  });
+
+  it.each([
+    ['other counters', '} 10', '} 11'],
+    ['another start', 'seconds 4', 'seconds 5'],
+  ])('are those of two processes where they have %s', async (_, before, after) => {
+    await using one = await serve((_request, response) => response.end(METRICS));
+    await using other = await serve((_request, response) => response.end(METRICS.replace(before, after)));
+    expect((await read(one.url, other.url)).lives).toHaveLength(2);
+  });
 });

@@ -38,6 +38,34 @@ it.each([
   expect(performance.now() - begin).toBeLessThan(100);
 });
 
+it.each([
+  ['lists and maps as names', `{${'[]{}'.repeat(24_000)}}`],
+  ['lists in lists', '['.repeat(99_000)],
+  ['maps in maps', '{a: '.repeat(24_000)],
+  ['items in items', '- '.repeat(49_000)],
+  ['texts', `{${'""'.repeat(48_000)}}`],
+  ['anchors', '&a '.repeat(33_000)],
+  ['returns', 'a: 1\r'.repeat(19_000)],
+])('reads no more %s than take a moment', (_, file) => {
+  const begin = performance.now();
+  expect(refusalOf(file)).toMatch(/^The file has more than 15000 names, values and signs/);
+  expect(performance.now() - begin).toBeLessThan(300);
+});
+
+it('says of values that are nested too deeply that they are', () => {
+  const names = Array.from({ length: 4_500 }, (_, n) => `"${n}":`).join('');
+  for (const file of [`{${names}}`, `a: ${'['.repeat(5_000)}`])
+    expect(refusalOf(file)).toContain('values are nested too deeply');
+});
+
+it('reads a file with many members', () => {
+  const refs = Array.from(
+    { length: 400 },
+    (_, n) => `  r${n}: { events: [payment-status], extra: { a: b, c: d } }\n`,
+  );
+  expect(read(`subscriptions:\n${refs.join('')}`)).toMatchObject({ refresh: true });
+});
+
 it('lists some of many faults', () => {
   const message = refusalOf(`subscriptions: {${'a,'.repeat(2_000)}}`);
   expect(message).toMatch(/\. And 1979 more\.$/);
