@@ -6,7 +6,7 @@ import { causeOf, describeDeadLetter } from '../../dead-letters/describe-dead-le
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
-import { definePage, type Page, PageError, type PageRequest, untilGone } from '../page/page.ts';
+import { definePage, type Page, PageError, type PageRequest, shellWord, untilGone } from '../page/page.ts';
 import { DeadLetterBook } from './dead-letter-book.ts';
 import { groupByCause } from './group-by-cause.ts';
 import { jobChanges, jobNamed } from './job-changes.ts';
@@ -102,7 +102,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         };
       },
       render: onePageOf,
-      cli: ({ params }) => `hookline dlq show ${params.at}`,
+      cli: ({ params }) => `hookline dlq show ${shellWord(params.at ?? '')}`,
     }),
     definePage<Job>({
       path: '/dead-letters/jobs/:id',
@@ -127,4 +127,4 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
 }
 
 const commandOf = ({ kind, isDry, filter, reason }: Job): string =>
-  `hookline dlq ${kind}${filterOptions(filter)}${reason === null ? '' : ` --reason ${JSON.stringify(reason)}`}${isDry ? ' --dry-run' : ''}`;
+  `hookline dlq ${kind}${filterOptions(filter)}${reason === null ? '' : ` --reason ${shellWord(reason)}`}${isDry ? ' --dry-run' : ''}`;
