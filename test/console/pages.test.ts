@@ -16,6 +16,8 @@ import { clientLog, filesLog } from '../../src/runtime/logger.ts';
 import { observeTokens } from '../../src/tokens/observe-tokens.ts';
 import { capturedLog } from '../support/captured-log.ts';
 
+const ORDER = { kind: 'redrive' as const, isDry: true, again: true };
+
 /** All pages as the process makes them, with no brokers to reach, and a job whose order is a user's text everywhere. */
 function openPages(text: string) {
   const source = nodeSource({ KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' });
@@ -39,7 +41,7 @@ function openPages(text: string) {
     return component;
   };
   const pages = consolePages({ config, kafka, registry, shell, clock, logger, add });
-  const order = { kind: 'dismiss' as const, isDry: false, filter: [`ref=${text}`], reason: text, by: text };
+  const order = { ...ORDER, filter: [`ref=${text}`], reason: text, by: text };
   const job = jobs?.start(
     order,
     async () => [],
@@ -62,6 +64,7 @@ it('offers no command that runs what a user has written', () => {
     given.push(...execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n'));
     expect(existsSync(ran), command).toBe(false);
   }
+  expect(given).toEqual(expect.arrayContaining(['--again', '--dry-run']));
   // A filter, a topic, a key, a reason: each is one word, as it was written.
   expect(given.filter((word) => word.endsWith(text)).length).toBeGreaterThanOrEqual(8);
 });

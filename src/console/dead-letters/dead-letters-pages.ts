@@ -126,5 +126,10 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
   ];
 }
 
-const commandOf = ({ kind, isDry, filter, reason }: Job): string =>
-  `hookline dlq ${kind}${filterOptions(filter)}${reason === null ? '' : ` --reason ${shellWord(reason)}`}${isDry ? ' --dry-run' : ''}`;
+const commandOf = ({ kind, isDry, again, filter, reason }: Job): string =>
+  [
+    `hookline dlq ${kind}${filterOptions(filter)}`,
+    ...(reason === null ? [] : ['--reason', shellWord(reason)]),
+    ...(again ? ['--again'] : []),
+    ...(isDry ? ['--dry-run'] : []),
+  ].join(' ');

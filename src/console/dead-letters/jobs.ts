@@ -7,6 +7,8 @@ import type { Clock } from '../../runtime/clock.ts';
 export type Order = {
   readonly kind: 'redrive' | 'dismiss';
   readonly isDry: boolean;
+  /** Whether a redrive includes records that were redriven or dismissed before. */
+  readonly again: boolean;
   /** Conditions as `--filter` takes them. */
   readonly filter: readonly string[];
   readonly reason: string | null;

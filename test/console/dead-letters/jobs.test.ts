@@ -4,7 +4,14 @@ import type { DeadLetterOutcome } from '../../../src/dead-letters/redrive-one.ts
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { deadLetter } from '../../support/dead-letter.ts';
 
-const ORDER = { kind: 'redrive' as const, isDry: false, filter: ['stage=DECRYPT'], reason: null, by: 'me' };
+const ORDER = {
+  kind: 'redrive' as const,
+  isDry: false,
+  again: false,
+  filter: ['stage=DECRYPT'],
+  reason: null,
+  by: 'me',
+};
 const outcome = (at: string, how: DeadLetterOutcome['outcome']): DeadLetterOutcome => ({
   ...{ deadLetter: deadLetter({ at }), outcome: how, to: 'payments.payment-status[0]@1' },
 });
