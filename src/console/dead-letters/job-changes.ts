@@ -75,7 +75,7 @@ export function jobChanges(
 /** How a job ended, as the audit trail says it. */
 const endOf = ({ id, status, progress, notes }: Job): Parameters<ReturnType<EndsLater>> =>
   status === 'failed'
-    ? ['failed', `job ${id}: ${notes.at(-1) ?? ''}`]
+    ? ['failed', `job ${id}: ${progress} ${notes.at(-1) ?? ''}`]
     : [status === 'stopped' ? 'stopped' : 'done', `job ${id}: ${progress}`];
 
 /** @throws PageError 404 */

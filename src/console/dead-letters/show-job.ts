@@ -23,7 +23,7 @@ export function jobSection(job: Job, { csrfField, may }: PageRequest): Html {
   return html`<section id="job">
 <h2>${badge(status, MOODS[status])} ${titleOf(kind, isDry)}</h2>
 <p role="status">${progress}</p>
-<progress max="${Math.max(1, total ?? 1)}" value="${status === 'running' ? done : Math.max(1, total ?? 1)}" aria-label="Records that were processed"></progress>
+<progress max="${Math.max(1, total ?? 1)}" value="${status === 'done' ? Math.max(1, total ?? 1) : done}" aria-label="Records that were processed"></progress>
 ${stop}
 <dl class="facts">
 <dt>selection</dt><dd>${filter.join(', ')}${again && ', also what was redriven or dismissed before'}</dd>
