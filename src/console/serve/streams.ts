@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type LiveUpdate, type Page, PageError, type PageRequest } from '../page/page.ts';
+import { messageOf } from './answer-error.ts';
 
 /** Open pages at a time: each holds a connection, and one of a topic also a reader. */
 const MAX_OF_PAGE = 50;
@@ -66,7 +67,13 @@ export function openStream(
     if (stream.readableLength > MAX_UNREAD_CHARACTERS) breakOff();
   };
   const end = clock.after(LONGEST_MS, finish, { ref: false });
-  const heartbeat = clock.every(HEARTBEAT_MS, () => push('event: beat\ndata: 1\n\n'), { ref: false });
+  let isRead = false;
+  // Before its first update nothing tells that a page is up to date.
+  const heartbeat = clock.every(
+    HEARTBEAT_MS,
+    () => push(isRead ? 'event: beat\ndata: 1\n\n' : ': waiting\n\n'),
+    { ref: false },
+  );
   // Whatever ends it: a page that waits for something does not hold the place of one that is read.
   const close = () => {
     heartbeat.cancel();
@@ -79,6 +86,7 @@ export function openStream(
     const lasting: PageRequest = Object.create(request, { signal: { value: signal } });
     for await (const update of page.live?.(lasting) ?? []) {
       if (signal.aborted) return;
+      isRead = true;
       push(`data: ${JSON.stringify(asText(update))}\n\n`);
     }
   };
@@ -89,8 +97,10 @@ export function openStream(
     request.signal.addEventListener('abort', () => stream.destroy(), { once: true });
     signal.addEventListener('abort', close, { once: true });
     send()
-      .catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error, path: page.path }, 'the updates of a page ended');
+      .catch((error: Error) => {
+        if (signal.aborted) return;
+        logger.warn({ err: error, path: page.path }, 'the updates of a page ended');
+        push(`event: failed\ndata: ${JSON.stringify(messageOf(error))}\n\n`);
       })
       .finally(finish);
   }

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openOidc } from '../../../src/console/access/open-oidc.ts';
 import { createSessions, type Sessions } from '../../../src/console/access/sessions.ts';
+import { html } from '../../../src/console/page/html.ts';
+import { definePage } from '../../../src/console/page/page.ts';
 import { randomKey } from '../../../src/crypto/keys.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { openConsoleApp } from '../../support/console-app.ts';
@@ -65,4 +67,19 @@ it('keeps no place for a reader who left before it was known who they are', asyn
     answers.push((await fetch(`http://127.0.0.1:${port}/quiet`, { headers, signal: leaving.signal })).status);
   leaving.abort();
   expect(answers).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
+});
+
+it('says why the updates of a page ended', async () => {
+  const failing = definePage<object>({
+    ...{ path: '/failing', title: 'Failing', role: 'view', cli: () => 'hookline', data: async () => ({}) },
+    render: () => html`<p></p>`,
+    // biome-ignore lint/correctness/useYield: it fails before
+    async *live() {
+      throw new Error('no broker answers');
+    },
+  });
+  await using the = await openConsoleApp({}, { pages: [failing] });
+  const headers = { host: '127.0.0.1', accept: 'text/event-stream' };
+  const { body } = await the.app.inject({ url: '/failing', headers });
+  expect(body).toBe('retry: 1000\n\nevent: failed\ndata: "no broker answers"\n\n');
 });
