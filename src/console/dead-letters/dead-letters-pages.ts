@@ -90,13 +90,18 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         while (!request.signal.aborted) {
           const state = `${book.version} ${jobs.running?.id} ${jobs.running?.progress}`;
           if (state !== seen)
-            yield* shared.get(state, JSON.stringify(request.query), () => {
-              const list = look(request);
-              return [
-                { id: 'deadLetters', html: listSection(list) },
-                { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld)) },
-              ];
-            });
+            // Ages count from now: what was made for another page a while ago is not this page's.
+            yield* shared.get(
+              `${state} ${Math.floor(clock.now() / LIST_MS)}`,
+              JSON.stringify(request.query),
+              () => {
+                const list = look(request);
+                return [
+                  { id: 'deadLetters', html: listSection(list) },
+                  { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld)) },
+                ];
+              },
+            );
           seen = state;
           await clock.sleep(LIST_MS, { signal: request.signal }).catch(() => {});
         }
