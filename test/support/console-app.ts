@@ -6,6 +6,7 @@ import {
   type ChangeEnd,
   defineChange,
   definePage,
+  type Page,
   PageError,
   untilGone,
 } from '../../src/console/page/page.ts';
@@ -23,7 +24,7 @@ const SETTINGS = { KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://12
 /** The console's server as it is, with two pages and a change of the test's own, and an audit trail that is a list. */
 export async function openConsoleApp(
   env: Readonly<Record<string, string>> = {},
-  given: { login?: LoginDeps; perMinute?: { all: number; changes: number } } = {},
+  given: { login?: LoginDeps; perMinute?: { all: number; changes: number }; pages?: readonly Page[] } = {},
 ) {
   const { console: settings } = loadConsoleConfig(nodeSource({ ...SETTINGS, ...env }));
   const entries: (AuditEntry & { outcome?: string; message?: string })[] = [];
@@ -107,8 +108,8 @@ export async function openConsoleApp(
   });
   const log = capturedLog();
   const app = await createConsoleApp({
-    ...given,
     pages: [words, secrets, flood, quiet],
+    ...given,
     identify: createIdentify(settings, given.login?.sessions),
     login: given.login,
     audit,

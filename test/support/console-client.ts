@@ -47,7 +47,7 @@ export class ConsoleClient {
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   }
 
-  /** The first updates of an open page. */
+  /** The first updates of an open page that change something of it. */
   async updates(path: string, count: number): Promise<{ id: string; html?: string }[]> {
     const stop = new AbortController();
     const headers = { ...this.#user(), accept: 'text/event-stream' };
@@ -58,8 +58,11 @@ export class ConsoleClient {
       text += Buffer.from(chunk).toString();
       const lines = text.split('\n\n');
       text = lines.pop() ?? '';
-      for (const line of lines)
-        if (line.startsWith('data: ')) found.push(JSON.parse(line.slice('data: '.length)));
+      for (const line of lines) {
+        if (!line.startsWith('data: ')) continue;
+        const update = JSON.parse(line.slice('data: '.length));
+        if (Object.keys(update).length > 1) found.push(update);
+      }
       if (found.length >= count) break;
     }
     stop.abort();

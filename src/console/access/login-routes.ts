@@ -35,22 +35,24 @@ export function addLoginRoutes(app: FastifyInstance, { oidc, sessions, publicUrl
     return true;
   };
   app.get(LOGIN, async (request, reply) => {
+    const { to } = request.query as { to?: unknown };
     const { url, pending } = await oidc.begin(`${originOf(request)}${CALLBACK}`).catch((error) => {
       logger.warn({ err: error }, 'the OpenID provider cannot be asked');
       throw loginFailed(503, 'The OpenID provider of CONSOLE_OIDC_ISSUER does not answer. Try again.', error);
     });
-    const { to } = request.query as { to?: unknown };
-    await sessions.beginPending(reply, { ...pending, returnTo: ownPath(to) });
+    await sessions.beginPending(request, reply, { ...pending, returnTo: ownPath(to) });
     return reply.redirect(url, 303);
   });
   app.get(CALLBACK, async (request, reply) => {
-    const pending = await sessions.readPending(request);
-    if (!pending) throw loginFailed(400, ENDED);
     const { state } = request.query as { state?: unknown };
-    // Not an answer to this login, which stays: a link of somebody else must not end it.
-    if (state !== pending.state) throw loginFailed(403, NOT_CONFIRMED);
-    sessions.endPending(reply);
-    if (!isFirst(pending.state)) throw loginFailed(400, ENDED);
+    const pending = await sessions.readPending(request, String(state));
+    if (!pending || !isFirst(pending.state)) {
+      // Another tab was faster, or the way back was taken twice: whoever is logged in by now has nothing to do again.
+      if (request.consoleUser) return reply.redirect(pending?.returnTo ?? '/', 303);
+      // A link of somebody else: it ends no login.
+      throw loginFailed(400, ENDED);
+    }
+    sessions.endPending(reply, pending.state);
     const session = await oidc
       .finish(new URL(request.url, `${originOf(request)}/`), pending)
       .catch((error) => {

@@ -21,13 +21,18 @@ export type Sessions = {
   read(request: FastifyRequest): Promise<Session | undefined>;
   begin(reply: FastifyReply, session: Session): Promise<void>;
   end(reply: FastifyReply): void;
-  readPending(request: FastifyRequest): Promise<PendingLogin | undefined>;
-  beginPending(reply: FastifyReply, pending: PendingLogin): Promise<void>;
-  endPending(reply: FastifyReply): void;
+  /** The login that was begun with this state: tabs of one browser log in at the same time, each on its own. */
+  readPending(request: FastifyRequest, state: string): Promise<PendingLogin | undefined>;
+  beginPending(request: FastifyRequest, reply: FastifyReply, pending: PendingLogin): Promise<void>;
+  endPending(reply: FastifyReply, state: string): void;
 };
 
 const SESSION_SECONDS = 4 * 60 * 60;
 const LOGIN_SECONDS = 10 * 60;
+/** Logins of one browser that are pending: cookies come with every request, and a server takes 16 KiB of headers. */
+const MAX_PENDING = 5;
+/** Characters of a state that are in the name of its cookie. */
+const STATE_IN_NAME = 12;
 
 /**
  * @param key 32 bytes
@@ -38,15 +43,22 @@ export function createSessions(key: () => Uint8Array, isSecure: boolean): Sessio
   const cookies = { session: `${prefix}hookline-session`, login: `${prefix}hookline-login` };
   // Lax, as the provider's redirect to the console comes from another site. POSTs of other sites come without cookies all the same.
   const options: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure };
-  const write = async (reply: FastifyReply, kind: keyof typeof cookies, claims: object, seconds: number) => {
+  const nameOf = (state: string) => `${cookies.login}-${state.slice(0, STATE_IN_NAME)}`;
+  const write = async (
+    reply: FastifyReply,
+    kind: keyof typeof cookies,
+    claims: object,
+    seconds: number,
+    name: string,
+  ) => {
     const sealed = await new EncryptJWT({ ...claims })
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', typ: kind })
       .setExpirationTime(`${seconds}s`)
       .encrypt(key());
-    reply.setCookie(cookies[kind], sealed, { ...options, maxAge: seconds });
+    reply.setCookie(name, sealed, { ...options, maxAge: seconds });
   };
-  const read = async (request: FastifyRequest, kind: keyof typeof cookies) => {
-    const sealed = request.cookies[cookies[kind]];
+  const read = async (request: FastifyRequest, kind: keyof typeof cookies, name: string) => {
+    const sealed = request.cookies[name];
     if (sealed === undefined) return undefined;
     const accepted = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] };
     return jwtDecrypt(sealed, key(), { ...accepted, typ: kind, requiredClaims: ['exp'] }).then(
@@ -55,11 +67,20 @@ export function createSessions(key: () => Uint8Array, isSecure: boolean): Sessio
     );
   };
   return {
-    read: async (request) => (await read(request, 'session')) as Session | undefined,
-    begin: (reply, session) => write(reply, 'session', session, SESSION_SECONDS),
+    read: async (request) => (await read(request, 'session', cookies.session)) as Session | undefined,
+    begin: (reply, session) => write(reply, 'session', session, SESSION_SECONDS, cookies.session),
     end: (reply) => void reply.clearCookie(cookies.session, options),
-    readPending: async (request) => (await read(request, 'login')) as PendingLogin | undefined,
-    beginPending: (reply, pending) => write(reply, 'login', pending, LOGIN_SECONDS),
-    endPending: (reply) => void reply.clearCookie(cookies.login, options),
+    async readPending(request, state) {
+      const pending = (await read(request, 'login', nameOf(state))) as PendingLogin | undefined;
+      return pending?.state === state ? pending : undefined;
+    },
+    async beginPending(request, reply, pending) {
+      // Browsers send the oldest first.
+      const others = Object.keys(request.cookies).filter((name) => name.startsWith(`${cookies.login}-`));
+      for (const name of others.slice(0, Math.max(0, others.length + 1 - MAX_PENDING)))
+        reply.clearCookie(name, options);
+      await write(reply, 'login', pending, LOGIN_SECONDS, nameOf(pending.state));
+    },
+    endPending: (reply, state) => void reply.clearCookie(nameOf(state), options),
   };
 }

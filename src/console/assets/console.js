@@ -109,6 +109,9 @@ function apply({ id, html, how = 'replace', keep, plot }) {
 
 /** The console sends a beat every 15 s. */
 const SILENT_MS = 35_000;
+/** What is wrong for long is asked about less often. */
+const WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 60_000;
 
 function follow() {
   const state = document.createElement('span');
@@ -118,59 +121,95 @@ function follow() {
   const say = (text, isLost) => {
     if (state.textContent !== text) state.textContent = text;
     state.classList.toggle('lost', isLost);
+    document.body.classList.toggle('stale', isLost);
   };
   let events;
   let lost;
-  let beat = Date.now();
-  const lose = () => {
-    say('Out of date: the console does not answer', true);
-    document.body.classList.add('stale');
+  let again;
+  let wait = WAIT_MS;
+  let beat = 0;
+  const lose = () => say('Out of date: the console does not answer', true);
+  const loseIn = (ms) => {
+    lost ??= setTimeout(lose, ms);
   };
   const hear = () => {
     beat = Date.now();
     clearTimeout(lost);
     lost = undefined;
+    wait = WAIT_MS;
     say('live', false);
-    document.body.classList.remove('stale');
   };
-  const close = async () => {
-    const reason = await refusal();
-    // The session has ended, or the console is another one: a new page knows.
-    if (reason === '') return location.reload();
-    say(reason, true);
-    setTimeout(open, 30_000);
+  const close = () => {
+    events?.close();
+    clearTimeout(again);
+  };
+  const later = (reason) => {
+    close();
+    clearTimeout(lost);
+    lost = undefined;
+    if (reason) say(`Out of date: ${reason}`, true);
+    else lose();
+    again = setTimeout(open, wait);
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+  };
+  const ask = async () => {
+    const { message, isLogin } = await refusal();
+    // Another one has been opened, or the page is hidden.
+    if (events.readyState !== EventSource.CLOSED || document.hidden) return;
+    if (isLogin) return location.reload();
+    later(message);
   };
   function open() {
+    close();
+    // A browser has six connections to one address, for all its windows.
+    if (document.hidden) return;
+    beat = Date.now();
+    // Only what arrives says that updates do: the answer begins before the console knows whether it can read them.
+    loseIn(10_000);
     events = new EventSource(location.href);
-    events.onopen = hear;
     events.addEventListener('beat', hear);
+    events.addEventListener('failed', ({ data }) => later(JSON.parse(data)));
     events.onmessage = ({ data }) => {
       hear();
       apply(JSON.parse(data));
     };
     events.onerror = () => {
       // A connection that ends is made again within a second or two.
-      lost ??= setTimeout(lose, 4_000);
-      if (events.readyState === EventSource.CLOSED) setTimeout(close, 5_000);
+      loseIn(4_000);
+      if (events.readyState === EventSource.CLOSED) ask();
     };
   }
   open();
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(lost);
+    lost = undefined;
+    if (document.hidden) close();
+    else open();
+  });
   // A connection can be dead without an end: a stopped process, a network that is gone.
   setInterval(
-    () => events.readyState !== EventSource.CLOSED && Date.now() - beat > SILENT_MS && lose(),
+    () => events?.readyState === EventSource.OPEN && Date.now() - beat > SILENT_MS && lose(),
     1_000,
   );
 }
 
-/** Why this user gets no updates of this page now; '' where it is not that there are too many. */
+/** Why this user gets no updates of this page now, where it can be known, and whether they have to log in. */
 async function refusal() {
   const leaving = new AbortController();
-  const headers = { accept: 'text/event-stream' };
+  const get = (url) =>
+    fetch(url, { headers: { accept: 'text/event-stream' }, redirect: 'manual', signal: leaving.signal });
+  const isRedirect = ({ type }) => type === 'opaqueredirect';
   try {
-    const answer = await fetch(location.href, { headers, signal: leaving.signal });
-    return answer.status === 429 ? (await answer.json()).message : '';
+    const answer = await get(location.href);
+    // Of a proxy that logs users in.
+    if (isRedirect(answer)) return { isLogin: true };
+    if (!answer.headers.get('content-type')?.startsWith('application/json')) return {};
+    const { message } = await answer.json();
+    if (answer.status !== 401) return { message };
+    // Where the provider does not answer, the page would be lost.
+    return { message, isLogin: isRedirect(await get('/login')) };
   } catch {
-    return '';
+    return {};
   } finally {
     leaving.abort();
   }

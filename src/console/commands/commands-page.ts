@@ -63,8 +63,8 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
     async *live(request): AsyncIterable<LiveUpdate> {
       const log = await results();
       while (!request.signal.aborted) {
-        await log.next(request.signal);
         yield { id: 'history', html: history(await look(request)) };
+        await log.next(request.signal);
       }
     },
     changes: [sendCommand(deps, topics, sent)],
@@ -100,7 +100,7 @@ ${command && html`<h2>The command</h2><pre tabindex="0">${JSON.stringify(command
       // A result does not change: the page is done with it.
       while (!request.signal.aborted) {
         const found = await one(request);
-        if (found.result) yield { id: 'outcome', html: outcome(found) };
+        yield { id: 'outcome', ...(found.result && { html: outcome(found) }) };
         await log.next(request.signal);
       }
     },

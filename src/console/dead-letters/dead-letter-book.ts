@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
+import { DEAD_LETTER_HEADERS } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
 import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
@@ -31,6 +32,9 @@ const MAX_RECORDS = 30_000;
 const POLL_MS = 1_000;
 /** Longer texts of a header are for `hookline dlq show`. */
 const MAX_HEADER = 500;
+const MAX_KEY_BYTES = 4 * MAX_HEADER;
+/** Headers of a record beside Hookline's own: others may write into the topic too. */
+const MAX_OTHERS = 10;
 /** Texts that are looked up before another copy is kept. */
 const MAX_TEXTS = 1_000;
 /** Offsets of a partition that are read before what was read is shown. */
@@ -112,9 +116,10 @@ export class DeadLetterBook {
       records++;
       const bytes = value === null ? 0 : lengthOf(value);
       const few = Object.fromEntries(
-        Object.entries(headers).map(([name, text]) => [name, this.#shared(text)]),
+        headersToHold(headers).map(([name, text]) => [this.#shared(name), this.#shared(text)]),
       );
-      this.#held.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers: few });
+      const name = key && cut(key.subarray(0, MAX_KEY_BYTES).toString(), MAX_HEADER);
+      this.#held.take({ partition, offset, timestamp, key: name, bytes, headers: few });
     });
     for (const { partition, to } of ranges) this.#positions.set(partition, to);
     const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
@@ -133,11 +138,11 @@ export class DeadLetterBook {
 
   /** Most texts of headers are those of other records too: one copy is enough. */
   #shared(text: string): string {
-    const known = this.#texts.get(text);
+    const known = text.length > MAX_HEADER ? undefined : this.#texts.get(text);
     if (known !== undefined) return known;
     if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
-    const short = text.slice(0, MAX_HEADER);
-    this.#texts.set(text, short);
+    const short = cut(text, MAX_HEADER);
+    this.#texts.set(short, short);
     return short;
   }
 
@@ -153,4 +158,15 @@ export class DeadLetterBook {
     this.#isStale = true;
     this.#known = { ...this.#known, ...more, version: this.#known.version + 1 };
   }
+}
+
+/** A part of a string keeps the whole of it in memory (V8), unless it is a copy. */
+const cut = (text: string, length: number): string =>
+  text.length > length ? Buffer.from(text.slice(0, length), 'utf16le').toString('utf16le') : text;
+
+const OWN: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
+
+function headersToHold(headers: Readonly<Record<string, string>>): [string, string][] {
+  let others = 0;
+  return Object.entries(headers).filter(([name]) => OWN.has(name) || ++others <= MAX_OTHERS);
 }

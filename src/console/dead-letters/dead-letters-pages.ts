@@ -6,11 +6,20 @@ import { causeOf, describeDeadLetter } from '../../dead-letters/describe-dead-le
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import type { Turns } from '../index/turns.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
-import { definePage, type Page, PageError, type PageRequest, untilGone } from '../page/page.ts';
+import {
+  definePage,
+  type LiveUpdate,
+  type Page,
+  PageError,
+  type PageRequest,
+  shellWord,
+  untilGone,
+} from '../page/page.ts';
 import { DeadLetterBook } from './dead-letter-book.ts';
 import { groupByCause } from './group-by-cause.ts';
 import { jobChanges, jobNamed } from './job-changes.ts';
 import { type Job, Jobs } from './jobs.ts';
+import { OncePerState } from './once-per-state.ts';
 import { filterOptions, selectionOf } from './selection.ts';
 import { jobOf, jobSection } from './show-job.ts';
 import { type DeadLetterList, listPageOf, listSection, openWords, selectedSection } from './show-list.ts';
@@ -19,6 +28,8 @@ import { type OneDeadLetter, onePageOf } from './show-one.ts';
 /** Records of a page of the list. */
 const SHOWN = 50;
 const LOOK_MS = 1_000;
+/** Between two updates of a list, which is made of all records that are held. */
+const LIST_MS = 3_000;
 
 /** What was dead-lettered: by cause, as a list, one by one; and the jobs that redrive and dismiss. */
 export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
@@ -50,6 +61,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
       jobs: jobs.all().slice(0, 5),
     };
   };
+  const shared = new OncePerState<readonly LiveUpdate[]>();
   const find = ({ params: { at = '' } }: PageRequest): DeadLetter => {
     const position = parsePosition(at);
     if (!position) throw new PageError(400, `${at} is no position: give partition:offset, such as 2:17.`);
@@ -77,13 +89,21 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         let seen = '';
         while (!request.signal.aborted) {
           const state = `${book.version} ${jobs.running?.id} ${jobs.running?.progress}`;
-          if (state !== seen) {
-            const list = look(request);
-            yield { id: 'deadLetters', html: listSection(list) };
-            yield { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld)) };
-          }
+          if (state !== seen)
+            // Ages count from now: what was made for another page a while ago is not this page's.
+            yield* shared.get(
+              `${state} ${Math.floor(clock.now() / LIST_MS)}`,
+              JSON.stringify(request.query),
+              () => {
+                const list = look(request);
+                return [
+                  { id: 'deadLetters', html: listSection(list) },
+                  { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld)) },
+                ];
+              },
+            );
           seen = state;
-          await clock.sleep(LOOK_MS, { signal: request.signal }).catch(() => {});
+          await clock.sleep(LIST_MS, { signal: request.signal }).catch(() => {});
         }
       },
       changes: jobChanges(deps, jobs),
@@ -102,7 +122,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
         };
       },
       render: onePageOf,
-      cli: ({ params }) => `hookline dlq show ${params.at}`,
+      cli: ({ params }) => `hookline dlq show ${shellWord(params.at ?? '')}`,
     }),
     definePage<Job>({
       path: '/dead-letters/jobs/:id',
@@ -126,5 +146,10 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
   ];
 }
 
-const commandOf = ({ kind, isDry, filter, reason }: Job): string =>
-  `hookline dlq ${kind}${filterOptions(filter)}${reason === null ? '' : ` --reason ${JSON.stringify(reason)}`}${isDry ? ' --dry-run' : ''}`;
+const commandOf = ({ kind, isDry, again, filter, reason }: Job): string =>
+  [
+    `hookline dlq ${kind}${filterOptions(filter)}`,
+    ...(reason === null ? [] : ['--reason', shellWord(reason)]),
+    ...(again ? ['--again'] : []),
+    ...(isDry ? ['--dry-run'] : []),
+  ].join(' ');

@@ -74,12 +74,25 @@ export class HeldDeadLetters {
     const cut = new Map<number, bigint>();
     const isCut = ({ partition, offset }: DeadLetterPosition) => offset < (cut.get(partition) ?? 0n);
     let forgotten = 0;
-    for (const { at, copies } of this.#index.deadLetters()) {
+    const all = this.#index.deadLetters();
+    for (const { copies } of all) {
       // Of a delivery all parts go, or none: what is left of it would look incomplete.
       if (forgotten >= tooMany && !copies.some(isCut)) continue;
       forgotten += copies.length;
       for (const copy of copies) if (!isCut(copy)) cut.set(copy.partition, copy.offset + 1n);
-      const position = parsePosition(at);
+    }
+    // A cut is by offset and goes up as it is made: what is below it now may be later by time, and was passed over.
+    for (let isLevel = false; !isLevel; ) {
+      isLevel = true;
+      for (const { copies } of all.filter((one) => one.copies.some(isCut)))
+        for (const copy of copies)
+          if (!isCut(copy)) {
+            cut.set(copy.partition, copy.offset + 1n);
+            isLevel = false;
+          }
+    }
+    for (const { at, copies } of all) {
+      const position = copies.some(isCut) ? parsePosition(at) : undefined;
       if (position) this.#openNotHeld.add(position);
     }
     this.#index.forgetBefore(cut);

@@ -35,7 +35,7 @@ export function jobChanges(
       read: (fields) => ({ ...askedOf(fields), reason: null }),
       make: async ({ selection, isDry, again }, request, endsLater) =>
         start(
-          { kind: 'redrive', isDry, filter: selection.filter, reason: null, by: request.user.name },
+          { kind: 'redrive', isDry, again, filter: selection.filter, reason: null, by: request.user.name },
           endsLater,
           (report) => runRedrive(config, { ...runOf(report), filter: selection.parsed, isDry, again }),
         ),
@@ -51,7 +51,7 @@ export function jobChanges(
       make: async ({ selection, isDry, reason }, request, endsLater) => {
         const dismissal = { reason: reason ?? '', by: request.user.name };
         return start(
-          { kind: 'dismiss', isDry, filter: selection.filter, ...dismissal },
+          { kind: 'dismiss', isDry, again: false, filter: selection.filter, ...dismissal },
           endsLater,
           (report) => runDismiss(config, { ...runOf(report), filter: selection.parsed, isDry, dismissal }),
         );
@@ -75,7 +75,7 @@ export function jobChanges(
 /** How a job ended, as the audit trail says it. */
 const endOf = ({ id, status, progress, notes }: Job): Parameters<ReturnType<EndsLater>> =>
   status === 'failed'
-    ? ['failed', `job ${id}: ${notes.at(-1) ?? ''}`]
+    ? ['failed', `job ${id}: ${progress} ${notes.at(-1) ?? ''}`]
     : [status === 'stopped' ? 'stopped' : 'done', `job ${id}: ${progress}`];
 
 /** @throws PageError 404 */
@@ -111,9 +111,9 @@ const changeOf = (
   path: `/dead-letters/${kind}`,
   title,
   role: 'operate',
-  audited: ({ selection, isDry, reason }) =>
+  audited: ({ selection: { filter }, isDry, again, reason }) =>
     isDry
       ? null
-      : { action: kind, details: { filter: selection.filter, ...(reason !== null && { reason }) } },
+      : { action: kind, details: { filter, ...(again && { again }), ...(reason !== null && { reason }) } },
   show: ({ id }) => ({ see: address('/dead-letters/jobs', id) }),
 });

@@ -7,6 +7,8 @@ import type { Clock } from '../../runtime/clock.ts';
 export type Order = {
   readonly kind: 'redrive' | 'dismiss';
   readonly isDry: boolean;
+  /** Whether a redrive includes records that were redriven or dismissed before. */
+  readonly again: boolean;
   /** Conditions as `--filter` takes them. */
   readonly filter: readonly string[];
   readonly reason: string | null;
@@ -136,9 +138,12 @@ export class Jobs {
           change({ done: so.length, progress: progressLine(so, total, isDry) });
         },
       });
+      const failed = outcomes.find(({ outcome }) => outcome === 'failed');
+      if (failed)
+        note(`It ended at ${failed.deadLetter.at}: ${failed.message ?? failed.code ?? 'it failed'}`);
       const tried = outcomes.filter(({ outcome }) => outcome !== 'waiting');
       change({
-        status: signal.aborted ? 'stopped' : 'done',
+        status: statusOf(outcomes, signal),
         ...{
           done: tried.length,
           progress: progressLine(outcomes, total, isDry),
@@ -154,6 +159,14 @@ export class Jobs {
       this.#running = undefined;
     }
   }
+}
+
+/** The brokers end a job as its user can: then the rest waits. */
+function statusOf(outcomes: readonly DeadLetterOutcome[], { aborted }: AbortSignal): Job['status'] {
+  const has = (kind: DeadLetterOutcome['outcome']) => outcomes.some(({ outcome }) => outcome === kind);
+  if (has('failed')) return 'failed';
+  if (aborted) return 'stopped';
+  return has('waiting') ? 'failed' : 'done';
 }
 
 const isNotAsAsked = ({ outcome }: DeadLetterOutcome) => outcome !== 'stored' && outcome !== 'dismissed';

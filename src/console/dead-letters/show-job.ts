@@ -15,7 +15,7 @@ export const jobOf = (job: Job, request: PageRequest): Html => html`
 ${jobSection(job, request)}`;
 
 export function jobSection(job: Job, { csrfField, may }: PageRequest): Html {
-  const { id, kind, isDry, filter, reason, by, status, total, done, progress } = job;
+  const { id, kind, isDry, again, filter, reason, by, status, total, done, progress } = job;
   const stop =
     status === 'running' &&
     may('operate') &&
@@ -23,10 +23,10 @@ export function jobSection(job: Job, { csrfField, may }: PageRequest): Html {
   return html`<section id="job">
 <h2>${badge(status, MOODS[status])} ${titleOf(kind, isDry)}</h2>
 <p role="status">${progress}</p>
-<progress max="${Math.max(1, total ?? 1)}" value="${status === 'running' ? done : Math.max(1, total ?? 1)}" aria-label="Records that were processed"></progress>
+<progress max="${Math.max(1, total ?? 1)}" value="${status === 'done' ? Math.max(1, total ?? 1) : done}" aria-label="Records that were processed"></progress>
 ${stop}
 <dl class="facts">
-<dt>selection</dt><dd>${filter.join(', ')}</dd>
+<dt>selection</dt><dd>${filter.join(', ')}${again && ', also what was redriven or dismissed before'}</dd>
 ${reason !== null && html`<dt>reason</dt><dd>${reason}</dd>`}
 <dt>started</dt><dd>${time(job.startedAt)} by ${by}</dd>
 ${job.endedAt !== null && html`<dt>ended</dt><dd>${time(job.endedAt)}</dd>`}

@@ -96,7 +96,10 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       cli: (request) => commandOf(request),
       async *live(request): AsyncIterable<LiveUpdate> {
         // A record does not change, and a stream that ends would be opened again and again.
-        if (request.query.at) return untilGone(request.signal);
+        if (request.query.at) {
+          yield { id: 'records' };
+          return untilGone(request.signal);
+        }
         const topic = await topicOf(request);
         const by = Object.keys(filterOf(request.query));
         // The records that are there already were told of when the page was loaded.
@@ -107,9 +110,11 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
           topic,
           filterOf(request.query),
           request.signal,
-        ))
+        )) {
+          yield { id: 'records' };
           for (const html of newsOf(await show(records, mask), skipped))
             yield { id: 'records', how: 'prepend', keep: KEPT, html };
+        }
       },
     }),
   ];

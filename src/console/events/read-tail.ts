@@ -70,7 +70,7 @@ export type News = {
   readonly skipped: number;
 };
 
-/** Follows a topic until `signal` aborts. A failure is thrown. */
+/** Follows a topic until `signal` aborts: first nothing, as soon as its end is known. A failure is thrown. */
 export async function* followTail(
   deps: TailDeps,
   topic: string,
@@ -80,6 +80,7 @@ export async function* followTail(
   const reader = await openRanges({ ...deps, topic });
   try {
     let at = ends(await reader.span());
+    yield { records: [], skipped: 0 };
     while (!signal.aborted) {
       const span = await reader.span();
       const ranges = span.flatMap(({ partition, from, to }): OffsetRange[] => {

@@ -72,7 +72,8 @@ export class Scan {
       return known.state;
     }
     const goesOn = known !== undefined && known.left.length > 0;
-    const found = goesOn ? known.found : [];
+    // A copy: one that was told to stop may still read its slice.
+    const found = goesOn ? [...known.found] : [];
     const left = goesOn ? known.left : [];
     const status = [...this.#runs.values()].some(isOpen) ? 'waiting' : 'running';
     const run: Run = {
@@ -110,6 +111,7 @@ export class Scan {
         if (run.stopping.signal.aborted) return end('stopped');
         if (run.state.read >= MAX_OFFSETS) return end('limited');
         const found = await this.#readSlice(slice, wanted, describe[slice.kind]);
+        if (run.stopping.signal.aborted) return end('stopped');
         run.found.push(...found);
         run.left = run.left.slice(1);
         const read = run.state.read + Number(slice.range.to - slice.range.from);

@@ -24,7 +24,10 @@ export type Page<Data extends object = object> = {
   render(data: Data, request: PageRequest): Html;
   /** The command of the CLI that shows the same, as typed: `hookline dlq list`. Values of the user's go through {@link shellWord}. */
   cli(request: PageRequest): string;
-  /** Where given, the page stays open and changes: its script reads these updates until the reader leaves, when `signal` aborts. */
+  /**
+   * Where given, the page stays open and changes: its script reads these updates until the reader leaves, when `signal` aborts. The first
+   * one says that the page is up to date: it comes as soon as that is known, with nothing but an `id` where nothing has changed.
+   */
   live?(request: PageRequest): AsyncIterable<LiveUpdate>;
   /** What may be done on it. */
   readonly changes?: readonly Change[];

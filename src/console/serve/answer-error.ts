@@ -49,6 +49,9 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not available now',
 };
 
+/** A failure in a sentence. */
+export const messageOf = (error: Error): string => describe(error).message;
+
 function describe(error: Fault): { readonly status: number; readonly message: string } {
   if (error instanceof PageError) return { status: error.status, message: error.message };
   if (error instanceof HooklineError) return { status: 503, message: `${error.code}: ${error.message}` };

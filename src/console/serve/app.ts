@@ -12,7 +12,7 @@ import type { Probes } from '../../runtime/admin-server.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Identify } from '../access/access.ts';
-import { addLoginRoutes, LOGIN, type LoginDeps } from '../access/login-routes.ts';
+import { addLoginRoutes, LOGIN, type LoginDeps, ownPath } from '../access/login-routes.ts';
 import { type Page, PageError } from '../page/page.ts';
 import type { User } from '../settings/roles.ts';
 import { answerError } from './answer-error.ts';
@@ -163,17 +163,31 @@ const ASSET_FILES = {
     /^\/(console\.(css|js)|icon\.svg|uPlot\.(iife\.min\.js|min\.css))$/.test(path),
 };
 
-/** What a page of another website loads or sends; a link there may lead here. Browsers say so, and no page can change that. */
-const isOfAnotherSite = ({ method, headers }: FastifyRequest): boolean =>
-  ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site'])) &&
-  (method !== 'GET' || headers['sec-fetch-mode'] !== 'navigate');
+const isFromAnotherSite = ({ headers }: FastifyRequest): boolean =>
+  ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
+
+/** A link of another website may lead here; nothing else of it may, such as a hidden frame. Browsers say which it is, and no page can change that. */
+const isLink = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+
+/** The address without what would show sensitive fields: that is an entry of the audit trail in the name of who followed the link. */
+function withoutReveal(url: string): string | undefined {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  if (!searchParams.has('reveal')) return undefined;
+  searchParams.delete('reveal');
+  return ownPath(searchParams.size > 0 ? `${pathname}?${searchParams}` : pathname);
+}
 
 /** Lets nobody pass who may not: probes, the login and the files of the pages are for everyone. */
 const guard = (identify: Identify) => async (request: FastifyRequest, reply: FastifyReply) => {
   const [path = ''] = request.url.split('?', 1);
   if (PROBES.test(path)) return;
-  if (isOfAnotherSite(request))
-    throw Object.assign(new Error('Another website asked for this.'), { statusCode: 403, isPlain: true });
+  if (isFromAnotherSite(request)) {
+    if (!isLink(request))
+      throw Object.assign(new Error('Another website asked for this.'), { statusCode: 403, isPlain: true });
+    const masked = withoutReveal(request.url);
+    if (masked !== undefined) return reply.redirect(masked, 303);
+  }
   const identity = await identify(request);
   if ('refused' in identity)
     throw Object.assign(new Error(identity.refused), { statusCode: 403, isPlain: true });

@@ -68,7 +68,9 @@ export function requestOf(request: FastifyRequest, reply: FastifyReply, serving:
   const user = request.consoleUser;
   if (!user) throw new PageError(403, 'Nobody is logged in.');
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  // It may have left while it was found out who it is.
+  if (reply.raw.destroyed) gone.abort();
+  else reply.raw.once('close', () => gone.abort());
   let field: ReturnType<typeof html> | undefined;
   return {
     params: request.params as Record<string, string>,

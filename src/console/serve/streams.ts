@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type LiveUpdate, type Page, PageError, type PageRequest } from '../page/page.ts';
+import { messageOf } from './answer-error.ts';
 
 /** Open pages at a time: each holds a connection, and one of a topic also a reader. */
 const MAX_OF_PAGE = 50;
@@ -46,45 +47,63 @@ export function openStream(
 ) {
   if (!page.live) throw new PageError(404, 'This page has no updates.');
   const leave = streams.begin(page.path, request.user.name);
+  const over = new AbortController();
+  const signal = AbortSignal.any([request.signal, over.signal]);
   const stream = new Readable({ read() {} });
-  let isOver = false;
   const finish = () => {
-    if (isOver) return;
-    isOver = true;
+    if (over.signal.aborted) return;
+    over.abort();
     stream.push(null);
     clock.after(END_READ_MS, () => reply.raw.destroy(), { ref: false });
   };
   const breakOff = () => {
-    isOver = true;
+    over.abort();
     reply.raw.destroy();
   };
   const push = (text: string) => {
-    if (isOver) return;
+    if (signal.aborted) return;
     stream.push(text);
     // It does not read, and would not read the end either: what is kept for it would fill the memory. A browser comes again.
     if (stream.readableLength > MAX_UNREAD_CHARACTERS) breakOff();
   };
   const end = clock.after(LONGEST_MS, finish, { ref: false });
-  const heartbeat = clock.every(HEARTBEAT_MS, () => push('event: beat\ndata: 1\n\n'), { ref: false });
+  let isRead = false;
+  // Before its first update nothing tells that a page is up to date.
+  const heartbeat = clock.every(
+    HEARTBEAT_MS,
+    () => push(isRead ? 'event: beat\ndata: 1\n\n' : ': waiting\n\n'),
+    { ref: false },
+  );
+  // Whatever ends it: a page that waits for something does not hold the place of one that is read.
+  const close = () => {
+    heartbeat.cancel();
+    end.cancel();
+    leave();
+  };
   const send = async () => {
     push('retry: 1000\n\n');
-    for await (const update of page.live?.(request) ?? []) {
-      if (request.signal.aborted || isOver) return;
+    // A copy would make the token of a form.
+    const lasting: PageRequest = Object.create(request, { signal: { value: signal } });
+    for await (const update of page.live?.(lasting) ?? []) {
+      if (signal.aborted) return;
+      isRead = true;
       push(`data: ${JSON.stringify(asText(update))}\n\n`);
     }
   };
-  send()
-    .catch((error: unknown) => {
-      if (!request.signal.aborted)
+  if (signal.aborted) {
+    close();
+    stream.destroy();
+  } else {
+    request.signal.addEventListener('abort', () => stream.destroy(), { once: true });
+    signal.addEventListener('abort', close, { once: true });
+    send()
+      .catch((error: Error) => {
+        if (signal.aborted) return;
         logger.warn({ err: error, path: page.path }, 'the updates of a page ended');
-    })
-    .finally(() => {
-      heartbeat.cancel();
-      end.cancel();
-      leave();
-      finish();
-    });
-  request.signal.addEventListener('abort', () => stream.destroy(), { once: true });
+        push(`event: failed\ndata: ${JSON.stringify(messageOf(error))}\n\n`);
+      })
+      .finally(finish);
+  }
   // Proxies such as NGINX would hold updates back.
   return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream);
 }

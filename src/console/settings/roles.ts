@@ -19,7 +19,10 @@ export function nameFault(name: string): string | null {
   const length = [...name].length;
   if (length > MAX_NAME)
     return `The name of the user has ${length} characters, and the console takes at most ${MAX_NAME}.`;
-  return /\p{Cc}/u.test(name) ? 'The name of the user has control characters.' : null;
+  // Some of them change the order in which the text around them is shown.
+  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)
+    ? 'The name of the user has control or format characters.'
+    : null;
 }
 
 /** Whether a user may do what needs a role. Each role includes `view`; `operate` and `reveal` do not include each other. */

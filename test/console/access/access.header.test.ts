@@ -23,6 +23,9 @@ it('refuses a user who is not named, or named twice', async () => {
     'The name of the user has 101 characters, and the console takes at most 100. x-forwarded-user has it.',
   ]);
   expect((await ask(the, as('v'.repeat(100), 'viewers'))).statusCode).toBe(200);
+  // What turns the text around is sent as bytes of UTF-8, as proxies do.
+  const turned = Buffer.from('vera\u202e', 'utf8').toString('latin1');
+  expect((await ask(the, as(turned, 'viewers'))).json().message).toContain('control or format characters');
   const twice = await ask(the, { 'x-forwarded-user': ['vera', 'root'], 'x-forwarded-groups': 'viewers' });
   expect([twice.statusCode, twice.json().message]).toEqual([403, expect.stringContaining('twice')]);
 });

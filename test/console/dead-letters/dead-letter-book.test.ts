@@ -1,7 +1,10 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished } from 'vitest';
 import { DeadLetterBook } from '../../../src/console/dead-letters/dead-letter-book.ts';
 import { stateOf } from '../../../src/dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
+import type { TopicFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { ScriptedTopic } from '../../support/scripted-topic.ts';
 import { until } from '../../support/until.ts';
@@ -95,4 +98,47 @@ it('begins anew with a topic that was created anew, and goes on after a failure'
   deadLetter(0, 'later');
   await until('it goes on', () => states().length === 2);
   expect(book.deadLetters().failure).toBeNull();
+});
+
+it('holds little of a record, whoever has written it', async () => {
+  const { topic, append, book, states } = setUp();
+  const others = Object.fromEntries(
+    Array.from({ length: 500 }, (_, n) => [`x-${n}`.padEnd(5_000, 'n'), `${n}`]),
+  );
+  append(0, { ...others, [NAMES.stage]: 'ENCODE', [NAMES.eventId]: 'a' });
+  const large = topic.logs[0]?.pop() ?? expect.fail('nothing appended');
+  topic.logs[0]?.push({ ...large, key: Buffer.alloc(60_000, 'k') });
+  await until('it is known', () => states().length === 1);
+  const [held] = book.deadLetters().deadLetters;
+  expect(JSON.stringify([held?.key, held?.headers]).length).toBeLessThan(10_000);
+  expect(held?.headers).toMatchObject({ [NAMES.stage]: 'ENCODE', [NAMES.eventId]: 'a' });
+});
+
+it('keeps no long text in memory by its beginning', async () => {
+  const count = 1_000;
+  const recordAt = (n: number) => ({
+    ...{ topic: 't', partition: 0, offset: BigInt(n), timestamp: 1, key: null, value: null },
+    headers: { foreign: Buffer.from(`${n}-`.padEnd(60_000, 'x')).toString() },
+  });
+  const openTopic = (): TopicFetcher => ({
+    lookUp: async () => ({ topicId: 'a', leaders: [1] }),
+    offsets: async (at) => new Map([[0, at === 'oldest' ? 0n : BigInt(count)]]),
+    async fetch(_, from) {
+      const start = Number(from.get(0) ?? 0n);
+      const records = Array.from({ length: Math.min(50, count - start) }, (_, n) => recordAt(start + n));
+      return [{ partition: 0, records, next: BigInt(start + records.length) }];
+    },
+    close() {},
+  });
+  const used = () => {
+    setFlagsFromString('--expose-gc');
+    runInNewContext('gc')();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = used();
+  const deps = { openTopic, topic: 't', clock: systemClock, pollMs: 5, onFailure() {} };
+  const book = new DeadLetterBook(deps);
+  onTestFinished(() => book.stop());
+  await until('all were read', () => book.deadLetters().read === count, 20_000);
+  expect(used() - before).toBeLessThan(20e6);
 });

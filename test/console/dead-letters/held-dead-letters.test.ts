@@ -7,17 +7,12 @@ const ALL = new Map([[0, 0n]]);
 function holding(max: number) {
   const held = new HeldDeadLetters(max);
   let end = 0n;
-  const take = (headers: Record<string, string>) => {
-    const offset = end++;
-    held.take({ partition: 0, offset, timestamp: Number(offset), key: null, bytes: 1, headers });
+  const take = (headers: Record<string, string>, timestamp = Number(end)) =>
+    held.take({ partition: 0, offset: end++, timestamp, key: null, bytes: 1, headers });
+  const part = (eventId: string, n: number, of: number, timestamp?: number) => {
+    const parts = { [NAMES.part]: `${n}`, [NAMES.parts]: `${of}` };
+    take({ [NAMES.stage]: 'DECRYPT', [NAMES.eventId]: eventId, ...parts }, timestamp);
   };
-  const part = (eventId: string, n: number, of: number) =>
-    take({
-      [NAMES.stage]: 'DECRYPT',
-      [NAMES.eventId]: eventId,
-      [NAMES.part]: `${n}`,
-      [NAMES.parts]: `${of}`,
-    });
   const tidy = (oldest = 0n) => held.tidy(new Map([[0, oldest]]), new Map([[0, end]]));
   const names = () => held.deadLetters().map(({ headers, missing }) => [headers[NAMES.eventId], missing]);
   return { held, take, part, tidy, names };
@@ -33,6 +28,17 @@ it('forgets all parts of a delivery, or none', () => {
   tidy();
   expect(names()).toEqual(['c', 'd', 'e', 'f', 'g', 'h', 'i'].map((id) => [id, []]));
   expect([held.openNotHeld, held.isPartial, held.size]).toEqual([2, true, 7]);
+});
+
+it('holds or counts each delivery, where the clocks of two writers differ', () => {
+  const { held, part, tidy } = holding(20);
+  part('b-0', 1, 1, 990);
+  part('a-large', 1, 2, 1_000);
+  for (let n = 2; n < 8; n++) part(`b-${n}`, 1, 1, n < 5 ? 995 + n / 2 : 1_095 + n);
+  part('a-large', 2, 2, 1_001);
+  for (let n = 9; n < 21; n++) part(`c-${n}`, 1, 1, 2_000 + n);
+  tidy();
+  expect(held.deadLetters().length + held.openNotHeld).toBe(20);
 });
 
 it('counts no record twice, whatever markers say and retention deletes', () => {

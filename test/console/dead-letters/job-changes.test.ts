@@ -32,3 +32,14 @@ it('says failed of a job that failed, when it has ended', async () => {
   expect(jobs.get('job-1')?.status).toBe('failed');
   await jobs.stop();
 });
+
+it('says in the audit trail whether what was redriven or dismissed before is redriven again', () => {
+  const [redrive] = jobChanges({ config, kafka }, new Jobs(systemClock, () => 'job-1'));
+  const audited = (fields: object) => {
+    const request = { user: { name: 'otto' } } as PageRequest;
+    const input = redrive?.read({ stage: 'DECRYPT', ...fields }, request) ?? expect.fail('no redrive');
+    return redrive?.audited(input)?.details;
+  };
+  expect(audited({ again: 'yes' })).toEqual({ filter: ['stage=DECRYPT'], again: true });
+  expect(audited({})).toEqual({ filter: ['stage=DECRYPT'] });
+});

@@ -1,10 +1,20 @@
 import { expect, it } from 'vitest';
 import { type Job, type JobReport, Jobs } from '../../../src/console/dead-letters/jobs.ts';
+import { jobSection } from '../../../src/console/dead-letters/show-job.ts';
+import type { PageRequest } from '../../../src/console/page/page.ts';
 import type { DeadLetterOutcome } from '../../../src/dead-letters/redrive-one.ts';
+import { runInOrder } from '../../../src/dead-letters/run-in-order.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { deadLetter } from '../../support/dead-letter.ts';
 
-const ORDER = { kind: 'redrive' as const, isDry: false, filter: ['stage=DECRYPT'], reason: null, by: 'me' };
+const ORDER = {
+  kind: 'redrive' as const,
+  isDry: false,
+  again: false,
+  filter: ['stage=DECRYPT'],
+  reason: null,
+  by: 'me',
+};
 const outcome = (at: string, how: DeadLetterOutcome['outcome']): DeadLetterOutcome => ({
   ...{ deadLetter: deadLetter({ at }), outcome: how, to: 'payments.payment-status[0]@1' },
 });
@@ -77,4 +87,27 @@ it('lets a job end when it is interrupted, and at the stop', async () => {
   jobs.start(ORDER, untilAborted, async () => {});
   await jobs.stop();
   expect(jobs.get('job-2')?.status).toBe('stopped');
+});
+
+it('says failed of what the brokers ended, and shows what was done', async () => {
+  const jobs = newJobs();
+  const ended = Promise.withResolvers<Job>();
+  const all = ['0:1', '0:2', '0:3', '0:4'].map((at) => deadLetter({ at }));
+  const work = async ({ signal, onSelected, onProgress }: JobReport) => {
+    onSelected({ due: all, unasked: 0, done: 0 });
+    return runInOrder(all, {
+      prepare: async () => null,
+      one: async (one) =>
+        one === all[0]
+          ? { deadLetter: one, outcome: 'stored', to: 't[0]@1' }
+          : { deadLetter: one, outcome: 'failed', message: 'Kafka does not confirm' },
+      ...{ rate: 1_000, signal, onProgress },
+    });
+  };
+  jobs.start(ORDER, work, async (last) => ended.resolve(last));
+  const job = await ended.promise;
+  expect(job).toMatchObject({ status: 'failed', done: 2, total: 4 });
+  expect(job.notes).toEqual(['It ended at 0:2: Kafka does not confirm']);
+  const shown = String(jobSection(job, { may: () => true } as Partial<PageRequest> as PageRequest));
+  expect(shown).toContain('<progress max="4" value="2"');
 });

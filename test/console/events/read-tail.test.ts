@@ -75,6 +75,7 @@ it('follows what comes, says how much it passes over, and ends with its reader',
   append(0, 'a', 3);
   const stop = new AbortController();
   const news = followTail(deps, 't', { type: 'a' }, stop.signal)[Symbol.asyncIterator]();
+  expect((await news.next()).value).toEqual({ records: [], skipped: 0 });
   const first = news.next();
   // Written once it follows: until then it is what was there before.
   const writing = setInterval(() => append(1), 20);

@@ -68,3 +68,36 @@ it('lets nobody end what another user searches for', async () => {
   expect([status('a'), status('b')]).toEqual(['done', 'stopped']);
   await scan.stop();
 });
+
+it('counts nothing twice that is asked for again while the first scan still reads its slice', async () => {
+  const reading: (() => void)[] = [];
+  const scan = new Scan({
+    index: {
+      started: Promise.resolve(),
+      coverage: () => coverage([{ partition: 0, oldest: 0, first: 10_000, next: 10_000, end: 10_000 }]),
+    },
+    read: () => Promise.reject(new Error('nothing is decoded')),
+    records: {
+      async readRanges(_, passes, onRecord) {
+        await new Promise<void>((resolve) => reading.push(resolve));
+        const range = passes[0]?.[0];
+        for (let offset = range?.from ?? 0n; offset < (range?.to ?? 0n); offset++)
+          onRecord({ ...record(offset), headers: { ce_id: offset === 0n || offset === 5_000n ? 'e' : '' } });
+      },
+    },
+  });
+  const next = async () => {
+    await until('a slice is read', () => reading.length > 0);
+    reading.shift()?.();
+  };
+  scan.start('e', 'vera');
+  await next();
+  await until('the second slice is read', () => reading.length > 0);
+  scan.start('other', 'vera');
+  scan.start('e', 'vera');
+  await next();
+  await next();
+  await until('it is done', () => scan.of('e')?.state.status === 'done');
+  expect(scan.of('e')?.found.map(({ offset }) => offset)).toEqual([5_000, 0]);
+  await scan.stop();
+});

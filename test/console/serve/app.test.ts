@@ -80,15 +80,26 @@ it('answers on this machine alone by its own names, so that no website can read 
   ]);
 });
 
-it('answers nothing that a page of another website loads, but links lead here', async () => {
-  await using the = await openConsoleApp();
-  const from = async (site: string, mode: string) => {
-    const headers = { ...LOCAL, accept: 'text/html', 'sec-fetch-site': site, 'sec-fetch-mode': mode };
-    return (await the.app.inject({ url: '/words', headers })).statusCode;
+it('answers nothing that a page of another website loads, frames or counts in a name, but links lead here', async () => {
+  await using the = await openConsoleApp({}, { perMinute: { all: 10, changes: 2 } });
+  const from = async (site: string, mode: string, dest: string, url = '/words') => {
+    const headers = { ...HTML, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
+    const { statusCode, headers: answered } = await the.app.inject({ url, headers });
+    return answered.location ?? statusCode;
   };
-  expect([await from('cross-site', 'no-cors'), await from('same-site', 'cors')]).toEqual([403, 403]);
-  expect([await from('cross-site', 'navigate'), await from('same-origin', 'cors')]).toEqual([200, 200]);
-  expect(await from('none', 'navigate')).toBe(200);
+  for (let n = 0; n < 20; n++) expect(await from('cross-site', 'navigate', 'iframe', '/secrets')).toBe(403);
+  expect(await from('same-site', 'navigate', 'iframe')).toBe(403);
+  expect(await from('cross-site', 'no-cors', 'image')).toBe(403);
+  expect(await from('same-site', 'cors', 'empty')).toBe(403);
+  expect(the.entries).toEqual([]);
+  expect(await from('cross-site', 'navigate', 'document')).toBe(200);
+  expect(await from('same-origin', 'cors', 'empty')).toBe(200);
+  expect(await from('none', 'navigate', 'document')).toBe(200);
+  // A link shows nothing that is masked, wherever it leads.
+  const linked = (url: string) => from('cross-site', 'navigate', 'document', url);
+  expect(await linked('/words?reveal=no&q=a%20b&%72eveal=yes')).toBe('/words?q=a+b');
+  expect(await linked('/words/..//evil.example?reveal=yes')).toBe('/');
+  expect(await from('same-origin', 'navigate', 'document', '/words?reveal=yes')).toBe(200);
 });
 
 it('ends the connection of somebody who does not read the updates of a page', async () => {

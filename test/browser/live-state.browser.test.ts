@@ -1,0 +1,123 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { html } from '../../src/console/page/html.ts';
+import { definePage, type LiveUpdate, untilGone } from '../../src/console/page/page.ts';
+import { as, HEADER_MODE, openConsoleApp } from '../support/console-app.ts';
+import { launchChromium } from './console-in-browser.ts';
+
+const pageOf = (path: `/${string}`, live: (signal: AbortSignal) => AsyncIterable<LiveUpdate>) =>
+  definePage<object>({
+    ...{ path, title: path, role: 'view', cli: () => 'hookline', data: async () => ({}) },
+    render: () => html`<p id="shown">as loaded</p><label for="reason">Reason</label><input id="reason">`,
+    live: ({ signal }) => live(signal),
+  });
+
+let opened = 0;
+const PAGES = [
+  // As a page of records does while no broker answers: first the request is answered, then the reader fails.
+  pageOf('/failing', async function* (signal) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    if (!signal.aborted) throw new Error('no broker answers');
+  }),
+  pageOf('/quiet', async function* (signal) {
+    opened++;
+    yield { id: 'shown', html: html`<p id="shown">update ${opened}</p>` };
+    await untilGone(signal);
+  }),
+];
+
+let browser: Browser;
+let the: Awaited<ReturnType<typeof openConsoleApp>>;
+let page: Page;
+let port = 0;
+
+async function openApp(): Promise<void> {
+  the = await openConsoleApp(HEADER_MODE, { pages: PAGES });
+  await the.app.listen({ port, host: '127.0.0.1' });
+  port = (the.app.server.address() as AddressInfo).port;
+}
+
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+beforeEach(async () => {
+  port = 0;
+  await openApp();
+  const context = await browser.newContext({
+    ...{ baseURL: `http://127.0.0.1:${port}`, extraHTTPHeaders: as('vera', 'oncall') },
+  });
+  page = await context.newPage();
+});
+afterEach(async () => {
+  await page.context().close();
+  await the.app.close();
+});
+afterAll(() => browser?.close());
+
+const state = () => page.locator('.live-state').innerText();
+
+it('a page whose updates fail says why, and never that it is live', async () => {
+  await page.goto('/failing');
+  await page.locator('body.stale .live-state', { hasText: 'Out of date: no broker answers' }).waitFor();
+  const said = new Set<string>();
+  for (let n = 0; n < 80; n++) {
+    said.add(await state());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect([...said]).toEqual(['Out of date: no broker answers']);
+});
+
+it('a page that gets no place says so and stays as it is, with what was typed into it', async () => {
+  const others = new AbortController();
+  // Of an answer that nobody holds the connection is closed.
+  const answers: Response[] = [];
+  for (let user = 0; user < 5; user++)
+    for (let n = 0; n < 10; n++) {
+      const headers = { accept: 'text/event-stream', ...as(`user-${user}`, 'oncall') };
+      answers.push(await fetch(`http://127.0.0.1:${port}/quiet`, { headers, signal: others.signal }));
+    }
+  expect(answers.every(({ ok }) => ok)).toBe(true);
+  await page.goto('/quiet');
+  await page.getByLabel('Reason').fill('confirmed by phone');
+  await page.locator('.live-state', { hasText: '50 readers have this page open already' }).waitFor();
+  others.abort();
+  await page.locator('.live-state', { hasText: /^live$/ }).waitFor({ timeout: 30_000 });
+  expect(await page.getByLabel('Reason').inputValue()).toBe('confirmed by phone');
+});
+
+it('a page goes on when the console is back, whatever a proxy said meanwhile', async () => {
+  await page.goto('/quiet');
+  await page.locator('.live-state', { hasText: /^live$/ }).waitFor();
+  await page.getByLabel('Reason').fill('confirmed by phone');
+  await the.app.close();
+  const proxy = createServer((_, response) => response.writeHead(502).end('<h1>Bad Gateway</h1>'));
+  await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve));
+  await page.locator('body.stale .live-state', { hasText: 'Out of date' }).waitFor();
+  await new Promise((resolve) => setTimeout(resolve, 7_000));
+  proxy.closeAllConnections();
+  await new Promise((resolve) => proxy.close(resolve));
+  await openApp();
+  await page.locator('body:not(.stale) .live-state', { hasText: /^live$/ }).waitFor({ timeout: 40_000 });
+  expect(await page.getByLabel('Reason').inputValue()).toBe('confirmed by phone');
+});
+
+it('a page that nobody sees holds no connection, and goes on when it is seen', async () => {
+  const show = (isShown: boolean) =>
+    page.evaluate(
+      `Object.defineProperty(document, 'hidden', { value: ${!isShown}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));`,
+    );
+  const connections = () =>
+    new Promise<number>((resolve) => the.app.server.getConnections((_, count) => resolve(count)));
+  await page.goto('/quiet');
+  await page.locator('.live-state', { hasText: /^live$/ }).waitFor();
+  const before = await page.locator('#shown').innerText();
+  const open = await connections();
+  await show(false);
+  await expect.poll(connections).toBeLessThan(open);
+  await show(true);
+  await expect.poll(() => page.locator('#shown').innerText()).not.toBe(before);
+  expect(await state()).toBe('live');
+});
