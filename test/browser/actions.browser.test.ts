@@ -85,6 +85,24 @@ it('a file is planned beside what is there, and applied as it was seen', async (
   ).toEqual(['begun', 'done']);
 });
 
+it('a file whose commands fail is a change that has failed, in the audit trail too', async () => {
+  await page.goto('/subscriptions');
+  const present = 'ledger-eu:\n    events: [payment-status]\n  ledger-us:\n    events: [collection-status]';
+  const text = `subscriptions:\n  ${present}\n  ledger-fr:\n    events: [payment-status]\n`;
+  const fault = { operation: 'create', kind: 'status', code: 422, times: 1 };
+  await the.control.sandbox.call('PUT', '/_sandbox/faults', { json: [fault] });
+  await page.getByLabel('Its text (YAML)').fill(text);
+  await page.getByRole('button', { name: 'Make the plan' }).click();
+  await page.getByText('Plan: 1 to create').waitFor();
+  await page.getByRole('button', { name: 'Apply this plan' }).click();
+  await page.getByText('0 succeeded, 1 did not.').waitFor();
+  const entries = (await audited()).filter(({ action }) => action === 'subscriptions apply');
+  expect(entries.slice(-2)).toMatchObject([
+    { state: 'begun' },
+    { state: 'failed', message: '0 of 1 commands succeeded' },
+  ]);
+});
+
 it('a deletion needs a mark, and a plan that is out of date is not applied', async () => {
   const plan = async (text: string) => {
     await page.goto('/subscriptions');
@@ -146,8 +164,14 @@ it('everything can be reached by the keyboard', async () => {
 
 it('a page beyond the tenth of a user says why it does not change, and goes on when there is room', async () => {
   const others = new AbortController();
-  const headers = { accept: 'text/event-stream' };
-  for (let n = 0; n < 10; n++) await fetch(`${the.url}/dead-letters`, { headers, signal: others.signal });
+  const init = { headers: { accept: 'text/event-stream' }, signal: others.signal };
+  // The page before it leaves first.
+  await page.goto('/livez');
+  const read: Response[] = [];
+  await until('ten are read', async () => {
+    const one = await fetch(`${the.url}/dead-letters`, init);
+    return one.ok && read.push(one) === 10;
+  });
   await page.goto('/dead-letters');
   await page.locator('.live-state.lost', { hasText: 'loopback has 10 pages open' }).waitFor();
   others.abort();

@@ -66,7 +66,7 @@ export const applyChange = (deps: ConsoleDeps): Change =>
         sha256: sha256Of(Buffer.from(text)),
       },
     }),
-    make: (file, request) =>
+    make: (file, request, endsLater) =>
       withChannel(deps, request, async (channel) => {
         const { plan, seen } = planned(await planOf(deps, channel, file), file);
         if (file.seen !== '' && file.seen !== seen)
@@ -82,6 +82,9 @@ export const applyChange = (deps: ConsoleDeps): Change =>
           );
         const results =
           plan.changes.length === 0 ? [] : await applyPlan(deps.shell, channel, plan, TIMEOUT_MS);
+        const succeeded = results.filter(({ status }) => status === 'SUCCEEDED').length;
+        if (succeeded < results.length)
+          await endsLater()('failed', `${succeeded} of ${results.length} commands succeeded`);
         return { plan, results };
       }),
     show: showApplied,

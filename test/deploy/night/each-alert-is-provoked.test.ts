@@ -18,8 +18,14 @@ it('each alert of the runbook is provoked by the drill', () => {
 /** What a drill does by the runbook: `bySection` and `run`, with the alert and the words. */
 const BY_RUNBOOK = /\b(?:bySection|night\.run)\(\s*'(Hookline\w+)',\s*(['"])((?:(?!\2).)*)\2/g;
 
-it.each(drills)('%s does what the runbook says, in its words', (name) => {
-  const steps = [...readFile(`${FOLDER}/${name}`).matchAll(BY_RUNBOOK)];
-  expect(steps.length).toBeGreaterThan(2);
-  for (const [, alert = '', , words = ''] of steps) bySection(alert, words);
-});
+/** It goes by the words of the console instead. */
+const BY_CONSOLE = 'the-console.night.test.ts';
+
+it.each(drills.filter((name) => name !== BY_CONSOLE))(
+  '%s does what the runbook says, in its words',
+  (name) => {
+    const steps = [...readFile(`${FOLDER}/${name}`).matchAll(BY_RUNBOOK)];
+    expect(steps.length).toBeGreaterThan(2);
+    for (const [, alert = '', , words = ''] of steps) bySection(alert, words);
+  },
+);
