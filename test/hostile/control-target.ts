@@ -18,6 +18,7 @@ export type SeenResult = {
   commandId: string;
   status: string;
   errorCode: string | null;
+  message: string;
   commandPartition: number;
   commandOffset: number;
   receivedAt: number;
@@ -108,7 +109,7 @@ export class ControlTarget implements AsyncDisposable {
       .map(({ headers }) => `${headers['__connect.errors.partition']}:${headers['__connect.errors.offset']}`);
   }
 
-  /** An honest command of another team, and the status of its result. */
+  /** An honest command of another team, and the status of its result, with the reason where it did not succeed. */
   async honest(command: object = { type: 'subscription.list' }, deadlineMs = 60_000): Promise<string> {
     const commandId = randomUUID();
     await this.send([{ key: commandId, value: Buffer.from(JSON.stringify({ commandId, ...command })) }]);
@@ -116,7 +117,9 @@ export class ControlTarget implements AsyncDisposable {
     await this.done(deadlineMs);
     const result = (await this.results()).find((one) => one.commandId === commandId);
     if (!result) throw new Error('the honest command has no result');
-    return result.status;
+    const { status, errorCode, message, receivedAt, finishedAt } = result;
+    if (status === 'SUCCEEDED') return status;
+    return `${status} after ${finishedAt - receivedAt} ms, ${errorCode}: ${message}`;
   }
 
   /** The most memory that the process has had so far. */
