@@ -19,15 +19,22 @@ import { DeadLetterBook } from './dead-letter-book.ts';
 import { groupByCause } from './group-by-cause.ts';
 import { jobChanges, jobNamed } from './job-changes.ts';
 import { type Job, Jobs } from './jobs.ts';
-import { OncePerState } from './once-per-state.ts';
 import { filterOptions, selectionOf } from './selection.ts';
 import { jobOf, jobSection } from './show-job.ts';
-import { type DeadLetterList, listPageOf, listSection, openWords, selectedSection } from './show-list.ts';
+import {
+  type DeadLetterList,
+  listPageOf,
+  listSection,
+  OncePerState,
+  openWords,
+  selectedSection,
+} from './show-list.ts';
 import { type OneDeadLetter, onePageOf } from './show-one.ts';
 
 /** Records of a page of the list. */
 const SHOWN = 50;
-const LOOK_MS = 1_000;
+/** Between two looks at a job. */
+const JOB_MS = 500;
 /** Between two updates of a list, which is made of all records that are held. */
 const LIST_MS = 3_000;
 
@@ -139,7 +146,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
           // A stream that ends would be opened again and again.
           if (!job || job.endedAt !== null) return untilGone(request.signal);
           seen = job;
-          await clock.sleep(LOOK_MS / 2, { signal: request.signal }).catch(() => {});
+          await clock.sleep(JOB_MS, { signal: request.signal }).catch(() => {});
         }
       },
     }),

@@ -40,8 +40,6 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     compress: async (encoder: { buffer: Buffer }) => zstdCompressSync(encoder.buffer),
     decompress: async (buffer: Buffer) => zstdDecompressSync(buffer),
   });
-  const clientOver = (socketFactory: kafkajs.ISocketFactory) =>
-    new kafkajs.Kafka({ ...settings, socketFactory });
   const settings = {
     clientId,
     brokers: [...connection.brokers],
@@ -56,6 +54,8 @@ export function createKafkajs(connection: KafkaConnection, clientId: string, log
     logLevel: kafkajs.logLevel.INFO,
     logCreator: () => (entry: kafkajs.LogEntry) => log(entry.log.message, { namespace: entry.namespace }),
   } satisfies Omit<kafkajs.KafkaConfig, 'socketFactory'>;
+  const clientOver = (socketFactory: kafkajs.ISocketFactory) =>
+    new kafkajs.Kafka({ ...settings, socketFactory });
   const sockets = createSockets(connection);
   const explain = (error: unknown, neverAnswered: boolean) =>
     explainRefusal(error, connection, { neverAnswered });

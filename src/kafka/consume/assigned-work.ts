@@ -89,16 +89,8 @@ export class AssignedWork {
     return new PartitionWork({
       ...{ queue, keysOf, handle, onError, clock, checkLease: () => this.#checkLease() },
       commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
-      onCapacity: () => this.#resume({ topic, partition }),
+      onCapacity: () => inGroup(() => consumer.resume([{ topic, partitions: [partition] }])),
     });
-  }
-
-  #resume({ topic, partition }: Partition): void {
-    try {
-      this.#deps.consumer.resume([{ topic, partitions: [partition] }]);
-    } catch {
-      // The client is starting again, and has no group: what it is assigned then is not paused.
-    }
   }
 
   /** This process works while it has partitions and can be sure that no other has them. */
@@ -139,21 +131,22 @@ export class AssignedWork {
   #checkLease(): void {
     this.#update();
     if (!this.#lease.isOver) return;
+    const { consumer } = this.#deps;
     for (const { topic, partition, work } of this.#assigned.values()) {
       work.end();
+      const { committed } = work;
       // If they are still assigned to this consumer, it continues with what is not committed: nobody else would commit it.
-      if (work.committed !== null) this.#goOnAt({ topic, partition }, work.committed);
+      if (committed !== null) inGroup(() => consumer.seek({ topic, partition, offset: String(committed) }));
     }
     this.#assigned.clear();
   }
+}
 
-  #goOnAt({ topic, partition }: Partition, mark: bigint): void {
-    try {
-      this.#deps.consumer.seek({ topic, partition, offset: String(mark) });
-    } catch {
-      // The client is starting again, and has no group: it begins with what is committed.
-    }
-  }
+/** The client throws while it starts again and has no group: then nothing is paused, and it begins with what is committed. */
+function inGroup(act: () => void): void {
+  try {
+    act();
+  } catch {}
 }
 
 /** The requests that renew a member's session at the brokers. */

@@ -107,13 +107,13 @@ export const ONE_WORKS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ASSIGNED, name: 'what is done is not committed after the lease' },
-    find: 'if (work.committed !== null) this.#goOnAt({ topic, partition }, work.committed);',
-    put: 'if (work.mark !== null) this.#goOnAt({ topic, partition }, work.mark);',
+    find: 'const { committed } = work;',
+    put: 'const { mark: committed } = work;',
   },
   {
     ...{ of, file: ASSIGNED, name: 'a process whose client starts again is sought by its offset' },
-    find: '} catch {\n      // The client is starting again, and has no group: it begins with what is committed.',
-    put: '} catch (error) {\n      throw error;',
+    find: 'inGroup(() => consumer.seek({ topic, partition, offset: String(committed) }));',
+    put: 'consumer.seek({ topic, partition, offset: String(committed) });',
   },
 ];
 
