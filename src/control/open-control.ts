@@ -27,7 +27,7 @@ export type OpenControlDeps = {
   readonly ids: SchemaIds;
   readonly registry: Registry;
   readonly sealingKeys: SealingKeys;
-  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly publisher: Pick<Publisher, 'publish' | 'abandon'>;
   readonly state: FollowedState;
   readonly call: ProviderCall;
   /** Counts open dead-letter records while this process works. */
@@ -75,6 +75,8 @@ export function openControl(deps: OpenControlDeps): Control {
     handle: (record, lease) => runCommand(record, control, lease),
     onWorking(lease: Lease | null) {
       observe.working(lease !== null);
+      // Another process may carry out the same commands now: what is under way must not come behind its results.
+      if (!lease) publisher.abandon();
       claim.working(lease);
       deps.openDeadLetters.working(lease);
       reconciler.working(lease);

@@ -69,6 +69,7 @@ describe('two commands in two partitions that come at once are carried out one a
           clock: systemClock,
           handle: harness.take,
           checkLease: () => {},
+          leftMs: () => 1_000,
           onError: expect.fail,
           onCapacity: () => {},
         },

@@ -65,6 +65,20 @@ const REGRESSIONS = [
     'a process whose client starts again is sought by its offset',
   ],
   ['control/what-is-done-is-committed-after-the-lease.json', 'what is done is not committed after the lease'],
+  [
+    'control/no-result-comes-after-the-lease.json',
+    'what a process has sent when its lease ends stays on its way',
+  ],
+  [
+    'control/no-commit-is-taken-for-done-while-joining.json',
+    'a commit while the member joins is taken for done',
+  ],
+  ['control/no-commit-comes-behind-a-newer-one.json', 'a commit that failed is sent again behind newer ones'],
+  ['control/a-member-of-two-generations-joins-again.json', 'a member goes on as one of two generations'],
+  [
+    'control/work-ends-when-the-group-is-left.json',
+    'a process goes on when it has left the group, or is given nothing',
+  ],
 ] as const;
 
 /** How many of each kind run in a few seconds. */
@@ -80,8 +94,7 @@ describe('webhooks and commands in simulated time', () => {
     expect(code).toBe(0);
   });
 
-  // New ones of control would meet the open schedule of docs/faults.md now and then: `make simulate` runs them.
-  it.each(COUNTS.filter(([of]) => of === 'webhooks'))(
+  it.each(COUNTS)(
     'keep every promise in schedules of %s that nobody has run before',
     LONG,
     async (of, count) => {

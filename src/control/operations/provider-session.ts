@@ -69,7 +69,12 @@ export function createCommandSession(deps: {
       timeUp.signal.throwIfAborted();
       if (clock.now() >= endsAt) throw new HooklineError('COMMAND_TIMED_OUT');
     };
-    return { ...outer, signal: timeUp.signal, check, leftMs: () => endsAt - clock.now() };
+    return {
+      ...outer,
+      signal: timeUp.signal,
+      check,
+      leftMs: () => Math.min(endsAt - clock.now(), outer.leftMs?.() ?? Number.POSITIVE_INFINITY),
+    };
   };
   const counted: ProviderCall = async (request) => {
     // However fast the answers are: a thousand of them take time too.

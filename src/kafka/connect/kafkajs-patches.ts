@@ -3,6 +3,11 @@
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
+const UNKNOWN_MEMBER_ID = 25;
+const REBALANCE_IN_PROGRESS = 27;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode(code: number): Error;
+};
 const prototypeIn = <T>(file: string): T => (require(`kafkajs/src/${file}`) as { prototype: T }).prototype;
 
 /**
@@ -45,6 +50,23 @@ offsets.commitOffsets = async function (this: OffsetManager, given) {
 };
 
 /**
+ * A commit that fails is tried again for seconds, by then perhaps as a member of a later generation, behind
+ * newer commits and for partitions that are another's: it sets them back. While the member joins, a commit is taken for done
+ * without being sent. Here each commit is tried once, as what the member is then, and fails where it is none: its caller tries
+ * again, with what is done by then.
+ */
+type Runner = {
+  readonly running: boolean;
+  readonly consumerGroup: { commitOffsets(offsets: object): Promise<void> };
+  commitOffsets(offsets: object): Promise<void>;
+};
+
+prototypeIn<Runner>('consumer/runner.js').commitOffsets = async function (this: Runner, given) {
+  if (!this.running) throw createErrorFromCode(REBALANCE_IN_PROGRESS);
+  await this.consumerGroup.commitOffsets(given);
+};
+
+/**
  * Two requests that find a connection closed at the same time make two of it. The first one is forgotten, and stays open when the
  * client is closed. Here the second request waits for the first one's.
  */
@@ -66,26 +88,42 @@ connection.connect = function (this: Connection) {
  * without being a member, and sends no heartbeat that would tell it so: it never has partitions again. Here that heartbeat
  * fails, and it joins again.
  *
+ * Where it has joined, and what it is given is not answered but by an error, it goes on with what it had, as a member of two
+ * generations: its heartbeats are those of the new one, and all its commits are refused, forever. Here it joins again too.
+ *
  * It also measures by the clock that may be set back. When that happens it sends no heartbeat for as long as the clock was
  * set back, so that the group goes on without it; it keeps its metadata for so long; and it takes an answer for younger than
  * it is.
  */
 type ConsumerGroup = {
+  readonly instrumentationEmitter: { emit(event: string): void };
   readonly memberId: string | null;
+  readonly generationId: number | null;
+  readonly offsetManager: { readonly generationId: number } | null;
   lastRequest: number;
   heartbeat(options: { interval: number }): Promise<void>;
+  leave(): Promise<void>;
 };
 
-const UNKNOWN_MEMBER_ID = 25;
-const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
-  createErrorFromCode(code: number): Error;
-};
 const group = prototypeIn<ConsumerGroup>('consumer/consumerGroup.js');
 const heartbeat = group.heartbeat;
 group.heartbeat = async function (this: ConsumerGroup, options) {
   if (!this.memberId) throw createErrorFromCode(UNKNOWN_MEMBER_ID);
+  const { offsetManager } = this;
+  if (offsetManager && offsetManager.generationId !== this.generationId)
+    throw createErrorFromCode(REBALANCE_IN_PROGRESS);
   if (this.lastRequest > Date.now()) this.lastRequest = 0;
   await heartbeat.call(this, options);
+};
+
+/**
+ * Before it starts again it leaves the group, and says so when it has left: others may have its partitions by then. Here it says so
+ * before (the event STOP, which comes again behind it).
+ */
+const leave = group.leave;
+group.leave = function (this: ConsumerGroup) {
+  this.instrumentationEmitter.emit('consumer.stop');
+  return leave.call(this);
 };
 
 type BrokerPool = {

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { Connection, Producer } from '@platformatic/kafka';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
+import { resetSocket } from './reset-socket.ts';
 import { refusalIn, type Sasl, TokenRefusedError } from './sasl.ts';
 
 /** What every client of @platformatic/kafka has. */
@@ -112,10 +113,10 @@ export class WatchedClient<C extends Client> {
     return explained === cause ? failure : explained;
   }
 
-  /** Cuts the connections at once. `close` waits for requests under way; the sockets are destroyed under it. */
+  /** Cuts the connections at once. `close` waits for requests under way; the sockets are reset under it. */
   destroy(): void {
     this.client.close().catch(() => {});
-    for (const { socket } of this.#made) socket?.destroy();
+    for (const { socket } of this.#made) if (socket) resetSocket(socket);
     this.#made.clear();
   }
 }

@@ -30,6 +30,7 @@ export class AssignedWork {
   readonly #lease: GroupLease;
   readonly #leaseWatch: Timer;
   #count = 0;
+  #memberId: string | undefined;
   /** Nothing more is begun, whatever the group assigns until it is left. */
   #isFinishing = false;
   /** Not there while this process stands by. */
@@ -39,7 +40,13 @@ export class AssignedWork {
     this.#deps = deps;
     const { consumer, sessionTimeoutMs, clock } = deps;
     this.#lease = new GroupLease(consumer, sessionTimeoutMs, clock);
-    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.#keepOnly(payload.memberAssignment));
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      // As another member it has lost what it had, and others may have worked since.
+      if (payload.memberId !== this.#memberId) this.#keepOnly({});
+      this.#memberId = payload.memberId;
+      this.#keepOnly(payload.memberAssignment);
+    });
+    consumer.on(consumer.events.STOP, () => this.#keepOnly({}));
     this.#leaseWatch = clock.every(LEASE_CHECK_MS, () => this.#checkLease());
   }
 
@@ -87,7 +94,8 @@ export class AssignedWork {
   #createWork({ topic, partition }: Partition): PartitionWork {
     const { consumer, queue, keysOf, handle, onError, clock } = this.#deps;
     return new PartitionWork({
-      ...{ queue, keysOf, handle, onError, clock, checkLease: () => this.#checkLease() },
+      ...{ queue, keysOf, handle, onError, clock },
+      ...{ checkLease: () => this.#checkLease(), leftMs: () => this.#lease.leftMs },
       commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
       onCapacity: () => inGroup(() => consumer.resume([{ topic, partitions: [partition] }])),
     });
@@ -95,8 +103,9 @@ export class AssignedWork {
 
   /** This process works while it has partitions and can be sure that no other has them. */
   #update(): void {
-    const isWorking = this.count() > 0;
-    if (isWorking === (this.#working !== undefined)) return;
+    const isWorking = this.#count > 0 && !this.#lease.isOver;
+    // What an orderly stop waits for may still write: it goes on until the lease ends, and nothing begins.
+    if (isWorking === (this.#working !== undefined) || (isWorking && this.#isFinishing)) return;
     this.#working?.abort();
     this.#working = isWorking ? new AbortController() : undefined;
     this.#deps.onWorking(this.#working ? this.#leaseUntil(this.#working.signal) : null);
@@ -107,7 +116,7 @@ export class AssignedWork {
       this.#checkLease();
       signal.throwIfAborted();
     };
-    return { signal, check };
+    return { signal, check, leftMs: () => this.#lease.leftMs };
   }
 
   #keepOnly(assignment: Readonly<Record<string, number[]>>): void {
@@ -181,7 +190,12 @@ export class GroupLease {
   }
 
   get isOver(): boolean {
-    return this.#clock.now() - this.#begunAt >= this.#sessionTimeoutMs;
+    return this.leftMs <= 0;
+  }
+
+  /** Unless it is renewed. */
+  get leftMs(): number {
+    return this.#sessionTimeoutMs - (this.#clock.now() - this.#begunAt);
   }
 
   #renew(): void {

@@ -13,6 +13,8 @@ export type PartitionWorkDeps = {
   readonly onError: (error: unknown, record: IncomingRecord) => void;
   /** Ends this work at once where the partition may be another's. */
   readonly checkLease: () => void;
+  /** See Lease. */
+  readonly leftMs: () => number;
   /** Commits that everything before this offset is done. */
   readonly commit: (offset: bigint) => Promise<void>;
   /** Records are taken again, after the work was full. */
@@ -119,6 +121,7 @@ export class PartitionWork {
         this.#deps.checkLease();
         signal.throwIfAborted();
       },
+      leftMs: this.#deps.leftMs,
     };
     const handled = await this.#untilEnd(record, () => this.#deps.handle(record, lease));
     if (handled !== ENDED) this.#settle(record);

@@ -137,6 +137,15 @@ export class Publisher {
     this.#expire(Number.MAX_VALUE);
   }
 
+  /**
+   * `dropWaiting`, and nothing of what was sent is written any more unless a broker has it already: the connections are cut.
+   * For a process that has lost the right to write, while another goes on.
+   */
+  abandon(): void {
+    this.dropWaiting();
+    this.#sessions.cut();
+  }
+
   /** Bytes that wait for their confirmation. */
   get backlogBytes(): number {
     return this.#backlog;

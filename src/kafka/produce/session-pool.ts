@@ -70,10 +70,15 @@ export class SessionPool {
     }
   }
 
-  close(): void {
-    this.#closed = true;
+  /** Cuts all its connections: the outcome of what is in flight is unknown, and the next attempt opens a new session. */
+  cut(): void {
     for (const held of [this.#current, ...this.#retired]) if (held) this.#destroy(held);
     this.#current = undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.cut();
   }
 
   async #attempt<T>(work: (session: ProducerSession) => Promise<T>, freshOnRetry: boolean): Promise<T> {
@@ -178,6 +183,10 @@ export class SessionPools {
   async everywhere(work: (session: ProducerSession) => Promise<unknown>): Promise<void> {
     const ends = await Promise.allSettled(this.#pools.map((pool) => pool.attempt(work)));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  cut(): void {
+    for (const pool of this.#pools) pool.cut();
   }
 
   close(): void {

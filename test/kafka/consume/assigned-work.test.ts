@@ -25,7 +25,7 @@ function open() {
   const say = (verb: string) => (places: { partitions: number[] }[]) =>
     void told.push(`${verb} ${places.flatMap(({ partitions }) => partitions)}`);
   const consumer = {
-    events: { REQUEST: 'request', HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join' },
+    events: { REQUEST: 'request', HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join', STOP: 'stop' },
     on: (name: string, listener: (event: { payload: object }) => void) =>
       void listeners.set(name, [...(listeners.get(name) ?? []), listener]),
     ...{ pause: say('pause'), resume: say('resume') },
@@ -50,11 +50,13 @@ function open() {
   const tell = (name: string, payload: object) => {
     for (const listener of listeners.get(name) ?? []) listener({ payload });
   };
-  const join = (...partitions: number[]) => {
+  const joinAs = (memberId: string, ...partitions: number[]) => {
     tell('request', { apiName: 'SyncGroup', duration: 0 });
-    tell('join', { memberAssignment: partitions.length > 0 ? { t: partitions } : {} });
+    tell('join', { memberId, memberAssignment: partitions.length > 0 ? { t: partitions } : {} });
   };
+  const join = (...partitions: number[]) => joinAs('m', ...partitions);
   const begin = async (partition: number, offset: number) => {
+    begun.clear();
     work.take(recordAt(partition, offset));
     return until('it has begun', () => begun.get(`${partition}@${offset}`));
   };
@@ -62,7 +64,7 @@ function open() {
     now += ms;
   };
   const isWorking = () => working.map((lease) => lease !== null);
-  return { work, tell, join, begin, told, working, isWorking, pass, tick: () => tick() };
+  return { work, tell, join, joinAs, begin, told, working, isWorking, pass, tick: () => tick() };
 }
 
 describe('the work of a consumer', () => {
@@ -90,7 +92,7 @@ describe('the work of a consumer', () => {
     const lease = await begin(0, 5);
     expect(work.count()).toBe(2);
     pass(SESSION_MS);
-    expect([work.count(), lease.signal.aborted]).toEqual([0, false]);
+    expect([work.count(), lease.leftMs?.(), lease.signal.aborted]).toEqual([0, 0, false]);
     expect(() => lease.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
     expect(told.at(-1)).toBe('seek 0 to 5');
   });
@@ -114,6 +116,7 @@ describe('the work of a consumer', () => {
     join(0, 1);
     pass(SESSION_MS - 1);
     working[0]?.check();
+    expect(working[0]?.leftMs?.()).toBe(1);
     pass(1);
     expect(working[0]?.signal.aborted).toBe(false);
     expect(() => working[0]?.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
@@ -128,10 +131,27 @@ describe('the work of a consumer', () => {
     expect([isWorking(), working[2]?.signal.aborted]).toEqual([[true, false, true, false], true]);
   });
 
+  it.each([
+    ['it leaves the group', 'm', true],
+    ['it has become another member', 'n', false],
+  ])('ends when %s, though its lease would last', async (_, memberId, leaves) => {
+    const { tell, joinAs, begin, working, isWorking } = open();
+    joinAs('m', 0);
+    const lease = await begin(0, 5);
+    if (leaves) tell('stop', {});
+    joinAs(memberId, 0);
+    expect(() => lease.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect([isWorking(), working[0]?.signal.aborted]).toEqual([[true, false, true], true]);
+    // It comes again, as what is not committed.
+    expect((await begin(0, 5)).signal.aborted).toBe(false);
+  });
+
   it('ends with the stop, which tells nobody that another process works', async () => {
     const { work, join, working, isWorking } = open();
     join(0, 1);
     await work.finish();
+    // What is under way still writes.
+    expect(() => working[0]?.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
     expect([isWorking(), working[0]?.signal.aborted]).toEqual([[true], true]);
   });
 });

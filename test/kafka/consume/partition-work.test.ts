@@ -37,6 +37,7 @@ function open() {
     checkLease: () => {
       if (faults.isOver) work.end();
     },
+    leftMs: () => 1_000,
     onError: (error) => errors.push(error),
     async commit(offset) {
       if (faults.commit) throw faults.commit;

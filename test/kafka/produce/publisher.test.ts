@@ -114,6 +114,20 @@ describe('a publisher', () => {
     expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['first', 'third']);
   });
 
+  it('abandons what has a deadline, in flight or waiting, and cuts the connections; what comes later is written', async () => {
+    cluster.fateOf = () => 'swallow';
+    const inFlight = publisher.publish(outgoing('k', 'first'), 60_000);
+    await vi.advanceTimersByTimeAsync(100);
+    const waiting = publisher.publish(outgoing('k', 'second'), 60_000);
+    const both = Promise.all([refused(inFlight), refused(waiting)]);
+    publisher.abandon();
+    expect(cluster.destroyed).toEqual([0]);
+    expect(await both).toMatchObject([{ code: 'PUBLISH_DEADLINE' }, { code: 'PUBLISH_DEADLINE' }]);
+    cluster.fateOf = () => undefined;
+    await confirmed(publisher.publish(outgoing('k', 'third'), 30_000));
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['first', 'third']);
+  });
+
   it('never writes a record that was given up while its leader was looked up', async () => {
     const lookedUp = Promise.withResolvers<void>();
     cluster.lookingUp = lookedUp.promise;

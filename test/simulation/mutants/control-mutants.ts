@@ -102,7 +102,7 @@ export const ONE_WORKS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ASSIGNED, name: 'a lease lasts as long as the process believes' },
-    find: 'return this.#clock.now() - this.#begunAt >= this.#sessionTimeoutMs;',
+    find: 'return this.leftMs <= 0;',
     put: 'return this.#begunAt < 0;',
   },
   {
@@ -118,6 +118,35 @@ export const ONE_WORKS: readonly Mutant[] = [
 ];
 
 export const CONSUMING: readonly Mutant[] = [
+  {
+    ...{ of, file: ASSIGNED, name: 'a process goes on when it has left the group, or is given nothing' },
+    find: 'this.#count = Object.values(assignment).flat().length;',
+    put: 'if (Object.keys(assignment).length === 0) return;\n    this.#count = Object.values(assignment).flat().length;',
+  },
+  {
+    ...{
+      of,
+      file: 'control/open-control.ts',
+      name: 'what a process has sent when its lease ends stays on its way',
+    },
+    find: 'if (!lease) publisher.abandon();',
+    put: '',
+  },
+  {
+    ...{ of, file: CLIENT, name: 'a commit while the member joins is taken for done' },
+    find: 'if (!this.running) throw createErrorFromCode(REBALANCE_IN_PROGRESS);',
+    put: 'if (!this.running) return;',
+  },
+  {
+    ...{ of, file: CLIENT, name: 'a commit that failed is sent again behind newer ones' },
+    find: "prototypeIn<Runner>('consumer/runner.js').commitOffsets =",
+    put: '({} as Runner).commitOffsets =',
+  },
+  {
+    ...{ of, file: CLIENT, name: 'a member goes on as one of two generations' },
+    find: 'if (offsetManager && offsetManager.generationId !== this.generationId)',
+    put: 'if (offsetManager && this.generationId === null)',
+  },
   {
     ...{ of, file: CLIENT, name: 'commits go to the broker that coordinated when the group was joined' },
     find: "if ((error as { type?: string }).type === 'NOT_COORDINATOR_FOR_GROUP')",

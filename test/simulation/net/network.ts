@@ -148,6 +148,11 @@ class Connection {
         this.#up('sent', () => this.#accepted?.received(bytes), bytes);
       },
       closed: () => this.clientGone(),
+      reset: () => {
+        // Of what is held back nothing has left the client's machine.
+        this.#held = [];
+        this.clientGone();
+      },
     };
     this.socket = new SimSocket(this.#simulation, this.actor, peer, timeoutMs);
     this.#pass(() => this.#arriveUp('connect', () => this.#accept()));

@@ -8,6 +8,8 @@ export type SocketPeer = {
   sent(bytes: Buffer): void;
   /** Our side has closed the connection. */
   closed(): void;
+  /** Our side has reset the connection: what its machine still has to send is not sent. */
+  reset(): void;
 };
 
 /** A TCP socket of Node, as far as the Kafka clients use one. Its network is simulated. */
@@ -77,6 +79,14 @@ export class SimSocket extends EventEmitter {
     this.#close();
     if (this.#actor.isAlive) this.#peer.closed();
     process.nextTick(() => this.#emitClose(error));
+    return this;
+  }
+
+  resetAndDestroy(): this {
+    if (this.destroyed) return this;
+    this.#close();
+    if (this.#actor.isAlive) this.#peer.reset();
+    process.nextTick(() => this.#emitClose(undefined));
     return this;
   }
 

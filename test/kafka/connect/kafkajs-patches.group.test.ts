@@ -1,0 +1,80 @@
+import '../../../src/kafka/connect/client-patches.ts';
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+
+const require = createRequire(import.meta.url);
+type Prototyped = { readonly prototype: object };
+const Runner = require('kafkajs/src/consumer/runner.js') as Prototyped;
+const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup.js') as Prototyped;
+
+describe('a commit', () => {
+  type Runner = { commitOffsets(offsets: object): Promise<void> };
+  const open = (running: boolean) => {
+    const seen: object[] = [];
+    const consumerGroup = {
+      async commitOffsets(offsets: object) {
+        seen.push(offsets);
+        throw new Error('refused');
+      },
+    };
+    // What there is of a consumer's parts that a commit passes.
+    const runner = Object.assign(Object.create(Runner.prototype), {
+      ...{ running, consumerGroup, retrier: expect.fail },
+      logger: { debug() {} },
+    }) as Runner;
+    return { runner, seen };
+  };
+
+  it('is tried once, as what the member is then', async () => {
+    const { runner, seen } = open(true);
+    const offsets = { topics: [] };
+    await expect(runner.commitOffsets(offsets)).rejects.toThrow('refused');
+    expect(seen).toEqual([offsets]);
+  });
+
+  it('fails while the member joins', async () => {
+    const { runner, seen } = open(false);
+    await expect(runner.commitOffsets({})).rejects.toMatchObject({ type: 'REBALANCE_IN_PROGRESS' });
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a heartbeat', () => {
+  type Group = { heartbeat(options: { interval: number }): Promise<void> };
+  const member = (fields: object) => {
+    const group = new (ConsumerGroup as unknown as new (options: object) => Group)({
+      logger: { namespace: () => ({}) },
+    });
+    // Just heard of: no request is due.
+    return Object.assign(group, { lastRequest: Date.now(), ...fields });
+  };
+
+  it.each([
+    ['of no member', { memberId: null, generationId: 1 }, 'UNKNOWN_MEMBER_ID'],
+    [
+      'of a member that was not told what it is given in this generation',
+      { memberId: 'm', generationId: 2, offsetManager: { generationId: 1 } },
+      'REBALANCE_IN_PROGRESS',
+    ],
+  ])('%s fails, so that it joins again', async (_, fields, type) => {
+    await expect(member(fields).heartbeat({ interval: 3_000 })).rejects.toMatchObject({ type });
+  });
+
+  it.each([
+    ['that has joined', { memberId: 'm', generationId: 2, offsetManager: { generationId: 2 } }],
+    ['that was never given anything', { memberId: 'm', generationId: 1, offsetManager: null }],
+  ])('of a member %s does not', async (_, fields) => {
+    await expect(member(fields).heartbeat({ interval: 3_000 })).resolves.toBeUndefined();
+  });
+});
+
+it('a member says that it leaves before it does', async () => {
+  const told: string[] = [];
+  const group = Object.assign(Object.create(ConsumerGroup.prototype), {
+    ...{ groupId: 'g', memberId: 'm' },
+    instrumentationEmitter: { emit: (event: string) => void told.push(event) },
+    coordinator: { leaveGroup: async () => void told.push('leaves') },
+  }) as { leave(): Promise<void> };
+  await group.leave();
+  expect(told).toEqual(['consumer.stop', 'leaves']);
+});

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect as connectTcp, createServer as createTcp, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls, createServer as createTls } from 'node:tls';
+import { expect, it } from 'vitest';
+import { resetSocket } from '../../../src/kafka/connect/reset-socket.ts';
+import { selfSigned } from '../../support/certificates.ts';
+import { until } from '../../support/until.ts';
+
+/** More than two machines keep of a connection whose server reads nothing. */
+const WRITTEN = 16_000_000;
+
+/** What sockets of Node are above: a TLS socket above one of TCP. */
+type Reading = { readonly _handle: { readonly _parent?: { readStop(): void; readStart(): void } } };
+
+/** A server that reads nothing until it is told to, and a client that has written to it. */
+async function open(kind: 'TCP' | 'TLS') {
+  using certificate = selfSigned();
+  const accepted = Promise.withResolvers<Socket>();
+  const files = { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) };
+  const server = kind === 'TLS' ? createTls(files, accepted.resolve) : createTcp(accepted.resolve);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const where = { port: (server.address() as AddressInfo).port, host: '127.0.0.1' };
+  const socket = kind === 'TLS' ? connectTls({ ...where, rejectUnauthorized: false }) : connectTcp(where);
+  const served = await accepted.promise;
+  const below = (served as unknown as Reading)._handle._parent;
+  served.pause();
+  below?.readStop();
+  const seen = { bytes: 0, error: '', isOver: false, isClosed: false };
+  served.on('data', ({ length }: Buffer) => {
+    seen.bytes += length;
+  });
+  served.on('error', ({ code }: NodeJS.ErrnoException) => {
+    seen.error = String(code);
+  });
+  served.on('close', () => {
+    seen.isOver = true;
+  });
+  socket.on('close', () => {
+    seen.isClosed = true;
+  });
+  socket.on('error', () => {});
+  socket.write(Buffer.alloc(WRITTEN));
+  // The machines take what they keep.
+  await sleep(200);
+  return {
+    ...{ socket, seen },
+    read() {
+      served.resume();
+      below?.readStart();
+      return until('the server has read to the end', () => seen.isOver);
+    },
+    [Symbol.dispose]() {
+      served.destroy();
+      server.close();
+    },
+  };
+}
+
+it.each(['TCP', 'TLS'] as const)('of %s: what the machine has still to send is not sent', async (kind) => {
+  using connection = await open(kind);
+  resetSocket(connection.socket);
+  await until('the client says that it is closed', () => connection.seen.isClosed);
+  await connection.read();
+  // Destroyed it would have been all that the machines had taken: 4 MB.
+  expect(connection.seen).toMatchObject({ error: 'ECONNRESET' });
+  expect(connection.seen.bytes).toBeLessThan(1_000_000);
+});
+
+it.each(['TCP', 'TLS'] as const)(
+  'of %s: one that is not connected yet, or has ended, is closed',
+  async (kind) => {
+    const where = { port: 1, host: '127.0.0.1' };
+    const socket = kind === 'TLS' ? connectTls(where) : connectTcp(where);
+    socket.on('error', () => {});
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    resetSocket(socket);
+    await closed;
+    resetSocket(socket);
+    expect(socket.destroyed).toBe(true);
+  },
+);
