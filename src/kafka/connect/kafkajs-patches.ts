@@ -96,12 +96,13 @@ connection.connect = function (this: Connection) {
  * it is.
  */
 type ConsumerGroup = {
-  readonly instrumentationEmitter: { emit(event: string): void };
+  instrumentationEmitter: { emit(event: string, payload?: unknown): void };
   readonly memberId: string | null;
   readonly generationId: number | null;
   readonly offsetManager: { readonly generationId: number } | null;
   lastRequest: number;
   heartbeat(options: { interval: number }): Promise<void>;
+  joinAndSync(): Promise<void>;
   leave(): Promise<void>;
 };
 
@@ -118,12 +119,29 @@ group.heartbeat = async function (this: ConsumerGroup, options) {
 
 /**
  * Before it starts again it leaves the group, and says so when it has left: others may have its partitions by then. Here it says so
- * before (the event STOP, which comes again behind it).
+ * before (the event STOP, which comes again behind it); and also before it says that it has joined, where there was a generation between in
+ * which it did not learn who was given them.
  */
 const leave = group.leave;
 group.leave = function (this: ConsumerGroup) {
   this.instrumentationEmitter.emit('consumer.stop');
   return leave.call(this);
+};
+
+const joinAndSync = group.joinAndSync;
+group.joinAndSync = function (this: ConsumerGroup) {
+  const emitter = this.instrumentationEmitter;
+  const before = this.offsetManager?.generationId;
+  const hasMissed = () => before !== undefined && this.generationId !== before + 1;
+  this.instrumentationEmitter = {
+    emit(event, payload) {
+      if (event === 'consumer.group_join' && hasMissed()) emitter.emit('consumer.stop');
+      emitter.emit(event, payload);
+    },
+  };
+  return joinAndSync.call(this).finally(() => {
+    this.instrumentationEmitter = emitter;
+  });
 };
 
 type BrokerPool = {

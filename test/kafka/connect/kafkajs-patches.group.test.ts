@@ -78,3 +78,49 @@ it('a member says that it leaves before it does', async () => {
   await group.leave();
   expect(told).toEqual(['consumer.stop', 'leaves']);
 });
+
+/** A member of a group, and the errors that meet its next requests for what it is given. */
+function join() {
+  const told: string[] = [];
+  const refusals: (Error | undefined)[] = [];
+  let generationId = 0;
+  const coordinator = {
+    joinGroup: async () => ({ generationId: ++generationId, leaderId: 'l', memberId: 'm', members: [] }),
+    async syncGroup() {
+      const refusal = refusals.shift();
+      if (refusal) throw refusal;
+      return { memberAssignment: Buffer.alloc(0) };
+    },
+  };
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const group = new (ConsumerGroup as unknown as new (options: object) => Joining)({
+    ...{ groupId: 'g', topics: [], topicConfigurations: {}, assigners: [] },
+    ...{ logger: { namespace: () => log }, retry: { retries: 3, initialRetryTime: 1 } },
+    instrumentationEmitter: { emit: (event: string) => void told.push(event) },
+    cluster: { findGroupCoordinator: async () => coordinator, committedOffsets: () => ({}) },
+  });
+  return { group, told, refusals };
+}
+type Joining = { joinAndSync(): Promise<void> };
+
+describe('a member that joins again', () => {
+  it('says nothing but that where it knows who was given the partitions before', async () => {
+    const { group, told } = join();
+    await group.joinAndSync();
+    await group.joinAndSync();
+    expect(told).toEqual(['consumer.group_join', 'consumer.group_join']);
+  });
+
+  it.each([
+    ['the client itself joins again', 'REBALANCE_IN_PROGRESS'],
+    ['it is told to', 'UNKNOWN_SERVER_ERROR'],
+  ])('says that it had left before where it has missed a generation, and %s', async (_, type) => {
+    const { group, told, refusals } = join();
+    await group.joinAndSync();
+    refusals.push(Object.assign(new Error(type), { type, retriable: false, name: 'KafkaJSProtocolError' }));
+    await group.joinAndSync().catch(() => group.joinAndSync());
+    expect(told).toEqual(['consumer.group_join', 'consumer.stop', 'consumer.group_join']);
+    await group.joinAndSync();
+    expect(told.slice(3)).toEqual(['consumer.group_join']);
+  });
+});
