@@ -8,6 +8,7 @@ const REBALANCE_IN_PROGRESS = 27;
 const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
   createErrorFromCode(code: number): Error;
 };
+const { KafkaJSError } = require('kafkajs/src/errors.js') as { KafkaJSError: new (text: string) => Error };
 const prototypeIn = <T>(file: string): T => (require(`kafkajs/src/${file}`) as { prototype: T }).prototype;
 
 /**
@@ -57,13 +58,26 @@ offsets.commitOffsets = async function (this: OffsetManager, given) {
  */
 type Runner = {
   readonly running: boolean;
+  fetch(nodeId: number): Promise<unknown>;
   readonly consumerGroup: { commitOffsets(offsets: object): Promise<void> };
   commitOffsets(offsets: object): Promise<void>;
 };
 
-prototypeIn<Runner>('consumer/runner.js').commitOffsets = async function (this: Runner, given) {
+const runner = prototypeIn<Runner>('consumer/runner.js');
+runner.commitOffsets = async function (this: Runner, given) {
   if (!this.running) throw createErrorFromCode(REBALANCE_IN_PROGRESS);
   await this.consumerGroup.commitOffsets(given);
+};
+
+/**
+ * Where the set of brokers changes at the moment in which the consumer stops, or ends to start again, it begins to fetch once
+ * more, and nobody stops that: each fetch returns at once, the next one follows, and the thread does nothing else ever again. Here
+ * the fetch fails, which ends it.
+ */
+const fetch = runner.fetch;
+runner.fetch = async function (this: Runner, nodeId) {
+  if (!this.running) throw new KafkaJSError('the consumer has stopped');
+  return fetch.call(this, nodeId);
 };
 
 /**

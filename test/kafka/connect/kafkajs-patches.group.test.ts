@@ -39,6 +39,14 @@ describe('a commit', () => {
   });
 });
 
+it('a consumer that has stopped does not fetch: a fetch that ends at once would be followed by the next for ever', async () => {
+  const stopped = Object.assign(Object.create(Runner.prototype), {
+    ...{ running: false, logger: { debug() {} }, consumerGroup: {} },
+  }) as { fetch(nodeId: number): Promise<unknown> };
+  // One that is tried again by the consumer, which then sees that it has stopped.
+  await expect(stopped.fetch(1)).rejects.toMatchObject({ name: 'KafkaJSError', retriable: true });
+});
+
 describe('a heartbeat', () => {
   type Group = { heartbeat(options: { interval: number }): Promise<void> };
   const member = (fields: object) => {

@@ -177,11 +177,11 @@ class Connection {
     this.#isReset = true;
     this.#accepted?.closed();
     this.#accepted = this.#random.chance(0.5) ? this.#accepted : undefined;
-    // Some ends say goodbye.
-    const error = this.#random.chance(0.5) ? networkError('ECONNRESET') : undefined;
+    // Some ends say goodbye, of connections that were made.
+    const isSilent = !this.#random.chance(0.5);
     this.#down('reset', () => {
       this.onClosed();
-      this.socket.failed(error);
+      this.socket.failed(isSilent && !this.socket.connecting ? undefined : networkError('ECONNRESET'));
     });
   }
 
