@@ -88,7 +88,9 @@ it('fences a process that was frozen, and goes on where the coordinator is kille
     coordinator.kill(500);
     send(45_000, 'after the coordinator');
     await simulation.runUntil(60_000);
-    expect(handled.slice(1)).toHaveLength(1);
+    // The client leaves the group and starts again: what was not committed comes once more.
+    const [last, ...more] = handled.slice(1).map((one) => one.slice(2));
+    expect([last, more.filter((one) => one !== last)]).toEqual(['after the coordinator', []]);
     coordinator.start();
     await simulation.runUntil(70_000);
   });

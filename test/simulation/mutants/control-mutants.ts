@@ -110,11 +110,6 @@ export const ONE_WORKS: readonly Mutant[] = [
     find: 'const { committed } = work;',
     put: 'const { mark: committed } = work;',
   },
-  {
-    ...{ of, file: ASSIGNED, name: 'a process whose client starts again is sought by its offset' },
-    find: 'inGroup(() => consumer.seek({ topic, partition, offset: String(committed) }));',
-    put: 'consumer.seek({ topic, partition, offset: String(committed) });',
-  },
 ];
 
 export const CONSUMING: readonly Mutant[] = [
@@ -124,23 +119,9 @@ export const CONSUMING: readonly Mutant[] = [
     put: 'if (Object.keys(assignment).length === 0) return;\n    this.#count = Object.values(assignment).flat().length;',
   },
   {
-    ...{
-      of,
-      file: 'control/open-control.ts',
-      name: 'what a process has sent when its lease ends stays on its way',
-    },
-    find: 'if (!lease) publisher.abandon();',
-    put: '',
-  },
-  {
-    ...{ of, file: CLIENT, name: 'a commit while the member joins is taken for done' },
-    find: 'if (!this.running) throw createErrorFromCode(REBALANCE_IN_PROGRESS);',
-    put: 'if (!this.running) return;',
-  },
-  {
     ...{ of, file: CLIENT, name: 'a commit that failed is sent again behind newer ones' },
-    find: "prototypeIn<Runner>('consumer/runner.js').commitOffsets =",
-    put: '({} as Runner).commitOffsets =',
+    find: 'runner.commitOffsets = async',
+    put: '({} as Runner).commitOffsets = async',
   },
   {
     ...{ of, file: CLIENT, name: 'a member goes on as one of two generations' },
