@@ -4,7 +4,7 @@ import type { CommandSchemas } from '../avro/schema-files.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import type { OutgoingRecord } from '../core/record.ts';
+import type { OutgoingRecord, Position } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -32,6 +32,7 @@ export function createControlRecords(deps: {
   /** How long this process may be silent before another takes its place. */
   readonly sessionTimeoutMs: number;
   readonly clock: Clock;
+  readonly onStored: (position: Position) => void;
   readonly onDelay: (topic: string, error: unknown) => void;
   /** A command was dead-lettered. */
   readonly onDeadLettered: () => void;
@@ -42,7 +43,8 @@ export function createControlRecords(deps: {
   const store = async (record: OutgoingRecord, lease: Lease) => {
     const publish = async () => {
       lease.check();
-      await publisher.publish(record, Math.min(deadlineMs, Math.max(1, lease.leftMs?.() ?? deadlineMs)));
+      const leftMs = Math.max(1, lease.leftMs?.() ?? deadlineMs);
+      deps.onStored(await publisher.publish(record, Math.min(deadlineMs, leftMs)));
     };
     await retry(publish, {
       clock: deps.clock,

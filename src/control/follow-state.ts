@@ -4,6 +4,7 @@ import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
 import type { CommandPosition } from '../core/command.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
+import type { Position } from '../core/record.ts';
 import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -15,6 +16,8 @@ export type FollowedState = {
   readonly subscriptions: SubscriptionTable;
   readonly finished: FinishedCommands;
   readonly reported: ReportedDrift;
+  /** This process has written a record to one of the topics: whoever catches up has it. */
+  wrote(position: Position): void;
   stop(): Promise<void>;
 };
 
@@ -51,6 +54,10 @@ export async function followState(deps: {
     subscriptions,
     finished,
     reported,
+    wrote(position) {
+      if (position.topic === topicName(prefix, OWN_TOPICS.subscriptions)) subscriptions.wrote(position);
+      if (position.topic === topicName(prefix, OWN_TOPICS.results)) finished.wrote(position);
+    },
     async stop() {
       await Promise.all([subscriptions.stop(), finished.stop()]);
     },
@@ -62,6 +69,7 @@ export type FinishedCommands = {
   /** Where the command stands that has a result under this id; the first one counts. */
   positionOf(commandId: string): CommandPosition | undefined;
   caughtUp(signal: AbortSignal): Promise<void>;
+  wrote(position: Position): void;
   stop(): Promise<void>;
 };
 
@@ -95,6 +103,7 @@ async function followFinishedCommands(
   return {
     positionOf: (commandId) => positions.get(commandId),
     caughtUp: (signal) => follower.caughtUp(signal),
+    wrote: (position) => follower.wrote(position),
     async stop() {
       stopping.abort();
       await follower.stop();

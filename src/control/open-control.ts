@@ -48,7 +48,7 @@ export function openControl(deps: OpenControlDeps): Control {
   const { publicUrl, commandDeadlineMs, sessionTimeoutMs } = config.control;
   const { prefix } = config.topics;
   const records = createControlRecords({
-    ...{ publisher, prefix, schemas, ids, sessionTimeoutMs, clock },
+    ...{ publisher, prefix, schemas, ids, sessionTimeoutMs, clock, onStored: state.wrote },
     ...observe.records,
   });
   const claim = claimState({ table: state.subscriptions, records, newId, ...observe.claim });

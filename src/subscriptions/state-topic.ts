@@ -1,6 +1,6 @@
 import type { RecordReader } from '../avro/record-reader.ts';
 import { type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
-import type { IncomingRecord } from '../core/record.ts';
+import type { IncomingRecord, Position } from '../core/record.ts';
 import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -13,6 +13,8 @@ export type SubscriptionTable = {
   all(): readonly SubscriptionRecord[];
   /** Resolves when the table has everything that was written before the call. */
   caughtUp(signal: AbortSignal): Promise<void>;
+  /** This process has written a record there: `caughtUp` waits for it too. */
+  wrote(position: Position): void;
   /** The topic's partitions, by number. */
   partitions(signal: AbortSignal): Promise<readonly number[]>;
   /** Which records count, as far as the topic has been read. */
@@ -59,6 +61,7 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     get: (ref) => table.get(ref),
     all: () => [...table.values()],
     caughtUp: (signal) => follower.caughtUp(signal),
+    wrote: (position) => follower.wrote(position),
     partitions: (signal) => follower.partitions(signal),
     fence,
     onFenced(listener) {

@@ -29,6 +29,7 @@ function open(...ends: Error[]) {
     schemas: readCommandSchemas(readSchemaFiles(undefined, 'commands')),
     ids: { of: () => 1 },
     sessionTimeoutMs: 10_000,
+    onStored: () => {},
     onDelay: (topic) => delays.push(topic),
     onDeadLettered: () => {},
   });

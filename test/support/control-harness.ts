@@ -103,6 +103,7 @@ export async function openControlHarness(options: Options = {}) {
         );
       },
       caughtUp: async () => {},
+      wrote: () => {},
       stop: async () => {},
     },
     subscriptions: {

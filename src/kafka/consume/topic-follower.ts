@@ -1,4 +1,4 @@
-import type { IncomingRecord } from '../../core/record.ts';
+import type { IncomingRecord, Position } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, delayBefore, retry } from '../../runtime/retry.ts';
 import { apiIdOf } from '../connect/platformatic-client.ts';
@@ -14,6 +14,8 @@ export type FollowerDeps = TopicDeps & {
 };
 
 const CAUGHT_UP_POLL_MS = 20;
+/** A leader that was frozen, and does not know yet that another leads, does not last so long: what is missing then is lost. */
+const STALE_LEADER_MS = 30_000;
 /** 0.4 to 0.5 s, before the brokers are asked again. */
 const ASK_AGAIN: Backoff = { firstMs: 500, factor: 1, maxMs: 500 };
 
@@ -36,6 +38,8 @@ export class TopicFollower {
   readonly #fetcher: TopicFetcher;
   /** By partition, the offset behind the last record that was handed over. */
   readonly #positions: Map<number, bigint>;
+  /** By partition, the offset behind the last record that this process is known to have written. */
+  readonly #written = new Map<number, bigint>();
   readonly #stopping = new AbortController();
 
   constructor(deps: FollowerDeps, fetcher: TopicFetcher, begin: Iterable<readonly [number, bigint]>) {
@@ -46,17 +50,36 @@ export class TopicFollower {
     const reader = {
       next: (partition: number) => this.#positionOf(partition),
       take: (fetched: Fetched) => this.#take(fetched),
-      moved: (partition: number, oldest: bigint) => void this.#positions.set(partition, oldest),
+      moved: (partition: number, oldest: bigint) => {
+        this.#positions.set(partition, oldest);
+        this.#written.delete(partition);
+      },
       onFailure: (error: unknown) => deps.onBrokenOff?.(error as Error),
     };
     void readPartitions(fetcher, reader, { clock: deps.clock, signal });
   }
 
-  /** Resolves when everything that the topic held at the time of the call has been handed over. */
+  /** Brokers have confirmed this record: whoever catches up from now on has it. */
+  wrote({ partition, offset }: Pick<Position, 'partition' | 'offset'>): void {
+    const next = offset + 1n;
+    if (next > (this.#written.get(partition) ?? 0n)) this.#written.set(partition, next);
+  }
+
+  /**
+   * Resolves when everything that the topic held at the time of the call has been handed over. A broker that led a partition,
+   * was frozen and does not know yet that another leads, tells an old end: what `wrote` was called for counts all the same.
+   */
   async caughtUp(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const written = [...this.#written];
     const ends = [...(await this.#ends(signal))];
-    const isBehind = () => ends.some(([partition, end]) => this.#positionOf(partition) < end);
-    while (isBehind()) await this.#deps.clock.sleep(CAUGHT_UP_POLL_MS, { signal });
+    const isBehind = ([partition, end]: readonly [number, bigint]) => this.#positionOf(partition) < end;
+    while (ends.some(isBehind)) await clock.sleep(CAUGHT_UP_POLL_MS, { signal });
+    const lostAt = clock.now() + STALE_LEADER_MS;
+    const isMissing = ([partition, next]: readonly [number, bigint]) =>
+      this.#written.has(partition) && isBehind([partition, next]);
+    while (written.some(isMissing) && clock.now() < lostAt) await clock.sleep(CAUGHT_UP_POLL_MS, { signal });
+    for (const [partition] of written.filter(isMissing)) this.#written.delete(partition);
   }
 
   partitions = async (signal: AbortSignal): Promise<number[]> => [...(await this.#ends(signal)).keys()];

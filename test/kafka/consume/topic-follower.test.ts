@@ -47,6 +47,36 @@ it.each([
   },
 );
 
+it('whoever catches up has what this process wrote, also where a leader that was frozen tells an old end', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a');
+  const { follower, seen } = await follow(topic);
+  follower.wrote({ partition: 0, offset: 1n });
+  let isCaughtUp = false;
+  const caughtUp = follower.caughtUp(soon()).then(() => {
+    isCaughtUp = true;
+  });
+  await until('the first is handed over', () => seen.length === 1);
+  await systemClock.sleep(50);
+  expect(isCaughtUp).toBe(false);
+  topic.append(0, 'b');
+  await caughtUp;
+  expect(seen).toEqual(['a', 'b']);
+});
+
+it('what this process wrote and is not there for half a minute is lost: nobody waits for it any more', async () => {
+  const topic = new ScriptedTopic([1]);
+  let skipped = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + skipped };
+  const { follower } = await follow(topic, { clock });
+  follower.wrote({ partition: 0, offset: 5n });
+  const caughtUp = follower.caughtUp(soon());
+  await systemClock.sleep(50);
+  skipped = 30_000;
+  await caughtUp;
+  await follower.caughtUp(soon());
+});
+
 it('one record is handed over after the other, also where two brokers have them', async () => {
   const topic = new ScriptedTopic([1, 2]);
   topic.append(0, 'a', 'b', 'c', 'd');
