@@ -25,6 +25,8 @@ export class ScriptedCluster {
   opened = 0;
   fateOf: (send: Send, n: number) => Fate | Promise<Fate> = () => undefined;
   unknownTopic = false;
+  /** What a session says that has not asked the brokers lately; undefined: it has. */
+  remembered: number | undefined;
   /** Of sessions that were asked for the partitions, in that order. */
   readonly asked: number[] = [];
   /** Of sessions that were told to connect, in that order. */
@@ -45,7 +47,7 @@ export class ScriptedCluster {
         this.asked.push(session);
         await this.counting;
         if (this.unknownTopic) throw new AttemptError('retry', 'UNKNOWN_TOPIC_OR_PARTITION');
-        return this.partitions;
+        return this.remembered ?? this.partitions;
       },
       connect: async () => {
         if (this.isCutOff(session)) throw new AttemptError('unknown', 'cut off');

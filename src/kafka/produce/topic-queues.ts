@@ -6,6 +6,12 @@ export type TopicQueuesDeps = Omit<PartitionQueueDeps, 'partition' | 'partitions
   readonly countPartitions: () => Promise<number>;
 };
 
+/**
+ * Before the partitions are counted again. Each session knows them for itself, for up to two seconds: where two do not agree, one counts
+ * what the other contradicts, without asking a broker, and so again and again.
+ */
+const COUNT_AGAIN_MS = 100;
+
 /** The partition queues of one topic; a key always takes the same one. */
 export class TopicQueues {
   readonly #deps: TopicQueuesDeps;
@@ -71,6 +77,7 @@ export class TopicQueues {
     );
     // A key's records all come out of one queue, and are older than those that arrived since.
     this.#waiting = [...this.#left.splice(0), ...this.#waiting];
+    if (this.#queues.length > 0) await this.#deps.clock.sleep(COUNT_AGAIN_MS);
     const partitions = await this.#deps.countPartitions();
     const onReplan = () => this.#startPlan();
     this.#queues = Array.from(

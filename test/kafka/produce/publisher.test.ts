@@ -114,6 +114,21 @@ describe('a publisher', () => {
     expect(cluster.values('t', partitionOf(Buffer.from('k'), 4))).toEqual(['first', 'third']);
   });
 
+  it('does not count partitions again and again while one session contradicts what another remembers', async () => {
+    await confirmed(publisher.publish(outgoing('k', 'first'), 60_000));
+    cluster.partitions = 6;
+    cluster.remembered = 4;
+    const before = cluster.asked.length;
+    const later = publisher.publish(outgoing('k', 'later'), 60_000);
+    for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(cluster.asked.length - before).toBeLessThanOrEqual(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(cluster.asked.length - before).toBeLessThanOrEqual(21);
+    cluster.remembered = undefined;
+    await confirmed(later);
+    expect(cluster.values('t', partitionOf(Buffer.from('k'), 6))).toContain('later');
+  });
+
   it('abandons what has a deadline, in flight or waiting, and cuts the connections; what comes later is written', async () => {
     cluster.fateOf = () => 'swallow';
     const inFlight = publisher.publish(outgoing('k', 'first'), 60_000);
