@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { join, relative } from 'node:path';
 import type kafkajs from 'kafkajs';
@@ -47,6 +48,18 @@ export type SystemOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
+/** Another checkout has topics and schemas of its own: its command line tool knows them. */
+const cliOf =
+  (root: string) =>
+  async (env: Readonly<Record<string, string | undefined>>, ...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'src/cli/main.ts'), ...args], {
+      cwd: root,
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    });
+    return { exitCode: status ?? 1, out: stdout, notes: stderr };
+  };
+
 type SystemParts = { readonly admin: kafkajs.Admin };
 
 /** What is measured, running: a process with topics of its own. */
@@ -71,7 +84,7 @@ export class System implements AsyncDisposable {
 
   static async start(options: SystemOptions): Promise<System> {
     const { name, stack, root = ROOT, profileDir, partitions = PARTITIONS, env = {} } = options;
-    const fixture = await Fixture.make(stack, undefined, partitions);
+    const fixture = await Fixture.make(stack, undefined, partitions, root === ROOT ? undefined : cliOf(root));
     const { ref, subscriptionId, signingSecret, encryptionKey } = SUBSCRIPTION;
     fixture.secrets(ref, {
       'subscription-id': subscriptionId,

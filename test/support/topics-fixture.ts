@@ -7,6 +7,7 @@ import { RunningProcess } from './running-process.ts';
 import { type Reading, readTopic, type SeenRecord } from './topic-reader.ts';
 
 type Env = Record<string, string | undefined>;
+type Ended = { readonly exitCode: number; readonly out: string; readonly notes: string };
 /** Where Kafka and the registry are. */
 export type Brokers = { brokers: readonly string[]; registryUrl: string };
 
@@ -45,15 +46,20 @@ export class Fixture implements AsyncDisposable {
     };
   }
 
-  /** Creates the topics and registers the schemas, as an operator does. */
-  static async make(stack: Brokers, prefix?: string, partitions = PARTITIONS): Promise<Fixture> {
+  /** Creates the topics and registers the schemas, as an operator does, with this command line tool or another version's. */
+  static async make(
+    stack: Brokers,
+    prefix?: string,
+    partitions = PARTITIONS,
+    run: (env: Env, ...args: string[]) => Promise<Ended> = cli,
+  ): Promise<Fixture> {
     const fixture = new Fixture(stack, prefix);
     for (const args of [
       ['topics', 'apply', '--partitions', String(partitions)],
       ['schemas', 'push'],
     ]) {
       for (let tries = 1; ; tries++) {
-        const { exitCode, notes, out } = await cli(fixture.env, ...args);
+        const { exitCode, notes, out } = await run(fixture.env, ...args);
         if (exitCode === 0) break;
         // A registry that has just started may take longer than the command waits for an answer.
         if (tries === SET_UP_TRIES) throw new Error(`hookline ${args.join(' ')}: ${notes} ${out}`);
