@@ -1,9 +1,8 @@
 import './client-patches.ts';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { Connection, Producer } from '@platformatic/kafka';
 import { type KafkaConnection, refusalOf } from './connection.ts';
 import { explainRefusal } from './explain-refusal.ts';
-import { resetSocket } from './reset-socket.ts';
 import { refusalIn, type Sasl, TokenRefusedError } from './sasl.ts';
 
 /** What every client of @platformatic/kafka has. */
@@ -119,6 +118,26 @@ export class WatchedClient<C extends Client> {
     for (const { socket } of this.#made) if (socket) resetSocket(socket);
     this.#made.clear();
   }
+}
+
+/** What a TLS socket reads from and writes to, which Node shows to nobody. */
+type TcpHandle = { reset?(done: () => void): number; close(done: () => void): void };
+
+/**
+ * Ends a connection with a reset. A socket that is only destroyed leaves what was written, up to megabytes, to the machine, which
+ * goes on sending it after that, for minutes where the other side cannot be reached meanwhile (Linux: tcp_orphan_retries).
+ */
+export function resetSocket(socket: Socket): void {
+  const below = (socket as { _handle?: { _parent?: TcpHandle } })._handle?._parent;
+  // Nothing was written yet, and it could not be reset.
+  if (socket.connecting) return void socket.destroy();
+  if (!below) return void socket.resetAndDestroy();
+  // `resetAndDestroy` takes no TLS socket (Node 24): the one below it is closed with a reset.
+  const { close } = below;
+  below.close = (done) => {
+    if (below.reset?.(done) !== 0) close.call(below, done);
+  };
+  socket.destroy();
 }
 
 /** Kafka's name of what a broker has answered; undefined if this is no answer of a broker. */

@@ -3,7 +3,7 @@ import { type AddressInfo, connect as connectTcp, createServer as createTcp, typ
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, createServer as createTls } from 'node:tls';
 import { expect, it } from 'vitest';
-import { resetSocket } from '../../../src/kafka/connect/reset-socket.ts';
+import { resetSocket } from '../../../src/kafka/connect/platformatic-client.ts';
 import { selfSigned } from '../../support/certificates.ts';
 import { until } from '../../support/until.ts';
 
