@@ -23,12 +23,12 @@ import { filterOf } from './filter.ts';
 import { followTail, readOne, readRecent } from './read-tail.ts';
 import { type Events, eventsOf, newsOf, topicsOf } from './show-events.ts';
 import { type ShownRecord, showRecord } from './show-record.ts';
+import { TopicList } from './topic-list.ts';
 
 /** Records of a page. */
 const SHOWN = 20;
 /** Records that an open page keeps. */
 const KEPT = 50;
-const TOPICS_MS = 10_000;
 
 /** The topics, and one topic's records: the latest ones, those that arrive, or a single one. */
 export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
@@ -39,21 +39,9 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
   const tail = { openTopic: boundedTopics(kafka, turns, 'tail'), clock };
   const open = deps.add('events', new OpenTopics(tail));
   const commandTopics = config.commands.topics.map(({ name }) => name);
-  let known: { readonly at: number; readonly topics: Promise<Map<string, TopicKind>> } | undefined;
-  const topics = () => {
-    if (!known || clock.now() - known.at > TOPICS_MS) {
-      const asked = topicsToSearch(kafka, prefix, commandTopics);
-      known = { at: clock.now(), topics: asked };
-      // The next one asks again.
-      asked.catch(() => {
-        known = undefined;
-      });
-    }
-    return known.topics;
-  };
+  const topics = new TopicList({ clock, ask: () => topicsToSearch(kafka, prefix, commandTopics) });
   const topicOf = async ({ params: { topic = '' } }: PageRequest): Promise<string> => {
-    const names = await topics();
-    const found = [topic, topicName(prefix, topic)].find((name) => names.has(name));
+    const found = await topics.find([topic, topicName(prefix, topic)]);
     if (found === undefined)
       throw new PageError(404, `There is no topic ${topic}: /events lists those that there are.`);
     return found;
@@ -68,13 +56,11 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       const position = parsePosition(at);
       if (!position)
         throw new PageError(400, `at is ${JSON.stringify(at)}: give partition:offset, such as 2:17.`);
-      const record = await turns.page(() => open.use(topic, (reader) => readOne(reader, position)));
+      const record = await open.use(topic, (reader) => readOne(reader, position));
       if (!record) throw new PageError(404, `${topic} has no record ${at}: retention may have deleted it.`);
       return { topic, at, filter, records: await show([record], mask), looked: 1, total: 1 };
     }
-    const { records, looked, total } = await turns.page(() =>
-      open.use(topic, (reader) => readRecent(reader, filter, SHOWN)),
-    );
+    const { records, looked, total } = await open.use(topic, (reader) => readRecent(reader, filter, SHOWN));
     return { topic, at: null, filter, records: await show(records, mask), looked, total };
   };
   return [
@@ -83,7 +69,7 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       title: 'Events',
       navigation: 'Events',
       role: 'view',
-      data: async () => ({ topics: [...(await topics())].map(([topic, kind]) => ({ topic, kind })) }),
+      data: async () => ({ topics: [...(await topics.all())].map(([topic, kind]) => ({ topic, kind })) }),
       render: topicsOf,
       cli: () => 'hookline tail TOPIC',
     }),
@@ -91,7 +77,8 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
       path: '/events/:topic',
       title: 'Records of a topic',
       role: 'view',
-      data: (request) => reveal.show(request, (mask) => look(request, mask), 'reveal records', auditedOf),
+      data: (request) =>
+        turns.page(() => reveal.show(request, (mask) => look(request, mask), 'reveal records', auditedOf)),
       render: eventsOf,
       cli: (request) => commandOf(request),
       async *live(request): AsyncIterable<LiveUpdate> {

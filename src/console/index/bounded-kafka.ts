@@ -11,8 +11,8 @@ import type { Turns, Urgency } from './turns.ts';
 const MAX_BYTES: Readonly<Record<Urgency, number>> = {
   search: 64 * 1024,
   tail: 256 * 1024,
-  index: 1024 * 1024,
-  scan: 1024 * 1024,
+  index: 256 * 1024,
+  scan: 256 * 1024,
 };
 
 /** Bytes that are kept of a key, a value or a header: a command with 1,000 runs fits. */

@@ -31,7 +31,7 @@ export type PartitionCoverage = {
 const SLICE = 10_000;
 const DECODED_SLICE = 200;
 /** Entries that are stored together: the event loop stands still for some 10 ms. */
-const MAX_ENTRIES = 3_000;
+const MAX_ENTRIES = 1_000;
 const LOOK_UP_AFTER_MS = 30_000;
 
 /** Opens a topic for the index. Rejects where the brokers do not answer. */
