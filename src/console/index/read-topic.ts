@@ -27,9 +27,9 @@ export type PartitionCoverage = {
   readonly next: number;
 };
 
-/** Offsets of a partition that are read before another topic has its turn. Values that are decoded wait in memory. */
-const SLICE = 10_000;
-const DECODED_SLICE = 200;
+/** Offsets of all partitions that are read before another topic has its turn. Values that are decoded wait in memory. */
+const SLICE = 60_000;
+const DECODED_SLICE = 1_200;
 /** Entries that are stored together: the event loop stands still for some 10 ms. */
 const MAX_ENTRIES = 1_000;
 const LOOK_UP_AFTER_MS = 30_000;
@@ -71,7 +71,7 @@ export class IndexedTopic {
     await this.#look();
     const behind = this.coverage.filter(({ next, end }) => next < end);
     if (behind.length === 0) return false;
-    const slice = needsDecoding(this.kind) ? DECODED_SLICE : SLICE;
+    const slice = Math.ceil((needsDecoding(this.kind) ? DECODED_SLICE : SLICE) / behind.length);
     const ranges = behind.map(({ partition, next, end }) => ({
       ...{ partition, from: BigInt(next), to: BigInt(Math.min(next + slice, end)) },
     }));

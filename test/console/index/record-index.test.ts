@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { TopicKind } from '../../../src/cli/inspect/describe-record.ts';
 import { IndexFile } from '../../../src/console/index/index-file.ts';
+import { openIndexedTopic } from '../../../src/console/index/read-topic.ts';
 import { RecordIndex } from '../../../src/console/index/record-index.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
@@ -117,6 +118,30 @@ it('covers the latest records of a topic that is larger than it may become', asy
   ]);
   expect(index.find('a', 100)).toMatchObject([{ count: 10 }]);
 });
+
+it.each([
+  ['event', 60_000, 600],
+  ['command', 1_200, 12],
+] as const)(
+  'reads no more of a hundred partitions before the next topic has its turn: %s',
+  async (kind, all, of) => {
+    const topic = new ScriptedTopic(Array.from({ length: 100 }, () => 1));
+    topic.atOnce = 1_000;
+    for (const partition of topic.logs.keys())
+      topic.append(partition, ...Array.from({ length: 700 }, () => 'a'));
+    const dir = mkdtempSync(join(tmpdir(), 'hookline-index-'));
+    using file = new IndexFile(dir, LARGE);
+    const deps = { openTopic: topic.open, clock: systemClock, file, maxRecords: 1_000_000 };
+    const indexed = await openIndexedTopic({ ...deps, read: async () => ({}) }, 't', kind);
+    onTestFinished(async () => {
+      await indexed.stop();
+      rmSync(dir, { recursive: true });
+    });
+    expect(await indexed.readOn()).toBe(true);
+    const read = indexed.coverage.map(({ next }) => next);
+    expect([read[0], read.reduce((sum, next) => sum + next)]).toEqual([of, all]);
+  },
+);
 
 it('says why it waits, and goes on', async () => {
   const { topic, append, index, failures, current } = setUp();
