@@ -26,12 +26,8 @@ it('a topic that is deleted and created anew is read from its beginning', { time
     ...{ kafka, groupId: topic, topics: [topic], sessionTimeoutMs: 6_000, clock: systemClock },
     keysOf: async () => [],
     handle: async ({ value }) => void seen.push(`${value}`),
-    ...{
-      onError: (e) => console.log('onError', (e as Error).message),
-      onWorking: (l) => console.log('working', !!l),
-      onRefused() {},
-      onFatal: (error) => fatal.push(error),
-    },
+    ...{ onError() {}, onWorking() {}, onRefused() {} },
+    onFatal: (error) => fatal.push(error),
   });
   onTestFinished(() => reader.stop());
   await send('a', 'b', 'c', 'd');
@@ -41,12 +37,8 @@ it('a topic that is deleted and created anew is read from its beginning', { time
   await until('they are committed', async () => (await committed()) === '4');
   await admin.deleteTopics({ topics: [topic] });
   await createTopic(admin, { topic, numPartitions: 1 });
-  console.log('created anew');
   await send('e', 'f');
-  console.log('sent', seen, await committed());
-  await until('those of the new one are handled', () => seen.length === 6, 30_000).finally(async () =>
-    console.log(seen, fatal, await committed()),
-  );
+  await until('those of the new one are handled', () => seen.length === 6, 30_000);
   expect(seen).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   await until('they are committed', async () => (await committed()) === '2');
   expect(fatal).toEqual([]);
