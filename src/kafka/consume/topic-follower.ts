@@ -2,7 +2,8 @@ import type { IncomingRecord, Position } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, delayBefore, retry } from '../../runtime/retry.ts';
 import { apiIdOf } from '../connect/platformatic-client.ts';
-import { type Fetched, openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
+import type { Fetched } from './read-answer.ts';
+import { openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
 
 export type FollowerDeps = TopicDeps & {
   /** One record after the other, each once. A rejected one comes again. */
