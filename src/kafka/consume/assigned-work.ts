@@ -76,6 +76,11 @@ export class AssignedWork {
     return true;
   }
 
+  /** What a partition holds before this offset was taken, or is no record. */
+  pass({ topic, partition }: Partition, next: bigint): void {
+    this.#assigned.get(`${topic}/${partition}`)?.work.pass(next);
+  }
+
   /** The consumer has ended: nothing more is begun or committed. */
   end(): void {
     this.#leaseWatch.cancel();

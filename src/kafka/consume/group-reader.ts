@@ -143,6 +143,7 @@ async function joinGroup(
         client.pause([{ topic: record.topic, partitions: [record.partition] }]);
         return false;
       },
+      onPassed: (topic, partition, next) => work.pass({ topic, partition }, next),
     });
   } catch (error) {
     work.end();

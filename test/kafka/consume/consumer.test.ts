@@ -14,7 +14,7 @@ function open(
   const config: Payload = {};
   const run: { eachBatch?: (payload: Payload) => Promise<void> } = {};
   const client = {
-    events: { CRASH: 'crash' },
+    events: { CRASH: 'crash', END_BATCH_PROCESS: 'end' },
     on: (name: string, listener: (event: { payload: Payload }) => void) => void listeners.set(name, listener),
     ...{ connect: async () => {}, subscribe: async () => {}, disconnect: async () => {}, ...calls },
     run: async (options: object) => void Object.assign(run, options),
@@ -34,13 +34,17 @@ function open(
 }
 
 /** A batch of these offsets whose log ends at `last`, on a partition that a seek interrupts after so many records. */
-function batchOf(offsets: readonly number[], staleAfter = Number.POSITIVE_INFINITY) {
+function batchOf(
+  offsets: readonly number[],
+  staleAfter = Number.POSITIVE_INFINITY,
+  last = offsets.at(-1) ?? 0,
+) {
   let seen = 0;
   const resolved: string[] = [];
   const heartbeat = vi.fn(async () => {});
   const payload = {
     batch: {
-      ...{ topic: 't', partition: 0 },
+      ...{ topic: 't', partition: 0, lastOffset: () => String(last) },
       messages: offsets.map((offset) => ({ offset: String(offset), key: null, value: null, timestamp: '0' })),
     },
     ...{ isRunning: () => true, isStale: () => seen++ >= staleAfter, heartbeat },
@@ -122,4 +126,24 @@ it.each([
   await clock.advance(5_000);
   await left;
   expect(cut).toHaveBeenCalledOnce();
+});
+
+it('what is behind the records and is none, as the end of a transaction, is told when all were taken', async () => {
+  const { run, consumer, tell } = open();
+  const passed: bigint[] = [];
+  let isFull = false;
+  await consumer.run({
+    topics: ['t'],
+    onRecord: () => !isFull,
+    onPassed: (_topic, _partition, next) => passed.push(next),
+  });
+  await run.eachBatch?.(batchOf([5, 6], undefined, 7).payload);
+  await run.eachBatch?.(batchOf([8, 9], 1, 10).payload);
+  isFull = true;
+  await run.eachBatch?.(batchOf([8, 9], undefined, 10).payload);
+  expect(passed).toEqual([8n]);
+  // Of one that was aborted nothing is handed over.
+  tell('end', { batchSize: 0, topic: 't', partition: 0, lastOffset: '12' });
+  tell('end', { batchSize: 2, topic: 't', partition: 0, lastOffset: '15' });
+  expect(passed).toEqual([8n, 13n]);
 });
