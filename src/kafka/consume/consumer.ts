@@ -57,7 +57,8 @@ export class GroupConsumer {
         initialRetryTime: 100,
         maxRetryTime: 1_000,
         retries: 5,
-        restartOnFailure: async () => restarts,
+        // Begun anew behind its end, it would take its group's partitions, and nobody would stop it.
+        restartOnFailure: async () => restarts && !this.#hasEnded,
       },
       ...deps.options,
     });

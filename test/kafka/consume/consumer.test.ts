@@ -8,6 +8,7 @@ type Payload = Record<string, unknown>;
 /** A consumer on a client that a test drives: batches, crashes, and how its calls end. */
 function open(
   calls: { connect?: () => Promise<void>; disconnect?: () => Promise<void>; cut?: () => void } = {},
+  restarts = false,
 ) {
   const clock = manualClock();
   const listeners = new Map<string, (event: { payload: Payload }) => void>();
@@ -27,7 +28,7 @@ function open(
   } as unknown as KafkaClient;
   const ended: string[] = [];
   const consumer = new GroupConsumer({
-    ...{ kafka, groupId: 'g', clock, onEnd: (error: Error) => ended.push(error.message) },
+    ...{ kafka, groupId: 'g', clock, restarts, onEnd: (error: Error) => ended.push(error.message) },
   });
   const tell = (name: string, payload: Payload) => listeners.get(name)?.({ payload });
   return { clock, config, run, consumer, ended, tell };
@@ -66,6 +67,14 @@ it('a consumer reports its end once, and none that kafkajs begins anew after', a
   expect(ended).toEqual([]);
   for (const restart of [false, false]) tell('crash', { restart, error: new Error('for good') });
   expect(ended).toEqual(['for good']);
+});
+
+it('a consumer that has left is not begun anew by kafkajs, whose error came meanwhile', async () => {
+  const { config, consumer } = open({}, true);
+  const { restartOnFailure } = config.retry as { restartOnFailure(error: Error): Promise<boolean> };
+  expect(await restartOnFailure(new Error('passing'))).toBe(true);
+  await consumer.leave();
+  expect(await restartOnFailure(new Error('passing'))).toBe(false);
 });
 
 it('a consumer that could not start has ended, and says why to its caller alone', async () => {
