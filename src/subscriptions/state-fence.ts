@@ -39,7 +39,8 @@ const NONE: Epoch = { epoch: 0, claim: null };
 /** Decides which records of the topic count. Records come in the order of their partition; a repeated one gives the same answer. */
 export class StateFence {
   readonly #partitions = new Map<number, Epoch>();
-  readonly #overwritten = new Set<string>();
+  /** By ref, the partition. */
+  readonly #overwritten = new Map<string, number>();
 
   check({ partition, key, headers }: Pick<IncomingRecord, 'partition' | 'key' | 'headers'>): StateVerdict {
     const ref = key?.toString() ?? '';
@@ -48,11 +49,17 @@ export class StateFence {
     if (epoch > highest) this.#partitions.set(partition, { epoch, claim: headers[CLAIM_HEADER] ?? null });
     if (ref.startsWith('#')) return 'own';
     if (epoch < highest) {
-      this.#overwritten.add(ref);
+      this.#overwritten.set(ref, partition);
       return 'fenced';
     }
     this.#overwritten.delete(ref);
     return 'counts';
+  }
+
+  /** The partition's records come from its beginning again, perhaps of another topic of the same name. */
+  rewind(partition: number): void {
+    this.#partitions.delete(partition);
+    for (const [ref, of] of this.#overwritten) if (of === partition) this.#overwritten.delete(ref);
   }
 
   /** The lowest epoch that counts for the partition's next record. */
@@ -74,7 +81,7 @@ export class StateFence {
 
   /** Refs whose latest record, the one that compaction keeps, does not count. */
   overwritten(): readonly string[] {
-    return [...this.#overwritten];
+    return [...this.#overwritten.keys()];
   }
 
   isOverwritten(ref: string): boolean {

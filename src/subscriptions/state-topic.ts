@@ -56,7 +56,8 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     if (verdict === 'counts') await take(record);
     if (verdict === 'fenced') tellFenced(record.key?.toString() ?? '');
   };
-  const follower = await followTopic({ openTopic, topic, onRecord, onBrokenOff, clock });
+  const onRewound = (partition: number) => fence.rewind(partition);
+  const follower = await followTopic({ openTopic, topic, onRecord, onBrokenOff, onRewound, clock });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],

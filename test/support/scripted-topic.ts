@@ -1,5 +1,6 @@
 import type { IncomingRecord } from '../../src/core/record.ts';
-import type { Fetched, TopicFetcher } from '../../src/kafka/consume/topic-fetcher.ts';
+import type { Fetched } from '../../src/kafka/consume/read-answer.ts';
+import type { TopicFetcher } from '../../src/kafka/consume/topic-fetcher.ts';
 
 const MAX_WAIT_MS = 20;
 

@@ -19,30 +19,43 @@ export type Recent = {
 
 /** Offsets that are looked at for matching records. */
 const MAX_LOOKED = 5_000;
-/** Of each partition at a time. */
+/** Of each partition at a time; of very many partitions fewer. */
 const CHUNK = 100;
 
 /** Reads back from the end of the topic until it has found enough, or has looked at the latest 5,000 records. */
 export async function readRecent(reader: Reading, filter: EventFilter, limit: number): Promise<Recent> {
   const span = await reader.span();
   const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
-  const chunk = BigInt(Math.min(CHUNK, isEmpty(filter) ? limit : CHUNK));
-  const found: IncomingRecord[] = [];
+  const most = isEmpty(filter) ? Math.min(CHUNK, limit) : CHUNK;
+  let found: IncomingRecord[] = [];
+  const keepLatest = () => {
+    found = found.sort(latestFirst).slice(0, limit);
+  };
   let looked = 0;
-  let left = span;
-  while (found.length < limit && looked < MAX_LOOKED) {
-    const ranges = left
-      .filter(({ from, to }) => from < to)
-      .map(({ partition, from, to }) => ({ partition, from: to - chunk > from ? to - chunk : from, to }));
-    if (ranges.length === 0) break;
+  let left = span.map((range) => ({ ...range, earliest: Number.POSITIVE_INFINITY }));
+  while (looked < MAX_LOOKED) {
+    // What a partition still has is older than what was read of it.
+    const since = found[limit - 1]?.timestamp ?? Number.NEGATIVE_INFINITY;
+    left = left.filter(({ from, to, earliest }) => from < to && earliest >= since);
+    if (left.length === 0) break;
+    const chunk = BigInt(Math.max(1, Math.min(most, Math.floor(MAX_LOOKED / 2 / left.length))));
+    const ranges = left.map(({ partition, from, to }) => ({
+      ...{ partition, from: to - chunk > from ? to - chunk : from, to },
+    }));
+    const earliest = new Map<number, number>();
     await reader.read(ranges, (record) => {
+      if (!earliest.has(record.partition)) earliest.set(record.partition, record.timestamp);
       if (matches(record, filter)) found.push(record);
+      if (found.length > 10 * limit) keepLatest();
     });
+    keepLatest();
     looked += ranges.reduce((sum, { from, to }) => sum + Number(to - from), 0);
-    const starts = new Map(ranges.map(({ partition, from }) => [partition, from]));
-    left = left.map((range) => ({ ...range, to: starts.get(range.partition) ?? range.to }));
+    left = left.map((range, n) => ({
+      ...{ ...range, to: ranges[n]?.from ?? range.from },
+      earliest: earliest.get(range.partition) ?? range.earliest,
+    }));
   }
-  return { records: found.sort(latestFirst).slice(0, limit), looked, total };
+  return { records: found, looked, total };
 }
 
 /** One record; null where it is not there. */
@@ -60,8 +73,9 @@ export async function readOne(
 }
 
 const POLL_MS = 1_000;
-/** Records that are read of what came since the last look: who looks on reads no more in that time. */
-const MAX_AT_ONCE = 100n;
+/** Records that are read of what came since the last look, of each partition and of all: who looks on reads no more in that time. */
+const MAX_OF_PARTITION = 100;
+const MAX_AT_ONCE = 1_000;
 
 /** What came since the last look. */
 export type News = {
@@ -83,12 +97,14 @@ export async function* followTail(
     yield { records: [], skipped: 0 };
     while (!signal.aborted) {
       const span = await reader.span();
-      const ranges = span.flatMap(({ partition, from, to }): OffsetRange[] => {
+      const news = span.flatMap(({ partition, from, to }): OffsetRange[] => {
         const begin = at.get(partition) ?? from;
-        return begin < to
-          ? [{ partition, from: to - begin > MAX_AT_ONCE ? to - MAX_AT_ONCE : begin, to }]
-          : [];
+        return begin < to ? [{ partition, from: begin, to }] : [];
       });
+      const most = BigInt(Math.max(1, Math.min(MAX_OF_PARTITION, Math.floor(MAX_AT_ONCE / news.length))));
+      const ranges = news.map((range) => ({
+        ...{ ...range, from: range.to - range.from > most ? range.to - most : range.from },
+      }));
       const skipped = ranges.reduce(
         (sum, { partition, from }) => sum + Number(from - (at.get(partition) ?? from)),
         0,

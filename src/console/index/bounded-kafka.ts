@@ -1,5 +1,6 @@
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
-import type { Fetched, OpenTopic, TopicFetcher } from '../../kafka/consume/topic-fetcher.ts';
+import type { Fetched } from '../../kafka/consume/read-answer.ts';
+import type { OpenTopic, TopicFetcher } from '../../kafka/consume/topic-fetcher.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { collectGarbage } from '../../runtime/v8-flags.ts';
 import type { Turns, Urgency } from './turns.ts';

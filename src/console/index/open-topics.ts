@@ -8,7 +8,7 @@ export type RecordPosition = { readonly partition: number; readonly offset: numb
 
 type Opened = { readonly reader: Promise<RangeReader>; last: Promise<unknown> };
 
-/** Topics that are kept open. */
+/** Topics that are kept open: those that were read last. */
 const MAX_OPEN = 20;
 
 /** Topics that stay open for the next page, as opening one takes longer than reading. Of each topic one reading after the other. */
@@ -68,9 +68,16 @@ export class OpenTopics {
 
   #opened(topic: string): Opened {
     const known = this.#open.get(topic);
-    if (known) return known;
-    const [oldest] = this.#open.keys();
-    if (oldest !== undefined && this.#open.size >= MAX_OPEN) void this.#close(oldest);
+    if (known) {
+      this.#open.delete(topic);
+      this.#open.set(topic, known);
+      return known;
+    }
+    for (const [oldest, { last }] of this.#open) {
+      if (this.#open.size < MAX_OPEN) break;
+      // A page may be reading it.
+      void this.#close(oldest, last);
+    }
     const reader = openRanges({ openTopic: this.#openTopic, clock: this.#clock, topic });
     // Who waits for it is told.
     reader.catch(() => {});
@@ -79,9 +86,10 @@ export class OpenTopics {
     return opened;
   }
 
-  async #close(topic: string): Promise<void> {
+  async #close(topic: string, last?: Promise<unknown>): Promise<void> {
     const opened = this.#open.get(topic);
     this.#open.delete(topic);
+    await last;
     await opened?.reader.then((reader) => reader.stop()).catch(() => {});
   }
 }

@@ -27,9 +27,9 @@ export type PartitionCoverage = {
   readonly next: number;
 };
 
-/** Offsets of a partition that are read before another topic has its turn. Values that are decoded wait in memory. */
-const SLICE = 10_000;
-const DECODED_SLICE = 200;
+/** Offsets of all partitions that are read before another topic has its turn. Values that are decoded wait in memory. */
+const SLICE = 60_000;
+const DECODED_SLICE = 1_200;
 /** Entries that are stored together: the event loop stands still for some 10 ms. */
 const MAX_ENTRIES = 1_000;
 const LOOK_UP_AFTER_MS = 30_000;
@@ -51,7 +51,7 @@ export class IndexedTopic {
   readonly #topic: string;
   readonly #fetcher: TopicFetcher;
   readonly #reader: RangeReader;
-  readonly #fence = new StateFence();
+  #fence = new StateFence();
   #topicId = '';
   #oldest: ReadonlyMap<number, bigint> = new Map();
   #lookedUpAt = Number.NEGATIVE_INFINITY;
@@ -71,7 +71,7 @@ export class IndexedTopic {
     await this.#look();
     const behind = this.coverage.filter(({ next, end }) => next < end);
     if (behind.length === 0) return false;
-    const slice = needsDecoding(this.kind) ? DECODED_SLICE : SLICE;
+    const slice = Math.ceil((needsDecoding(this.kind) ? DECODED_SLICE : SLICE) / behind.length);
     const ranges = behind.map(({ partition, next, end }) => ({
       ...{ partition, from: BigInt(next), to: BigInt(Math.min(next + slice, end)) },
     }));
@@ -87,7 +87,10 @@ export class IndexedTopic {
     const { clock, file, maxRecords } = this.#deps;
     const isDue = clock.now() - this.#lookedUpAt > LOOK_UP_AFTER_MS;
     if (isDue) {
-      this.#topicId = (await this.#fetcher.lookUp()).topicId;
+      const { topicId } = await this.#fetcher.lookUp();
+      // One that was deleted and created anew is read from its beginning.
+      if (topicId !== this.#topicId) this.#fence = new StateFence();
+      this.#topicId = topicId;
       this.#oldest = await this.#fetcher.offsets('oldest');
       this.#lookedUpAt = clock.now();
     }
@@ -108,6 +111,7 @@ export class IndexedTopic {
     const isBroken = this.coverage.some(({ next, end }) => end - next > perPartition || next > end);
     if (!isBroken) return;
     file.forget(this.#topic);
+    this.#fence = new StateFence();
     this.coverage = look();
   }
 
@@ -125,14 +129,16 @@ export class IndexedTopic {
   }
 
   async #readDecoded(ranges: readonly OffsetRange[]): Promise<void> {
-    const records: { record: IncomingRecord; verdict: ReturnType<StateFence['check']> }[] = [];
-    await this.#reader.read(ranges, (record) => {
-      const verdict = this.kind === 'state' ? this.#fence.check(record) : 'counts';
-      if (verdict !== 'own') records.push({ record, verdict });
-    });
+    const records: IncomingRecord[] = [];
+    await this.#reader.read(ranges, (record) => void records.push(record));
+    const fields: Readonly<Record<string, unknown>>[] = [];
+    for (const { value } of records) fields.push(await this.#fieldsOf(value));
     const entries: Entry[] = [];
-    for (const { record, verdict } of records)
-      this.#addTo(entries, record, await this.#fieldsOf(record.value), verdict === 'fenced');
+    // When nothing can fail any more: records that come again are judged by those that came after them.
+    for (const [n, record] of records.entries()) {
+      const verdict = this.kind === 'state' ? this.#fence.check(record) : 'counts';
+      if (verdict !== 'own') this.#addTo(entries, record, fields[n], verdict === 'fenced');
+    }
     this.#store(entries, new Map());
   }
 

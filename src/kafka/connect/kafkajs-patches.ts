@@ -123,6 +123,7 @@ type ConsumerGroup = {
 const group = prototypeIn<ConsumerGroup>('consumer/consumerGroup.js');
 const heartbeat = group.heartbeat;
 group.heartbeat = async function (this: ConsumerGroup, options) {
+  await joining.get(this);
   if (!this.memberId) throw createErrorFromCode(UNKNOWN_MEMBER_ID);
   const { offsetManager } = this;
   if (offsetManager && offsetManager.generationId !== this.generationId)
@@ -142,20 +143,31 @@ group.leave = function (this: ConsumerGroup) {
   return leave.call(this);
 };
 
+/**
+ * Each broker that no longer leads what it led, and each that leads a new partition, makes it join again. Several do so at the same
+ * time: each request then begins a generation that the others miss. Here they share one, which heartbeats wait for.
+ */
 const joinAndSync = group.joinAndSync;
+const joining = new WeakMap<ConsumerGroup, Promise<void>>();
 group.joinAndSync = function (this: ConsumerGroup) {
+  const underWay = joining.get(this);
+  if (underWay) return underWay;
   const emitter = this.instrumentationEmitter;
   const before = this.offsetManager?.generationId;
-  const hasMissed = () => before !== undefined && this.generationId !== before + 1;
+  // One that does not lead the group, and says what it said before, is told of the same generation.
+  const hasMissed = () => before !== undefined && ![before, before + 1].includes(Number(this.generationId));
   this.instrumentationEmitter = {
     emit(event, payload) {
       if (event === 'consumer.group_join' && hasMissed()) emitter.emit('consumer.stop');
       emitter.emit(event, payload);
     },
   };
-  return joinAndSync.call(this).finally(() => {
+  const joined = joinAndSync.call(this).finally(() => {
     this.instrumentationEmitter = emitter;
+    joining.delete(this);
   });
+  joining.set(this, joined);
+  return joined;
 };
 
 type BrokerPool = {

@@ -93,7 +93,10 @@ export class WatchedClient<C extends Client> {
       });
       const refusal = refusalOf(connection, broker.host);
       // The socket is there when this event is over, and connected later than that: nothing is sent on it.
-      if (refusal) process.nextTick(() => made.socket?.destroy(refusal));
+      process.nextTick(() => {
+        if (refusal) made.socket?.destroy(refusal);
+        else if (made.socket) resetWhenDestroyed(made.socket);
+      });
     });
   }
 
@@ -127,17 +130,28 @@ type TcpHandle = { reset?(done: () => void): number; close(done: () => void): vo
  * Ends a connection with a reset. A socket that is only destroyed leaves what was written, up to megabytes, to the machine, which
  * goes on sending it after that, for minutes where the other side cannot be reached meanwhile (Linux: tcp_orphan_retries).
  */
-export function resetSocket(socket: Socket): void {
-  const below = (socket as { _handle?: { _parent?: TcpHandle } })._handle?._parent;
-  // Nothing was written yet, and it could not be reset.
-  if (socket.connecting) return void socket.destroy();
-  if (!below) return void socket.resetAndDestroy();
+export function resetSocket(socket: Socket, error?: Error): void {
+  const { _handle: handle } = socket as { _handle?: TcpHandle & { readonly _parent?: TcpHandle } };
   // `resetAndDestroy` takes no TLS socket (Node 24): the one below it is closed with a reset.
-  const { close } = below;
-  below.close = (done) => {
-    if (below.reset?.(done) !== 0) close.call(below, done);
+  const below = handle?._parent ?? handle;
+  // While it connects nothing was written yet, and it could not be reset.
+  if (below && !socket.connecting) {
+    const { close } = below;
+    below.close = (done) => {
+      if (below.reset?.(done) !== 0) close.call(below, done);
+    };
+  }
+  socket.destroy(error);
+}
+
+/** The client itself destroys a socket where a request is not answered in time. */
+function resetWhenDestroyed(socket: Socket): void {
+  const { destroy } = socket;
+  socket.destroy = (error) => {
+    socket.destroy = destroy;
+    resetSocket(socket, error);
+    return socket;
   };
-  socket.destroy();
 }
 
 /** Kafka's name of what a broker has answered; undefined if this is no answer of a broker. */

@@ -20,8 +20,11 @@ export type AssignedWorkDeps = {
 
 type Partition = { readonly topic: string; readonly partition: number };
 type Assigned = Partition & { readonly work: PartitionWork };
+/** By topic, the partitions. */
+type Assignment = Readonly<Record<string, readonly number[]>>;
 
-const LEASE_CHECK_MS = 500;
+/** How often a lease is looked at by those who do nothing. */
+export const LEASE_CHECK_MS = 500;
 
 /** The records in progress of the partitions that the group has assigned to this consumer, until they are revoked. */
 export class AssignedWork {
@@ -30,6 +33,7 @@ export class AssignedWork {
   readonly #lease: GroupLease;
   readonly #leaseWatch: Timer;
   #count = 0;
+  #assignment: Assignment = {};
   #memberId: string | undefined;
   /** Nothing more is begun, whatever the group assigns until it is left. */
   #isFinishing = false;
@@ -55,9 +59,14 @@ export class AssignedWork {
     return this.#lease.isOver || this.#isFinishing ? 0 : this.#count;
   }
 
-  /** @returns false where the partition's work is full: the record comes again when it is not */
+  /** @returns false where the partition's work is full: the record comes again when it is not; or is another's */
   take(record: IncomingRecord): boolean {
     const { topic, partition } = record;
+    // The answer was on its way while this member joined again, and was given something else.
+    if (!this.#assignment[topic]?.includes(partition)) return false;
+    const known = this.#of({ topic, partition });
+    // What is committed does not come again, unless the topic is another one of the same name, or has lost its end.
+    if (record.offset < (known.work.committed ?? 0n)) this.#end(known);
     const { work } = this.#of({ topic, partition });
     if (work.isFull) {
       this.#deps.consumer.pause([{ topic, partitions: [partition] }]);
@@ -65,6 +74,11 @@ export class AssignedWork {
     }
     work.take(record);
     return true;
+  }
+
+  /** What a partition holds before this offset was taken, or is no record. */
+  pass({ topic, partition }: Partition, next: bigint): void {
+    this.#assigned.get(`${topic}/${partition}`)?.work.pass(next);
   }
 
   /** The consumer has ended: nothing more is begun or committed. */
@@ -82,6 +96,11 @@ export class AssignedWork {
     this.#isFinishing = true;
     this.#working?.abort();
     await Promise.all([...this.#assigned.values()].map(({ work }) => work.finish()));
+  }
+
+  #end({ topic, partition, work }: Assigned): void {
+    work.end();
+    this.#assigned.delete(`${topic}/${partition}`);
   }
 
   #of({ topic, partition }: Partition): Assigned {
@@ -119,14 +138,12 @@ export class AssignedWork {
     return { signal, check, leftMs: () => this.#lease.leftMs };
   }
 
-  #keepOnly(assignment: Readonly<Record<string, number[]>>): void {
+  #keepOnly(assignment: Assignment): void {
     this.#count = Object.values(assignment).flat().length;
+    this.#assignment = assignment;
     this.#update();
-    for (const [key, { topic, partition, work }] of this.#assigned) {
-      if (assignment[topic]?.includes(partition)) continue;
-      work.end();
-      this.#assigned.delete(key);
-    }
+    for (const one of this.#assigned.values())
+      if (!assignment[one.topic]?.includes(one.partition)) this.#end(one);
     // A partition that was paused here before and comes back would never be read otherwise.
     for (const [topic, partitions] of Object.entries(assignment)) {
       const notFull = partitions.filter(

@@ -26,6 +26,8 @@ export type Reading = {
    * What it throws ends the consumer.
    */
   readonly onRecord: (record: IncomingRecord) => boolean | Promise<boolean>;
+  /** What is before this offset was handed over, or is no record for anybody: of an aborted transaction, or the end of one. */
+  readonly onPassed?: (topic: string, partition: number, next: bigint) => void;
 };
 
 const LEAVE_MS = 5_000;
@@ -55,7 +57,8 @@ export class GroupConsumer {
         initialRetryTime: 100,
         maxRetryTime: 1_000,
         retries: 5,
-        restartOnFailure: async () => restarts,
+        // Begun anew behind its end, it would take its group's partitions, and nobody would stop it.
+        restartOnFailure: async () => restarts && !this.#hasEnded,
       },
       ...deps.options,
     });
@@ -69,7 +72,10 @@ export class GroupConsumer {
   /** Joins the group and reads. A consumer that could not join has ended by the time this resolves. */
   async run(reading: Reading): Promise<void> {
     const { client } = this;
-    const { topics, fromBeginning = true } = reading;
+    const { topics, fromBeginning = true, onPassed } = reading;
+    client.on(client.events.END_BATCH_PROCESS, ({ payload: { batchSize, topic, partition, lastOffset } }) => {
+      if (batchSize === 0) onPassed?.(topic, partition, BigInt(lastOffset) + 1n);
+    });
     try {
       await client.connect();
       await client.subscribe({ topics: [...topics], fromBeginning });
@@ -100,7 +106,7 @@ export class GroupConsumer {
 
 async function takeBatch(
   { batch, isRunning, isStale, resolveOffset, heartbeat }: kafkajs.EachBatchPayload,
-  { onRecord }: Reading,
+  { onRecord, onPassed }: Reading,
 ): Promise<void> {
   const { topic, partition } = batch;
   for (const message of batch.messages) {
@@ -112,6 +118,7 @@ async function takeBatch(
     // kafkajs itself sends no heartbeat while a batch is being handled.
     if (taken !== true) await heartbeat();
   }
+  onPassed?.(topic, partition, BigInt(batch.lastOffset()) + 1n);
 }
 
 export function toIncomingRecord(

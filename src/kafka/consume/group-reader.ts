@@ -137,7 +137,13 @@ async function joinGroup(
       partitionsAtOnce: PARTITIONS_AT_ONCE,
       // Taking a record does not wait for the work on it: while a batch is being handled kafkajs fetches nothing more
       // from the same broker, whatever the partition.
-      onRecord: (record) => !signal.aborted && work.take(record),
+      onRecord(record) {
+        if (!signal.aborted) return work.take(record);
+        // Else it would be fetched again at once, and again, until the group is left.
+        client.pause([{ topic: record.topic, partitions: [record.partition] }]);
+        return false;
+      },
+      onPassed: (topic, partition, next) => work.pass({ topic, partition }, next),
     });
   } catch (error) {
     work.end();

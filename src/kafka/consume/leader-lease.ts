@@ -1,6 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
+import { GroupLease, LEASE_CHECK_MS } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
 
 /** The right to do alone what several processes may want to do. */
@@ -59,6 +60,7 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     },
   });
   const { client } = consumer;
+  const lease = new GroupLease(client, SESSION_MS, clock);
   client.on(client.events.GROUP_JOIN, ({ payload }) => {
     joined.resolve(payload);
     if (!payload.isLeader) lost.abort();
@@ -68,7 +70,16 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     // A client that could not join has ended by now, and says so here; it can't be paused any more.
     const { isLeader, leaderId } = await joined.promise;
     client.pause([{ topic }]);
-    if (isLeader) return { lost: lost.signal, release: () => consumer.leave() };
+    if (isLeader) {
+      // A broker that does not answer is asked for longer by the client than its group waits.
+      const watch = clock.every(LEASE_CHECK_MS, () => lease.isOver && lost.abort(), { ref: false });
+      lost.signal.addEventListener('abort', () => watch.cancel(), { once: true });
+      const release = () => {
+        watch.cancel();
+        return consumer.leave();
+      };
+      return { lost: lost.signal, release };
+    }
     const { members } = await client.describeGroup();
     const leader = members.find(({ memberId }) => memberId === leaderId);
     await consumer.leave();

@@ -85,6 +85,13 @@ export class PartitionWork {
     this.#queued = this.#queued.then(() => this.#enqueue(record));
   }
 
+  /** Behind the last record there is none up to here: it is committed with that one, as else something would seem to wait. */
+  pass(next: bigint): void {
+    if (next <= this.#next) return;
+    this.#next = next;
+    this.#beginCommit();
+  }
+
   /** Another process may have the partition now: nothing more is begun, and nothing committed. */
   end(): void {
     this.#ending.abort();
@@ -130,10 +137,14 @@ export class PartitionWork {
   #settle({ offset }: IncomingRecord): void {
     this.#bytes -= this.#open.get(offset) ?? 0;
     this.#open.delete(offset);
-    if (!this.#isCommitting) this.#committing = this.#commit();
+    this.#beginCommit();
     if (!this.#wasFull || this.#open.size > MAX_OPEN / 2 || this.#bytes > MAX_BYTES / 2) return;
     this.#wasFull = false;
     this.#deps.onCapacity();
+  }
+
+  #beginCommit(): void {
+    if (!this.#isCommitting) this.#committing = this.#commit();
   }
 
   /** One commit at a time; what ends meanwhile goes with the next one. */

@@ -1,7 +1,8 @@
 import { hasCode } from '../../core/errors.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type Fetched, openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
+import type { Fetched } from './read-answer.ts';
+import { openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
 import { readPartitions } from './topic-follower.ts';
 
 /** Offsets of one partition: from the first to the one before `to`. */

@@ -1,12 +1,12 @@
 import '../connect/client-patches.ts';
-import { Consumer, type KafkaRecord, type RecordsBatch } from '@platformatic/kafka';
+import { Consumer } from '@platformatic/kafka';
 import { HooklineError, hasCode } from '../../core/errors.ts';
-import type { IncomingRecord } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import { clipValues } from '../connect/clip-values.ts';
 import type { KafkaConnection } from '../connect/connection.ts';
 import { apiIdOf, clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
+import { type Fetched, gapsIn, readAnswer } from './read-answer.ts';
 
 /** The records of one topic, as the leaders of its partitions have them: no consumer group, and so no rights to one. */
 export type TopicFetcher = {
@@ -39,13 +39,6 @@ export type TopicLeaders = {
   readonly leaders: readonly (number | undefined)[];
 };
 
-export type Fetched = {
-  readonly partition: number;
-  readonly records: readonly IncomingRecord[];
-  /** Everything before this offset is in `records`, or is no record: of an aborted transaction, compacted away. */
-  readonly next: bigint;
-};
-
 const MAX_WAIT_MS = 500;
 const REQUEST_TIMEOUT_MS = 3_000;
 const METADATA_MAX_AGE_MS = 30_000;
@@ -54,7 +47,10 @@ const MAX_BYTES = 10 * 1_048_576;
 const MAX_PARTITION_BYTES = 1_048_576;
 /** Records of transactions that are not committed yet, or were aborted, are not handed over. */
 const READ_COMMITTED = 1;
-const TIMES = { oldest: -2n, end: -1n };
+/** `local`: the first one on the broker's own disk; those before it are in tiered storage. */
+const TIMES = { oldest: -2n, end: -1n, local: -4n };
+/** What brokers say that know no tiered storage. */
+const UNKNOWN_TIME = new Set(['UNSUPPORTED_VERSION', 'INVALID_REQUEST']);
 const NO_OFFSET = -1n;
 
 /** Makes no connection yet. */
@@ -98,10 +94,16 @@ export function openFetcher(
     const leaders = partitions.map(({ leader }) => (brokers.has(leader) ? leader : undefined));
     return { topicId: id, leaders };
   };
-  const listOffsets = async (timestamp: bigint): Promise<readonly bigint[]> => {
+  const listOffsets = async (timestamp: bigint, of?: readonly number[]): Promise<readonly bigint[]> => {
     const options = { topics: [topic], timestamp, isolationLevel: READ_COMMITTED };
-    return (await asking.client.listOffsets(options)).get(topic) ?? [];
+    const partitions = of && { partitions: { [topic]: [...of] } };
+    return (await asking.client.listOffsets({ ...options, ...partitions })).get(topic) ?? [];
   };
+  const localStarts = (of: readonly number[]): Promise<readonly bigint[]> =>
+    listOffsets(TIMES.local, of).catch((error) => {
+      if (UNKNOWN_TIME.has(apiIdOf(error) ?? '')) return [];
+      throw error;
+    });
   return {
     lookUp: () => explained(fetching, () => lookUp(fetching)),
     offsets: (at) =>
@@ -126,7 +128,8 @@ export function openFetcher(
           isolationLevel: READ_COMMITTED,
           topics: [{ topicId, partitions }],
         });
-        return readAnswer(topic, answer, from);
+        const gaps = gapsIn(answer, from);
+        return readAnswer(topic, answer, from, gaps.length > 0 ? await localStarts(gaps) : []);
       }),
     close() {
       asking.destroy();
@@ -158,72 +161,4 @@ export async function openStarted({ openTopic, topic, clock }: TopicDeps): Promi
     fetcher.close();
     throw error;
   }
-}
-
-type FetchResponse = Awaited<ReturnType<Consumer['fetch']>>;
-type FetchedPartition = FetchResponse['responses'][number]['partitions'][number];
-
-export function readAnswer(
-  topic: string,
-  { responses, throttleTimeMs }: Pick<FetchResponse, 'responses' | 'throttleTimeMs'>,
-  from: ReadonlyMap<number, bigint>,
-): Fetched[] {
-  const partitions = responses.flatMap((response) => response.partitions);
-  // A broker that throttles answers at once, with nothing.
-  const hasNothing = throttleTimeMs === 0 && partitions.every(({ records }) => (records ?? []).length === 0);
-  return partitions.flatMap((fetched) => {
-    const { partitionIndex: partition, lastStableOffset } = fetched;
-    const position = from.get(partition);
-    if (position === undefined) return [];
-    const last = fetched.records?.at(-1);
-    const behind = last ? last.firstOffset + BigInt(last.lastOffsetDelta) + 1n : position;
-    // What lies up to there is no record any more: compaction may leave nothing at the end of a log.
-    const next = hasNothing && lastStableOffset > behind ? lastStableOffset : behind;
-    const records = committedBatches(fetched)
-      .flatMap((batch) => batch.records.map((record) => toIncomingRecord(topic, partition, batch, record)))
-      .filter(({ offset }) => offset >= position);
-    return [{ partition, records, next: next > position ? next : position }];
-  });
-}
-
-const IS_TRANSACTIONAL = 0x10;
-const IS_CONTROL = 0x20;
-const HAS_APPEND_TIME = 0x08;
-
-/**
- * Without those of aborted transactions, and without the markers that end transactions. The client leaves records in whose
- * marker is in a later answer, and those of all but one aborted transaction of a producer.
- */
-function committedBatches({ records, abortedTransactions }: FetchedPartition): RecordsBatch[] {
-  const begins = [...(abortedTransactions ?? [])].sort((a, b) => Number(a.firstOffset - b.firstOffset));
-  const aborted = new Set<bigint>();
-  return (records ?? []).filter((batch) => {
-    const end = batch.firstOffset + BigInt(batch.lastOffsetDelta);
-    while (begins[0] && begins[0].firstOffset <= end)
-      aborted.add((begins.shift() as { producerId: bigint }).producerId);
-    if (batch.attributes & IS_CONTROL) {
-      aborted.delete(batch.producerId);
-      return false;
-    }
-    return !(batch.attributes & IS_TRANSACTIONAL && aborted.has(batch.producerId));
-  });
-}
-
-function toIncomingRecord(
-  topic: string,
-  partition: number,
-  batch: RecordsBatch,
-  { key, value, headers, offsetDelta, timestampDelta }: KafkaRecord,
-): IncomingRecord {
-  const timestamp =
-    batch.attributes & HAS_APPEND_TIME ? batch.maxTimestamp : batch.firstTimestamp + timestampDelta;
-  return {
-    topic,
-    partition,
-    offset: batch.firstOffset + BigInt(offsetDelta),
-    key: key ?? null,
-    value: value ?? null,
-    headers: Object.fromEntries(headers.flatMap(([name, text]) => (text ? [[`${name}`, `${text}`]] : []))),
-    timestamp: Number(timestamp),
-  };
 }

@@ -2,7 +2,8 @@ import type { IncomingRecord, Position } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, delayBefore, retry } from '../../runtime/retry.ts';
 import { apiIdOf } from '../connect/platformatic-client.ts';
-import { type Fetched, openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
+import type { Fetched } from './read-answer.ts';
+import { openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
 
 export type FollowerDeps = TopicDeps & {
   /** One record after the other, each once. A rejected one comes again. */
@@ -11,6 +12,8 @@ export type FollowerDeps = TopicDeps & {
   readonly from?: 'now' | number;
   /** The reading was interrupted, and goes on: told once, and again every few seconds while it lasts. */
   readonly onBrokenOff?: (error: Error) => void;
+  /** The partition is read from its oldest record again: the topic is another one of the same name, or has lost its end. */
+  readonly onRewound?: (partition: number) => void;
 };
 
 const CAUGHT_UP_POLL_MS = 20;
@@ -40,6 +43,7 @@ export class TopicFollower {
   readonly #positions: Map<number, bigint>;
   /** By partition, the offset behind the last record that this process is known to have written. */
   readonly #written = new Map<number, bigint>();
+  #rewinds = 0;
   readonly #stopping = new AbortController();
 
   constructor(deps: FollowerDeps, fetcher: TopicFetcher, begin: Iterable<readonly [number, bigint]>) {
@@ -51,8 +55,12 @@ export class TopicFollower {
       next: (partition: number) => this.#positionOf(partition),
       take: (fetched: Fetched) => this.#take(fetched),
       moved: (partition: number, oldest: bigint) => {
+        const isRewound = oldest < this.#positionOf(partition);
         this.#positions.set(partition, oldest);
         this.#written.delete(partition);
+        if (!isRewound) return;
+        this.#rewinds++;
+        deps.onRewound?.(partition);
       },
       onFailure: (error: unknown) => deps.onBrokenOff?.(error as Error),
     };
@@ -71,10 +79,13 @@ export class TopicFollower {
    */
   async caughtUp(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
+    const rewinds = this.#rewinds;
     const written = [...this.#written];
     const ends = [...(await this.#ends(signal))];
     const isBehind = ([partition, end]: readonly [number, bigint]) => this.#positionOf(partition) < end;
-    while (ends.some(isBehind)) await clock.sleep(CAUGHT_UP_POLL_MS, { signal });
+    while (this.#rewinds === rewinds && ends.some(isBehind)) await clock.sleep(CAUGHT_UP_POLL_MS, { signal });
+    // Those ends are of a topic that is there no more.
+    if (this.#rewinds !== rewinds) return this.caughtUp(signal);
     const lostAt = clock.now() + STALE_LEADER_MS;
     const isMissing = ([partition, next]: readonly [number, bigint]) =>
       this.#written.has(partition) && isBehind([partition, next]);

@@ -10,8 +10,8 @@ const clock: Clock = {
   sleep: (ms, options) => systemClock.sleep(ms === 1_000 ? 5 : ms, options),
 };
 
-async function setUp() {
-  const topic = new ScriptedTopic([1, 1]);
+async function setUp(partitions = 2) {
+  const topic = new ScriptedTopic(Array.from({ length: partitions }, () => 1));
   topic.atOnce = 100;
   let written = 0;
   const append = (partition: number, type = 'a', count = 1) => {
@@ -56,6 +56,21 @@ it('looks back for what matches, and not further than 5,000 offsets or so', asyn
   expect([looked >= 5_000 && looked <= 5_200, total]).toEqual([true, 5_552]);
 });
 
+it.each([
+  ['all', {}],
+  ['those of a type', { type: 'a' }],
+] as const)(
+  'reads no more of a thousand partitions, and finds the latest of %s in a busy one',
+  async (_, filter) => {
+    const { append, open } = await setUp(1_000);
+    for (let partition = 0; partition < 1_000; partition++) append(partition, 'a', 10);
+    append(7, 'a', 50);
+    const { records, looked } = await readRecent(await open(), filter, 20);
+    expect(positions(records)).toEqual(Array.from({ length: 20 }, (_, n) => `7:${59 - n}`));
+    expect(looked).toBeLessThanOrEqual(5_000);
+  },
+);
+
 it('reads one record, or says that it is not there', async () => {
   const { topic, append, open } = await setUp();
   append(0, 'a', 3);
@@ -94,4 +109,17 @@ it('follows what comes, says how much it passes over, and ends with its reader',
   expect([shown, skipped]).toEqual([50, 200]);
   stop.abort();
   expect((await news.next()).done).toBe(true);
+});
+
+it('follows a thousand busy partitions, and reads no more of them at a time than of a few', async () => {
+  const { append, deps } = await setUp(1_000);
+  const stop = new AbortController();
+  const news = followTail(deps, 't', {}, stop.signal)[Symbol.asyncIterator]();
+  await news.next();
+  const next = news.next();
+  for (let partition = 0; partition < 1_000; partition++) append(partition, 'a', 10);
+  const { records, skipped } = (await next).value;
+  expect([records.length, records.length + skipped]).toEqual([1_000, 10_000]);
+  stop.abort();
+  await news.next();
 });

@@ -2,15 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { TopicKind } from '../../../src/cli/inspect/describe-record.ts';
 import { IndexFile } from '../../../src/console/index/index-file.ts';
+import { openIndexedTopic } from '../../../src/console/index/read-topic.ts';
 import { RecordIndex } from '../../../src/console/index/record-index.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { HooklineError } from '../../../src/core/errors.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { answer, ScriptedTopic } from '../../support/scripted-topic.ts';
 import { until } from '../../support/until.ts';
 
 const LARGE = 1024 ** 3;
 
-function setUp({ maxBytes = LARGE, kind = 'event' as const } = {}) {
+type SetUp = { maxBytes?: number; kind?: TopicKind; clock?: Clock };
+
+function setUp({ maxBytes = LARGE, kind = 'event', clock = systemClock }: SetUp = {}) {
   const topic = new ScriptedTopic([1, 1]);
   topic.atOnce = 50;
   const append = (partition: number, id: string, count = 1) => {
@@ -22,12 +27,16 @@ function setUp({ maxBytes = LARGE, kind = 'event' as const } = {}) {
   };
   const dir = mkdtempSync(join(tmpdir(), 'hookline-index-'));
   const failures: string[] = [];
+  const registry: { fault?: Error } = {};
   const open = () => {
     const file = new IndexFile(dir, LARGE);
     const index = new RecordIndex({
-      ...{ file, openTopic: topic.open, clock: systemClock, pollMs: 5, maxBytes },
+      ...{ file, openTopic: topic.open, clock, pollMs: 5, maxBytes },
       topics: async () => new Map([['t', kind]]),
-      read: () => Promise.reject(new Error('nothing is decoded')),
+      async read() {
+        if (registry.fault) throw registry.fault;
+        return {};
+      },
       onFailure: (_, { message }) => failures.push(message),
     });
     let stopped: Promise<void> | undefined;
@@ -48,7 +57,7 @@ function setUp({ maxBytes = LARGE, kind = 'event' as const } = {}) {
         found.partitions.every(({ partition, next }) => next === ends[partition])
       );
     });
-  return { topic, append, open, failures, current, ...first };
+  return { topic, append, open, failures, registry, current, ...first };
 }
 
 it('finds what was written before and after, and says what it covers', async () => {
@@ -110,6 +119,30 @@ it('covers the latest records of a topic that is larger than it may become', asy
   expect(index.find('a', 100)).toMatchObject([{ count: 10 }]);
 });
 
+it.each([
+  ['event', 60_000, 600],
+  ['command', 1_200, 12],
+] as const)(
+  'reads no more of a hundred partitions before the next topic has its turn: %s',
+  async (kind, all, of) => {
+    const topic = new ScriptedTopic(Array.from({ length: 100 }, () => 1));
+    topic.atOnce = 1_000;
+    for (const partition of topic.logs.keys())
+      topic.append(partition, ...Array.from({ length: 700 }, () => 'a'));
+    const dir = mkdtempSync(join(tmpdir(), 'hookline-index-'));
+    using file = new IndexFile(dir, LARGE);
+    const deps = { openTopic: topic.open, clock: systemClock, file, maxRecords: 1_000_000 };
+    const indexed = await openIndexedTopic({ ...deps, read: async () => ({}) }, 't', kind);
+    onTestFinished(async () => {
+      await indexed.stop();
+      rmSync(dir, { recursive: true });
+    });
+    expect(await indexed.readOn()).toBe(true);
+    const read = indexed.coverage.map(({ next }) => next);
+    expect([read[0], read.reduce((sum, next) => sum + next)]).toEqual([of, all]);
+  },
+);
+
 it('says why it waits, and goes on', async () => {
   const { topic, append, index, failures, current } = setUp();
   await current(index);
@@ -119,4 +152,41 @@ it('says why it waits, and goes on', async () => {
   expect(index.find('a', 1)).toHaveLength(1);
   expect(index.coverage()[0]?.failure).toBeNull();
   expect(failures).toEqual([]);
+});
+
+/** Records of the state, each of an epoch. */
+function appendState(topic: ScriptedTopic, ...records: readonly (readonly [ref: string, epoch: number])[]) {
+  for (const [ref, epoch] of records) {
+    topic.append(0, ref.startsWith('#') ? `${epoch}` : '\0');
+    const record = topic.logs[0]?.pop() ?? expect.fail('nothing appended');
+    topic.logs[0]?.push({ ...record, key: Buffer.from(ref), headers: { 'hookline.epoch': `${epoch}` } });
+  }
+}
+
+it('says which records of the state came late, also of those that wait for the registry first', async () => {
+  const { topic, index, registry, failures, current } = setUp({ kind: 'state' });
+  registry.fault = new HooklineError('REGISTRY_UNAVAILABLE');
+  appendState(topic, ['eu', 1], ['#epoch', 2], ['us', 2], ['late', 1]);
+  await until('the registry does not answer', () => failures.length > 0);
+  delete registry.fault;
+  await current(index);
+  const isLate = (ref: string) => index.find(ref, 1)[0]?.latest[0]?.isLate;
+  expect(['eu', 'us', 'late'].map(isLate)).toEqual([false, false, true]);
+});
+
+it('judges the state anew where its topic was deleted and created anew', async () => {
+  let skipped = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + skipped };
+  const { topic, index, current } = setUp({ kind: 'state', clock });
+  appendState(topic, ['#epoch', 7], ['eu', 7], ['us', 7]);
+  await current(index);
+  topic.logs[0] = [];
+  topic.topicId = 'second';
+  appendState(topic, ['#epoch', 1], ['eu', 1]);
+  skipped = 31_000;
+  const found = await until('the new one is indexed', () => {
+    const [hits] = index.find('eu', 1);
+    return index.find('us', 1).length === 0 && hits?.latest[0]?.offset === 1 && hits;
+  });
+  expect(found.latest).toMatchObject([{ offset: 1, isLate: false }]);
 });

@@ -91,10 +91,14 @@ it('a member says that it leaves before it does', async () => {
 function join() {
   const told: string[] = [];
   const refusals: (Error | undefined)[] = [];
-  let generationId = 0;
+  const generations = { latest: 0, begins: true };
   const coordinator = {
-    joinGroup: async () => ({ generationId: ++generationId, leaderId: 'l', memberId: 'm', members: [] }),
+    async joinGroup() {
+      if (generations.begins) generations.latest++;
+      return { generationId: generations.latest, leaderId: 'l', memberId: 'm', members: [] };
+    },
     async syncGroup() {
+      await new Promise(setImmediate);
       const refusal = refusals.shift();
       if (refusal) throw refusal;
       return { memberAssignment: Buffer.alloc(0) };
@@ -107,9 +111,9 @@ function join() {
     instrumentationEmitter: { emit: (event: string) => void told.push(event) },
     cluster: { findGroupCoordinator: async () => coordinator, committedOffsets: () => ({}) },
   });
-  return { group, told, refusals };
+  return { group, told, refusals, generations };
 }
-type Joining = { joinAndSync(): Promise<void> };
+type Joining = { joinAndSync(): Promise<void>; heartbeat(options: { interval: number }): Promise<void> };
 
 describe('a member that joins again', () => {
   it('says nothing but that where it knows who was given the partitions before', async () => {
@@ -117,6 +121,26 @@ describe('a member that joins again', () => {
     await group.joinAndSync();
     await group.joinAndSync();
     expect(told).toEqual(['consumer.group_join', 'consumer.group_join']);
+  });
+
+  it('says nothing but that where it is told of the same generation, as it does not lead the group', async () => {
+    const { group, told, generations } = join();
+    await group.joinAndSync();
+    generations.begins = false;
+    await group.joinAndSync();
+    expect(told).toEqual(['consumer.group_join', 'consumer.group_join']);
+  });
+
+  it('does so once where several brokers make it join, and its heartbeats wait for it', async () => {
+    const { group, told, generations } = join();
+    await group.joinAndSync();
+    const joins = [group.joinAndSync(), group.joinAndSync(), group.joinAndSync()];
+    // When it knows its generation, and not yet what it is given.
+    await new Promise(process.nextTick);
+    await Promise.all([...joins, group.heartbeat({ interval: 3_000 })]);
+    expect([generations.latest, told]).toEqual([2, ['consumer.group_join', 'consumer.group_join']]);
+    await group.joinAndSync();
+    expect(told.slice(2)).toEqual(['consumer.group_join']);
   });
 
   it.each([

@@ -10,7 +10,7 @@ const CONNECTION: KafkaConnection = {
 /** A connection of the client, whose socket counts as open until it is destroyed. */
 class FakeConnection extends EventEmitter {
   isOpen = true;
-  readonly socket = { destroy: () => this.#close(), resetAndDestroy: () => this.#close() };
+  readonly socket = { destroy: () => this.#close() };
 
   #close(): void {
     this.isOpen = false;

@@ -1,9 +1,10 @@
+import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect as connectTcp, createServer as createTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, createServer as createTls } from 'node:tls';
 import { expect, it } from 'vitest';
-import { resetSocket } from '../../../src/kafka/connect/platformatic-client.ts';
+import { resetSocket, WatchedClient } from '../../../src/kafka/connect/platformatic-client.ts';
 import { selfSigned } from '../../support/certificates.ts';
 import { until } from '../../support/until.ts';
 
@@ -66,6 +67,24 @@ it.each(['TCP', 'TLS'] as const)('of %s: what the machine has still to send is n
   expect(connection.seen).toMatchObject({ error: 'ECONNRESET' });
   expect(connection.seen.bytes).toBeLessThan(1_000_000);
 });
+
+it.each(['TCP', 'TLS'] as const)(
+  'of %s: nothing more is sent when the client itself gives the connection up, as a request was not answered in time',
+  async (kind) => {
+    using connection = await open(kind);
+    const connections = new EventEmitter();
+    const settings = { brokers: ['broker:9092'], tls: undefined, sasl: undefined, loopbackOnly: false };
+    new WatchedClient({ connections } as never, settings);
+    const made = Object.assign(new EventEmitter(), { socket: connection.socket });
+    connections.emit('connecting', { broker: { host: 'broker', port: 9092 }, connection: made });
+    await sleep(0);
+    connection.socket.destroy();
+    await until('the client says that it is closed', () => connection.seen.isClosed);
+    await connection.read();
+    expect(connection.seen).toMatchObject({ error: 'ECONNRESET' });
+    expect(connection.seen.bytes).toBeLessThan(1_000_000);
+  },
+);
 
 it.each(['TCP', 'TLS'] as const)(
   'of %s: one that is not connected yet, or has ended, is closed',

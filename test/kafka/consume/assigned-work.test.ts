@@ -78,6 +78,25 @@ describe('the work of a consumer', () => {
     expect(() => lost.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
   });
 
+  it('begins anew where what comes is behind what is committed: the topic was deleted and created anew', async () => {
+    const { work, join, begin } = open();
+    join(0);
+    const before = await begin(0, 1_000);
+    const first = await begin(0, 0);
+    expect([before.signal.aborted, first.signal.aborted]).toEqual([true, false]);
+    // As after each rebalance.
+    expect([work.take(recordAt(0, 0)), first.signal.aborted]).toEqual([true, false]);
+  });
+
+  it('takes nothing of what the group has not given it, as answers are on their way while it joins again', async () => {
+    const { work, join, begin } = open();
+    expect(work.take(recordAt(0, 5))).toBe(false);
+    join(0);
+    await begin(0, 5);
+    join();
+    expect(work.take(recordAt(0, 6))).toBe(false);
+  });
+
   it('does not begin to work when it is given partitions while it stops', async () => {
     const { work, join, working } = open();
     join();

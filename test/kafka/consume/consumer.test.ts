@@ -8,13 +8,14 @@ type Payload = Record<string, unknown>;
 /** A consumer on a client that a test drives: batches, crashes, and how its calls end. */
 function open(
   calls: { connect?: () => Promise<void>; disconnect?: () => Promise<void>; cut?: () => void } = {},
+  restarts = false,
 ) {
   const clock = manualClock();
   const listeners = new Map<string, (event: { payload: Payload }) => void>();
   const config: Payload = {};
   const run: { eachBatch?: (payload: Payload) => Promise<void> } = {};
   const client = {
-    events: { CRASH: 'crash' },
+    events: { CRASH: 'crash', END_BATCH_PROCESS: 'end' },
     on: (name: string, listener: (event: { payload: Payload }) => void) => void listeners.set(name, listener),
     ...{ connect: async () => {}, subscribe: async () => {}, disconnect: async () => {}, ...calls },
     run: async (options: object) => void Object.assign(run, options),
@@ -27,20 +28,24 @@ function open(
   } as unknown as KafkaClient;
   const ended: string[] = [];
   const consumer = new GroupConsumer({
-    ...{ kafka, groupId: 'g', clock, onEnd: (error: Error) => ended.push(error.message) },
+    ...{ kafka, groupId: 'g', clock, restarts, onEnd: (error: Error) => ended.push(error.message) },
   });
   const tell = (name: string, payload: Payload) => listeners.get(name)?.({ payload });
   return { clock, config, run, consumer, ended, tell };
 }
 
 /** A batch of these offsets whose log ends at `last`, on a partition that a seek interrupts after so many records. */
-function batchOf(offsets: readonly number[], staleAfter = Number.POSITIVE_INFINITY) {
+function batchOf(
+  offsets: readonly number[],
+  staleAfter = Number.POSITIVE_INFINITY,
+  last = offsets.at(-1) ?? 0,
+) {
   let seen = 0;
   const resolved: string[] = [];
   const heartbeat = vi.fn(async () => {});
   const payload = {
     batch: {
-      ...{ topic: 't', partition: 0 },
+      ...{ topic: 't', partition: 0, lastOffset: () => String(last) },
       messages: offsets.map((offset) => ({ offset: String(offset), key: null, value: null, timestamp: '0' })),
     },
     ...{ isRunning: () => true, isStale: () => seen++ >= staleAfter, heartbeat },
@@ -62,6 +67,14 @@ it('a consumer reports its end once, and none that kafkajs begins anew after', a
   expect(ended).toEqual([]);
   for (const restart of [false, false]) tell('crash', { restart, error: new Error('for good') });
   expect(ended).toEqual(['for good']);
+});
+
+it('a consumer that has left is not begun anew by kafkajs, whose error came meanwhile', async () => {
+  const { config, consumer } = open({}, true);
+  const { restartOnFailure } = config.retry as { restartOnFailure(error: Error): Promise<boolean> };
+  expect(await restartOnFailure(new Error('passing'))).toBe(true);
+  await consumer.leave();
+  expect(await restartOnFailure(new Error('passing'))).toBe(false);
 });
 
 it('a consumer that could not start has ended, and says why to its caller alone', async () => {
@@ -122,4 +135,24 @@ it.each([
   await clock.advance(5_000);
   await left;
   expect(cut).toHaveBeenCalledOnce();
+});
+
+it('what is behind the records and is none, as the end of a transaction, is told when all were taken', async () => {
+  const { run, consumer, tell } = open();
+  const passed: bigint[] = [];
+  let isFull = false;
+  await consumer.run({
+    topics: ['t'],
+    onRecord: () => !isFull,
+    onPassed: (_topic, _partition, next) => passed.push(next),
+  });
+  await run.eachBatch?.(batchOf([5, 6], undefined, 7).payload);
+  await run.eachBatch?.(batchOf([8, 9], 1, 10).payload);
+  isFull = true;
+  await run.eachBatch?.(batchOf([8, 9], undefined, 10).payload);
+  expect(passed).toEqual([8n]);
+  // Of one that was aborted nothing is handed over.
+  tell('end', { batchSize: 0, topic: 't', partition: 0, lastOffset: '12' });
+  tell('end', { batchSize: 2, topic: 't', partition: 0, lastOffset: '15' });
+  expect(passed).toEqual([8n, 13n]);
 });

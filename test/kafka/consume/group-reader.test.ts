@@ -13,7 +13,7 @@ const refusal = (message: string) =>
 async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
   const clock = manualClock();
   const connects: (Error | null)[] = [];
-  const seen = { consumers: 0, left: 0, commits: [] as string[] };
+  const seen = { consumers: 0, left: 0, paused: 0, commits: [] as string[] };
   const on = { refused: [] as (string | null)[], fatal: [] as string[], leases: [] as (Lease | null)[] };
   let listeners = new Map<string, ((event: { payload: Payload }) => void)[]>();
   let eachBatch: (payload: Payload) => Promise<void> = async () => {};
@@ -37,7 +37,7 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
       },
       disconnect: async () => void seen.left++,
       commitOffsets: async ([{ offset }]: [{ offset: string }]) => void seen.commits.push(offset),
-      ...{ subscribe: async () => {}, pause() {}, resume() {}, seek() {} },
+      ...{ subscribe: async () => {}, pause: () => void seen.paused++, resume() {}, seek() {} },
     };
   };
   const reader = await readInGroup({
@@ -116,6 +116,9 @@ it('the stop ends the lease, waits for handlers in progress 15 s at most, and le
   await clock.advance(0);
   const stopping = reader.stop();
   expect([lease?.signal.aborted, on.leases[0]?.signal.aborted, seen.left]).toEqual([true, true, 0]);
+  // What comes meanwhile is for the next process, and would be fetched again and again.
+  await give(2);
+  expect(seen.paused).toBe(1);
   await clock.advance(15_000);
   await stopping;
   expect([seen.left, seen.commits]).toEqual([1, []]);

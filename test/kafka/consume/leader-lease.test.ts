@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { acquireLeaderLease } from '../../../src/kafka/consume/leader-lease.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 
 /** A clock on which no sleep takes time, but for the deadline of leaving. */
 const clock: typeof systemClock = {
@@ -10,27 +11,36 @@ const clock: typeof systemClock = {
     ref === false ? new Promise(() => {}) : signal?.throwIfAborted(),
 };
 const { signal } = new AbortController();
-const acquire = (kafka: KafkaClient, stop = signal) =>
-  acquireLeaderLease({ kafka, groupId: 'g', topic: 't', clock, signal: stop });
+const acquire = (kafka: KafkaClient, stop = signal, by: Clock = clock) =>
+  acquireLeaderLease({ kafka, groupId: 'g', topic: 't', clock: by, signal: stop });
 
 type Listener = (event: { payload: unknown }) => void;
+/** Several for each event. */
+class Listeners extends Map<string, Listener[]> {
+  add = (event: string, listener: Listener) => void this.set(event, [...(this.get(event) ?? []), listener]);
+  tell(event: string, payload: unknown): void {
+    for (const listener of this.get(event) ?? []) listener({ payload });
+  }
+}
 
 /** A client whose consumers meet these faults while they join, one after the other, and then lead their group. */
 function scriptedClient(faults: readonly Error[]) {
   let consumers = 0;
+  const all: Listeners[] = [];
   const consumer = () => {
     const fault = faults[consumers++];
-    const listeners = new Map<string, Listener>();
+    const listeners = new Listeners();
+    all.push(listeners);
     let running = false;
     return {
-      events: { GROUP_JOIN: 'join', CRASH: 'crash', END_BATCH_PROCESS: 'end' },
+      events: { GROUP_JOIN: 'join', CRASH: 'crash', REQUEST: 'request', HEARTBEAT: 'heartbeat' },
       ...{ connect: async () => {}, disconnect: async () => {}, subscribe: async () => {} },
-      on: (event: string, listener: Listener) => listeners.set(event, listener),
+      on: listeners.add,
       // kafkajs tells of a crash and lets `run` end well all the same.
       run: async () => {
         running = !fault;
-        if (fault) listeners.get('crash')?.({ payload: { error: fault } });
-        else listeners.get('join')?.({ payload: { isLeader: true, leaderId: 'here' } });
+        if (fault) listeners.tell('crash', { error: fault });
+        else listeners.tell('join', { isLeader: true, leaderId: 'here' });
       },
       pause: () => {
         if (!running) throw new Error('Consumer group was not initialized');
@@ -38,7 +48,7 @@ function scriptedClient(faults: readonly Error[]) {
     };
   };
   const kafka = { consumer } as unknown as KafkaClient;
-  return { kafka, consumers: () => consumers };
+  return { kafka, consumers: () => consumers, latest: () => all.at(-1) ?? expect.fail('none') };
 }
 
 const loading = () =>
@@ -64,6 +74,20 @@ describe('a lease that the leader of a group holds', () => {
     };
     await expect(acquire(kafka, stopping.signal)).rejects.toThrow('aborted');
     expect(consumers()).toBe(3);
+  });
+
+  it('is lost when the group was not heard of for its session, though the client goes on asking', async () => {
+    const { kafka, latest } = scriptedClient([]);
+    const time = manualClock();
+    const held = await acquire(kafka, signal, time);
+    if ('holder' in held) return expect.fail('held by another');
+    await time.advance(9_000);
+    latest().tell('request', { apiName: 'Heartbeat', duration: 0 });
+    latest().tell('heartbeat', {});
+    await time.advance(9_000);
+    expect(held.lost.aborted).toBe(false);
+    await time.advance(1_000);
+    expect([held.lost.aborted, time.waiting()]).toEqual([true, 0]);
   });
 
   it('fails with what the brokers refuse it for, and with nothing else', async () => {

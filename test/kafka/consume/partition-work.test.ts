@@ -76,6 +76,20 @@ describe('the work of a partition', () => {
     await until('all is committed', () => committed.at(-1) === 12n);
   });
 
+  it('is committed with what is behind it and is no record, when it is done', async () => {
+    const { work, committed, take, begin, end } = open();
+    take(10);
+    await begin(10);
+    work.pass(13n);
+    expect(committed).toEqual([]);
+    await end(10);
+    await until('both are committed', () => committed.at(-1) === 13n);
+    work.pass(12n);
+    work.pass(15n);
+    await until('what came alone is committed', () => committed.at(-1) === 15n);
+    expect(committed).toEqual([13n, 15n]);
+  });
+
   it('passes over what it has taken, as it comes again after a rebalance', async () => {
     const { begun, take, begin } = open();
     take(1, 2);

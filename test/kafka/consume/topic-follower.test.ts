@@ -183,6 +183,29 @@ it.each([
   },
 );
 
+it('whoever catches up while the topic is deleted and created anew has what the new one holds', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a', 'b', 'c');
+  const rewound: number[] = [];
+  let isHeld = true;
+  const { follower, seen } = await follow(topic, {
+    onRecord({ value }) {
+      if (isHeld && String(value) === 'c') throw new Error('not now');
+      seen.push(String(value));
+    },
+    onRewound: (partition) => rewound.push(partition),
+  });
+  await until('the first ones are read', () => seen.length === 2);
+  const caughtUp = follower.caughtUp(soon());
+  await systemClock.sleep(30);
+  topic.logs[0] = [];
+  topic.append(0, 'x');
+  topic.topicId = 'second';
+  isHeld = false;
+  await caughtUp;
+  expect([seen, rewound]).toEqual([['a', 'b', 'x'], [0]]);
+});
+
 it('a topic that may not be read is not waited for at the start, brokers that start are', async () => {
   const refused = new ScriptedTopic([1]);
   refused.lookUpFailures = [new HooklineError('KAFKA_REFUSED', 't: this user may not read it')];

@@ -18,7 +18,7 @@ export type FetchPorts = {
 
 const OFFSET_OUT_OF_RANGE = 1;
 const UNKNOWN_TOPIC_ID = 100;
-const OLDEST = -2;
+const NEWEST = -1;
 const NOTHING = Buffer.alloc(0);
 
 /** Answers when there is a record, or the consumer's time is over. */
@@ -95,7 +95,7 @@ export function serveListOffsets(
     if (!found || !view) return { topic, partition, code: CODES.UNKNOWN_TOPIC_OR_PARTITION, offset: -1 };
     if (view.leader !== broker.id)
       return { topic, partition, code: CODES.NOT_LEADER_OR_FOLLOWER, offset: -1 };
-    return { topic, partition, code: CODES.NONE, offset: timestamp === OLDEST ? 0 : end };
+    return { topic, partition, code: CODES.NONE, offset: timestamp === NEWEST ? end : 0 };
   });
   return listOffsetsAnswer(request, listed);
 }

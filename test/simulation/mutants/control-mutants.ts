@@ -115,6 +115,15 @@ export const ONE_WORKS: readonly Mutant[] = [
     put: 'return this.#begunAt < 0;',
   },
   {
+    ...{
+      of,
+      file: 'kafka/connect/platformatic-client.ts',
+      name: 'a machine goes on sending what was not answered in time',
+    },
+    find: 'else if (made.socket) resetWhenDestroyed(made.socket);',
+    put: '',
+  },
+  {
     ...{ of, file: ASSIGNED, name: 'what is done is not committed after the lease' },
     find: 'const { committed } = work;',
     put: 'const { mark: committed } = work;',

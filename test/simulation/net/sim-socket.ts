@@ -16,6 +16,8 @@ export type SocketPeer = {
 export class SimSocket extends EventEmitter {
   destroyed = false;
   connecting = true;
+  /** What Node's own closes and resets. */
+  readonly _handle: { close(): void; reset(): number };
   readonly #simulation: Simulation;
   readonly #actor: Actor;
   readonly #peer: SocketPeer;
@@ -26,6 +28,13 @@ export class SimSocket extends EventEmitter {
     this.#simulation = simulation;
     this.#actor = actor;
     this.#peer = peer;
+    this._handle = {
+      close: () => peer.closed(),
+      reset() {
+        peer.reset();
+        return 0;
+      },
+    };
     this.setTimeout(timeoutMs);
   }
 
@@ -77,16 +86,8 @@ export class SimSocket extends EventEmitter {
   destroy(error?: Error): this {
     if (this.destroyed) return this;
     this.#close();
-    if (this.#actor.isAlive) this.#peer.closed();
+    if (this.#actor.isAlive) this._handle.close();
     process.nextTick(() => this.#emitClose(error));
-    return this;
-  }
-
-  resetAndDestroy(): this {
-    if (this.destroyed) return this;
-    this.#close();
-    if (this.#actor.isAlive) this.#peer.reset();
-    process.nextTick(() => this.#emitClose(undefined));
     return this;
   }
 

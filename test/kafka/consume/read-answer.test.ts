@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readAnswer } from '../../../src/kafka/consume/topic-fetcher.ts';
+import { readAnswer } from '../../../src/kafka/consume/read-answer.ts';
 
 type Answer = Parameters<typeof readAnswer>[1];
 type Partition = Answer['responses'][number]['partitions'][number];
@@ -27,7 +27,12 @@ const of = (producerId: bigint, more: Partial<Batch> = {}) => ({
 const marker = (offset: number, producerId: bigint) =>
   batch(offset, 1, of(producerId, { attributes: TRANSACTIONAL | CONTROL }));
 
-function read(records: readonly Batch[] | null, more: Partial<Partition> = {}, from = 0, throttleTimeMs = 0) {
+function read(
+  records: readonly Batch[] | null,
+  more: Partial<Partition> = {},
+  from = 0,
+  { throttleTimeMs = 0, localStart = 0 } = {},
+) {
   const partition = {
     ...{ partitionIndex: 0, lastStableOffset: 0n, abortedTransactions: [], records },
     ...more,
@@ -36,7 +41,7 @@ function read(records: readonly Batch[] | null, more: Partial<Partition> = {}, f
     throttleTimeMs,
     responses: [{ topicId: '', partitions: [partition as unknown as Partition] }],
   };
-  const [fetched] = readAnswer('t', answer, new Map([[0, BigInt(from)]]));
+  const [fetched] = readAnswer('t', answer, new Map([[0, BigInt(from)]]), [BigInt(localStart)]);
   return { values: fetched?.records.map(({ value }) => Number(value)), next: Number(fetched?.next), fetched };
 }
 
@@ -71,8 +76,16 @@ describe('an answer with records', () => {
   });
 
   it('stays where a broker throttles', () => {
-    expect(read(null, { lastStableOffset: 9n }, 5, 100)).toMatchObject({ values: [], next: 5 });
+    expect(read(null, { lastStableOffset: 9n }, 5, { throttleTimeMs: 100 })).toMatchObject({
+      values: [],
+      next: 5,
+    });
   });
+});
+
+it('an empty answer of what is in tiered storage passes over nothing: the storage has not answered in time', () => {
+  const answerAt = (localStart: number) => read([], { lastStableOffset: 9n }, 5, { localStart });
+  expect([answerAt(6), answerAt(5)]).toMatchObject([{ next: 5 }, { next: 9 }]);
 });
 
 describe('an answer with transactions', () => {
@@ -113,5 +126,5 @@ it('a partition that was not asked for is left out', () => {
     lastStableOffset: 1n,
   } as unknown as Partition;
   const answer = { throttleTimeMs: 0, responses: [{ topicId: '', partitions: [partition] }] };
-  expect(readAnswer('t', answer, new Map([[0, 0n]]))).toEqual([]);
+  expect(readAnswer('t', answer, new Map([[0, 0n]]), [])).toEqual([]);
 });

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { Partitioners } from 'kafkajs';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { readInGroup } from '../../../src/kafka/consume/group-reader.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { createTopic } from '../../support/create-topic.ts';
+import { testKafka } from '../../support/topic-reader.ts';
+import { until } from '../../support/until.ts';
+
+async function open() {
+  const env = { KAFKA_BROKERS: inject('brokers').join(',') };
+  const topic = `group-${randomUUID()}`;
+  const kafka = testKafka(env);
+  const admin = kafka.admin();
+  await admin.connect();
+  onTestFinished(() => admin.disconnect());
+  await createTopic(admin, { topic, numPartitions: 1 });
+  const producer = kafka.producer({
+    ...{ createPartitioner: Partitioners.DefaultPartitioner, transactionalId: topic },
+    ...{ idempotent: true, maxInFlightRequests: 1 },
+  });
+  await producer.connect();
+  onTestFinished(() => producer.disconnect());
+  const seen: string[] = [];
+  const fatal: Error[] = [];
+  const reader = await readInGroup({
+    ...{ kafka, groupId: topic, topics: [topic], sessionTimeoutMs: 6_000, clock: systemClock },
+    keysOf: async () => [],
+    handle: async ({ value }) => void seen.push(`${value}`),
+    ...{ onError() {}, onWorking() {}, onRefused() {} },
+    onFatal: (error) => fatal.push(error),
+  });
+  onTestFinished(() => reader.stop());
+  /** In a transaction. */
+  const send = async (values: readonly string[], ends: 'commit' | 'abort' = 'commit') => {
+    const transaction = await producer.transaction();
+    await transaction.send({ topic, messages: values.map((value) => ({ value })) });
+    await transaction[ends]();
+  };
+  const committed = async () =>
+    (await admin.fetchOffsets({ groupId: topic, topics: [topic] }))[0]?.partitions[0]?.offset;
+  return { topic, admin, seen, fatal, send, committed };
+}
+
+const LONG = { timeout: 60_000 };
+
+it('a topic that is deleted and created anew is read from its beginning', LONG, async () => {
+  const { topic, admin, seen, fatal, send, committed } = await open();
+  await send(['a', 'b', 'c', 'd']);
+  await until('the first four are handled', () => seen.length === 4);
+  await until('they are committed', async () => (await committed()) === '5');
+  await admin.deleteTopics({ topics: [topic] });
+  await createTopic(admin, { topic, numPartitions: 1 });
+  await send(['e', 'f']);
+  await until('those of the new one are handled', () => seen.length === 6, 30_000);
+  expect(seen).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  await until('they are committed', async () => (await committed()) === '3');
+  expect(fatal).toEqual([]);
+});
+
+it('nothing seems to wait behind transactions, also behind one that was aborted', LONG, async () => {
+  const { seen, fatal, send, committed } = await open();
+  await send(['a', 'b']);
+  await until('all is committed', async () => (await committed()) === '3');
+  await send(['c'], 'abort');
+  await until('what was aborted too', async () => (await committed()) === '5');
+  await send(['d']);
+  await until('and what comes then', async () => (await committed()) === '7');
+  expect([seen, fatal]).toEqual([['a', 'b', 'd'], []]);
+});
