@@ -54,6 +54,11 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
           { err, topic, partition, offset: String(offset) },
           'command could not be finished, it is tried again',
         ),
+      onInterrupted: (err: Error) =>
+        logger.warn(
+          { err },
+          'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either',
+        ),
       onRefused(err: Error | null) {
         if (err)
           logger.warn({ err }, 'commands are not read: the brokers refuse the credentials, trying again');

@@ -8,6 +8,8 @@ export type ConsumerDeps = {
   readonly groupId: string;
   /** The client has ended for good, by this error: only another consumer reads on. Called once at most. */
   readonly onEnd: (error: Error) => void;
+  /** Nothing is read for now: the client begins anew by itself. */
+  readonly onRestart?: (error: Error) => void;
   readonly sessionTimeoutMs?: number;
   /** kafkajs itself starts again after an error that may pass. */
   readonly restarts?: boolean;
@@ -63,6 +65,7 @@ export class GroupConsumer {
       ...deps.options,
     });
     this.client.on(this.client.events.CRASH, ({ payload }) => {
+      if (payload.restart) deps.onRestart?.(payload.error);
       if (payload.restart || this.#hasEnded) return;
       this.#hasEnded = true;
       deps.onEnd(payload.error);

@@ -46,6 +46,8 @@ export type GroupReaderDeps = {
   readonly onWorking: (lease: Lease | null) => void;
   /** The brokers refuse the credentials: they are tried again, as the files hold them then. null when that is over. */
   readonly onRefused: (error: Error | null) => void;
+  /** Nothing is read for now, by this error: told at most once a minute. */
+  readonly onInterrupted: (error: Error) => void;
   /** The consumer has ended for good: only a new process reads on. */
   readonly onFatal: (error: Error) => void;
   readonly clock: Clock;
@@ -56,6 +58,7 @@ const PARTITIONS_AT_ONCE = 16;
 const MAX_AT_ONCE = 32;
 /** 1.5 to 2 s before credentials that were refused are tried again. */
 const REJOIN: Backoff = { firstMs: 2_000, factor: 1, maxMs: 2_000 };
+const TELL_AGAIN_MS = 60_000;
 /** Handlers under way are waited for so long. */
 const FINISH_MS = 15_000;
 
@@ -67,6 +70,12 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   let heardAt = clock.now();
   const onHeard = () => {
     heardAt = clock.now();
+  };
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const onRestart = (error: Error) => {
+    if (clock.now() - toldAt < TELL_AGAIN_MS) return;
+    toldAt = clock.now();
+    deps.onInterrupted(error);
   };
   /** kafkajs ends for good when credentials are refused. The files may hold others by now. */
   const onEnd = async (ended: Error) => {
@@ -87,7 +96,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   };
   const openMember = () =>
     joinGroup(deps, {
-      ...{ queue, clock, signal, onHeard },
+      ...{ queue, clock, signal, onHeard, onRestart },
       // Nothing rejects here but what the stop has interrupted.
       onEnd: (error) => void onEnd(error).catch(() => {}),
     });
@@ -107,16 +116,17 @@ type Membership = {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onHeard: () => void;
+  readonly onRestart: (error: Error) => void;
   readonly onEnd: (error: Error) => void;
 };
 
 async function joinGroup(
   deps: GroupReaderDeps,
-  { queue, clock, signal, onHeard, onEnd }: Membership,
+  { queue, clock, signal, onHeard, onRestart, onEnd }: Membership,
 ): Promise<{ consumer: GroupConsumer; work: AssignedWork }> {
   const { kafka, groupId, sessionTimeoutMs } = deps;
   const consumer = new GroupConsumer({
-    ...{ kafka, groupId, sessionTimeoutMs, clock, restarts: true },
+    ...{ kafka, groupId, sessionTimeoutMs, clock, restarts: true, onRestart },
     options: {
       heartbeatInterval: Math.round(sessionTimeoutMs / 4),
       rebalanceTimeout: 60_000,

@@ -27,7 +27,7 @@ async function open() {
     ...{ kafka, groupId: topic, topics: [topic], sessionTimeoutMs: 6_000, clock: systemClock },
     keysOf: async () => [],
     handle: async ({ value }) => void seen.push(`${value}`),
-    ...{ onError() {}, onWorking() {}, onRefused() {} },
+    ...{ onError() {}, onWorking() {}, onRefused() {}, onInterrupted() {} },
     onFatal: (error) => fatal.push(error),
   });
   onTestFinished(() => reader.stop());

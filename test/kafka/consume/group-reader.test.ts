@@ -14,7 +14,12 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
   const clock = manualClock();
   const connects: (Error | null)[] = [];
   const seen = { consumers: 0, left: 0, paused: 0, commits: [] as string[] };
-  const on = { refused: [] as (string | null)[], fatal: [] as string[], leases: [] as (Lease | null)[] };
+  const on = {
+    refused: [] as (string | null)[],
+    told: [] as string[],
+    fatal: [] as string[],
+    leases: [] as (Lease | null)[],
+  };
   let listeners = new Map<string, ((event: { payload: Payload }) => void)[]>();
   let eachBatch: (payload: Payload) => Promise<void> = async () => {};
   const tell = (name: string, payload: Payload) => {
@@ -45,6 +50,7 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
     ...{ sessionTimeoutMs: 10_000, keysOf: async () => [], onError: expect.fail },
     onWorking: (lease) => on.leases.push(lease),
     onRefused: (error) => on.refused.push(error?.message ?? null),
+    onInterrupted: (error) => on.told.push(error.message),
     onFatal: (error) => on.fatal.push(error.message),
   });
   const crash = (error: Error) => tell('CRASH', { restart: false, error });
@@ -122,4 +128,18 @@ it('the stop ends the lease, waits for handlers in progress 15 s at most, and le
   await clock.advance(15_000);
   await stopping;
   expect([seen.left, seen.commits]).toEqual([1, []]);
+});
+
+it('tells once a minute why nothing is read while the client begins anew again and again', async () => {
+  const { reader, clock, on, tell } = await open();
+  const begin = (text: string) => tell('CRASH', { restart: true, error: new Error(text) });
+  begin('no such topic');
+  await clock.advance(59_000);
+  begin('no such topic');
+  expect(on.told).toEqual(['no such topic']);
+  await clock.advance(1_000);
+  begin('still no such topic');
+  expect(on.told).toEqual(['no such topic', 'still no such topic']);
+  expect(on.fatal).toEqual([]);
+  await reader.stop();
 });

@@ -37,7 +37,7 @@ function start(seed: number) {
           lease.check();
           handled.push(`${name} ${value}`);
         },
-        ...{ onError() {}, onRefused() {}, onFatal() {} },
+        ...{ onError() {}, onRefused() {}, onInterrupted() {}, onFatal() {} },
         onWorking: (lease) => void working.push(`${name} ${lease ? 'works' : 'stands by'}`),
       });
       readers.set(name, reader);
