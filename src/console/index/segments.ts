@@ -99,7 +99,11 @@ export class Segments {
     let count = 0;
     const rows: Row[] = [];
     for (const { statements } of this.#tables) {
-      if (count < MAX_COUNT) count += Number(statements.count.get(term, topic)?.count);
+      const isCounted = count < MAX_COUNT;
+      const here = isCounted ? Number(statements.count.get(term, topic)?.count) : 0;
+      count += here;
+      // Most ids are in one segment; a topic may have a thousand partitions.
+      if (isCounted && here === 0) continue;
       // Backwards along the key: of a term with a million entries only these are read.
       for (const { partition } of partitions as { partition: number }[])
         rows.push(...(statements.latest.all(term, topic, partition, latest) as Row[]));
