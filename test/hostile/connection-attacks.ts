@@ -22,6 +22,7 @@ async function attackWith(
   plan: PlanOf<AttackPlan['kind']>,
 ): Promise<AttackOutcome> {
   await using attackers = startAttackers({ ...plan, port: target.port } as AttackPlan);
+  await attackers.begun;
   const counted = plan.kind === 'reset' || plan.kind === 'cut-off';
   await (counted ? withDeadline(attackers.done, COUNT_DEADLINE_MS, null) : sleep(scale.seconds * 1_000));
   const seen = await attackers.stop();

@@ -15,6 +15,7 @@ process.once('message', () => {
   tally.stop();
 });
 
+process.send?.('begun');
 await begin(plan);
 
 function begin(plan: AttackPlan): void | Promise<void> {

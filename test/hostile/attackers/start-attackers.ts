@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type { AttackPlan, AttackSeen } from './plan.ts';
 
 export type Attackers = AsyncDisposable & {
+  /** Settled when the process is there and attacks, or has ended. */
+  readonly begun: Promise<unknown>;
   /** Settled when an attack of a fixed count has ended by itself. */
   readonly done: Promise<unknown>;
   /** Ends the attack. */
@@ -19,19 +21,21 @@ export function startAttackers(plan: AttackPlan): Attackers {
   });
   child.send(plan);
   const exited = once(child, 'exit');
-  const done = new Promise<void>((resolve) => {
-    child.on('message', (message) => message === 'done' && resolve());
-    child.once('exit', () => resolve());
-  });
+  const told = (word: string) =>
+    new Promise<void>((resolve) => {
+      child.on('message', (message) => message === word && resolve());
+      child.once('exit', () => resolve());
+    });
+  const [begun, done] = [told('begun'), told('done')];
   const end = async () => {
     const seen = new Promise<AttackSeen>((resolve) => {
-      child.on('message', (message) => message !== 'done' && resolve(message as AttackSeen));
+      child.on('message', (message) => typeof message === 'object' && resolve(message as AttackSeen));
       child.once('exit', () => resolve(ENDED));
     });
     if (child.connected) child.send('stop');
-    const told = await seen;
+    const all = await seen;
     await exited;
-    return told;
+    return all;
   };
   let ended: Promise<AttackSeen> | undefined;
   const stop = () => {
@@ -39,7 +43,7 @@ export function startAttackers(plan: AttackPlan): Attackers {
     return ended;
   };
   return {
-    ...{ done, stop },
+    ...{ begun, done, stop },
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
       await stop();
