@@ -1,0 +1,118 @@
+import type { Cluster } from '../../kafka/cluster.ts';
+import { Conversation, type Exchange, type LineFault } from '../wire/conversation.ts';
+import type { WireRequest } from '../wire/wire-request.ts';
+import type { World } from '../wire/world.ts';
+import { type Difference, differencesOf, plain } from './difference.ts';
+
+/** A member of the group, as one of the two worlds knows it. */
+export type MemberSide = {
+  readonly talk: Conversation;
+  /** Of the member; '' before it has one. */
+  id: string;
+  generation: number;
+  /** Where it leads: all members of its generation. */
+  led: readonly string[];
+  /** What it has asked and is not answered yet. */
+  pending: Exchange | undefined;
+};
+
+/** Connections for data beside each other. */
+export const LINES = 2;
+
+/** One of the two worlds, with the connections to it. */
+export class Side {
+  readonly world: World;
+  readonly lines: readonly Conversation[];
+  readonly members = new Map<string, MemberSide>();
+  topicId = '';
+  readonly #names = new Map<string, string>();
+
+  constructor(world: World, members: readonly string[]) {
+    this.world = world;
+    this.lines = Array.from({ length: LINES }, () => new Conversation(world));
+    for (const name of members) {
+      const talk = new Conversation(world);
+      this.members.set(name, { talk, id: '', generation: -1, led: [], pending: undefined });
+    }
+  }
+
+  line(n: number): Conversation {
+    return this.lines[n] as Conversation;
+  }
+
+  member(name: string): MemberSide {
+    return this.members.get(name) as MemberSide;
+  }
+
+  /** Both worlds name ids in the same order. */
+  call(id: string, name: string): void {
+    if (id !== '' && !this.#names.has(id)) this.#names.set(id, `${name} ${this.#names.size}`);
+  }
+
+  nameOf = (text: string): string => this.#names.get(text) ?? text;
+
+  /** What a request is answered, outside of what is compared. */
+  async ask(request: WireRequest): Promise<object> {
+    const line = this.line(0);
+    const exchange = await line.write(request);
+    await line.answered([exchange]);
+    if (exchange.answer === undefined) throw new Error(`${this.world.name} did not answer ${request.name}`);
+    return request.read(exchange.answer);
+  }
+
+  close(): void {
+    for (const line of this.lines) line.reset();
+    for (const { talk } of this.members.values()) talk.reset();
+  }
+}
+
+type Ask = { readonly line?: number; readonly fault?: LineFault | undefined };
+
+/** A real broker and the model, which are asked the same, one step after the other. */
+export class Lockstep {
+  readonly kafka: Side;
+  readonly model: Side;
+  readonly cluster: Cluster;
+  readonly differences: Difference[] = [];
+  /** What both were asked, for a reader. */
+  readonly story: string[] = [];
+  /** Answers that were compared. */
+  compared = 0;
+
+  constructor(kafka: Side, model: Side, cluster: Cluster) {
+    this.kafka = kafka;
+    this.model = model;
+    this.cluster = cluster;
+  }
+
+  get sides(): readonly [model: Side, kafka: Side] {
+    return [this.model, this.kafka];
+  }
+
+  /** Asks both the same, and compares what they answer. */
+  async ask(what: string, request: (side: Side) => WireRequest, { line = 0, fault }: Ask = {}): Promise<void> {
+    await this.write(what, request, { line, fault })();
+  }
+
+  /** Asks both the same. @returns what waits for the answers and compares them */
+  write(what: string, request: (side: Side) => WireRequest, { line = 0, fault }: Ask = {}): () => Promise<void> {
+    this.story.push(fault ? `${what}, ${fault}` : what);
+    const writing = this.sides.map((side) => side.line(line).write(request(side), fault));
+    return async () => {
+      const exchanges = await Promise.all(writing);
+      await Promise.all(this.sides.map((side, n) => side.line(line).answered([exchanges[n] as Exchange])));
+      await this.compare(what, exchanges[1] as Exchange, exchanges[0] as Exchange);
+    };
+  }
+
+  async compare(what: string, kafka: Exchange, model: Exchange): Promise<void> {
+    this.compared++;
+    const [one, other] = await Promise.all([shown(this.kafka, kafka), shown(this.model, model)]);
+    this.differences.push(...differencesOf(one, other, `${what} (${kafka.request.name})`));
+  }
+}
+
+async function shown(side: Side, { request, answer, isClosed }: Exchange): Promise<unknown> {
+  if (answer === undefined) return isClosed ? 'no answer: the connection is closed' : 'no answer';
+  return plain(await request.read(answer), side.nameOf);
+}

@@ -1,0 +1,49 @@
+import { createRandom } from '../../../faults/random.ts';
+import { metadata } from '../wire/platformatic-requests.ts';
+import { modelWorld } from '../wire/model-world.ts';
+import type { World } from '../wire/world.ts';
+import { DataSteps, MAX_MESSAGE_BYTES, PARTITIONS } from './data-steps.ts';
+import type { Difference } from './difference.ts';
+import { GroupSteps, MEMBERS } from './group-steps.ts';
+import { Lockstep, Side } from './lockstep.ts';
+
+const STEPS = 40;
+
+export type SeedResult = {
+  readonly seed: number;
+  /** Answers that were compared. */
+  readonly compared: number;
+  readonly differences: readonly Difference[];
+  readonly story: readonly string[];
+};
+
+/** Plays one schedule on a broker, where its topic is there and empty, and on the model, until they differ. */
+export async function runSeed(
+  seed: number,
+  { broker, topic, isFault }: { broker: World; topic: string; isFault: (difference: Difference) => boolean },
+): Promise<SeedResult> {
+  const random = createRandom(seed, 'agreement');
+  const topics = [{ name: topic, partitions: PARTITIONS, maxBytes: MAX_MESSAGE_BYTES }];
+  const { world, cluster } = modelWorld(seed, { brokers: 1, minIsr: 1, topics, hasGroup: true });
+  const both = new Lockstep(new Side(broker, MEMBERS), new Side(world, MEMBERS), cluster);
+  const data = new DataSteps(both, topic, random);
+  const group = new GroupSteps(both, { group: `${topic}.group`, topic, random });
+  const areSame = () => !both.differences.some(isFault);
+  try {
+    for (const side of both.sides) side.topicId = await topicIdOf(side, topic);
+    for (let step = 0; step < STEPS && areSame(); step++) await (random.chance(0.5) ? data : group).step();
+    if (areSame()) await data.compareAll();
+    if (areSame()) await group.compareOffsets();
+    if (areSame()) await group.end();
+  } finally {
+    for (const side of both.sides) side.close();
+  }
+  return { seed, compared: both.compared, differences: both.differences, story: both.story };
+}
+
+async function topicIdOf(side: Side, topic: string): Promise<string> {
+  const answer = (await side.ask(metadata([topic]))) as { topics: { topicId: string }[] };
+  const id = answer.topics[0]?.topicId ?? '';
+  side.call(id, 'topic');
+  return id;
+}

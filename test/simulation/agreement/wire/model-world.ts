@@ -1,0 +1,52 @@
+import { Actor, Simulation } from '../../engine/simulation.ts';
+import { Cluster, type ClusterOptions } from '../../kafka/cluster.ts';
+import { Network } from '../../net/network.ts';
+import type { World } from './world.ts';
+
+const CONNECT_MS = 1_000;
+
+/** The simulation's model of Kafka, in a simulation of its own. */
+export function modelWorld(
+  seed: number,
+  options: ClusterOptions,
+): { readonly world: World; readonly cluster: Cluster } {
+  const simulation = new Simulation(seed);
+  const network = new Network(simulation);
+  const cluster = new Cluster(simulation, network, options);
+  const client = new Actor('client');
+  const pass: World['pass'] = async (ms, isOver = () => false) => {
+    await simulation.runUntil(simulation.now + ms, isOver);
+    return isOver();
+  };
+  const world: World = {
+    name: 'model',
+    now: () => simulation.now,
+    pass,
+    async connect(broker, events) {
+      let isConnected = false;
+      let isClosed = false;
+      let socket: ReturnType<Network['connect']> | undefined;
+      const { host, port } = cluster.broker(broker);
+      simulation.after(0, client, () => {
+        socket = network.connect({ host, port });
+        socket.on('error', () => {}).on('data', events.data);
+        socket.on('connect', () => {
+          isConnected = true;
+        });
+        socket.on('close', () => {
+          isClosed = true;
+          events.closed();
+        });
+      });
+      await pass(CONNECT_MS, () => isConnected || isClosed);
+      const open = socket;
+      if (!open || !isConnected || isClosed) return undefined;
+      const reset = () => {
+        open.removeAllListeners('data').removeAllListeners('close');
+        open.resetAndDestroy();
+      };
+      return { write: (bytes) => void open.write(bytes), reset };
+    },
+  };
+  return { world, cluster };
+}
