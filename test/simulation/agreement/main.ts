@@ -7,7 +7,13 @@ import { realWorld } from './wire/real-world.ts';
 
 const seeds = Number(process.argv[2] ?? 20);
 const first = Number(process.argv[3] ?? 1);
-await using stack = await startStack({ env: process.env, way: 'jvm', withRegistry: false, shortLived: true, kafka: {properties: {'group.initial.rebalance.delay.ms': 50}} });
+await using stack = await startStack({
+  env: process.env,
+  way: 'jvm',
+  withRegistry: false,
+  shortLived: true,
+  kafka: { properties: { 'group.initial.rebalance.delay.ms': 50 } },
+});
 const admin = testKafka({ KAFKA_BROKERS: stack.brokers[0] ?? '' }).admin();
 await admin.connect();
 let compared = 0;
@@ -19,11 +25,18 @@ for (let seed = first; seed < first + seeds; seed++) {
     topics: [
       {
         ...{ topic, numPartitions: PARTITIONS },
-        configEntries: [{ name: 'max.message.bytes', value: `${MAX_MESSAGE_BYTES}` }],
+        configEntries: [
+          { name: 'max.message.bytes', value: `${MAX_MESSAGE_BYTES}` },
+          { name: 'retention.ms', value: '-1' },
+        ],
       },
     ],
   });
-  const result = await runSeed(seed, { broker: realWorld(stack.brokers), topic, isFault: (one) => explain(one) === undefined && process.env.STOP !== undefined });
+  const result = await runSeed(seed, {
+    broker: realWorld(stack.brokers),
+    topic,
+    isFault: (one) => explain(one) === undefined && process.env.STOP !== undefined,
+  });
   compared += result.compared;
   for (const one of result.differences) {
     const why = explain(one);

@@ -1,5 +1,5 @@
-import type { Random } from '../../../faults/random.ts';
 import type { Batch } from '../../../../src/kafka/produce/encode-batch.ts';
+import type { Random } from '../../../faults/random.ts';
 import type { LineFault } from '../wire/conversation.ts';
 import * as kafkajs from '../wire/kafkajs-requests.ts';
 import * as platformatic from '../wire/platformatic-requests.ts';
@@ -21,6 +21,8 @@ const TIME = 1_770_000_000_000n;
 const WAIT_MS = 20;
 /** Ends sooner where a record comes. */
 const LONG_WAIT_MS = 5_000;
+/** A request has most likely reached the broker by then. */
+const REACHED_MS = 5;
 /** How long a request whose connection broke may take until its effect is seen. */
 const EFFECT_MS = 500;
 const OLDEST = -2n;
@@ -46,7 +48,12 @@ export class DataSteps {
   step(): Promise<void> {
     const produce = () => this.#produce();
     const fetch = () => this.#fetch();
-    const rest = [() => this.#pipeline(), () => this.#longFetch(), () => this.#list(), () => this.#metadata()];
+    const rest = [
+      () => this.#pipeline(),
+      () => this.#longFetch(),
+      () => this.#list(),
+      () => this.#metadata(),
+    ];
     return this.#random.pick([produce, produce, produce, fetch, fetch, ...rest])();
   }
 
@@ -86,9 +93,7 @@ export class DataSteps {
       const request = this.#random.chance(0.8)
         ? this.#requestOf(this.#newBatch())
         : platformatic.listOffsets(this.#topic, this.#partition(), END);
-      answers.push(this.#both.write('pipeline', () => request, { line }));
-      // The order is the order of the writes, which encode first.
-      await Promise.all(this.#both.sides.map((side) => side.world.pass(0)));
+      answers.push(await this.#both.write('pipeline', () => request, { line }));
     }
     for (const answer of answers) await answer();
   }
@@ -100,7 +105,8 @@ export class DataSteps {
     const isKafkajs = this.#random.chance(0.5);
     const request = (topicId: string) =>
       isKafkajs ? kafkajs.fetch(this.#topic, from) : platformatic.fetch(topicId, from);
-    const answer = this.#both.write('fetch that waits', ({ topicId }) => request(topicId), { line: 0 });
+    const answer = await this.#both.write('fetch that waits', ({ topicId }) => request(topicId));
+    for (const side of this.#both.sides) await side.world.pass(REACHED_MS);
     const batch = { ...this.#newBatch(), topic: this.#topic, partition, records: [this.#record(20)] };
     await this.#both.ask('produce', () => platformatic.produce(batch), { line: 1 });
     await answer();
@@ -135,8 +141,7 @@ export class DataSteps {
   #endOf = (partition: number): number =>
     this.#both.cluster.topics.get(this.#topic)?.[partition]?.kept.at(-1)?.end ?? 0;
 
-  #partition = (): number =>
-    this.#random.chance(0.1) ? UNKNOWN_PARTITION : this.#random.below(PARTITIONS);
+  #partition = (): number => (this.#random.chance(0.1) ? UNKNOWN_PARTITION : this.#random.below(PARTITIONS));
 
   #newBatch(): Batch {
     const random = this.#random;
@@ -174,7 +179,11 @@ export class DataSteps {
     const how = { line: this.#line(), fault };
     if (random.chance(0.5))
       return this.#both.ask('fetch', () => kafkajs.fetch(isUnknown ? UNKNOWN_TOPIC : this.#topic, from), how);
-    await this.#both.ask('fetch', ({ topicId }) => platformatic.fetch(isUnknown ? UNKNOWN_ID : topicId, from), how);
+    await this.#both.ask(
+      'fetch',
+      ({ topicId }) => platformatic.fetch(isUnknown ? UNKNOWN_ID : topicId, from),
+      how,
+    );
   }
 
   #list(): Promise<void> {
@@ -186,9 +195,22 @@ export class DataSteps {
     return this.#both.ask('list offsets', () => listOffsets(topic, partition, at), { line: this.#line() });
   }
 
+  /** What the model understands is part of what the broker does. */
+  async #versions(): Promise<void> {
+    const [model, kafka] = await Promise.all(
+      this.#both.sides.map(async (side) => (await side.ask(platformatic.apiVersions())) as Versions),
+    );
+    for (const { apiKey, minVersion, maxVersion } of model?.apiKeys ?? []) {
+      const range = kafka?.apiKeys.find((one) => one.apiKey === apiKey);
+      const isPart = range && range.minVersion <= minVersion && range.maxVersion >= maxVersion;
+      if (!isPart)
+        this.#both.note({ path: `versions of ${apiKey}`, kafka: range, model: [minVersion, maxVersion] });
+    }
+  }
+
   #metadata(): Promise<void> {
     const random = this.#random;
-    if (random.chance(0.1)) return this.#both.ask('versions', () => platformatic.apiVersions());
+    if (random.chance(0.1)) return this.#versions();
     const topics = random.pick([[this.#topic], [UNKNOWN_TOPIC], [this.#topic, UNKNOWN_TOPIC]]);
     const { metadata } = random.pick([kafkajs, platformatic]);
     return this.#both.ask('metadata', () => metadata(topics), { line: this.#line() });
@@ -196,3 +218,10 @@ export class DataSteps {
 }
 
 type Listed = { readonly topics: readonly { readonly partitions: readonly { readonly offset: bigint }[] }[] };
+type Versions = {
+  readonly apiKeys: readonly {
+    readonly apiKey: number;
+    readonly minVersion: number;
+    readonly maxVersion: number;
+  }[];
+};

@@ -25,5 +25,13 @@ export function plain(value: unknown, nameOf: (text: string) => string): unknown
   if (Array.isArray(value)) return value.map((one) => plain(one, nameOf));
   if (value instanceof Map) return plain([...value], nameOf);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one, nameOf)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => {
+      const shown = plain(one, nameOf);
+      // A group's members have no order.
+      return [name, name === 'members' && Array.isArray(shown) ? shown.toSorted(byText) : shown];
+    }),
+  );
 }
+
+const byText = (one: unknown, other: unknown) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);

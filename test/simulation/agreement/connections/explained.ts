@@ -8,7 +8,21 @@ type Explanation = {
 };
 
 /** Differences that are right to have: nothing that a client of ours decides hangs on them. */
-const EXPLAINED: readonly Explanation[] = [];
+const EXPLAINED: readonly Explanation[] = [
+  {
+    path: /\.(brokers\.\d+|coordinator)\.(host|port)$|\.clusterId$/,
+    why: "addresses and the cluster id are each world's own",
+  },
+  {
+    path: /\.sessionId$/,
+    why: 'the model offers no fetch sessions: each request says all that it wants',
+  },
+  {
+    path: /^fetch that waits .*\.(highWatermark|lastStableOffset)$/,
+    isSo: ({ kafka, model }) => Number.parseInt(`${kafka}`, 10) + 1 === Number.parseInt(`${model}`, 10),
+    why: 'a broker notes its high watermark before it reads the records, and one came in between',
+  },
+];
 
 /** Why a difference is none that matters; undefined where it does. */
 export const explain = (difference: Difference): string | undefined =>

@@ -79,7 +79,10 @@ export class GroupSteps {
     await this.#send(name, kind, request);
   }
 
-  #requestOf(name: string, { kind, stranger, drift }: { kind: Kind; stranger?: string | undefined; drift: number }) {
+  #requestOf(
+    name: string,
+    { kind, stranger, drift }: { kind: Kind; stranger?: string | undefined; drift: number },
+  ) {
     const offset = { topic: this.#topic, partition: this.#random.below(PARTITIONS), offset: ++this.#offset };
     return (side: Side): WireRequest => {
       const own = side.member(name);
@@ -88,7 +91,10 @@ export class GroupSteps {
         case 'join':
           return joinGroup(this.#group, member.memberId);
         case 'sync':
-          return syncGroup(member, own.led.map((id) => ({ memberId: id, memberAssignment: assigned(side, id) })));
+          return syncGroup(
+            member,
+            own.led.map((id) => ({ memberId: id, memberAssignment: assigned(side, id) })),
+          );
         case 'heartbeat':
           return heartbeat(member);
         case 'commit':
@@ -104,7 +110,11 @@ export class GroupSteps {
   };
 
   #offsets = (): WireRequest =>
-    fetchOffsets(this.#group, this.#topic, Array.from({ length: PARTITIONS }, (_, n) => n));
+    fetchOffsets(
+      this.#group,
+      this.#topic,
+      Array.from({ length: PARTITIONS }, (_, n) => n),
+    );
 
   compareOffsets(): Promise<void> {
     return this.#both.ask('offsets', this.#offsets);
@@ -113,7 +123,9 @@ export class GroupSteps {
   /** All members leave; whoever waits goes. */
   async end(): Promise<void> {
     for (const name of MEMBERS) {
-      await this.#both.ask('leave at the end', (side) => leaveGroup(this.#identity(side.member(name).id, -1)));
+      await this.#both.ask('leave at the end', (side) =>
+        leaveGroup(this.#identity(side.member(name).id, -1)),
+      );
       await this.#settle();
     }
   }
@@ -137,7 +149,8 @@ export class GroupSteps {
     await model.member(name).talk.write(request(model), isDone ? 'lost' : 'half');
     await this.#settle();
     await this.compareOffsets();
-    const beat = (side: Side) => heartbeat(this.#identity(side.member(name).id, side.member(name).generation));
+    const beat = (side: Side) =>
+      heartbeat(this.#identity(side.member(name).id, side.member(name).generation));
     await this.#both.ask('heartbeat afterwards', beat);
   }
 

@@ -90,19 +90,29 @@ export class Lockstep {
   }
 
   /** Asks both the same, and compares what they answer. */
-  async ask(what: string, request: (side: Side) => WireRequest, { line = 0, fault }: Ask = {}): Promise<void> {
-    await this.write(what, request, { line, fault })();
+  async ask(what: string, request: (side: Side) => WireRequest, how: Ask = {}): Promise<void> {
+    const answer = await this.write(what, request, how);
+    await answer();
   }
 
   /** Asks both the same. @returns what waits for the answers and compares them */
-  write(what: string, request: (side: Side) => WireRequest, { line = 0, fault }: Ask = {}): () => Promise<void> {
+  async write(
+    what: string,
+    request: (side: Side) => WireRequest,
+    { line = 0, fault }: Ask = {},
+  ): Promise<() => Promise<void>> {
     this.story.push(fault ? `${what}, ${fault}` : what);
-    const writing = this.sides.map((side) => side.line(line).write(request(side), fault));
+    const model = await this.model.line(line).write(request(this.model), fault);
+    const kafka = await this.kafka.line(line).write(request(this.kafka), fault);
     return async () => {
-      const exchanges = await Promise.all(writing);
-      await Promise.all(this.sides.map((side, n) => side.line(line).answered([exchanges[n] as Exchange])));
-      await this.compare(what, exchanges[1] as Exchange, exchanges[0] as Exchange);
+      await this.model.line(line).answered([model]);
+      await this.kafka.line(line).answered([kafka]);
+      await this.compare(what, kafka, model);
     };
+  }
+
+  note(difference: Difference): void {
+    this.differences.push(difference);
   }
 
   async compare(what: string, kafka: Exchange, model: Exchange): Promise<void> {

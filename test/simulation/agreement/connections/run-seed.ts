@@ -1,6 +1,7 @@
 import { createRandom } from '../../../faults/random.ts';
-import { metadata } from '../wire/platformatic-requests.ts';
+import { fetchOffsets, findCoordinator } from '../wire/kafkajs-requests.ts';
 import { modelWorld } from '../wire/model-world.ts';
+import { metadata } from '../wire/platformatic-requests.ts';
 import type { World } from '../wire/world.ts';
 import { DataSteps, MAX_MESSAGE_BYTES, PARTITIONS } from './data-steps.ts';
 import type { Difference } from './difference.ts';
@@ -30,7 +31,10 @@ export async function runSeed(
   const group = new GroupSteps(both, { group: `${topic}.group`, topic, random });
   const areSame = () => !both.differences.some(isFault);
   try {
-    for (const side of both.sides) side.topicId = await topicIdOf(side, topic);
+    for (const side of both.sides) {
+      side.topicId = await topicIdOf(side, topic);
+      await coordinates(side, topic);
+    }
     for (let step = 0; step < STEPS && areSame(); step++) await (random.chance(0.5) ? data : group).step();
     if (areSame()) await data.compareAll();
     if (areSame()) await group.compareOffsets();
@@ -40,6 +44,24 @@ export async function runSeed(
   }
   return { seed, compared: both.compared, differences: both.differences, story: both.story };
 }
+
+const GROUP_READY_MS = 20_000;
+
+/** A broker begins to coordinate groups when it is asked for the first time. */
+async function coordinates(side: Side, topic: string): Promise<void> {
+  const { world } = side;
+  const end = world.now() + GROUP_READY_MS;
+  const group = `${topic}.group`;
+  for (;;) {
+    const found = (await side.ask(findCoordinator(group))) as Answer;
+    const offsets = (await side.ask(fetchOffsets(group, topic, [0]))) as Answer;
+    if (found.errorCode === 0 && offsets.errorCode === 0) return;
+    if (world.now() > end) throw new Error(`${world.name} does not coordinate groups`);
+    await world.pass(20);
+  }
+}
+
+type Answer = { readonly errorCode: number };
 
 async function topicIdOf(side: Side, topic: string): Promise<string> {
   const answer = (await side.ask(metadata([topic]))) as { topics: { topicId: string }[] };

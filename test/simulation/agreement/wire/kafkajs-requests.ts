@@ -1,6 +1,12 @@
 import { createRequire } from 'node:module';
 import type { WireRecord } from '../../../../src/kafka/produce/encode-batch.ts';
-import { CLIENT_ID, CORRELATION_BYTES, type FetchFrom, TIMEOUT_MS, type WireRequest } from './wire-request.ts';
+import {
+  CLIENT_ID,
+  CORRELATION_BYTES,
+  type FetchFrom,
+  TIMEOUT_MS,
+  type WireRequest,
+} from './wire-request.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -25,7 +31,11 @@ function ofKafkajs(name: string, version: number, parts: object): WireRequest {
   };
 }
 
-type Produced = { readonly topic: string; readonly partition: number; readonly records: readonly WireRecord[] };
+type Produced = {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: readonly WireRecord[];
+};
 
 /** Without a batch: a request for nothing. */
 export const produce = (produced?: Produced): WireRequest => {

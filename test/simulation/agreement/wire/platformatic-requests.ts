@@ -9,7 +9,13 @@ import {
   Writer,
 } from '@platformatic/kafka';
 import { type Batch, encodeProduce } from '../../../../src/kafka/produce/encode-batch.ts';
-import { CLIENT_ID, CORRELATION_BYTES, type FetchFrom, TIMEOUT_MS, type WireRequest } from './wire-request.ts';
+import {
+  CLIENT_ID,
+  CORRELATION_BYTES,
+  type FetchFrom,
+  TIMEOUT_MS,
+  type WireRequest,
+} from './wire-request.ts';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 const READ_COMMITTED = 1;
@@ -48,8 +54,8 @@ export const apiVersions = (): WireRequest =>
   ofPlatformatic('ApiVersions', apiVersionsV3, () => apiVersionsV3.createRequest(CLIENT_ID, '1'));
 
 /** As the product writes it. */
-export const produce = (batch: Batch): WireRequest =>
-  ofPlatformatic('Produce', produceV11, () => encodeProduce(batch, TIMEOUT_MS));
+export const produce = (batch: Batch, timeoutMs = TIMEOUT_MS): WireRequest =>
+  ofPlatformatic('Produce', produceV11, () => encodeProduce(batch, timeoutMs));
 
 export const fetch = (topicId: string, { partition, offset, maxWaitMs }: FetchFrom): WireRequest => {
   const of = { partition, currentLeaderEpoch: -1, fetchOffset: BigInt(offset), lastFetchedEpoch: -1 };
