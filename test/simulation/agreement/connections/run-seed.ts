@@ -1,4 +1,5 @@
 import { createRandom } from '../../../faults/random.ts';
+import type { Cluster, ClusterOptions } from '../../kafka/cluster.ts';
 import { fetchOffsets, findCoordinator } from '../wire/kafkajs-requests.ts';
 import { modelWorld } from '../wire/model-world.ts';
 import { metadata } from '../wire/platformatic-requests.ts';
@@ -18,14 +19,29 @@ export type SeedResult = {
   readonly story: readonly string[];
 };
 
+export type SeedInput = {
+  readonly broker: World;
+  readonly topic: string;
+  /** Whether the model is wrong there. */
+  readonly isFault: (difference: Difference) => boolean;
+  /** Makes the model another one, to see that this is found. */
+  readonly sabotage?: (cluster: Cluster) => void;
+};
+
+/** What the topic is in the model. */
+export const oneBroker = (topic: string): ClusterOptions => ({
+  ...{ brokers: 1, minIsr: 1, hasGroup: true },
+  topics: [{ name: topic, partitions: PARTITIONS, maxBytes: MAX_MESSAGE_BYTES }],
+});
+
 /** Plays one schedule on a broker, where its topic is there and empty, and on the model, until they differ. */
 export async function runSeed(
   seed: number,
-  { broker, topic, isFault }: { broker: World; topic: string; isFault: (difference: Difference) => boolean },
+  { broker, topic, isFault, sabotage }: SeedInput,
 ): Promise<SeedResult> {
   const random = createRandom(seed, 'agreement');
-  const topics = [{ name: topic, partitions: PARTITIONS, maxBytes: MAX_MESSAGE_BYTES }];
-  const { world, cluster } = modelWorld(seed, { brokers: 1, minIsr: 1, topics, hasGroup: true });
+  const { world, cluster } = modelWorld(seed, oneBroker(topic));
+  sabotage?.(cluster);
   const both = new Lockstep(new Side(broker, MEMBERS), new Side(world, MEMBERS), cluster);
   const data = new DataSteps(both, topic, random);
   const group = new GroupSteps(both, { group: `${topic}.group`, topic, random });

@@ -1,0 +1,15 @@
+/** What real brokers answer in a situation and the model does not, and why that is right to have. */
+const EXPLAINED: readonly { readonly fact: RegExp; readonly why: string }[] = [
+  {
+    fact: /: coordinator silent$/,
+    why: 'a coordinator answers a commit when all in-sync replicas have it; the model commits at once, and has late and lost answers of groups as faults of their own',
+  },
+  {
+    fact: /: find coordinator 15$/,
+    why: 'brokers make the topic of the offsets when they are asked for the first time; the model has it from the beginning',
+  },
+];
+
+/** Why it is right that the model never answers this; undefined where it is not. */
+export const explain = (fact: string): string | undefined =>
+  EXPLAINED.find((one) => one.fact.test(fact))?.why;
