@@ -39,7 +39,7 @@ async function holdConnections(): Promise<void> {
       const { path, kafka, model } = difference;
       const [one, other] = [JSON.stringify(kafka), JSON.stringify(model)];
       if (why) verdict.explain(why);
-      else verdict.differ(result.seed, `${path}: Kafka ${one}, model ${other}`, result.story.slice(-12));
+      else verdict.differ(result.seed, `${path}: Kafka ${one}, model ${other}`, result.story);
     }
   }
   sayWhen(`${compared.toLocaleString('en')} answers of one broker compared`);

@@ -13,6 +13,17 @@ export type Member = Pick<Requests['join'], 'sessionMs' | 'rebalanceMs' | 'proto
   expiry: Timer | undefined;
 };
 
+/** Who was given the partitions of a generation, and when: who has them has the right to act. */
+export type Assigned = { readonly at: number; readonly generation: number; readonly clientId: string };
+
+export type GroupPorts = {
+  /** As the broker that coordinates. */
+  after(ms: number, work: () => void): Timer;
+  now(): number;
+  newId(): string;
+  note(what: string): void;
+};
+
 type Protocols = Requests['join']['protocols'];
 
 export const sameProtocols = (one: Protocols, other: Protocols) =>

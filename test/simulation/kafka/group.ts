@@ -1,18 +1,7 @@
 import type { Timer } from '../../../src/runtime/clock.ts';
-import { type Member, type Requests, sameProtocols } from './group-member.ts';
+import { type Assigned, type GroupPorts, type Member, type Requests, sameProtocols } from './group-member.ts';
 import type { JoinAnswer, Left } from './group-messages.ts';
 import { GROUP_CODES as CODES } from './protocol.ts';
-
-/** Who was given the partitions of a generation, and when: who has them has the right to act. */
-export type Assigned = { readonly at: number; readonly generation: number; readonly clientId: string };
-
-export type GroupPorts = {
-  /** As the broker that coordinates. */
-  after(ms: number, work: () => void): Timer;
-  now(): number;
-  newId(): string;
-  note(what: string): void;
-};
 
 const NOTHING = Buffer.alloc(0);
 /** group.initial.rebalance.delay.ms */
@@ -27,6 +16,8 @@ export class Group {
   readonly #given = new Map<string, Timer>();
   readonly #offsets = new Map<string, number>();
   #state: 'empty' | 'joining' | 'syncing' | 'stable' = 'empty';
+  /** Whether anybody has asked to join, or has committed: only then the coordinator knows the group. */
+  #exists = false;
   #generation = 0;
   /** Whether those who join do so while nobody is a member: they are given time. */
   #isFirst = false;
@@ -41,6 +32,7 @@ export class Group {
   join(request: Requests['join'], answer: (answer: JoinAnswer) => void): void {
     const { memberId } = request;
     if (memberId === '') {
+      this.#exists = true;
       const id = `${request.clientId}-${this.#ports.newId()}`;
       const forget = () => {
         this.#given.delete(id);
@@ -97,13 +89,15 @@ export class Group {
   leave({ memberIds }: Requests['leave']): Left[] {
     return memberIds.map((memberId) => {
       const isKnown = this.#members.has(memberId) || this.#given.has(memberId);
-      if (this.#ungive(memberId)) this.#completeIfAllJoined();
+      if (this.#ungive(memberId)) this.#lacksOne();
       this.#remove(memberId, 'leaves');
       return { memberId, code: isKnown ? CODES.NONE : CODES.UNKNOWN_MEMBER_ID };
     });
   }
 
   commit({ generation, memberId, offsets }: Requests['commit']): number {
+    if (!this.#exists && generation >= 0) return CODES.ILLEGAL_GENERATION;
+    this.#exists = true;
     const member = this.#members.get(memberId);
     // Who names no generation is no member: it may set offsets while nobody is one.
     if (generation >= 0 || this.#state !== 'empty') {
@@ -229,6 +223,12 @@ export class Group {
     this.#members.delete(id);
     this.#ports.note(`${member.clientId} ${why}`);
     member.joins?.(this.#joinAnswer(CODES.UNKNOWN_MEMBER_ID, ''));
+    this.#lacksOne();
+  }
+
+  /** One that was a member, or was to be one, has gone. */
+  #lacksOne(): void {
+    if (this.#state === 'empty') return;
     if (this.#members.size === 0 && this.#given.size === 0) this.#complete();
     else if (this.#state === 'joining') this.#completeIfAllJoined();
     else this.#rebalance();

@@ -22,7 +22,7 @@ const WAIT_MS = 20;
 /** Ends sooner where a record comes. */
 const LONG_WAIT_MS = 5_000;
 /** A request has most likely reached the broker by then. */
-const REACHED_MS = 5;
+const REACHED_MS = 15;
 /** How long a request whose connection broke may take until its effect is seen. */
 const EFFECT_MS = 500;
 const OLDEST = -2n;

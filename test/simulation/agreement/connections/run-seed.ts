@@ -2,7 +2,7 @@ import { createRandom } from '../../../faults/random.ts';
 import type { Cluster, ClusterOptions } from '../../kafka/cluster.ts';
 import { fetchOffsets, findCoordinator } from '../wire/kafkajs-requests.ts';
 import { modelWorld } from '../wire/model-world.ts';
-import { metadata } from '../wire/platformatic-requests.ts';
+import { listOffsets, metadata } from '../wire/platformatic-requests.ts';
 import type { World } from '../wire/world.ts';
 import { DataSteps, MAX_MESSAGE_BYTES, PARTITIONS } from './data-steps.ts';
 import type { Difference } from './difference.ts';
@@ -49,6 +49,7 @@ export async function runSeed(
   try {
     for (const side of both.sides) {
       side.topicId = await topicIdOf(side, topic);
+      await isLed(side, topic);
       await coordinates(side, topic);
     }
     for (let step = 0; step < STEPS && areSame(); step++) await (random.chance(0.5) ? data : group).step();
@@ -61,12 +62,31 @@ export async function runSeed(
   return { seed, compared: both.compared, differences: both.differences, story: both.story };
 }
 
-const GROUP_READY_MS = 20_000;
+const READY_MS = 20_000;
+
+/** A broker leads the partitions of a new topic a while after the topic is there. */
+async function isLed(side: Side, topic: string): Promise<void> {
+  const { world } = side;
+  const end = world.now() + READY_MS;
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    while (!(await leads(side, topic, partition))) {
+      if (world.now() > end) throw new Error(`${world.name} does not lead ${topic}[${partition}]`);
+      await world.pass(10);
+    }
+  }
+}
+
+async function leads(side: Side, topic: string, partition: number): Promise<boolean> {
+  const listed = (await side.ask(listOffsets(topic, partition, -1n))) as Listed;
+  return listed.topics[0]?.partitions[0]?.errorCode === 0;
+}
+
+type Listed = { readonly topics: readonly { readonly partitions: readonly Answer[] }[] };
 
 /** A broker begins to coordinate groups when it is asked for the first time. */
 async function coordinates(side: Side, topic: string): Promise<void> {
   const { world } = side;
-  const end = world.now() + GROUP_READY_MS;
+  const end = world.now() + READY_MS;
   const group = `${topic}.group`;
   for (;;) {
     const found = (await side.ask(findCoordinator(group))) as Answer;

@@ -7,7 +7,7 @@ import { play } from './play.ts';
 import { realSite } from './real-site.ts';
 
 /** How often the model plays each plan, with other latencies each time. */
-const MODEL_RUNS = 40;
+const MODEL_RUNS = 30;
 
 export type DeathsResult = {
   readonly plan: Plan;
