@@ -1,12 +1,12 @@
 import type kafkajs from 'kafkajs';
 import type { KafkaCluster } from '../../../stack/kafka-cluster.ts';
+import type { Cluster } from '../../kafka/cluster.ts';
 import { brokenPromises, factsOf } from './judge.ts';
 import { modelSite } from './model-site.ts';
 import { BROKERS, drawPlan, PARTITIONS, type Plan } from './plan.ts';
 import { play } from './play.ts';
 import { realSite } from './real-site.ts';
 
-/** How often the model plays each plan, with other latencies each time. */
 const MODEL_RUNS = 30;
 
 export type DeathsResult = {
@@ -39,13 +39,25 @@ export async function runDeaths(
   return { plan, attempts, facts: factsOf(run), broken: brokenPromises(run) };
 }
 
+type ModelOptions = {
+  /** How often the model plays each plan, with other latencies each time. */
+  readonly runs?: number;
+  /** Makes the model another one, to see that this is found. */
+  readonly sabotage?: (cluster: Cluster) => void;
+};
+
 /** All that the model answers in these plans. @throws Error where it breaks a promise of Kafka's */
-export async function modelFacts(plans: readonly Plan[], runs = MODEL_RUNS): Promise<Set<string>> {
+export async function modelFacts(
+  plans: readonly Plan[],
+  { runs = MODEL_RUNS, sabotage }: ModelOptions = {},
+): Promise<Set<string>> {
   const facts = new Set<string>();
   for (const plan of plans)
     for (let chance = 0; chance < runs; chance++) {
       const topic = `deaths-${plan.seed}`;
-      const run = await play(modelSite(plan.seed * runs + chance, topic), topic, plan);
+      const site = modelSite(plan.seed * runs + chance, topic);
+      sabotage?.(site.cluster);
+      const run = await play(site, topic, plan);
       const [broken] = brokenPromises(run);
       if (broken) throw new Error(`the model, plan ${plan.seed}, chance ${chance}: ${broken}`);
       for (const fact of factsOf(run)) facts.add(fact);
