@@ -127,7 +127,9 @@ export class Group {
       if (syncs) tell(() => syncs(CODES.NOT_COORDINATOR, NOTHING));
     }
     const isStored = this.#state === 'stable';
+    // Neither ids that were only given out nor a group without a generation or an offset are stored.
     for (const id of [...this.#given.keys()]) this.#ungive(id);
+    this.#exists = this.#generation > 0 || this.#offsets.size > 0;
     if (this.#generation === 0) {
       this.#members.clear();
       this.#state = 'empty';
@@ -176,11 +178,8 @@ export class Group {
     const members = [...this.#members.values()];
     const [first] = members;
     this.#generation++;
-    if (!first) {
-      this.#state = 'empty';
-      return;
-    }
-    this.#state = 'syncing';
+    this.#state = first ? 'syncing' : 'empty';
+    if (!first) return;
     this.#protocol = first.protocols[0]?.name ?? '';
     if (!this.#members.has(this.#leader)) this.#leader = first.id;
     this.#ports.note(`generation ${this.#generation}: ${members.map(({ clientId }) => clientId).join(', ')}`);
