@@ -3,7 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts';
 import type { Partition } from '../kafka/partition.ts';
 import { oneBroker, runSeed } from './connections/run-seed.ts';
 import { isFault } from './connections/run-seeds.ts';
-import { modelWorld } from './wire/model-world.ts';
+import { modelTarget } from './wire/model-target.ts';
 
 const SEEDS = 30;
 
@@ -11,7 +11,7 @@ const SEEDS = 30;
 async function differencesWith(sabotage?: (cluster: Cluster) => void): Promise<string[]> {
   const found: string[] = [];
   for (let seed = 1; seed <= SEEDS && found.length === 0; seed++) {
-    const { world: broker } = modelWorld(1_000 + seed, oneBroker('t'));
+    const { target: broker } = modelTarget(1_000 + seed, oneBroker('t'));
     const result = await runSeed(seed, { broker, topic: 't', isFault, ...(sabotage && { sabotage }) });
     found.push(...result.differences.filter(isFault).map(({ path }) => path));
   }

@@ -106,7 +106,7 @@ export class DataSteps {
     const request = (topicId: string) =>
       isKafkajs ? kafkajs.fetch(this.#topic, from) : platformatic.fetch(topicId, from);
     const answer = await this.#both.write('fetch that waits', ({ topicId }) => request(topicId));
-    for (const side of this.#both.sides) await side.world.pass(REACHED_MS);
+    for (const side of this.#both.sides) await side.target.pass(REACHED_MS);
     const batch = { ...this.#newBatch(), topic: this.#topic, partition, records: [this.#record(20)] };
     await this.#both.ask('produce', () => platformatic.produce(batch), { line: 1 });
     await answer();
@@ -129,11 +129,11 @@ export class DataSteps {
   async #grows(partition: number, before: number): Promise<boolean> {
     if (partition >= PARTITIONS) return false;
     const { kafka } = this.#both;
-    const begin = kafka.world.now();
-    while (kafka.world.now() - begin < EFFECT_MS) {
+    const begin = kafka.target.now();
+    while (kafka.target.now() - begin < EFFECT_MS) {
       const listed = (await kafka.ask(platformatic.listOffsets(this.#topic, partition, END))) as Listed;
       if (Number(listed.topics[0]?.partitions[0]?.offset ?? 0) > before) return true;
-      await kafka.world.pass(10);
+      await kafka.target.pass(10);
     }
     return false;
   }

@@ -17,7 +17,7 @@ export function differencesOf(kafka: unknown, model: unknown, path: string): Dif
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** An answer as plain values: bytes and large numbers as texts, and what each world names as it likes by one name. */
+/** An answer as plain values: bytes and large numbers as texts, and what each target names as it likes by one name. */
 export function plain(value: unknown, nameOf: (text: string) => string): unknown {
   if (typeof value === 'string') return nameOf(value);
   if (typeof value === 'bigint') return `${value}n`;

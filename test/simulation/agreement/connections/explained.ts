@@ -11,7 +11,7 @@ type Explanation = {
 const EXPLAINED: readonly Explanation[] = [
   {
     path: /\.(brokers\.\d+|coordinator)\.(host|port)$|\.clusterId$/,
-    why: "addresses and the cluster id are each world's own",
+    why: "addresses and the cluster id are each one's own",
   },
   {
     path: /\.sessionId$/,

@@ -140,10 +140,10 @@ export class GroupSteps {
     const before = await seen();
     await kafka.member(name).talk.write(request(kafka), fault);
     let isDone = fault === 'lost';
-    const begin = kafka.world.now();
-    while (fault === 'open' && !isDone && kafka.world.now() - begin < EFFECT_MS && kind !== 'heartbeat') {
+    const begin = kafka.target.now();
+    while (fault === 'open' && !isDone && kafka.target.now() - begin < EFFECT_MS && kind !== 'heartbeat') {
       isDone = (await seen()) !== before;
-      await kafka.world.pass(5);
+      await kafka.target.pass(5);
     }
     story.push(`${kind} of ${name}, ${fault}: ${isDone ? 'carried out' : 'not carried out'}`);
     await model.member(name).talk.write(request(model), isDone ? 'lost' : 'half');
@@ -178,10 +178,10 @@ export class GroupSteps {
     const { model, kafka } = this.#both;
     if (this.#pending.size === 0) return;
     const waiting = [...this.#pending.keys()];
-    await model.world.pass(MODEL_MS, () => waiting.every((one) => isAnswered(model.member(one))));
+    await model.target.pass(MODEL_MS, () => waiting.every((one) => isAnswered(model.member(one))));
     const answered = waiting.filter((one) => isAnswered(model.member(one)));
-    await kafka.world.pass(ANSWERED_MS, () => answered.every((one) => isAnswered(kafka.member(one))));
-    if (answered.length < waiting.length) await kafka.world.pass(SILENT_MS);
+    await kafka.target.pass(ANSWERED_MS, () => answered.every((one) => isAnswered(kafka.member(one))));
+    if (answered.length < waiting.length) await kafka.target.pass(SILENT_MS);
     for (const [name, kind] of [...this.#pending])
       if (this.#both.sides.some((side) => isAnswered(side.member(name)))) await this.#answered(name, kind);
   }
@@ -195,7 +195,7 @@ export class GroupSteps {
         member.pending = undefined;
         if (kind === 'join' && exchange.answer) await take(side, name, exchange);
         if (kind === 'leave') Object.assign(member, { id: '', generation: -1, led: [] });
-        // One that only the other world has answered: the next request would wait behind it.
+        // One that only the other target has answered: the next request would wait behind it.
         if (!exchange.answer) member.talk.reset();
         return exchange;
       }),
@@ -219,7 +219,7 @@ const FAULTS: readonly LineFault[] = ['half', 'open', 'lost'];
 
 const isAnswered = ({ pending }: MemberSide) => pending?.answer !== undefined || pending?.isClosed === true;
 
-/** What the leader gives a member: a text that is the same in both worlds. */
+/** What the leader gives a member: a text that is the same in both targets. */
 const assigned = (side: Side, id: string): Buffer => Buffer.from(`for ${side.nameOf(id)}`);
 
 async function take(side: Side, name: string, { request, answer }: Exchange): Promise<void> {

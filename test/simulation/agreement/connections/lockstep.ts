@@ -1,10 +1,10 @@
 import type { Cluster } from '../../kafka/cluster.ts';
 import { Conversation, type Exchange, type LineFault } from '../wire/conversation.ts';
+import type { Target } from '../wire/target.ts';
 import type { WireRequest } from '../wire/wire-request.ts';
-import type { World } from '../wire/world.ts';
 import { type Difference, differencesOf, plain } from './difference.ts';
 
-/** A member of the group, as one of the two worlds knows it. */
+/** A member of the group, as one of the two targets knows it. */
 export type MemberSide = {
   readonly talk: Conversation;
   /** Of the member; '' before it has one. */
@@ -19,19 +19,19 @@ export type MemberSide = {
 /** Connections for data beside each other. */
 export const LINES = 2;
 
-/** One of the two worlds, with the connections to it. */
+/** One of the two targets, with the connections to it. */
 export class Side {
-  readonly world: World;
+  readonly target: Target;
   readonly lines: readonly Conversation[];
   readonly members = new Map<string, MemberSide>();
   topicId = '';
   readonly #names = new Map<string, string>();
 
-  constructor(world: World, members: readonly string[]) {
-    this.world = world;
-    this.lines = Array.from({ length: LINES }, () => new Conversation(world));
+  constructor(target: Target, members: readonly string[]) {
+    this.target = target;
+    this.lines = Array.from({ length: LINES }, () => new Conversation(target));
     for (const name of members) {
-      const talk = new Conversation(world);
+      const talk = new Conversation(target);
       this.members.set(name, { talk, id: '', generation: -1, led: [], pending: undefined });
     }
   }
@@ -44,7 +44,7 @@ export class Side {
     return this.members.get(name) as MemberSide;
   }
 
-  /** Both worlds name ids in the same order. */
+  /** Both targets name ids in the same order. */
   call(id: string, name: string): void {
     if (id !== '' && !this.#names.has(id)) this.#names.set(id, `${name} ${this.#names.size}`);
   }
@@ -56,7 +56,7 @@ export class Side {
     const line = this.line(0);
     const exchange = await line.write(request);
     await line.answered([exchange]);
-    if (exchange.answer === undefined) throw new Error(`${this.world.name} did not answer ${request.name}`);
+    if (exchange.answer === undefined) throw new Error(`${this.target.name} did not answer ${request.name}`);
     return request.read(exchange.answer);
   }
 

@@ -1,9 +1,9 @@
 import { createRandom } from '../../../faults/random.ts';
 import type { Cluster, ClusterOptions } from '../../kafka/cluster.ts';
 import { fetchOffsets, findCoordinator } from '../wire/kafkajs-requests.ts';
-import { modelWorld } from '../wire/model-world.ts';
+import { modelTarget } from '../wire/model-target.ts';
 import { listOffsets, metadata } from '../wire/platformatic-requests.ts';
-import type { World } from '../wire/world.ts';
+import type { Target } from '../wire/target.ts';
 import { DataSteps, MAX_MESSAGE_BYTES, PARTITIONS } from './data-steps.ts';
 import type { Difference } from './difference.ts';
 import { GroupSteps, MEMBERS } from './group-steps.ts';
@@ -20,7 +20,7 @@ export type SeedResult = {
 };
 
 export type SeedInput = {
-  readonly broker: World;
+  readonly broker: Target;
   readonly topic: string;
   /** Whether the model is wrong there. */
   readonly isFault: (difference: Difference) => boolean;
@@ -40,16 +40,16 @@ export async function runSeed(
   { broker, topic, isFault, sabotage }: SeedInput,
 ): Promise<SeedResult> {
   const random = createRandom(seed, 'agreement');
-  const { world, cluster } = modelWorld(seed, oneBroker(topic));
+  const { target, cluster } = modelTarget(seed, oneBroker(topic));
   sabotage?.(cluster);
-  const both = new Lockstep(new Side(broker, MEMBERS), new Side(world, MEMBERS), cluster);
+  const both = new Lockstep(new Side(broker, MEMBERS), new Side(target, MEMBERS), cluster);
   const data = new DataSteps(both, topic, random);
   const group = new GroupSteps(both, { group: `${topic}.group`, topic, random });
   const areSame = () => !both.differences.some(isFault);
   try {
     for (const side of both.sides) {
-      side.topicId = await topicIdOf(side, topic);
       await isLed(side, topic);
+      side.topicId = await topicIdOf(side, topic);
       await coordinates(side, topic);
     }
     for (let step = 0; step < STEPS && areSame(); step++) await (random.chance(0.5) ? data : group).step();
@@ -66,12 +66,12 @@ const READY_MS = 20_000;
 
 /** A broker leads the partitions of a new topic a while after the topic is there. */
 async function isLed(side: Side, topic: string): Promise<void> {
-  const { world } = side;
-  const end = world.now() + READY_MS;
+  const { target } = side;
+  const end = target.now() + READY_MS;
   for (let partition = 0; partition < PARTITIONS; partition++) {
     while (!(await leads(side, topic, partition))) {
-      if (world.now() > end) throw new Error(`${world.name} does not lead ${topic}[${partition}]`);
-      await world.pass(10);
+      if (target.now() > end) throw new Error(`${target.name} does not lead ${topic}[${partition}]`);
+      await target.pass(10);
     }
   }
 }
@@ -85,15 +85,15 @@ type Listed = { readonly topics: readonly { readonly partitions: readonly Answer
 
 /** A broker begins to coordinate groups when it is asked for the first time. */
 async function coordinates(side: Side, topic: string): Promise<void> {
-  const { world } = side;
-  const end = world.now() + READY_MS;
+  const { target } = side;
+  const end = target.now() + READY_MS;
   const group = `${topic}.group`;
   for (;;) {
     const found = (await side.ask(findCoordinator(group))) as Answer;
     const offsets = (await side.ask(fetchOffsets(group, topic, [0]))) as Answer;
     if (found.errorCode === 0 && offsets.errorCode === 0) return;
-    if (world.now() > end) throw new Error(`${world.name} does not coordinate groups`);
-    await world.pass(20);
+    if (target.now() > end) throw new Error(`${target.name} does not coordinate groups`);
+    await target.pass(20);
   }
 }
 

@@ -1,5 +1,5 @@
 import { testKafka } from '../../../support/topic-reader.ts';
-import { realWorld } from '../wire/real-world.ts';
+import { realTarget } from '../wire/real-target.ts';
 import { MAX_MESSAGE_BYTES, PARTITIONS } from './data-steps.ts';
 import type { Difference } from './difference.ts';
 import { explain } from './explained.ts';
@@ -22,7 +22,7 @@ export async function* runSeeds(
   { first, count }: { readonly first: number; readonly count: number },
 ): AsyncGenerator<SeedResult> {
   const admin = testKafka({ KAFKA_BROKERS: brokers.join(',') }).admin();
-  const broker = realWorld(brokers);
+  const broker = realTarget(brokers);
   const run = `agreement-${Date.now()}`;
   const seeds = Array.from({ length: count }, (_, n) => first + n);
   await admin.connect();
@@ -34,7 +34,10 @@ export async function* runSeeds(
         numPartitions: PARTITIONS,
         configEntries,
       }));
-      await admin.createTopics({ topics: topics.map((topic) => ({ ...topic, replicationFactor: 1 })) });
+      await admin.createTopics({
+        topics: topics.map((topic) => ({ ...topic, replicationFactor: 1 })),
+        waitForLeaders: false,
+      });
       for (const seed of some) yield await runSeed(seed, { broker, topic: `${run}-${seed}`, isFault });
       await admin.deleteTopics({ topics: topics.map(({ topic }) => topic) });
     }

@@ -14,8 +14,8 @@ const SILENT_MS = 1_500;
 const AGAIN_MS = 50;
 
 export async function* pause(scene: Scene, ms: number): Steps {
-  const end = scene.world.now() + ms;
-  while (scene.world.now() < end) yield;
+  const end = scene.target.now() + ms;
+  while (scene.target.now() < end) yield;
 }
 
 type Topics = {
@@ -41,14 +41,14 @@ export class Client {
   constructor(scene: Scene, first: number) {
     this.#scene = scene;
     this.#turn = first;
-    this.#talks = Array.from({ length: BROKERS }, (_, n) => new Conversation(scene.world, n + 1));
+    this.#talks = Array.from({ length: BROKERS }, (_, n) => new Conversation(scene.target, n + 1));
   }
 
   async *ask(broker: number, request: WireRequest): Steps<Outcome> {
     const talk = this.#talks[broker - 1] as Conversation;
     const exchange = await talk.write(request);
-    const end = this.#scene.world.now() + SILENT_MS;
-    while (exchange.answer === undefined && !exchange.isClosed && this.#scene.world.now() < end) yield;
+    const end = this.#scene.target.now() + SILENT_MS;
+    while (exchange.answer === undefined && !exchange.isClosed && this.#scene.target.now() < end) yield;
     if (exchange.answer !== undefined) return { answer: await request.read(exchange.answer) };
     if (exchange.isClosed) return 'closed';
     talk.reset();

@@ -1,6 +1,6 @@
 import type { Attempt, Run, Stored } from './run.ts';
 
-/** What Kafka promises, in either world. @returns what is broken */
+/** What Kafka promises, in either target. @returns what is broken */
 export function brokenPromises({ attempts, stored, read, commits, committed }: Run): string[] {
   const broken: string[] = [];
   for (const { id, partition, base } of attempts)

@@ -10,10 +10,10 @@ const TICK_MS = 5;
 const DEADLINE_MS = 180_000;
 const WHOLE_EVERY_MS = 200;
 
-/** Plays a plan in one of the two worlds, whose topic is there and empty: until all is acknowledged, whole and read. */
+/** Plays a plan in one of the two targets, whose topic is there and empty: until all is acknowledged, whole and read. */
 export async function play(site: Site, topic: string, plan: Plan): Promise<Run> {
   const run = emptyRun();
-  const scene: Scene = { world: site.world, topic, paceMs: plan.paceMs, run, ...START };
+  const scene: Scene = { target: site.target, topic, paceMs: plan.paceMs, run, ...START };
   const clients = Array.from({ length: PARTITIONS + 3 }, (_, n) => new Client(scene, n));
   const [faults, reads, commits, ...produces] = clients as [Client, Client, Client, ...Client[]];
   const committer = new Committer(scene, commits);
@@ -59,16 +59,16 @@ async function* isWhole(client: Client): Steps<boolean> {
 /** Goes on with each in turn, and lets time pass between, until all have ended. */
 async function together<T>(scene: Scene, all: readonly Steps<T>[]): Promise<T[]> {
   const results = new Map<Steps<T>, T>();
-  const end = scene.world.now() + DEADLINE_MS;
+  const end = scene.target.now() + DEADLINE_MS;
   while (results.size < all.length) {
     for (const one of all) {
       if (results.has(one)) continue;
       const step = await one.next();
       if (step.done) results.set(one, step.value);
     }
-    if (scene.world.now() > end)
-      throw new Error(`${scene.world.name} is not whole after ${DEADLINE_MS / 1_000} s`);
-    await scene.world.pass(TICK_MS);
+    if (scene.target.now() > end)
+      throw new Error(`${scene.target.name} is not whole after ${DEADLINE_MS / 1_000} s`);
+    await scene.target.pass(TICK_MS);
   }
   return all.map((one) => results.get(one) as T);
 }

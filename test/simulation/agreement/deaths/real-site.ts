@@ -1,6 +1,6 @@
 import type { KafkaCluster } from '../../../stack/kafka-cluster.ts';
 import type { KafkaNode } from '../../../stack/kafka-node.ts';
-import { realWorld } from '../wire/real-world.ts';
+import { realTarget } from '../wire/real-target.ts';
 import type { Fault } from './plan.ts';
 import type { Site } from './site.ts';
 
@@ -11,7 +11,7 @@ export const SESSION_MS = 3_000;
 export function realSite(cluster: KafkaCluster): Site {
   const nodesOf = ({ brokers }: Fault) => brokers.map((id) => cluster.nodes[id - 1] as KafkaNode);
   return {
-    world: realWorld(cluster.brokers),
+    target: realTarget(cluster.brokers),
     async begin(fault) {
       const signal = fault.kind === 'kill' ? 'SIGKILL' : 'SIGSTOP';
       await Promise.all(nodesOf(fault).map((node) => node.kill(signal)));

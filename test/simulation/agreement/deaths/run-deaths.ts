@@ -33,7 +33,7 @@ export async function runDeaths(
     { name: 'min.insync.replicas', value: '2' },
     { name: 'retention.ms', value: '-1' },
   ];
-  await admin.createTopics({ topics: [{ topic, replicaAssignment, configEntries }] });
+  await admin.createTopics({ topics: [{ topic, replicaAssignment, configEntries }], waitForLeaders: false });
   const run = await play(realSite(cluster), topic, plan);
   const { length: attempts } = run.attempts;
   return { plan, attempts, facts: factsOf(run), broken: brokenPromises(run) };

@@ -1,4 +1,4 @@
-import type { World } from '../wire/world.ts';
+import type { Target } from '../wire/target.ts';
 
 /** A batch that was sent: each attempt is named in its record, so that what is stored names its attempt. */
 export type Attempt = {
@@ -23,7 +23,7 @@ export type Stored = {
 
 export type Commit = { readonly offset: number; readonly isAcknowledged: boolean };
 
-/** What a plan led to in one of the two worlds. */
+/** What a plan led to in one of the two targets. */
 export type Run = {
   readonly attempts: Attempt[];
   /** What a reader saw meanwhile. */
@@ -42,7 +42,7 @@ export const emptyRun = (): Run => ({
 
 /** Where everybody works on one plan. */
 export type Scene = {
-  readonly world: World;
+  readonly target: Target;
   readonly topic: string;
   readonly paceMs: number;
   readonly run: Run;

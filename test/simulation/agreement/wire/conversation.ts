@@ -1,5 +1,5 @@
+import type { Line, Target } from './target.ts';
 import type { WireRequest } from './wire-request.ts';
-import type { Line, World } from './world.ts';
 
 /** A request that was written, and what became of it. */
 export type Exchange = {
@@ -25,15 +25,15 @@ const PIECE_MS = 2;
 
 /** Requests and answers over one connection, which is made again after it was reset. */
 export class Conversation {
-  readonly #world: World;
+  readonly #target: Target;
   readonly #broker: number;
   #line: Line | undefined;
   #received: Buffer = Buffer.alloc(0);
   #waiting = new Map<number, Exchange>();
   #lastId = 0;
 
-  constructor(world: World, broker = 1) {
-    this.#world = world;
+  constructor(target: Target, broker = 1) {
+    this.#target = target;
     this.#broker = broker;
   }
 
@@ -46,7 +46,7 @@ export class Conversation {
     const exchange: Exchange = { request, answer: undefined, isClosed: false };
     const id = ++this.#lastId;
     const frame = await request.frame(id);
-    this.#line ??= await this.#world.connect(this.#broker, {
+    this.#line ??= await this.#target.connect(this.#broker, {
       data: (bytes) => this.#take(bytes),
       closed: () => this.#closed(),
     });
@@ -59,7 +59,7 @@ export class Conversation {
     const inPieces = fault === 'pieces' || fault === 'half';
     const middle = Math.floor(frame.length / 2);
     line.write(inPieces ? frame.subarray(0, middle) : frame);
-    if (inPieces) await this.#world.pass(PIECE_MS);
+    if (inPieces) await this.#target.pass(PIECE_MS);
     if (fault === 'pieces') line.write(frame.subarray(middle));
     if (fault === 'lost') await this.answered([exchange]);
     if (fault !== undefined && fault !== 'pieces') this.reset();
@@ -68,7 +68,7 @@ export class Conversation {
 
   /** Waits until all of these are answered, or broken. @returns whether they are */
   answered(exchanges: readonly Exchange[], ms = ANSWERED_MS): Promise<boolean> {
-    return this.#world.pass(ms, () =>
+    return this.#target.pass(ms, () =>
       exchanges.every(({ answer, isClosed }) => isClosed || answer !== undefined),
     );
   }
@@ -87,7 +87,7 @@ export class Conversation {
       this.#received = this.#received.subarray(end);
       const id = frame.readInt32BE(0);
       const [first] = this.#waiting.keys();
-      if (first !== id) throw new Error(`${this.#world.name} answered ${id} before ${first}`);
+      if (first !== id) throw new Error(`${this.#target.name} answered ${id} before ${first}`);
       const exchange = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (exchange) exchange.answer = frame;

@@ -1,24 +1,24 @@
 import { Actor, Simulation } from '../../engine/simulation.ts';
 import { Cluster, type ClusterOptions } from '../../kafka/cluster.ts';
 import { Network } from '../../net/network.ts';
-import type { World } from './world.ts';
+import type { Target } from './target.ts';
 
 const CONNECT_MS = 1_000;
 
 /** The simulation's model of Kafka, in a simulation of its own. */
-export function modelWorld(
+export function modelTarget(
   seed: number,
   options: ClusterOptions,
-): { readonly world: World; readonly cluster: Cluster } {
+): { readonly target: Target; readonly cluster: Cluster } {
   const simulation = new Simulation(seed);
   const network = new Network(simulation);
   const cluster = new Cluster(simulation, network, options);
   const client = new Actor('client');
-  const pass: World['pass'] = async (ms, isOver = () => false) => {
+  const pass: Target['pass'] = async (ms, isOver = () => false) => {
     await simulation.runUntil(simulation.now + ms, isOver);
     return isOver();
   };
-  const world: World = {
+  const target: Target = {
     name: 'model',
     now: () => simulation.now,
     pass,
@@ -48,5 +48,5 @@ export function modelWorld(
       return { write: (bytes) => void open.write(bytes), reset };
     },
   };
-  return { world, cluster };
+  return { target, cluster };
 }

@@ -1,12 +1,12 @@
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { World } from './world.ts';
+import type { Target } from './target.ts';
 
 /** A machine that is there takes a connection at once, also while its broker is frozen. */
 const CONNECT_MS = 5_000;
 
 /** @param brokers host and port of each, the one with id 1 first */
-export function realWorld(brokers: readonly string[]): World {
+export function realTarget(brokers: readonly string[]): Target {
   return {
     name: 'Kafka',
     now: () => performance.now(),
