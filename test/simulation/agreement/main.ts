@@ -34,6 +34,7 @@ async function holdConnections(): Promise<void> {
   let compared = 0;
   for await (const result of runSeeds(stack.brokers, { first: options.seed, count: options.seeds })) {
     compared += result.compared;
+    if ((result.seed - options.seed + 1) % 100 === 0) sayWhen(`seed ${result.seed}`);
     for (const difference of result.differences) {
       const why = explainDifference(difference);
       const { path, kafka, model } = difference;

@@ -17,6 +17,10 @@ export function differencesOf(kafka: unknown, model: unknown, path: string): Dif
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
+/** Whether both have a generation, with another leader in each. */
+export const isOtherLeader = ({ path, kafka, model }: Difference): boolean =>
+  path.startsWith('join ') && path.endsWith('.leaderId') && kafka !== '' && model !== '';
+
 /** An answer as plain values: bytes and large numbers as texts, and what each target names as it likes by one name. */
 export function plain(value: unknown, nameOf: (text: string) => string): unknown {
   if (typeof value === 'string') return nameOf(value);

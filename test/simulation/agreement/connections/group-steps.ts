@@ -59,6 +59,7 @@ export class GroupSteps {
   }
 
   async step(): Promise<void> {
+    if (this.#both.hasOtherLeader) return;
     const random = this.#random;
     const name = random.pick(MEMBERS);
     if (this.#pending.has(name)) {
@@ -74,7 +75,10 @@ export class GroupSteps {
     const drift = random.chance(0.12) ? random.pick([-1, 1]) : 0;
     const request = this.#requestOf(name, { kind, stranger, drift });
     if (stranger) return this.#both.ask(`${kind} of a stranger`, request);
-    const fault = AT_ONCE.includes(kind) && random.chance(0.25) ? random.pick(FAULTS) : undefined;
+    const drawn = AT_ONCE.includes(kind) && random.chance(0.25) ? random.pick(FAULTS) : undefined;
+    // Nothing shows whether a member that has not joined yet is gone.
+    const isHidden = kind === 'leave' && this.#both.kafka.member(name).generation < 0;
+    const fault = drawn === 'open' && isHidden ? 'lost' : drawn;
     if (fault) return this.#sendFailing(name, { kind, request, fault });
     await this.#send(name, kind, request);
   }
@@ -123,6 +127,7 @@ export class GroupSteps {
   /** All members leave; whoever waits goes. */
   async end(): Promise<void> {
     for (const name of MEMBERS) {
+      if (this.#both.hasOtherLeader) return;
       await this.#both.ask('leave at the end', (side) =>
         leaveGroup(this.#identity(side.member(name).id, -1)),
       );

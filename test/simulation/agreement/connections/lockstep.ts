@@ -2,7 +2,7 @@ import type { Cluster } from '../../kafka/cluster.ts';
 import { Conversation, type Exchange, type LineFault } from '../wire/conversation.ts';
 import type { Target } from '../wire/target.ts';
 import type { WireRequest } from '../wire/wire-request.ts';
-import { type Difference, differencesOf, plain } from './difference.ts';
+import { type Difference, differencesOf, isOtherLeader, plain } from './difference.ts';
 
 /** A member of the group, as one of the two targets knows it. */
 export type MemberSide = {
@@ -76,6 +76,8 @@ export class Lockstep {
   readonly differences: Difference[] = [];
   /** What both were asked, for a reader. */
   readonly story: string[] = [];
+  /** Whether another member leads the group in one of the two than in the other: what follows cannot be compared. */
+  hasOtherLeader = false;
   /** Answers that were compared. */
   compared = 0;
 
@@ -118,7 +120,10 @@ export class Lockstep {
   async compare(what: string, kafka: Exchange, model: Exchange): Promise<void> {
     this.compared++;
     const [one, other] = await Promise.all([shown(this.kafka, kafka), shown(this.model, model)]);
-    this.differences.push(...differencesOf(one, other, `${what} (${kafka.request.name})`));
+    const found = differencesOf(one, other, `${what} (${kafka.request.name})`);
+    const leader = found.find(isOtherLeader);
+    if (leader) this.hasOtherLeader = true;
+    this.differences.push(...(leader ? [leader] : found));
   }
 }
 
