@@ -72,7 +72,7 @@ faults: setup ## Injects faults into three real brokers; shows what was acknowle
 simulate: setup ## Simulates ingress, control and all around them in virtual time, and judges every promise (ARGS="--minutes 60"; 1 min)
 	@npm run -s simulate -- $(ARGS)
 
-simulate-agreement: setup ## Holds the simulation's model of Kafka against real brokers, request by request (TIME)
+simulate-agreement: setup ## Holds the simulation's model of Kafka against real brokers, request by request, while connections break and brokers die (Java; 15 min)
 	@npm run -s simulate-agreement -- $(ARGS)
 
 simulate-mutants: setup ## Simulates small sabotages of the code: each must be found (15 min)

@@ -14,6 +14,8 @@ export type ServerConnection = {
 /** Who listens at a port. */
 export type Server = {
   readonly actor: Actor;
+  /** Takes connections, also while the process is frozen; without one the process does. */
+  readonly machine?: Actor;
   /** Whether its process runs: else its machine refuses connections. */
   readonly isUp: boolean;
   accept(connection: ServerConnection): {
@@ -155,7 +157,8 @@ class Connection {
       },
     };
     this.socket = new SimSocket(this.#simulation, this.actor, peer, timeoutMs);
-    this.#pass(() => this.#arriveUp('connect', () => this.#accept()));
+    const { actor, machine = actor } = this.#server;
+    this.#pass(() => this.#arriveUp('connect', () => this.#accept(), machine));
   }
 
   release(): void {
@@ -209,17 +212,17 @@ class Connection {
   }
 
   #up(what: string, arrive: () => void, bytes?: Buffer): void {
-    this.#pass(() => this.#arriveUp(what, arrive, bytes));
+    this.#pass(() => this.#arriveUp(what, arrive, this.#server.actor, bytes));
   }
 
-  #arriveUp(what: string, arrive: () => void, bytes?: Buffer): void {
+  #arriveUp(what: string, arrive: () => void, by: Actor, bytes?: Buffer): void {
     const at = Math.max(this.#last.up, this.#simulation.now + this.#latency());
     this.#last.up = at;
     this.#simulation.after(
       at - this.#simulation.now,
-      this.#server.actor,
+      by,
       () => {
-        this.#simulation.trace.note(this.#server.actor.name, what, bytes);
+        this.#simulation.trace.note(by.name, what, bytes);
         arrive();
       },
       { settles: false },

@@ -1,12 +1,14 @@
 import { createRandom } from '../../../faults/random.ts';
 import type { Cluster } from '../../kafka/cluster.ts';
 import { modelTarget } from '../wire/model-target.ts';
-import { BROKERS, PARTITIONS } from './plan.ts';
+import { BROKERS, PARTITIONS, TICK_MS } from './plan.ts';
 import { SESSION_MS } from './real-site.ts';
 import type { Site } from './site.ts';
 
 /** What a broker's program takes until it registers. */
 const START_MS = { least: 1_500, most: 8_000 };
+/** A broker takes so long at the most to learn of a change. */
+const LAGS_MS = [30, 100, 500];
 const MAX_BYTES = 1_000_000;
 
 /** The model's brokers. `chance` decides what differs between two runs of one plan: latencies, and when deaths are noticed. */
@@ -14,14 +16,18 @@ export function modelSite(chance: number, topic: string): Site & { readonly clus
   const topics = [{ name: topic, partitions: PARTITIONS, maxBytes: MAX_BYTES }];
   const { target, cluster } = modelTarget(chance, { brokers: BROKERS, minIsr: 2, topics, hasGroup: true });
   const random = createRandom(chance, 'deaths');
+  cluster.metadataLagMs = random.pick(LAGS_MS);
   const noticedAfter = () => random.between(SESSION_MS - 1_000, SESSION_MS + 2_000);
   return {
     target,
     cluster,
     async begin({ kind, brokers, ms }) {
       for (const id of brokers) {
-        if (kind === 'kill') cluster.broker(id).kill(noticedAfter());
-        else cluster.broker(id).freeze(ms, noticedAfter());
+        const broker = cluster.broker(id);
+        const strike = () =>
+          kind === 'kill' ? broker.kill(noticedAfter()) : broker.freeze(ms, noticedAfter());
+        // Also while requests are on their way, which the client sends at each tick.
+        cluster.simulation.after(random.next() * TICK_MS, broker.machine, strike, { settles: false });
       }
     },
     end({ kind, brokers }) {

@@ -2,6 +2,8 @@ import { createRandom } from '../../../faults/random.ts';
 
 export const BROKERS = 3;
 export const PARTITIONS = 3;
+/** How long clients let time pass between their steps. */
+export const TICK_MS = 5;
 
 /** Something that happens to brokers. */
 export type Fault = {

@@ -1,12 +1,11 @@
 import { Client, pause, type Steps } from './client.ts';
 import { Committer } from './committer.ts';
-import { BROKERS, PARTITIONS, type Plan } from './plan.ts';
+import { BROKERS, PARTITIONS, type Plan, TICK_MS } from './plan.ts';
 import { producer } from './producer.ts';
 import { readAll, reader } from './reader.ts';
 import { emptyRun, type Run, type Scene } from './run.ts';
 import type { Site } from './site.ts';
 
-const TICK_MS = 5;
 const DEADLINE_MS = 180_000;
 const WHOLE_EVERY_MS = 200;
 
