@@ -14,8 +14,6 @@ export type ServerConnection = {
 /** Who listens at a port. */
 export type Server = {
   readonly actor: Actor;
-  /** Takes connections, also while the process is frozen; without one the process does. */
-  readonly machine?: Actor;
   /** Whether its process runs: else its machine refuses connections. */
   readonly isUp: boolean;
   accept(connection: ServerConnection): {
@@ -157,8 +155,7 @@ class Connection {
       },
     };
     this.socket = new SimSocket(this.#simulation, this.actor, peer, timeoutMs);
-    const { actor, machine = actor } = this.#server;
-    this.#pass(() => this.#arriveUp('connect', () => this.#accept(), machine));
+    this.#pass(() => this.#arriveUp('connect', () => this.#accept()));
   }
 
   release(): void {
@@ -212,17 +209,17 @@ class Connection {
   }
 
   #up(what: string, arrive: () => void, bytes?: Buffer): void {
-    this.#pass(() => this.#arriveUp(what, arrive, this.#server.actor, bytes));
+    this.#pass(() => this.#arriveUp(what, arrive, bytes));
   }
 
-  #arriveUp(what: string, arrive: () => void, by: Actor, bytes?: Buffer): void {
+  #arriveUp(what: string, arrive: () => void, bytes?: Buffer): void {
     const at = Math.max(this.#last.up, this.#simulation.now + this.#latency());
     this.#last.up = at;
     this.#simulation.after(
       at - this.#simulation.now,
-      by,
+      this.#server.actor,
       () => {
-        this.#simulation.trace.note(by.name, what, bytes);
+        this.#simulation.trace.note(this.#server.actor.name, what, bytes);
         arrive();
       },
       { settles: false },

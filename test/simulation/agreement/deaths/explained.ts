@@ -9,7 +9,11 @@ const EXPLAINED: readonly { readonly fact: RegExp; readonly why: string }[] = [
     why: 'brokers make the topic of the offsets when they are asked for the first time; the model has it from the beginning',
   },
   {
-    fact: /^whole: produce 7, stored$/,
+    fact: /^freeze \d: find coordinator silent$/,
+    why: 'the machine of a frozen broker takes connections, and the model takes none until it goes on: the client gives up the connection instead of the request',
+  },
+  {
+    fact: /^whole: produce 7, (not )?stored$/,
     why: 'a broker that has just started again, in the schedule before, takes longer than the second that the producer allows',
   },
 ];
