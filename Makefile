@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 
 help: ## Lists these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Reinstalled only when the lock file changed, so that the second call of a verb costs nothing.
 node_modules/.hookline-installed: package-lock.json
@@ -71,6 +71,9 @@ faults: setup ## Injects faults into three real brokers; shows what was acknowle
 
 simulate: setup ## Simulates ingress, control and all around them in virtual time, and judges every promise (ARGS="--minutes 60"; 1 min)
 	@npm run -s simulate -- $(ARGS)
+
+simulate-agreement: setup ## Holds the simulation's model of Kafka against real brokers, request by request, while connections break and brokers die (Java; 15 min)
+	@npm run -s simulate-agreement -- $(ARGS)
 
 simulate-mutants: setup ## Simulates small sabotages of the code: each must be found (15 min)
 	@npm run -s simulate-mutants -- $(ARGS)

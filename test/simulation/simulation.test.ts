@@ -61,7 +61,6 @@ const REGRESSIONS = [
     'no heartbeat is sent while the clock is behind',
   ],
   ['control/what-is-done-is-committed-after-the-lease.json', 'what is done is not committed after the lease'],
-  ['control/no-commit-comes-behind-a-newer-one.json', 'a commit that failed is sent again behind newer ones'],
   [
     'control/a-process-waits-for-what-it-has-written.json',
     'a process does not wait for what it has written itself',
@@ -83,6 +82,12 @@ const GUARDED_TWICE = [
   'control/no-result-comes-after-the-lease.json',
   'control/no-commit-is-taken-for-done-while-joining.json',
 ];
+
+/**
+ * With groups that answer as brokers do, no schedule like this was found that comes to the mistake again: the member had
+ * joined with an id that its coordinator did not know.
+ */
+const NO_LONGER_REACHED = ['control/no-commit-comes-behind-a-newer-one.json'];
 
 /** How many of each kind run in a few seconds. */
 const COUNTS = [
@@ -115,7 +120,7 @@ describe('webhooks and commands in simulated time', () => {
     expect(broken.lines.at(-1)).toMatch(/^schedules 1, violations 1,/);
   });
 
-  it.each(GUARDED_TWICE)('%s', LONG, async (file) => {
+  it.each([...GUARDED_TWICE, ...NO_LONGER_REACHED])('%s', LONG, async (file) => {
     const { lines } = await simulate(['--first', '--plan', join(HERE, 'regressions', file)]);
     expect(lines.at(-1)).toMatch(/^schedules 1, violations 0,/);
   });

@@ -67,7 +67,7 @@ describe('a fault of a delivery', () => {
   });
 
   it('delay: comes later, without using up the receiver’s time', async () => {
-    await using run = await deliverWith({ kind: 'delay', ms: 150 }, { deliveryTimeoutMs: 100 });
+    await using run = await deliverWith({ kind: 'delay', ms: 1_500 }, { deliveryTimeoutMs: 1_000 });
     expect(run.statuses).toEqual([200]);
   });
 });

@@ -137,7 +137,21 @@ export class Simulation {
   }
 
   /** Lets events happen until the time is over, or there are none. */
-  async runUntil(end: number, isOver: () => boolean = () => false): Promise<void> {
+  runUntil(end: number, isOver: () => boolean = () => false): Promise<void> {
+    // Promises can be run to their end only from below all of them.
+    return new Promise((resolve, reject) => {
+      realSetImmediate(() => {
+        try {
+          this.#runUntil(end, isOver);
+          resolve();
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  #runUntil(end: number, isOver: () => boolean): void {
     while (!isOver()) {
       if (this.events > MAX_EVENTS) throw new Error(`more than ${MAX_EVENTS} events: a loop without end`);
       const event = this.#queue.pop();
@@ -149,12 +163,12 @@ export class Simulation {
       if (!event.actor.isAlive) continue;
       const held = this.#held.get(event.actor);
       if (held) held.push(event);
-      else await this.#happen(event);
+      else this.#happen(event);
     }
     if (this.now < end && !isOver()) this.now = end;
   }
 
-  async #happen(event: SimulatedEvent): Promise<void> {
+  #happen(event: SimulatedEvent): void {
     const { actor, what, everyMs, counts } = event;
     this.now = event.at;
     this.events++;
@@ -165,10 +179,13 @@ export class Simulation {
     if (what !== undefined) this.trace.note(actor.name, what);
     this.current = actor;
     event.work();
-    if (event.settles) await settled();
+    if (event.settles) settle();
     this.current = undefined;
   }
 }
 
-/** Resolves when no promise and no tick can go on: Node's own order of these is the same in each run. */
-const settled = () => new Promise<void>((resolve) => realSetImmediate(resolve));
+/**
+ * Runs every tick and promise that can go on, as Node does it behind each callback of its event loop: its own order of these is
+ * the same in each run.
+ */
+const settle = (process as unknown as { _tickCallback(): void })._tickCallback;

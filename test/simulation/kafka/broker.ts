@@ -1,5 +1,6 @@
 import { Actor } from '../engine/simulation.ts';
-import type { Network, Server, ServerConnection } from '../net/network.ts';
+import type { Server, ServerConnection } from '../net/connection.ts';
+import type { Network } from '../net/network.ts';
 import type { Coordinator } from './coordinator.ts';
 import { metadataAnswer, type Request, readRequest, type TopicView, versionsAnswer } from './messages.ts';
 import { CODES, type Partition } from './partition.ts';

@@ -7,6 +7,7 @@ import {
   coordinatorAnswer,
   type GroupRequest,
   joinAnswer,
+  leaveAnswer,
   offsetsAnswer,
   syncAnswer,
 } from './group-messages.ts';
@@ -106,7 +107,7 @@ export class Coordinator {
       case 'heartbeat':
         return answer(codeAnswer(request, group.heartbeat(request)));
       case 'leave':
-        return answer(codeAnswer(request, group.leave(request)));
+        return answer(leaveAnswer(request, CODES.NONE, group.leave(request)));
       case 'commit':
         return answer(commitAnswer(request, group.commit(request), request.offsets));
       case 'offsets': {
@@ -135,6 +136,8 @@ function refuse(request: Asked, code: number): Buffer {
       return commitAnswer(request, code, request.offsets);
     case 'offsets':
       return offsetsAnswer(request, code, []);
+    case 'leave':
+      return leaveAnswer(request, code, []);
     default:
       return codeAnswer(request, code);
   }

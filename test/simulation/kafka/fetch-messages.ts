@@ -3,7 +3,7 @@ import { answerTo, type Head } from './protocol.ts';
 import type { WireReader, WireWriter } from './wire.ts';
 
 /** Since then topics of a Fetch request are named by their ids. */
-const FETCHES_BY_ID = 13;
+export const FETCHES_BY_ID = 13;
 /** The reader of a Fetch request is a consumer, and says so no longer. */
 const NO_REPLICA_ID = 15;
 const LIST_WITH_EPOCHS = 4;
@@ -81,14 +81,18 @@ function writeFetched(writer: WireWriter, { partition, code, watermark, records 
   writer.int16(code);
   writer.int64(BigInt(watermark));
   writer.int64(BigInt(watermark)); // no transaction is open
-  writer.int64(0n);
-  writer.array([], () => {});
+  writer.int64(code === 0 ? 0n : -1n);
+  if (isFromLog(code)) writer.noArray();
+  else writer.array([], () => {});
   writer.int32(-1);
   if (writer.isFlexible) writer.unsigned(records.length + 1);
   else writer.int32(records.length);
   writer.raw(records);
   writer.tags();
 }
+
+/** OFFSET_OUT_OF_RANGE and NOT_LEADER_OR_FOLLOWER: the log has refused it, and tells of no transactions. */
+const isFromLog = (code: number) => code === 1 || code === 6;
 
 export function readListOffsets(reader: WireReader, version: number): ListOffsetsRequest {
   reader.take(4 + 1);
@@ -112,6 +116,8 @@ export type ListedOffset = {
   readonly partition: number;
   readonly code: number;
   readonly offset: number;
+  /** Of the leader's that wrote there; -1: nothing is there. */
+  readonly epoch: number;
 };
 
 export function listOffsetsAnswer(request: Head, listed: readonly ListedOffset[]): Buffer {
@@ -119,12 +125,12 @@ export function listOffsetsAnswer(request: Head, listed: readonly ListedOffset[]
   writer.int32(0);
   writer.array([...Map.groupBy(listed, ({ topic }) => topic)], ([topic, partitions]) => {
     writer.string(topic);
-    writer.array(partitions, ({ partition, code, offset }) => {
+    writer.array(partitions, ({ partition, code, offset, epoch }) => {
       writer.int32(partition);
       writer.int16(code);
       writer.int64(-1n);
       writer.int64(BigInt(offset));
-      if (request.version >= LIST_WITH_EPOCHS) writer.int32(-1);
+      if (request.version >= LIST_WITH_EPOCHS) writer.int32(epoch);
       writer.tags();
     });
     writer.tags();

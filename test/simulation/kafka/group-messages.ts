@@ -89,7 +89,7 @@ export function coordinatorAnswer(head: Head, code: number, coordinator: Coordin
   const writer = answerTo(head);
   writer.int32(0);
   writer.int16(code);
-  writer.string(null);
+  writer.string(code === 0 ? 'NONE' : null);
   writer.int32(coordinator.id);
   writer.string(coordinator.host);
   writer.int32(coordinator.port);
@@ -136,7 +136,21 @@ export function codeAnswer(head: Head, code: number): Buffer {
   const writer = answerTo(head);
   writer.int32(0);
   writer.int16(code);
-  if (head.api === API.LEAVE_GROUP) writer.int32(0);
+  return writer.frame();
+}
+
+export type Left = { readonly memberId: string; readonly code: number };
+
+/** @param code of the whole: then nobody has left */
+export function leaveAnswer(head: Head, code: number, members: readonly Left[]): Buffer {
+  const writer = answerTo(head);
+  writer.int32(0);
+  writer.int16(code);
+  writer.array(members, (member) => {
+    writer.string(member.memberId);
+    writer.string(null);
+    writer.int16(member.code);
+  });
   return writer.frame();
 }
 

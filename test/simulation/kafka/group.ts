@@ -1,28 +1,7 @@
 import type { Timer } from '../../../src/runtime/clock.ts';
-import type { GroupRequest, JoinAnswer } from './group-messages.ts';
+import { type Assigned, type GroupPorts, type Member, type Requests, sameProtocols } from './group-member.ts';
+import type { JoinAnswer, Left } from './group-messages.ts';
 import { GROUP_CODES as CODES } from './protocol.ts';
-
-type Requests = { [K in GroupRequest['kind']]: Extract<GroupRequest, { kind: K }> };
-type Member = Pick<Requests['join'], 'sessionMs' | 'rebalanceMs' | 'protocols' | 'clientId'> & {
-  readonly id: string;
-  assignment: Buffer;
-  /** It waits for the others. */
-  joins: ((answer: JoinAnswer) => void) | undefined;
-  /** It waits for the leader. */
-  syncs: ((code: number, assignment: Buffer) => void) | undefined;
-  expiry: Timer | undefined;
-};
-
-/** Who was given the partitions of a generation, and when: who has them has the right to act. */
-export type Assigned = { readonly at: number; readonly generation: number; readonly clientId: string };
-
-export type GroupPorts = {
-  /** As the broker that coordinates. */
-  after(ms: number, work: () => void): Timer;
-  now(): number;
-  newId(): string;
-  note(what: string): void;
-};
 
 const NOTHING = Buffer.alloc(0);
 /** group.initial.rebalance.delay.ms */
@@ -33,9 +12,15 @@ export class Group {
   readonly assigned: Assigned[] = [];
   readonly #ports: GroupPorts;
   readonly #members = new Map<string, Member>();
+  /** Ids that were given out and not used yet, each until its session would be over. A rebalance waits for them. */
+  readonly #given = new Map<string, Timer>();
   readonly #offsets = new Map<string, number>();
   #state: 'empty' | 'joining' | 'syncing' | 'stable' = 'empty';
+  /** Whether anybody has asked to join, or has committed: only then the coordinator knows the group. */
+  #exists = false;
   #generation = 0;
+  /** Whether those who join do so while nobody is a member: they are given time. */
+  #isFirst = false;
   #leader = '';
   #protocol = '';
   #timer: Timer | undefined;
@@ -47,13 +32,19 @@ export class Group {
   join(request: Requests['join'], answer: (answer: JoinAnswer) => void): void {
     const { memberId } = request;
     if (memberId === '') {
+      this.#exists = true;
       const id = `${request.clientId}-${this.#ports.newId()}`;
+      const forget = () => {
+        this.#given.delete(id);
+        this.#completeIfAllJoined();
+      };
+      this.#given.set(id, this.#ports.after(request.sessionMs, forget));
       return answer(this.#joinAnswer(CODES.MEMBER_ID_REQUIRED, id));
     }
     const before = this.#members.get(memberId);
-    // Ids that were given out are not remembered: one that has this client's name was.
-    if (!before && !memberId.startsWith(`${request.clientId}-`))
+    if (!before && !this.#given.has(memberId))
       return answer(this.#joinAnswer(CODES.UNKNOWN_MEMBER_ID, memberId));
+    this.#ungive(memberId);
     const isSame = before && sameProtocols(before.protocols, request.protocols);
     if (isSame && this.#state === 'syncing') return answer(this.#joined(memberId));
     if (isSame && this.#state === 'stable' && memberId !== this.#leader)
@@ -95,22 +86,28 @@ export class Group {
     return this.#state === 'joining' ? CODES.REBALANCE_IN_PROGRESS : CODES.NONE;
   }
 
-  leave({ memberIds }: Requests['leave']): number {
-    for (const id of memberIds) {
-      if (!this.#members.has(id)) return CODES.UNKNOWN_MEMBER_ID;
-      this.#remove(id, 'leaves');
-    }
-    return CODES.NONE;
+  leave({ memberIds }: Requests['leave']): Left[] {
+    return memberIds.map((memberId) => {
+      const isKnown = this.#members.has(memberId) || this.#given.has(memberId);
+      if (this.#ungive(memberId)) this.#lacksOne();
+      this.#remove(memberId, 'leaves');
+      return { memberId, code: isKnown ? CODES.NONE : CODES.UNKNOWN_MEMBER_ID };
+    });
   }
 
   commit({ generation, memberId, offsets }: Requests['commit']): number {
-    const fault = this.#faultOf(generation, memberId);
+    if (!this.#exists && generation >= 0) return CODES.ILLEGAL_GENERATION;
+    this.#exists = true;
     const member = this.#members.get(memberId);
-    if (fault !== CODES.NONE || !member) return fault;
-    if (this.#state === 'syncing') return CODES.REBALANCE_IN_PROGRESS;
-    if (!member.joins) this.#renew(member);
+    // Who names no generation is no member: it may set offsets while nobody is one.
+    if (generation >= 0 || this.#state !== 'empty') {
+      const fault = this.#faultOf(generation, memberId);
+      if (fault !== CODES.NONE || !member) return fault;
+      if (this.#state === 'syncing') return CODES.REBALANCE_IN_PROGRESS;
+      if (!member.joins) this.#renew(member);
+    }
     for (const { topic, partition, offset } of offsets) {
-      this.#ports.note(`${member.clientId} commits ${topic}[${partition}] ${offset}`);
+      this.#ports.note(`${member?.clientId ?? 'nobody'} commits ${topic}[${partition}] ${offset}`);
       this.#offsets.set(`${topic}/${partition}`, offset);
     }
     return CODES.NONE;
@@ -130,6 +127,9 @@ export class Group {
       if (syncs) tell(() => syncs(CODES.NOT_COORDINATOR, NOTHING));
     }
     const isStored = this.#state === 'stable';
+    // Neither ids that were only given out nor a group without a generation or an offset are stored.
+    for (const id of [...this.#given.keys()]) this.#ungive(id);
+    this.#exists = this.#generation > 0 || this.#offsets.size > 0;
     if (this.#generation === 0) {
       this.#members.clear();
       this.#state = 'empty';
@@ -155,19 +155,21 @@ export class Group {
       member.syncs?.(CODES.REBALANCE_IN_PROGRESS, NOTHING);
       member.syncs = undefined;
     }
-    const longest = Math.max(...[...this.#members.values()].map(({ rebalanceMs }) => rebalanceMs));
+    const longest = Math.max(0, ...[...this.#members.values()].map(({ rebalanceMs }) => rebalanceMs));
     this.#ports.note('the group rebalances');
+    this.#isFirst = wasEmpty;
     this.#timer = this.#ports.after(wasEmpty ? INITIAL_DELAY_MS : longest, () => this.#complete());
     if (!wasEmpty) this.#completeIfAllJoined();
   }
 
   #completeIfAllJoined(): void {
-    if (this.#generation === 0) return;
+    if (this.#state !== 'joining' || this.#isFirst || this.#given.size > 0) return;
     if ([...this.#members.values()].every(({ joins }) => joins !== undefined)) this.#complete();
   }
 
   #complete(): void {
     this.#timer?.cancel();
+    this.#isFirst = false;
     for (const { id, joins, expiry } of [...this.#members.values()]) {
       if (joins) continue;
       expiry?.cancel();
@@ -175,12 +177,9 @@ export class Group {
     }
     const members = [...this.#members.values()];
     const [first] = members;
-    if (!first) {
-      this.#state = 'empty';
-      return;
-    }
     this.#generation++;
-    this.#state = 'syncing';
+    this.#state = first ? 'syncing' : 'empty';
+    if (!first) return;
     this.#protocol = first.protocols[0]?.name ?? '';
     if (!this.#members.has(this.#leader)) this.#leader = first.id;
     this.#ports.note(`generation ${this.#generation}: ${members.map(({ clientId }) => clientId).join(', ')}`);
@@ -201,6 +200,8 @@ export class Group {
   }
 
   #joinAnswer(code: number, memberId: string): JoinAnswer {
+    if (code !== CODES.NONE)
+      return { code, generation: -1, protocol: '', leaderId: '', memberId, members: [] };
     const [generation, protocol, leaderId] = [this.#generation, this.#protocol, this.#leader];
     return { code, generation, protocol, leaderId, memberId, members: [] };
   }
@@ -220,11 +221,22 @@ export class Group {
     member.expiry?.cancel();
     this.#members.delete(id);
     this.#ports.note(`${member.clientId} ${why}`);
-    if (this.#members.size === 0) {
-      this.#timer?.cancel();
-      this.#state = 'empty';
-    } else if (this.#state === 'joining') this.#completeIfAllJoined();
+    member.joins?.(this.#joinAnswer(CODES.UNKNOWN_MEMBER_ID, ''));
+    this.#lacksOne();
+  }
+
+  /** One that was a member, or was to be one, has gone. */
+  #lacksOne(): void {
+    if (this.#state === 'empty') return;
+    if (this.#members.size === 0 && this.#given.size === 0) this.#complete();
+    else if (this.#state === 'joining') this.#completeIfAllJoined();
     else this.#rebalance();
+  }
+
+  /** @returns whether the id was given out and not used yet */
+  #ungive(id: string): boolean {
+    this.#given.get(id)?.cancel();
+    return this.#given.delete(id);
   }
 
   #noteWorker(): void {
@@ -234,9 +246,3 @@ export class Group {
     this.assigned.push({ at: this.#ports.now(), generation: this.#generation, clientId: most.clientId });
   }
 }
-
-type Protocols = Requests['join']['protocols'];
-
-const sameProtocols = (one: Protocols, other: Protocols) =>
-  one.length === other.length &&
-  one.every(({ name, metadata }, n) => name === other[n]?.name && metadata.equals(other[n].metadata));

@@ -135,7 +135,7 @@ export function metadataAnswer(request: Request, brokers: Brokers, topics: reado
 function writeTopic(writer: WireWriter, version: number, { name, code, partitions }: TopicView): void {
   writer.int16(code);
   writer.string(name);
-  if (version >= 10) writer.raw(topicIdOf(name));
+  if (version >= 10) writer.raw(code === 0 ? topicIdOf(name) : NO_ID);
   writer.int8(0);
   writer.array(partitions, ({ index, leader, epoch, replicas, isr }) => {
     writer.int16(leader < 0 ? 5 : 0);
@@ -150,6 +150,8 @@ function writeTopic(writer: WireWriter, version: number, { name, code, partition
   if (version >= 8) writer.int32(-2_147_483_648);
   writer.tags();
 }
+
+const NO_ID = Buffer.alloc(16);
 
 export type PartitionAnswer = {
   readonly topic: string;
@@ -169,7 +171,7 @@ export function produceAnswer(request: Request, answers: readonly PartitionAnswe
       writer.int16(code);
       writer.int64(BigInt(base));
       writer.int64(-1n); // the time of the append, which is the producer's
-      if (version >= 5) writer.int64(0n);
+      if (version >= 5) writer.int64(code === 0 ? 0n : -1n);
       if (version >= 8) {
         writer.array([], () => {});
         writer.string(null);

@@ -1,5 +1,6 @@
 import type { Simulation } from '../engine/simulation.ts';
 import {
+  FETCHES_BY_ID,
   type FetchAnswer,
   type FetchRequest,
   fetchAnswer,
@@ -28,7 +29,8 @@ export function serveFetch(
   request: Head & FetchRequest,
   answer: (bytes: Buffer) => void,
 ): void {
-  const read = () => request.partitions.map((from) => fetched(ports, broker, from));
+  const isById = request.version >= FETCHES_BY_ID;
+  const read = () => request.partitions.map((from) => fetched(ports, broker, from, isById));
   const send = (answers: readonly FetchAnswer[]) => answer(fetchAnswer(request, answers));
   const first = read();
   if (request.maxWaitMs <= 0 || first.some(isNews)) return send(first);
@@ -60,17 +62,18 @@ function fetched(
   ports: FetchPorts,
   broker: Serving,
   { topic, partition, offset }: FetchRequest['partitions'][number],
+  isById: boolean,
 ): FetchAnswer {
-  const none = (code: number, watermark = -1) => ({ topic, partition, code, watermark, records: NOTHING });
+  const none = (code: number) => ({ topic, partition, code, watermark: -1, records: NOTHING });
   const partitions = find(ports, topic);
-  if (!partitions) return none(ports.topics.has(topic) ? CODES.UNKNOWN_TOPIC_OR_PARTITION : UNKNOWN_TOPIC_ID);
+  if (!partitions) return none(isById ? UNKNOWN_TOPIC_ID : CODES.UNKNOWN_TOPIC_OR_PARTITION);
   const found = partitions[partition];
   const view = found && broker.viewOf(found.topic)[partition];
   if (!found || !view) return none(CODES.UNKNOWN_TOPIC_OR_PARTITION);
   if (view.leader !== broker.id) return none(CODES.NOT_LEADER_OR_FOLLOWER);
   const watermark = found.watermark(broker.id);
   const log = found.log(broker.id);
-  if (offset > (log.at(-1)?.end ?? 0)) return none(OFFSET_OUT_OF_RANGE, watermark);
+  if (offset > (log.at(-1)?.end ?? 0)) return none(OFFSET_OUT_OF_RANGE);
   const readable = log.filter(({ end }) => end > offset && end <= watermark);
   return { topic, partition, code: CODES.NONE, watermark, records: Buffer.concat(readable.map(atItsOffset)) };
 }
@@ -89,13 +92,15 @@ export function serveListOffsets(
   request: Head & ListOffsetsRequest,
 ): Buffer {
   const listed = request.partitions.map(({ topic, partition, timestamp }) => {
+    const none = (code: number) => ({ topic, partition, code, offset: -1, epoch: -1 });
     const found = topics.get(topic)?.[partition];
     const view = broker.viewOf(topic)[partition];
-    const end = found?.watermark(broker.id) ?? 0;
-    if (!found || !view) return { topic, partition, code: CODES.UNKNOWN_TOPIC_OR_PARTITION, offset: -1 };
-    if (view.leader !== broker.id)
-      return { topic, partition, code: CODES.NOT_LEADER_OR_FOLLOWER, offset: -1 };
-    return { topic, partition, code: CODES.NONE, offset: timestamp === NEWEST ? end : 0 };
+    if (!found || !view) return none(CODES.UNKNOWN_TOPIC_OR_PARTITION);
+    if (view.leader !== broker.id) return none(CODES.NOT_LEADER_OR_FOLLOWER);
+    const [first] = found.log(broker.id);
+    const oldest = { offset: 0, epoch: first?.epoch ?? view.epoch };
+    const end = { offset: found.watermark(broker.id), epoch: view.epoch };
+    return { topic, partition, code: CODES.NONE, ...(timestamp === NEWEST ? end : oldest) };
   });
   return listOffsetsAnswer(request, listed);
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../../faults/random.ts';
 import type { Actor, Simulation } from '../engine/simulation.ts';
-import type { ServerConnection } from '../net/network.ts';
+import type { ServerConnection } from '../net/connection.ts';
 import { type PartitionAnswer, produceAnswer, type Request } from './messages.ts';
 import { CODES, type Partition } from './partition.ts';
 import { namesOf } from './record-batch.ts';

@@ -102,6 +102,12 @@ export class WireWriter {
     for (const item of items) write(item);
   }
 
+  /** An array that is not there. */
+  noArray(): void {
+    if (this.isFlexible) this.unsigned(0);
+    else this.int32(-1);
+  }
+
   /** No tagged fields. */
   tags(): void {
     if (this.isFlexible) this.unsigned(0);

@@ -1,6 +1,7 @@
 import type { Random } from '../../faults/random.ts';
 import { Actor, type Simulation } from '../engine/simulation.ts';
-import type { Network, Server, ServerConnection } from '../net/network.ts';
+import type { Server, ServerConnection } from '../net/connection.ts';
+import type { Network } from '../net/network.ts';
 import { type Message, readMessage, writeMessage } from './http-wire.ts';
 
 export const PROVIDER_PORT = 18_443;
