@@ -39,6 +39,10 @@ export class Cluster implements BrokerCluster {
   readonly coordinator: Coordinator;
   /** How long a broker takes to learn of a change, at the most. */
   metadataLagMs = 30;
+  /** What a follower's fetch takes beyond the least, at the most. */
+  fetchLagMs = 0.8;
+  /** What it takes beyond the least until the controller hears of a broker that is back, at the most. */
+  registerLagMs = 50;
   readonly random: Random;
   /** When consumers could read each batch at the earliest. */
   readonly readableAt = new Map<Entry, number>();
@@ -134,12 +138,16 @@ export class Cluster implements BrokerCluster {
     this.#fetching.add(id);
     // On the machine: a process that dies meanwhile must not leave the mark behind.
     this.simulation.after(
-      0.2 + this.random.next() * 0.8 + Math.max(0, broker.process.frozenUntil - this.simulation.now),
+      0.2 +
+        this.random.next() * this.fetchLagMs +
+        Math.max(0, broker.process.frozenUntil - this.simulation.now),
       broker.machine,
       () => {
         this.#fetching.delete(id);
         if (!broker.isUp || !broker.replicates || broker.isFenced) return;
+        const { size } = partition.isr;
         if (!partition.catchUp(replica)) return;
+        if (partition.isr.size > size) this.announce(partition);
         partition.advance();
         this.#answerLater(partition);
       },
@@ -174,7 +182,7 @@ export class Cluster implements BrokerCluster {
   /** A broker is back: it leads what nobody else can, and follows the rest. */
   register(broker: Broker): void {
     this.simulation.after(
-      5 + this.random.next() * 50,
+      5 + this.random.next() * this.registerLagMs,
       this.#controller,
       () => {
         if (!broker.isUp) return;

@@ -13,6 +13,10 @@ const EXPLAINED: readonly { readonly fact: RegExp; readonly why: string }[] = [
     why: 'the machine of a frozen broker takes connections, and the model takes none until it goes on: the client gives up the connection instead of the request',
   },
   {
+    fact: /^whole: (fetch 6|produce 6, not stored)$/,
+    why: 'the topic has just been made, and one broker tells the client of its leader before that one knows; the model has it from the beginning',
+  },
+  {
     fact: /^whole: produce 7, (not )?stored$/,
     why: 'a broker that has just started again, in the schedule before, takes longer than the second that the producer allows',
   },

@@ -10,6 +10,10 @@ import type { Site } from './site.ts';
 const START_MS = { least: 1_500, most: 8_000 };
 /** A broker takes so long at the most to learn of a change. */
 const LAGS_MS = [30, 100, 500];
+/** A follower takes so long at the most to fetch what the leader has: brokers die meanwhile. */
+const FETCH_LAGS_MS = [1, 10, 50];
+/** And so long at the most until it is registered: one that was frozen takes itself for what it was. */
+const REGISTER_LAGS_MS = [50, 1_000];
 const MOST_MOVES = 8;
 const MAX_BYTES = 1_000_000;
 
@@ -19,6 +23,8 @@ export function modelSite(chance: number, topic: string): Site & { readonly clus
   const { target, cluster } = modelTarget(chance, { brokers: BROKERS, minIsr: 2, topics, hasGroup: true });
   const random = createRandom(chance, 'deaths');
   cluster.metadataLagMs = random.pick(LAGS_MS);
+  cluster.fetchLagMs = random.pick(FETCH_LAGS_MS);
+  cluster.registerLagMs = random.pick(REGISTER_LAGS_MS);
   const mover = new Actor('mover');
   const noticedAfter = () => random.between(SESSION_MS - 1_000, SESSION_MS + 2_000);
   return {

@@ -7,7 +7,8 @@ import { BROKERS, drawPlan, PARTITIONS, type Plan } from './plan.ts';
 import { play } from './play.ts';
 import { realSite } from './real-site.ts';
 
-const MODEL_RUNS = 30;
+/** Some situations come together in one of fifty. */
+const MODEL_RUNS = 100;
 
 export type DeathsResult = {
   readonly plan: Plan;
