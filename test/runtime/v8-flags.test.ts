@@ -2,7 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { collectGarbage, disablePretenuring, limitHeapGrowth } from '../../src/runtime/v8-flags.ts';
+import {
+  collectGarbage,
+  collectYoungInOneThread,
+  disablePretenuring,
+  limitHeapGrowth,
+} from '../../src/runtime/v8-flags.ts';
 import { ROOT } from '../support/source-tree.ts';
 
 /** Objects of one place in the code that outlive their first collections, as those of events do that wait. */
@@ -15,23 +20,48 @@ const WAITING_EVENTS = `
 /** One thread and a small young generation: V8 collects at the same objects every time, whatever else the machine does. */
 const REPEATABLE = ['--single-threaded', '--max-semi-space-size=1'];
 
-const decisions = (...args: string[]) => {
-  const told = execFileSync(
-    process.execPath,
-    ['--trace-pretenuring-statistics', ...REPEATABLE, ...args, '-e', WAITING_EVENTS],
-    { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
-  );
-  return told.split('\n').filter((line) => line.includes('=> tenure')).length;
+/** A program that sets a flag of ours, to be run before another one. */
+const setting = (flag: () => void) => {
+  const file = pathToFileURL(join(ROOT, 'src/runtime/v8-flags.ts'));
+  const program = `import { ${flag.name} } from '${file}'; ${flag.name}();`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(program)}`];
 };
+
+/** What V8 tells of a program that collects often. */
+const traced = (...args: string[]): string =>
+  execFileSync(process.execPath, [...args, '-e', WAITING_EVENTS], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+
+const decisions = (...args: string[]) =>
+  traced('--trace-pretenuring-statistics', ...REPEATABLE, ...args)
+    .split('\n')
+    .filter((line) => line.includes('=> tenure')).length;
+
+/** Milliseconds that other threads have collected young objects. */
+const elsewhere = (...args: string[]) =>
+  [...traced('--trace-gc-nvp', ...args).matchAll(/background\.scavenge\.parallel=([\d.]+)/g)].reduce(
+    (sum, [, ms]) => sum + Number(ms),
+    0,
+  );
 
 describe('a process that disables pretenuring', () => {
   it('never allocates among the old objects because some once lived long, as V8 does by itself', () => {
     expect(decisions()).toBeGreaterThan(0);
-    const program = `import { collectGarbage, disablePretenuring } from '${pathToFileURL(join(ROOT, 'src/runtime/v8-flags.ts'))}'; disablePretenuring();`;
-    expect(decisions('--import', `data:text/javascript,${encodeURIComponent(program)}`)).toBe(0);
+    expect(decisions(...setting(disablePretenuring))).toBe(0);
   });
+});
 
-  it.each([disablePretenuring, limitHeapGrowth])(
+describe('a process that collects young objects in one thread', () => {
+  it('does so, where V8 by itself takes several', () => {
+    expect(elsewhere()).toBeGreaterThan(0);
+    expect(elsewhere(...setting(collectYoungInOneThread))).toBe(0);
+  });
+});
+
+describe('a process that sets flags of V8', () => {
+  it.each([disablePretenuring, collectYoungInOneThread, limitHeapGrowth])(
     'refuses a Node.js that it was not measured on: %o',
     (set) => {
       expect(() => set('25.1.0')).toThrow('was measured on Node.js 24, and this is 25.1.0');

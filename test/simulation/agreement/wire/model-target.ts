@@ -40,12 +40,16 @@ export function modelTarget(
         });
       });
       await pass(CONNECT_MS, () => isConnected || isClosed);
-      const open = socket;
-      if (!open || !isConnected || isClosed) return undefined;
+      const open = socket as ReturnType<Network['connect']> | undefined;
       const reset = () => {
-        open.removeAllListeners('data').removeAllListeners('close');
-        resetSocket(open);
+        open?.removeAllListeners('data').removeAllListeners('close');
+        if (open && !isClosed) resetSocket(open);
       };
+      if (!open || !isConnected || isClosed) {
+        // Whoever asked goes on over another one.
+        reset();
+        return undefined;
+      }
       return { write: (bytes) => void open.write(bytes), reset };
     },
   };
