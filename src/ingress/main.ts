@@ -24,8 +24,7 @@ import { loadIngressConfig } from './settings.ts';
 import { bodiesByPolicy, mayStartWithoutKafka, openStartupState, startDelivery } from './start-delivery.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
 
-disablePretenuring();
-collectYoungInOneThread();
+for (const setFlag of [disablePretenuring, collectYoungInOneThread]) setFlag();
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
 const { subscription } = configOrExit(() =>
