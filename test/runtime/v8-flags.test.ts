@@ -34,6 +34,7 @@ const traced = (...args: string[]): string =>
     maxBuffer: 64 * 1024 * 1024,
   });
 
+/** How often V8 decides to allocate among the old objects; the text is what it prints. */
 const decisions = (...args: string[]) =>
   traced('--trace-pretenuring-statistics', ...REPEATABLE, ...args)
     .split('\n')

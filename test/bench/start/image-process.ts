@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 /** Linux counts when a process was started in hundredths of a second. */
 const MS_PER_TICK = 10;
+const BEGIN_MS = 10_000;
 
 /** One of Hookline's programs in its image, on the network of this machine, as the user that the image has. */
 export class ImageProcess {
@@ -44,9 +45,11 @@ export class ImageProcess {
   }
 
   #childOf(pid: string): number {
-    for (;;) {
+    const end = performance.now() + BEGIN_MS;
+    while (performance.now() < end) {
       const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
       if (child !== '') return Number(child);
     }
+    throw new Error(`no program runs in the container after ${BEGIN_MS / 1_000} s: ${this.written()}`);
   }
 }
