@@ -40,8 +40,10 @@ export class ImageProcess {
 
   written = (): string => docker('logs', this.#container);
 
+  /** In its order: the group that control is in would wait for one that is killed. */
   async stop(): Promise<void> {
-    docker('rm', '-f', this.#container);
+    docker('stop', '--time', '10', this.#container);
+    docker('rm', this.#container);
   }
 
   #childOf(pid: string): number {
