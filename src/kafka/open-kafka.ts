@@ -36,7 +36,8 @@ export function openKafka(
     tokens: sasl?.mechanism === 'OAUTHBEARER' ? sasl.tokens : undefined,
     client: createKafkajs(connection, clientId, log),
     openTopic: (topic, limits) => openFetcher(connection, clientId, topic, limits),
-    openSession: (rotation) => openProducerSession(connection, clientId, rotation, requestTimeoutMs),
+    openSession: (rotation) =>
+      openProducerSession(connection, { clientId, rotation, clock, requestTimeoutMs }),
   };
 }
 
@@ -88,7 +89,7 @@ export const publisherMetrics = (metrics: Metrics) => ({
   }),
   publishAttempts: metrics.counter({
     name: 'hookline_publish_attempts_total',
-    help: 'Produce requests by outcome: confirmed, or how they failed; doubt: the outcome is unknown',
+    help: 'Batches by outcome: confirmed, or how they failed; doubt: the outcome is unknown',
     labels: ['outcome'],
   }),
   kafkaClients: metrics.counter({

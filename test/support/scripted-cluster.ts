@@ -1,11 +1,11 @@
 import type { TopicLimits } from '../../src/kafka/admin/describe-topics.ts';
+import { AttemptError } from '../../src/kafka/produce/attempt-error.ts';
 import type { Batch, WireRecord } from '../../src/kafka/produce/encode-batch.ts';
-import { AttemptError } from '../../src/kafka/produce/produce-batch.ts';
 import type { ProducerSession } from '../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../src/kafka/produce/publisher.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 
-type Send = { session: number; topic: string; partition: number; values: string[] };
+type Send = { session: number; topic: string; partition: number; values: string[]; isAlone: boolean };
 /** What a send meets: an error, or `swallow` (written, and never answered), or nothing (written and confirmed). */
 export type Fate = AttemptError | 'swallow' | undefined;
 
@@ -68,12 +68,13 @@ export class ScriptedCluster {
   /** Everything that a partition holds, in order. */
   values = (topic: string, partition: number) => this.log.get(`${topic}-${partition}`) ?? [];
 
-  async #send(session: number, { topic, partition, records, mayBegin }: Batch, partitions: number) {
+  async #send(session: number, batch: Batch, partitions: number) {
+    const { topic, partition, records, isAlone, mayBegin } = batch;
     if (this.lookingUp) await this.lookingUp;
     if (!mayBegin()) throw new AttemptError('late', 'late');
     if (partitions !== this.partitions) throw new AttemptError('replan', `${this.partitions}`);
     const values = records.map((record) => String(record.value));
-    const send = { session, topic, partition, values };
+    const send = { session, topic, partition, values, isAlone };
     this.sends.push(send);
     this.batches.push(records);
     const fate = await this.fateOf(send, this.sends.length);

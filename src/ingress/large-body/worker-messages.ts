@@ -4,7 +4,7 @@ import type { EncryptionKey } from '../../crypto/keys.ts';
 import type { SealedLayout } from '../../crypto/layout.ts';
 import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { KafkaSettings } from '../../kafka/connect/settings.ts';
-import type { AttemptOutcome } from '../../kafka/produce/produce-batch.ts';
+import type { AttemptOutcome } from '../../kafka/produce/attempt-error.ts';
 import type { WriteOutcome } from '../../object-store/body-store.ts';
 import type { BodyStoreSettings } from '../../object-store/settings.ts';
 import type { ThreadFault } from '../../runtime/worker-calls.ts';

@@ -16,6 +16,8 @@ export type Batch = {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly WireRecord[];
+  /** It shares its request with no other batch. */
+  readonly isAlone: boolean;
   /** Asked right before the write: whether every record of the batch may still be written. */
   readonly mayBegin: () => boolean;
 };
@@ -32,8 +34,12 @@ export function isEncodedHere({ records }: Batch): boolean {
 
 /** Acks: the answer comes when all in-sync replicas have the batch. */
 export const ALL_REPLICAS = -1;
-/** Of a request with a topic of one character, without the batch. */
-const REQUEST_BYTES = 32;
+/** Most that a request has beside its topics: transactional id, acks, timeout, number of topics, tags. */
+const REQUEST_BYTES = 13;
+/** Most that a topic has beside its name and its partitions: two lengths and tags. */
+const TOPIC_BYTES = 9;
+/** Most that a partition has beside its batch: its index, a length and tags. */
+const PARTITION_BYTES = 10;
 /** Of a record batch (format 2) before its records. */
 const BATCH_HEAD_BYTES = 61;
 /** Bytes of the head before the first one that the checksum covers, and before the first one that the length counts. */
@@ -41,26 +47,57 @@ const CHECKED_FROM = 21;
 const COUNTED_FROM = 12;
 
 /**
- * A Produce request of versions 9 to 11 with one batch, in one buffer: the client would make it of forty pieces for each
- * record. Byte for byte what the client makes (Kafka protocol, "Produce API" and "Record Batch"),
+ * A Produce request of versions 9 to 11 in one buffer, with at most one batch for each partition: the client would make it
+ * of forty pieces for each record. Byte for byte what the client makes (Kafka protocol, "Produce API" and "Record Batch"),
  * but for timestamps 2^31 ms and more from the first one, which the client writes wrongly.
  */
-export function encodeProduce(batch: Batch, timeoutMs: number): Writer {
-  const { topic, partition, records } = batch;
+export function encodeProduce(batches: readonly Batch[], timeoutMs: number): Writer {
+  const topics = [...Map.groupBy(batches.map(measure), ({ batch }) => batch.topic)].map(
+    ([topic, measured]) => ({ name: Buffer.from(topic), measured }),
+  );
+  let most = REQUEST_BYTES;
+  for (const { name, measured } of topics) {
+    most += TOPIC_BYTES + name.length;
+    for (const { length } of measured) most += PARTITION_BYTES + length;
+  }
+  const out = new Bytes(Buffer.allocUnsafe(most));
+  out.byte(0); // no transactional id
+  out.int16(ALL_REPLICAS);
+  out.int32(timeoutMs);
+  out.unsigned(topics.length + 1);
+  for (const { name, measured } of topics) {
+    out.unsigned(name.length + 1);
+    out.copy(name);
+    out.unsigned(measured.length + 1);
+    for (const one of measured) writePartition(out, one);
+    out.byte(0); // no tags
+  }
+  out.byte(0); // no tags
+  return Writer.create().append(out.buffer.subarray(0, out.at));
+}
+
+/** A batch, and what its bytes need. */
+type Measured = {
+  readonly batch: Batch;
+  readonly first: bigint;
+  readonly deltas: readonly number[];
+  /** Of each record. */
+  readonly sizes: readonly number[];
+  readonly length: number;
+};
+
+function measure(batch: Batch): Measured {
+  const { records } = batch;
   const first = (records[0] as WireRecord).timestamp;
   const deltas = records.map(({ timestamp }) => Number(timestamp - first));
   const sizes = records.map((record, n) => recordBytes(record, deltas[n] as number, n));
   let length = BATCH_HEAD_BYTES;
   for (const bytes of sizes) length += signedBytes(bytes) + bytes;
-  const name = Buffer.from(topic);
-  const out = new Bytes(Buffer.allocUnsafe(REQUEST_BYTES + name.length + length));
-  out.byte(0); // no transactional id
-  out.int16(ALL_REPLICAS);
-  out.int32(timeoutMs);
-  out.byte(2); // one topic
-  out.unsigned(name.length + 1);
-  out.copy(name);
-  out.byte(2); // one partition
+  return { batch, first, deltas, sizes, length };
+}
+
+function writePartition(out: Bytes, { batch, first, deltas, sizes, length }: Measured): void {
+  const { partition, records } = batch;
   out.int32(partition);
   out.unsigned(length + 1);
   const start = out.at;
@@ -69,8 +106,7 @@ export function encodeProduce(batch: Batch, timeoutMs: number): Writer {
     writeRecord(out, record, { bytes: sizes[n] as number, delta: deltas[n] as number, n });
   const checked = out.buffer.subarray(start + CHECKED_FROM, out.at);
   out.buffer.writeUInt32BE(crc32c(Writer.create().append(checked).dynamicBuffer), start + CHECKED_FROM - 4);
-  for (let tags = 0; tags < 3; tags++) out.byte(0); // of the partition, the topic and the request: none
-  return Writer.create().append(out.buffer.subarray(0, out.at));
+  out.byte(0); // no tags
 }
 
 type Head = {

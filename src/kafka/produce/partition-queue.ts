@@ -1,8 +1,8 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { TopicLimits } from '../admin/describe-topics.ts';
+import { type AttemptError, type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { WireRecord } from './encode-batch.ts';
-import { type AttemptError, type AttemptOutcome, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
 
@@ -24,8 +24,8 @@ export type PartitionQueueDeps = {
   readonly topic: string;
   readonly partition: number;
   readonly partitions: number;
-  /** Gives the sessions for the next batch and all its attempts. */
-  readonly sessionsForBatch: () => SessionPool;
+  /** Gives the sessions for a batch: for all its attempts, or those that share their request. */
+  readonly sessionsFor: (batch: { readonly isAlone: boolean }) => SessionPool;
   readonly limits: TopicLimits;
   readonly clock: Clock;
   readonly onAttempt: (outcome: AttemptOutcome | 'confirmed', why: string) => void;
@@ -37,6 +37,10 @@ export type PartitionQueueDeps = {
 const MAX_BYTES = 900_000;
 const MIN_BYTES = 16_384;
 const MAX_RECORDS = 1_000;
+/** A larger batch goes by itself, so that none waits for it. */
+const MAX_SHARED_BYTES = 65_536;
+/** After a batch that took longer the next one goes by itself: a slow partition then holds up no other. */
+const SLOW_MS = 250;
 /** Retries of one kind that stay on the same client before a fresh one is tried. */
 const SAME_CLIENT_RETRIES = 5;
 /** 40, 80, 160, 320, 400, 400 … ms. */
@@ -50,6 +54,7 @@ export class PartitionQueue {
   #running: Promise<void> | undefined;
   #halted = false;
   #maxBytes = MAX_BYTES;
+  #wasSlow = false;
 
   constructor(deps: PartitionQueueDeps) {
     this.#deps = deps;
@@ -88,7 +93,9 @@ export class PartitionQueue {
       this.#inFlight = this.#takeBatch();
       await this.#deliver(this.#inFlight);
       this.#inFlight = [];
-      // Those who wait for the confirmation may push before the next batch is taken.
+      // Those who wait for the confirmation may push before the next batch is taken, and so may all whose webhooks are in the
+      // machine by then: batches become larger, and those of several partitions share a request.
+      await this.#deps.clock.turn();
       await this.#deps.clock.tick();
     }
     this.#running = undefined;
@@ -111,11 +118,14 @@ export class PartitionQueue {
    */
   async #deliver(records: Pending[]): Promise<void> {
     if (await this.#exceedsLimit(records)) return this.#giveUp(records);
-    const sessions = this.#deps.sessionsForBatch();
+    let isAlone = this.#wasSlow || sum(records) > MAX_SHARED_BYTES;
+    let sessions = this.#deps.sessionsFor({ isAlone });
+    const start = this.#deps.clock.now();
     for (let attempt = 1; ; attempt++) {
       const batch = stillWanted(records);
       if (batch.length === 0) return;
-      const failure = await this.#attempt(batch, sessions, attempt);
+      const failure = await this.#attempt(batch, sessions, { attempt, isAlone });
+      this.#wasSlow = this.#deps.clock.now() - start > SLOW_MS;
       if (failure === null) return;
       if (failure instanceof HooklineError) return rejectAll(batch, failure);
       if (failure.outcome === 'replan') return this.#stopForReplan(batch);
@@ -129,20 +139,23 @@ export class PartitionQueue {
         );
       }
       if (failure.outcome !== 'late') await this.#deps.clock.sleep(backoff(attempt));
+      // What befell a shared request may have been another partition's doing: from now on by itself, and over any session.
+      if (!isAlone && failure.outcome === 'unknown') sessions = this.#deps.sessionsFor({ isAlone: true });
+      isAlone = true;
     }
   }
 
   async #attempt(
     batch: Pending[],
     sessions: SessionPool,
-    attempt: number,
+    { attempt, isAlone }: { readonly attempt: number; readonly isAlone: boolean },
   ): Promise<AttemptError | HooklineError | null> {
     const { topic, partition, partitions, onAttempt } = this.#deps;
     try {
       // Asked again right before the write: opening a session and looking up the leader may take longer than a deadline.
       const mayBegin = () => isWhole(batch, this.#deps.clock.now());
       const send = (session: ProducerSession) =>
-        session.send({ topic, partition, records: batch, mayBegin }, partitions);
+        session.send({ topic, partition, records: batch, isAlone, mayBegin }, partitions);
       const offset = await sessions.attempt(send, attempt % SAME_CLIENT_RETRIES === 0);
       onAttempt('confirmed', '');
       for (const [n, record] of batch.entries()) {

@@ -11,23 +11,20 @@ import {
   produceV9,
   produceV10,
   produceV11,
+  protocolErrorsCodesById,
+  ResponseError,
   type Writer,
 } from '@platformatic/kafka';
-import { apiIdOf } from '../connect/platformatic-client.ts';
-import {
-  ALL_REPLICAS,
-  type Batch,
-  ENCODED_SINCE,
-  encodeProduce,
-  isEncodedHere,
-  type WireRecord,
-} from './encode-batch.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { AttemptError, brokerRefusal } from './attempt-error.ts';
+import { ALL_REPLICAS, type Batch, ENCODED_SINCE, encodeProduce, isEncodedHere } from './encode-batch.ts';
 
 export type ProduceBatch = {
   /** Learns which versions of requests the broker takes, as the first batch over this connection would. */
   prepare(connection: Connection): Promise<void>;
   /**
-   * Has the connection's broker write a batch.
+   * Has the connection's broker write a batch. Those that are sent over it in the same turn of the event loop share a
+   * request, but for those that are to be alone.
    * @returns the offset of the first record, when all in-sync replicas have the batch
    * @throws AttemptError `late` where `mayBegin` said no: then nothing was sent
    */
@@ -47,13 +44,24 @@ const VERSIONS = [
   produceV3,
 ].map(({ api }) => api);
 type ProduceApi = (typeof VERSIONS)[number];
+type ProduceAnswer = Exclude<Awaited<ReturnType<ProduceApi['async']>>, boolean>;
+
+/** Batches in one request: so that it stays small where partitions are many. */
+const MAX_SHARING = 32;
+
+/** A batch that is about to be sent. */
+type Sending = {
+  readonly batch: Batch;
+  readonly resolve: (offset: bigint) => void;
+  readonly reject: (error: unknown) => void;
+};
 
 /**
  * Produces over the client's connections without its producer, which looks up the metadata and the connection once more
  * before it writes: a record could be written long after its deadline. From `mayBegin` to the socket all happens
  * in one turn of the event loop, as long as the connection has no limit of requests in flight.
  */
-export function createProduceBatch(timeoutMs: number): ProduceBatch {
+export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatch {
   const known = new WeakMap<Connection, ProduceApi>();
   const apiOf = async (connection: Connection): Promise<ProduceApi> => {
     const { apiKeys } = await apiVersionsV1.api.async(connection, '', '');
@@ -66,30 +74,89 @@ export function createProduceBatch(timeoutMs: number): ProduceBatch {
     known.set(connection, api);
     return api;
   };
+  /** What begins in this turn, by connection. */
+  const gathered = new Map<Connection, Sending[]>();
+  const share = (connection: Connection, api: ProduceApi, batch: Batch) =>
+    new Promise<bigint>((resolve, reject) => {
+      const one = { batch, resolve, reject };
+      const others = gathered.get(connection);
+      if (others && others.length < MAX_SHARING) return void others.push(one);
+      const all = [one];
+      gathered.set(connection, all);
+      void clock.tick().then(() => {
+        if (gathered.get(connection) === all) gathered.delete(connection);
+        void sendTogether(connection, api, all);
+      });
+    });
+  const sendTogether = async (connection: Connection, api: ProduceApi, all: readonly Sending[]) => {
+    const begun = all.filter(({ batch }) => batch.mayBegin());
+    for (const one of all) if (!begun.includes(one)) one.reject(late());
+    if (begun.length === 0) return;
+    try {
+      const batches = begun.map(({ batch }) => batch);
+      const judge = await produce(connection, api, batches);
+      for (const { batch, resolve, reject } of begun) {
+        const outcome = judge(batch);
+        if (typeof outcome === 'bigint') resolve(outcome);
+        else reject(outcome);
+      }
+    } catch (error) {
+      for (const { reject } of begun) reject(error);
+    }
+  };
+  const produce = async (connection: Connection, api: ProduceApi, batches: readonly Batch[]) => {
+    const encode =
+      api.version >= ENCODED_SINCE && batches.every(isEncodedHere)
+        ? () => encodeProduce(batches, timeoutMs)
+        : undefined;
+    const messages = encode ? [] : batches.flatMap(toMessages);
+    const over = checked(connection, () => batches.every(({ mayBegin }) => mayBegin()), encode);
+    return judgementOf(await answerOf(api.async(over, ALL_REPLICAS, timeoutMs, messages, {})), batches);
+  };
   return {
     async prepare(connection) {
       if (!known.has(connection)) await apiOf(connection);
     },
     async send(connection, batch) {
-      const { topic, partition, records, mayBegin } = batch;
       const api = known.get(connection) ?? (await apiOf(connection));
-      if (!mayBegin()) throw late();
-      const encode =
-        api.version >= ENCODED_SINCE && isEncodedHere(batch)
-          ? () => encodeProduce(batch, timeoutMs)
-          : undefined;
-      const messages = encode ? [] : records.map((record) => toMessage(topic, partition, record));
-      const over = checked(connection, mayBegin, encode);
-      const answer = await api.async(over, ALL_REPLICAS, timeoutMs, messages, {});
-      const [ack, ...others] = typeof answer === 'boolean' ? [] : answer.responses;
-      const [place, ...otherPlaces] = ack?.partitionResponses ?? [];
-      const isOther = others.length > 0 || otherPlaces.length > 0 || ack?.name !== topic;
-      if (!place || isOther || place.index !== partition || place.baseOffset < 0n)
-        throw new AttemptError('unknown', `the answer does not confirm ${topic}[${partition}]`);
-      return place.baseOffset;
+      if (!batch.isAlone && api.version >= ENCODED_SINCE && isEncodedHere(batch))
+        return share(connection, api, batch);
+      if (!batch.mayBegin()) throw late();
+      const outcome = (await produce(connection, api, [batch]))(batch);
+      if (typeof outcome === 'bigint') return outcome;
+      throw outcome;
     },
   };
 }
+
+/** The broker's answer, also where the client throws because there is an error in it. */
+async function answerOf(sent: Promise<ProduceAnswer | boolean>): Promise<ProduceAnswer | null> {
+  try {
+    const answer = await sent;
+    return typeof answer === 'boolean' ? null : answer;
+  } catch (error) {
+    if (error instanceof ResponseError) return error.response as ProduceAnswer;
+    throw error;
+  }
+}
+
+/** Tells of each batch what the answer says. One that is not for the very partitions that were sent confirms nothing. */
+function judgementOf(answer: ProduceAnswer | null, batches: readonly Batch[]) {
+  const places = (answer?.responses ?? []).flatMap(({ name, partitionResponses }) =>
+    partitionResponses.map((place) => [placeOf(name, place.index), place] as const),
+  );
+  const known = new Map(places);
+  const isWhole = places.length === batches.length && known.size === batches.length;
+  return ({ topic, partition }: Batch): bigint | AttemptError => {
+    const place = isWhole ? known.get(placeOf(topic, partition)) : undefined;
+    if (place && place.errorCode !== 0)
+      return brokerRefusal(protocolErrorsCodesById[place.errorCode] ?? `error ${place.errorCode}`);
+    if (place && place.baseOffset >= 0n) return place.baseOffset;
+    return new AttemptError('unknown', `the answer does not confirm ${topic}[${partition}]`);
+  };
+}
+
+const placeOf = (topic: string, partition: number) => `${topic}[${partition}]`;
 
 const late = () => new AttemptError('late', 'not sent: a record has passed its deadline');
 
@@ -112,66 +179,9 @@ function checked(connection: Connection, mayBegin: () => boolean, encode?: () =>
   return { send } as Connection;
 }
 
-function toMessage(topic: string, partition: number, { key, value, headers, timestamp }: WireRecord) {
-  return {
-    topic,
-    partition,
-    key,
+const toMessages = ({ topic, partition, records }: Batch) =>
+  records.map(({ key, value, headers, timestamp }) => ({
+    ...{ topic, partition, key, timestamp },
     value: value as Buffer,
     headers: headers as Map<Buffer, Buffer>,
-    timestamp,
-  };
-}
-
-/**
- * Why one attempt to produce a batch did not end with a confirmation, and so what to do next:
- * - `unknown`: it may have been written or not: send the identical batch again, over a fresh client
- * - `retry`: the broker said that it was not written, and will take it later: send it again over the same client
- * - `replan`: the topic has another number of partitions than the queues: nothing was sent
- * - `late`: a record of the batch has passed its deadline or was given up: nothing was sent
- * - `split`: the batch is larger than the topic takes: halve it, or give the record up if it is alone
- * - `refused`: the brokers won't take it, however often it is sent
- */
-export type AttemptOutcome = 'unknown' | 'retry' | 'replan' | 'late' | 'split' | 'refused';
-
-export class AttemptError extends Error {
-  readonly outcome: AttemptOutcome;
-  constructor(outcome: AttemptOutcome, message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = 'AttemptError';
-    this.outcome = outcome;
-  }
-}
-
-/** Kafka's error codes whose meaning is certain. Whatever is not here has an unknown outcome. */
-const OUTCOMES: Readonly<Record<string, AttemptOutcome>> = {
-  MESSAGE_TOO_LARGE: 'split',
-  RECORD_LIST_TOO_LARGE: 'split',
-  TOPIC_AUTHORIZATION_FAILED: 'refused',
-  CLUSTER_AUTHORIZATION_FAILED: 'refused',
-  INVALID_TOPIC_EXCEPTION: 'refused',
-  INVALID_RECORD: 'refused',
-  INVALID_TIMESTAMP: 'refused',
-  UNSUPPORTED_FOR_MESSAGE_FORMAT: 'refused',
-  NOT_LEADER_OR_FOLLOWER: 'retry',
-  LEADER_NOT_AVAILABLE: 'retry',
-  UNKNOWN_TOPIC_OR_PARTITION: 'retry',
-  NOT_ENOUGH_REPLICAS: 'retry',
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'retry',
-  THROTTLING_QUOTA_EXCEEDED: 'retry',
-  KAFKA_STORAGE_ERROR: 'retry',
-};
-
-/** Reads a client's error, which may be nested in aggregates and causes. */
-export function toAttemptError(error: unknown): AttemptError {
-  if (error instanceof AttemptError) return error;
-  const apiId = apiIdOf(error);
-  const outcome = (apiId !== undefined && OUTCOMES[apiId]) || 'unknown';
-  return new AttemptError(outcome, apiId ?? messageOf(error), { cause: error });
-}
-
-function messageOf(error: unknown): string {
-  let innermost = error;
-  while (innermost instanceof AggregateError && innermost.errors.length > 0) innermost = innermost.errors[0];
-  return innermost instanceof Error ? innermost.message : String(innermost);
-}
+  }));

@@ -1,10 +1,12 @@
 import '../connect/client-patches.ts';
 import { type Broker, Producer } from '@platformatic/kafka';
 import { HooklineError } from '../../core/errors.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { KafkaConnection } from '../connect/connection.ts';
 import { clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
+import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { Batch } from './encode-batch.ts';
-import { AttemptError, createProduceBatch, toAttemptError } from './produce-batch.ts';
+import { createProduceBatch } from './produce-batch.ts';
 
 /** One client of the cluster. It believes nothing but the broker's answer for the partition that was asked for. */
 export type ProducerSession = {
@@ -25,12 +27,18 @@ export type ProducerSession = {
 const METADATA_MAX_AGE_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 3_000;
 
+export type SessionSettings = {
+  readonly clientId: string;
+  readonly rotation: number;
+  readonly clock: Clock;
+  /** How long a broker may take to answer; unset means as long as small records take at most. */
+  readonly requestTimeoutMs?: number | undefined;
+};
+
 /** Opens a session; `rotation` turns the seed brokers. Not idempotent: that mode loses under concurrency. */
 export function openProducerSession(
   connection: KafkaConnection,
-  clientId: string,
-  rotation: number,
-  requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  { clientId, rotation, clock, requestTimeoutMs = REQUEST_TIMEOUT_MS }: SessionSettings,
 ): ProducerSession {
   const producer = new Producer({
     ...clientOptions(connection, { clientId, rotation, requestTimeoutMs }),
@@ -39,7 +47,7 @@ export function openProducerSession(
     // A queue has one batch in flight. A request that waits for others here could be written after its deadline.
     maxInflights: Number.MAX_SAFE_INTEGER,
   });
-  const produce = createProduceBatch(requestTimeoutMs);
+  const produce = createProduceBatch(requestTimeoutMs, clock);
   const watched = new WatchedClient(producer, connection);
   // Set when a broker's answer shows that the metadata is old: the next look-up asks again.
   let stale = false;

@@ -2,8 +2,8 @@ import { HooklineError, hasCode } from '../../core/errors.ts';
 import { type OutgoingRecord, type Position, wireBytes } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type TopicLimits, UNKNOWN_LIMITS } from '../admin/describe-topics.ts';
+import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './partition-queue.ts';
-import { type AttemptOutcome, toAttemptError } from './produce-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import { SessionPools } from './session-pool.ts';
 import { TopicHealth } from './topic-health.ts';
@@ -169,7 +169,7 @@ export class Publisher {
     if (!queues) {
       queues = new TopicQueues({
         topic,
-        sessionsForBatch: () => this.#sessions.leastBusy(),
+        sessionsFor: ({ isAlone }) => (isAlone ? this.#sessions.leastBusy() : this.#sessions.ofThisTurn()),
         limits: this.#deps.limits ?? UNKNOWN_LIMITS,
         clock: this.#deps.clock,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),

@@ -1,6 +1,6 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { AttemptError, toAttemptError } from './produce-batch.ts';
+import { AttemptError, toAttemptError } from './attempt-error.ts';
 import type { ProducerSession } from './producer-session.ts';
 
 const ATTEMPT_MS = 5_000;
@@ -153,6 +153,7 @@ export class SessionPools {
   readonly #pools: readonly SessionPool[];
   readonly #clock: Clock;
   #opened = 0;
+  #ofThisTurn: SessionPool | undefined;
   #asked = 0;
 
   constructor(count: number, deps: SessionPoolDeps) {
@@ -171,6 +172,17 @@ export class SessionPools {
       if (load < least) [best, least] = [pool, load];
     }
     return best;
+  }
+
+  /** The least busy one, and the same for all that ask in this turn of the event loop: their batches share requests. */
+  ofThisTurn(): SessionPool {
+    if (!this.#ofThisTurn) {
+      this.#ofThisTurn = this.leastBusy();
+      void this.#clock.tick().then(() => {
+        this.#ofThisTurn = undefined;
+      });
+    }
+    return this.#ofThisTurn;
   }
 
   /** Runs one attempt over the next session in turn, so that all are used after a while. */

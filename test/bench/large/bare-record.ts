@@ -2,6 +2,7 @@ import { ReusedMemory } from '../../../src/ingress/large-body/reused-memory.ts';
 import { layInPlace } from '../../../src/kafka/connect/client-patches.ts';
 import type { WireRecord } from '../../../src/kafka/produce/encode-batch.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import type { Fixture } from '../../support/topics-fixture.ts';
 import { type Spread, spreadOf } from '../report.ts';
 import { BODY_BYTES } from './bodies.ts';
@@ -30,7 +31,10 @@ export async function measureBareWaits({ env, topic }: Fixture): Promise<BareWai
     sasl: undefined,
     loopbackOnly: false,
   };
-  const open = () => openProducerSession(connection, 'bench', 0, PATIENCE_MS);
+  const open = () =>
+    openProducerSession(connection, {
+      ...{ clientId: 'bench', rotation: 0, clock: systemClock, requestTimeoutMs: PATIENCE_MS },
+    });
   const sessions = [open(), open(), open()] as const;
   const [large, same, other] = sessions;
   const memory = new ReusedMemory();
@@ -41,7 +45,7 @@ export async function measureBareWaits({ env, topic }: Fixture): Promise<BareWai
     .subarray(room, room + BODY_BYTES);
   const send = (session: typeof large, partition: number, record: WireRecord) =>
     session.send(
-      { topic: topic('payment-status'), partition, records: [record], mayBegin: () => true },
+      { topic: topic('payment-status'), partition, records: [record], isAlone: true, mayBegin: () => true },
       PARTITIONS,
     );
   const waits: { same: number; other: number }[] = [];

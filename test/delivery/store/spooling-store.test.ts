@@ -8,7 +8,7 @@ import type { LargeBodyPublisher, Receipt } from '../../../src/core/delivery.ts'
 import { HooklineError } from '../../../src/core/errors.ts';
 import { identifyDelivery } from '../../../src/delivery/publish-delivery.ts';
 import { SpoolingStore } from '../../../src/delivery/store/spooling-store.ts';
-import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
+import { AttemptError } from '../../../src/kafka/produce/attempt-error.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Spool } from '../../../src/spool/spool.ts';

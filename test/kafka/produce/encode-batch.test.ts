@@ -25,8 +25,20 @@ const batch = fc.record({
     fc.array(record, { minLength: 1, maxLength: 5 }),
     fc.array(record, { minLength: 60, maxLength: 140 }),
   ),
+  isAlone: fc.constant(false),
   mayBegin: fc.constant(() => true),
 });
+
+/** As a request may have them: each partition once, and in the order in which the client lays them. */
+const batches = fc
+  .uniqueArray(
+    fc.oneof(
+      batch,
+      batch.map((one) => ({ ...one, topic: 't' })),
+    ),
+    { minLength: 1, maxLength: 4, selector: ({ topic, partition }) => `${topic} ${partition}` },
+  )
+  .map((unordered) => unordered.toSorted((a, b) => a.partition - b.partition));
 
 it.each([
   ['9', produceV9],
@@ -34,11 +46,12 @@ it.each([
   ['11', produceV11],
 ])('a request is the one that the client makes, version %s', (_version, { createRequest }) => {
   fc.assert(
-    fc.property(batch, fc.integer({ min: 1, max: 600_000 }), (batch, timeoutMs) => {
-      const { topic, partition, records } = batch;
-      const messages = records.map((one) => ({ topic, partition, ...one, value: one.value as Buffer }));
+    fc.property(batches, fc.integer({ min: 1, max: 600_000 }), (batches, timeoutMs) => {
+      const messages = batches.flatMap(({ topic, partition, records }) =>
+        records.map((one) => ({ topic, partition, ...one, value: one.value as Buffer })),
+      );
       const expected = createRequest(-1, timeoutMs, messages, {}).buffer;
-      expect(encodeProduce(batch, timeoutMs).buffer.equals(expected)).toBe(true);
+      expect(encodeProduce(batches, timeoutMs).buffer.equals(expected)).toBe(true);
     }),
   );
 });
@@ -48,7 +61,10 @@ it('a timestamp may be years from that of the first record', () => {
   const records = timestamps.map((timestamp) => ({
     ...{ key: Buffer.from('k'), value: Buffer.from('v'), headers: new Map(), timestamp },
   }));
-  const request = encodeProduce({ topic: 't', partition: 0, records, mayBegin: () => true }, 1_000).buffer;
+  const request = encodeProduce(
+    [{ topic: 't', partition: 0, records, isAlone: false, mayBegin: () => true }],
+    1_000,
+  ).buffer;
   // Behind what stands before the batch of a topic with a name of one character.
   const batch = readRecordsBatch(Reader.from(request.subarray(16)));
   expect(batch.records.map(({ timestampDelta }) => batch.firstTimestamp + timestampDelta)).toEqual(
@@ -59,7 +75,7 @@ it('a timestamp may be years from that of the first record', () => {
 
 it('a single large record is left to the client, which lays it into its request in place', () => {
   const one = (length: number) => ({
-    ...{ topic: 't', partition: 0, mayBegin: () => true },
+    ...{ topic: 't', partition: 0, isAlone: false, mayBegin: () => true },
     records: [{ key: Buffer.from('k'), value: Buffer.alloc(length), headers: new Map(), timestamp: 0n }],
   });
   expect([1, 65_536, 65_537].map((length) => isEncodedHere(one(length)))).toEqual([true, true, false]);

@@ -32,9 +32,9 @@ afterAll(async () => {
 const held = async () => (await admin.fetchTopicOffsets(topic)).map(({ high }) => Number(high));
 
 it('a batch may be taken back until its bytes go to the socket: then nothing of it reaches the broker', async () => {
-  const session = openProducerSession(connection, 'test', 0);
+  const session = openProducerSession(connection, { clientId: 'test', rotation: 0, clock: systemClock });
   const sent = (mayBegin: () => boolean) =>
-    session.send({ topic, partition: 0, records: [recordOf('v')], mayBegin }, 1);
+    session.send({ topic, partition: 0, records: [recordOf('v')], isAlone: true, mayBegin }, 1);
   try {
     let looks = 0;
     await expect(sent(() => ++looks < 1)).rejects.toMatchObject({ outcome: 'late' });
@@ -46,12 +46,44 @@ it('a batch may be taken back until its bytes go to the socket: then nothing of 
   }
 });
 
+it('batches that share a request have each a fate of their own', async () => {
+  const shared = `shared-${randomUUID()}`;
+  const configEntries = [{ name: 'max.message.bytes', value: '10000' }];
+  await createTopic(admin, { topic: shared, numPartitions: 3, replicationFactor: 1, configEntries });
+  const session = openProducerSession(connection, { clientId: 'test', rotation: 0, clock: systemClock });
+  const sent = (partition: number, values: readonly string[]) => {
+    const batch = { topic: shared, partition, records: values.map(recordOf), isAlone: false };
+    return session.send({ ...batch, mayBegin: () => true }, 3);
+  };
+  try {
+    await session.connect([shared]);
+    expect(await sent(1, ['before'])).toBe(0n);
+    const fates = await Promise.allSettled([
+      sent(0, ['a', 'b']),
+      sent(1, ['c']),
+      sent(2, ['x'.repeat(20_000)]),
+    ]);
+    expect(fates).toMatchObject([
+      { status: 'fulfilled', value: 0n },
+      { status: 'fulfilled', value: 1n },
+      { status: 'rejected', reason: { outcome: 'split', message: 'MESSAGE_TOO_LARGE' } },
+    ]);
+    const ends = await admin.fetchTopicOffsets(shared);
+    expect(ends.toSorted((a, b) => a.partition - b.partition).map(({ high }) => Number(high))).toEqual([
+      2, 2, 0,
+    ]);
+  } finally {
+    session.destroy();
+    await admin.deleteTopics({ topics: [shared] });
+  }
+});
+
 it('a record that was given up while its leader was looked up is never written', async () => {
   const lookedUp = Promise.withResolvers<void>();
   const publisher = new Publisher({
     clock: systemClock,
     openSession: (rotation) => {
-      const session = openProducerSession(connection, 'test', rotation);
+      const session = openProducerSession(connection, { clientId: 'test', rotation, clock: systemClock });
       const send: typeof session.send = async (...args) => {
         await lookedUp.promise;
         return session.send(...args);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AttemptError } from '../../../src/kafka/produce/produce-batch.ts';
+import { AttemptError } from '../../../src/kafka/produce/attempt-error.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
@@ -19,25 +19,65 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-const publishMany = (deadlineMs: number) =>
+const publishMany = (deadlineMs: number, value = 'v') =>
   Promise.allSettled(
-    Array.from({ length: 400 }, (_, n) => publisher.publish(outgoing(`k${n}`, 'v'), deadlineMs)),
+    Array.from({ length: 400 }, (_, n) => publisher.publish(outgoing(`k${n}`, value), deadlineMs)),
   );
+
+/** Of a record: so that a batch is too large to share a request. */
+const LARGE = 'v'.repeat(70_000);
 
 /** The connections of each session since the last look, by the session's number. */
 const connected = () => cluster.connected.splice(0).toSorted((a, b) => a - b);
 
 describe('a publisher with eight sessions', () => {
-  it('shares what is under way out evenly', async () => {
+  it('shares large batches that are under way out evenly', async () => {
     const gate = Promise.withResolvers<undefined>();
     cluster.fateOf = () => gate.promise;
-    const given = publishMany(60_000);
+    const given = publishMany(60_000, LARGE);
     await vi.advanceTimersByTimeAsync(2_000);
     const sessions = cluster.sends.map(({ session }) => session);
     expect(sessions.toSorted()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
     gate.resolve(undefined);
     await vi.advanceTimersByTimeAsync(2_000);
     expect((await given).filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  it('sends small batches that begin in one turn over the same one, so that they share requests', async () => {
+    await publishMany(60_000);
+    expect(new Set(cluster.sends.splice(0).map(({ session }) => session)).size).toBe(1);
+    await publishMany(60_000);
+    expect(cluster.sends.length).toBeGreaterThanOrEqual(16);
+    expect(new Set(cluster.sends.map(({ session, isAlone }) => `${session} ${isAlone}`)).size).toBe(1);
+  });
+
+  it('sends each again by itself, over all of them, when nobody knows what became of their request', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    cluster.fateOf = (_, n) => (n <= 16 ? new AttemptError('unknown', 'no answer') : gate.promise);
+    const given = publishMany(60_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    gate.resolve(undefined);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await given;
+    expect(cluster.sends.slice(0, 16).every(({ isAlone }) => !isAlone)).toBe(true);
+    const again = cluster.sends.slice(16, 32);
+    expect(again.every(({ isAlone }) => isAlone)).toBe(true);
+    expect(new Set(again.map(({ session }) => session)).size).toBe(SESSIONS);
+  });
+
+  it('sends the next batch of a slow partition by itself, and no other with it', async () => {
+    const after = (ms: number) =>
+      new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms));
+    cluster.fateOf = ({ partition }) => after(partition === 0 ? 1_000 : 5);
+    const rounds = [publishMany(60_000)];
+    await vi.advanceTimersByTimeAsync(1_500);
+    cluster.sends.length = 0;
+    rounds.push(publishMany(60_000));
+    await vi.advanceTimersByTimeAsync(1_500);
+    await Promise.all(rounds);
+    const alone = cluster.sends.filter(({ isAlone }) => isAlone).map(({ partition }) => partition);
+    expect(new Set(alone)).toEqual(new Set([0]));
+    expect(new Set(cluster.sends.map(({ partition }) => partition)).size).toBe(16);
   });
 
   it('keeps clear of one over which a slow partition waits for its answer, however many others are busy', async () => {

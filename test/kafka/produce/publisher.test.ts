@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AttemptError, type AttemptOutcome } from '../../../src/kafka/produce/produce-batch.ts';
+import { AttemptError, type AttemptOutcome } from '../../../src/kafka/produce/attempt-error.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
 import { partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';

@@ -54,7 +54,7 @@ export async function startControl(
     ...{ brokers: cluster.bootstrap, tls: undefined, sasl: undefined, loopbackOnly: false },
   };
   const publisher = new Publisher({
-    openSession: (rotation) => openProducerSession(connection, actor.name, rotation),
+    openSession: (rotation) => openProducerSession(connection, { clientId: actor.name, rotation, clock }),
     ...{ clock, backlogBytes: BACKLOG_BYTES, observer: UNOBSERVED },
   });
   await publisher.open([RESULTS, SUBSCRIPTIONS, DEAD_LETTERS]);

@@ -136,6 +136,7 @@ export const PRODUCING: readonly Mutant[] = [
 ];
 
 const PRODUCE = 'kafka/produce/produce-batch.ts';
+const JUDGEMENT = 'kafka/produce/attempt-error.ts';
 
 export const WRITING: readonly Mutant[] = [
   {
@@ -146,8 +147,20 @@ export const WRITING: readonly Mutant[] = [
   },
   {
     name: 'a lack of replicas counts as a record that is too large',
-    file: PRODUCE,
+    file: JUDGEMENT,
     find: "NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'retry',",
     put: "NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'split',",
+  },
+  {
+    name: 'a request that is confirmed for one of its partitions is confirmed for all',
+    file: PRODUCE,
+    find: 'const place = isWhole ? known.get(placeOf(topic, partition)) : undefined;',
+    put: 'const place = [...known.values()].find(({ errorCode }) => errorCode === 0) ?? known.get(placeOf(topic, partition));',
+  },
+  {
+    name: 'of batches that share a request the first is sent, and all are confirmed',
+    file: PRODUCE,
+    find: 'const batches = begun.map(({ batch }) => batch);',
+    put: 'const batches = begun.map(({ batch }) => batch).slice(0, 1); for (const { resolve } of begun.slice(1)) resolve(0n);',
   },
 ];

@@ -172,7 +172,8 @@ function openPublisher({ simulation, cluster, system }: Site, clock: Clock) {
     ...{ brokers: cluster.bootstrap, tls: undefined, sasl: undefined, loopbackOnly: false },
   };
   const publisher = new Publisher({
-    openSession: (rotation) => openProducerSession(connection, 'hookline-ingress', rotation),
+    openSession: (rotation) =>
+      openProducerSession(connection, { clientId: 'hookline-ingress', rotation, clock }),
     sessions: system.sessions,
     backlogBytes: system.backlogBytes,
     ...{ limits, clock },

@@ -77,11 +77,22 @@ export class DataSteps {
     await this.#both.ask('produce', () => request, { line: this.#line(), fault });
   }
 
+  /** Those that share its request: each partition at most once. */
+  #othersBeside(batch: Batch): Batch[] {
+    if (this.#random.chance(0.6)) return [];
+    const others = [this.#newBatch(), this.#newBatch()];
+    const places = new Set([`${batch.topic} ${batch.partition}`]);
+    return others.filter(({ topic, partition }) => {
+      const place = `${topic} ${partition}`;
+      return !places.has(place) && places.add(place);
+    });
+  }
+
   #line = (): number => this.#random.below(LINES);
 
   /** As the product writes it, or as the receiver over kafkajs does. */
   #requestOf(batch: Batch): WireRequest {
-    if (this.#random.chance(0.8)) return platformatic.produce(batch);
+    if (this.#random.chance(0.8)) return platformatic.produce([batch, ...this.#othersBeside(batch)]);
     return this.#random.chance(0.1) ? kafkajs.produce() : kafkajs.produce(batch);
   }
 
@@ -108,7 +119,7 @@ export class DataSteps {
     const answer = await this.#both.write('fetch that waits', ({ topicId }) => request(topicId));
     for (const side of this.#both.sides) await side.target.pass(REACHED_MS);
     const batch = { ...this.#newBatch(), topic: this.#topic, partition, records: [this.#record(20)] };
-    await this.#both.ask('produce', () => platformatic.produce(batch), { line: 1 });
+    await this.#both.ask('produce', () => platformatic.produce([batch]), { line: 1 });
     await answer();
   }
 
@@ -117,10 +128,10 @@ export class DataSteps {
     const { kafka, model } = this.#both;
     const before = this.#endOf(batch.partition);
     const line = this.#line();
-    await kafka.line(line).write(platformatic.produce(batch), 'open');
+    await kafka.line(line).write(platformatic.produce([batch]), 'open');
     const isStored = batch.topic === this.#topic && (await this.#grows(batch.partition, before));
     this.#both.story.push(`produce, open: ${isStored ? 'stored' : 'not stored'}`);
-    await model.line(line).write(platformatic.produce(batch), isStored ? 'lost' : 'half');
+    await model.line(line).write(platformatic.produce([batch]), isStored ? 'lost' : 'half');
     const partition = batch.partition % PARTITIONS;
     await this.#both.ask('end', () => platformatic.listOffsets(this.#topic, partition, END));
   }
@@ -155,6 +166,7 @@ export class DataSteps {
       topic: isNowhere ? UNKNOWN_TOPIC : this.#topic,
       partition,
       records: Array.from({ length: count }, () => this.#record(size)),
+      isAlone: false,
       mayBegin: () => true,
     };
   }

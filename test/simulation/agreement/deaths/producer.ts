@@ -22,7 +22,7 @@ export async function* producer(scene: Scene, client: Client, partition: number)
   for (let batch = 0; !scene.isOver; batch++) {
     for (let attempt = 1; ; attempt++) {
       const id = `${partition}/${batch}/${attempt}`;
-      const outcome = yield* client.ask(leader, produce(batchOf(scene.topic, partition, id), TIMEOUT_MS));
+      const outcome = yield* client.ask(leader, produce([batchOf(scene.topic, partition, id)], TIMEOUT_MS));
       const answer = typeof outcome === 'string' ? undefined : (outcome.answer as Produced);
       const answered = answer?.responses[0]?.partitionResponses[0];
       const isAcknowledged = answered?.errorCode === 0;
@@ -45,5 +45,5 @@ function batchOf(topic: string, partition: number, id: string): Batch {
     headers: new Map(),
     timestamp: TIME,
   };
-  return { topic, partition, records: [record], mayBegin: () => true };
+  return { topic, partition, records: [record], isAlone: true, mayBegin: () => true };
 }

@@ -40,22 +40,32 @@ function ofPlatformatic(name: string, encoded: object, payload: () => Writer): W
       const reader = Reader.from(answer.subarray(CORRELATION_BYTES));
       if (!name.startsWith('ApiVersions')) reader.readTaggedFields();
       try {
-        return parseResponse(0, api.key, api.version, reader);
+        return ordered(parseResponse(0, api.key, api.version, reader));
       } catch (error) {
         // The client throws what is an error in the answer.
-        if (error instanceof ResponseError) return error.response as object;
+        if (error instanceof ResponseError) return ordered(error.response as object);
         throw error;
       }
     },
   };
 }
 
+type Places = { responses?: { name?: string; partitionResponses?: { index: number }[] }[] };
+
+/** Brokers answer for the partitions of a Produce request in any order. */
+function ordered(answer: object): object {
+  for (const { partitionResponses } of (answer as Places).responses ?? [])
+    partitionResponses?.sort((a, b) => a.index - b.index);
+  (answer as Places).responses?.sort((a, b) => ((a.name ?? '') < (b.name ?? '') ? -1 : 1));
+  return answer;
+}
+
 export const apiVersions = (): WireRequest =>
   ofPlatformatic('ApiVersions', apiVersionsV3, () => apiVersionsV3.createRequest(CLIENT_ID, '1'));
 
 /** As the product writes it. */
-export const produce = (batch: Batch, timeoutMs = TIMEOUT_MS): WireRequest =>
-  ofPlatformatic('Produce', produceV11, () => encodeProduce(batch, timeoutMs));
+export const produce = (batches: readonly Batch[], timeoutMs = TIMEOUT_MS): WireRequest =>
+  ofPlatformatic('Produce', produceV11, () => encodeProduce(batches, timeoutMs));
 
 export const fetch = (topicId: string, { partition, offset, maxWaitMs }: FetchFrom): WireRequest => {
   const of = { partition, currentLeaderEpoch: -1, fetchOffset: BigInt(offset), lastFetchedEpoch: -1 };
