@@ -164,6 +164,11 @@ describe('the house', () => {
 
   it.each([
     ['a worker thread is started', /\bnew Worker\(/, 'src/runtime/worker-calls.ts'],
+    [
+      'node:http is loaded',
+      /^import (?!type )[^;]*'node:http';|getBuiltinModule\('node:http'\)/m,
+      'src/runtime/node-http.ts',
+    ],
     ['a consumer is made', /\.consumer\(\{/, 'src/kafka/consume/consumer.ts'],
   ])('says in one file how %s', (_, pattern, home) => {
     const places = files.filter(({ path, text }) => !path.startsWith('src/sandbox/') && pattern.test(text));

@@ -1,11 +1,7 @@
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-} from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { SecureContext } from 'node:tls';
+import { Agent as HttpAgent, request as httpRequest } from '../runtime/node-http.ts';
 import type { TokenSource } from '../tokens/token-source.ts';
 
 export type RegistryOptions = {
@@ -38,7 +34,7 @@ type Adding = { addRequest(request: ClientRequest, ...others: unknown[]): void }
  * An agent whose requests end in time. The registry's client has a time-out for silence only: it waits without end for
  * an answer that is cut off or comes a byte a second, and keeps an endless one in memory.
  */
-export function boundedAgent({ url, timeoutMs, secureContext }: RegistryOptions): HttpAgent {
+export function boundedAgent({ url, timeoutMs, secureContext }: RegistryOptions): Agent {
   const limits = { timeoutMs, maxBytes: MAX_ANSWER_BYTES };
   const options = { keepAlive: true, timeout: timeoutMs };
   const agent = url.startsWith('https:')
@@ -77,7 +73,7 @@ export async function headersFor({ tokens, headers = {} }: RegistryOptions): Pro
  * @param path behind the registry's address
  */
 export async function callRegistry<T>(
-  options: RegistryOptions & { readonly agent: HttpAgent },
+  options: RegistryOptions & { readonly agent: Agent },
   method: 'GET' | 'DELETE',
   path: string,
 ): Promise<T> {

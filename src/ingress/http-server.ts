@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createSecureContext, type TlsOptions, Server as TlsServer } from 'node:tls';
@@ -12,6 +12,7 @@ import {
   renewedFrom,
 } from '../config/renewed-files.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { createServer } from '../runtime/node-http.ts';
 import { isClosing } from './answers.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 

@@ -1,7 +1,8 @@
-import { createServer, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from './metrics.ts';
+import { createServer } from './node-http.ts';
 
 export type AdminServer = { readonly port: number; stop(): Promise<void> };
 

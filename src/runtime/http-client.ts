@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import { type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import type { Clock } from './clock.ts';
 import { namedFiles, type TlsFiles, type TlsMaterial, tlsMaterial } from './tls-files.ts';
@@ -30,6 +30,10 @@ export type Http = {
   stop(): Promise<void>;
 };
 
+/** With its first request: an ingress without tokens makes none, and is ready sooner. */
+const loadUndici = () => import('undici');
+type Undici = Awaited<ReturnType<typeof loadUndici>>;
+
 /** Of answers that are larger one at a time is read on: dozens of commands may be in work. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
 
@@ -43,16 +47,21 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
     files,
     read: (path) => readFileSync(path),
     observer: options.files,
-    make: (contents) =>
-      createAgent(files.length > 0 ? tlsMaterial(options.tls, contents).context : undefined),
+    make: (contents) => ({
+      context: files.length > 0 ? tlsMaterial(options.tls, contents).context : undefined,
+    }),
   });
-  let agent = current();
+  let isStopped = false;
+  let made: { readonly of: ReturnType<typeof current>; readonly agent: Agent } | undefined;
   /** The one for the next request; what is in progress over the one before comes to its end. */
-  const nextAgent = () => {
-    const next = current();
-    if (next !== agent) void agent.close();
-    agent = next;
-    return agent;
+  const nextAgent = ({ Agent }: Undici) => {
+    if (isStopped) throw new Error('the client was stopped');
+    const of = current();
+    if (made?.of !== of) {
+      void made?.agent.close();
+      made = { of, agent: createAgent(Agent, of.context) };
+    }
+    return made.agent;
   };
   const lock = createLock();
   return {
@@ -63,11 +72,12 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
         deadline.abort(new DOMException(`no whole answer within ${timeoutMs} ms`, 'TimeoutError')),
       );
       try {
-        const answer = await request(url, {
+        const undici = await loadUndici();
+        const answer = await undici.request(url, {
           method,
           headers,
           ...(body === undefined ? {} : { body }),
-          dispatcher: nextAgent(),
+          dispatcher: nextAgent(undici),
           signal,
         });
         const retryAfter = answer.headers['retry-after'];
@@ -80,11 +90,14 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
         timer.cancel();
       }
     },
-    stop: () => agent.destroy(),
+    async stop() {
+      isStopped = true;
+      await made?.agent.destroy();
+    },
   };
 }
 
-function createAgent(secureContext: TlsMaterial['context'] | undefined): Agent {
+function createAgent(Agent: Undici['Agent'], secureContext: TlsMaterial['context'] | undefined): Agent {
   return new Agent({
     connect: { timeout: 5_000, ...(secureContext && { secureContext }) },
     // Each request has a time-out of its own.

@@ -10,13 +10,13 @@
  */
 
 // Before the clients.
-import './lazy-validators.ts';
+import './unused-validators.ts';
 import './kafkajs-patches.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writer } from '@platformatic/kafka';
-import { compileAtOnce } from './lazy-validators.ts';
+import { compileAgain } from './unused-validators.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -40,7 +40,7 @@ function folderOf(client: string): string {
 
 checkVersion('@platformatic/kafka', '2.12.1');
 checkVersion('kafkajs', '2.2.4');
-compileAtOnce();
+compileAgain();
 
 type Pieces = { buffers: Buffer[]; readonly length: number };
 
