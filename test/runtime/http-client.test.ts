@@ -104,6 +104,23 @@ describe('the HTTP client', () => {
   });
 });
 
+describe('the HTTP client after its stop', () => {
+  it('sends nothing, not even what it was given before', async () => {
+    let requests = 0;
+    await using server = await serve((_, response) => {
+      requests++;
+      response.end();
+    });
+    const http = createHttp({ tls: {}, files: silent, clock: systemClock });
+    const before = http.send(get(server.url));
+    const stopped = http.stop();
+    await expect(before).rejects.toThrow('was stopped');
+    await expect(http.send(get(server.url))).rejects.toThrow('was stopped');
+    await stopped;
+    expect(requests).toBe(0);
+  });
+});
+
 describe('PROVIDER_CA_FILE', () => {
   it('is read again when it changes, and a file that cannot be used changes nothing', async () => {
     using server = selfSigned();
