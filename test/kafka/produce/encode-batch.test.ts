@@ -53,6 +53,7 @@ it.each([
       const expected = createRequest(-1, timeoutMs, messages, {}).buffer;
       expect(encodeProduce(batches, timeoutMs).buffer.equals(expected)).toBe(true);
     }),
+    { numRuns: 40 },
   );
 });
 
