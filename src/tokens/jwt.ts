@@ -1,4 +1,4 @@
-import { decodeJwt, importPKCS8, SignJWT } from 'jose';
+import { decodeJwt } from 'jose/jwt/decode';
 
 export type JwtContents = {
   readonly algorithm: string;
@@ -18,6 +18,8 @@ export type JwtContents = {
  */
 export async function signJwt(pem: string, contents: JwtContents): Promise<string> {
   const { algorithm: alg, keyId: kid } = contents;
+  // Few processes sign any: the others start without it.
+  const { importPKCS8, SignJWT } = await import('jose');
   return new SignJWT({})
     .setProtectedHeader({ alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) })
     .setIssuer(contents.issuer)
