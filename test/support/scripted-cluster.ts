@@ -54,7 +54,7 @@ export class ScriptedCluster {
         await this.connecting;
         this.connected.push(session);
       },
-      send: (batch, partitions) => this.#send(session, batch, partitions),
+      send: (batch, { partitions }) => this.#send(session, batch, partitions),
       destroy: () => void this.destroyed.push(session),
     };
   };

@@ -16,6 +16,8 @@ export type Batch = {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly WireRecord[];
+  /** Of its records on the wire, or a few less for each. */
+  readonly bytes: number;
   /** It shares its request with no other batch. */
   readonly isAlone: boolean;
   /** Asked right before the write: whether every record of the batch may still be written. */

@@ -5,6 +5,7 @@ import { type AttemptError, type AttemptOutcome, toAttemptError } from './attemp
 import type { WireRecord } from './encode-batch.ts';
 import type { ProducerSession } from './producer-session.ts';
 import type { SessionPool } from './session-pool.ts';
+import { Sharing, type UsualTime } from './sharing.ts';
 
 /** A record that waits for its confirmation. */
 export type Pending = WireRecord & {
@@ -27,6 +28,7 @@ export type PartitionQueueDeps = {
   /** Gives the sessions for a batch: for all its attempts, or those that share their request. */
   readonly sessionsFor: (batch: { readonly isAlone: boolean }) => SessionPool;
   readonly limits: TopicLimits;
+  readonly usual: UsualTime;
   readonly clock: Clock;
   readonly onAttempt: (outcome: AttemptOutcome | 'confirmed', why: string) => void;
   /** The topic has another number of partitions: the queue has stopped and keeps what it has. */
@@ -37,14 +39,18 @@ export type PartitionQueueDeps = {
 const MAX_BYTES = 900_000;
 const MIN_BYTES = 16_384;
 const MAX_RECORDS = 1_000;
-/** A larger batch goes by itself, so that none waits for it. */
-const MAX_SHARED_BYTES = 65_536;
-/** After a batch that took longer the next one goes by itself: a slow partition then holds up no other. */
-const SLOW_MS = 250;
 /** Retries of one kind that stay on the same client before a fresh one is tried. */
 const SAME_CLIENT_RETRIES = 5;
 /** 40, 80, 160, 320, 400, 400 … ms. */
 const backoff = (attempt: number) => Math.min(20 * 2 ** attempt, 400);
+
+type Attempt = {
+  /** The first is 1. */
+  readonly attempt: number;
+  readonly isAlone: boolean;
+  /** Over another session than the one before, which may not have heard what that has. */
+  readonly isElsewhere: boolean;
+};
 
 /** Publishes to one partition: in order, one batch in flight, the identical batch again until it is confirmed. */
 export class PartitionQueue {
@@ -54,10 +60,11 @@ export class PartitionQueue {
   #running: Promise<void> | undefined;
   #halted = false;
   #maxBytes = MAX_BYTES;
-  #wasSlow = false;
+  readonly #sharing: Sharing;
 
   constructor(deps: PartitionQueueDeps) {
     this.#deps = deps;
+    this.#sharing = new Sharing(deps.usual, deps.clock);
   }
 
   push(record: Pending): void {
@@ -118,14 +125,13 @@ export class PartitionQueue {
    */
   async #deliver(records: Pending[]): Promise<void> {
     if (await this.#exceedsLimit(records)) return this.#giveUp(records);
-    let isAlone = this.#wasSlow || sum(records) > MAX_SHARED_BYTES;
+    let isAlone = !this.#sharing.allows(sum(records));
     let sessions = this.#deps.sessionsFor({ isAlone });
-    const start = this.#deps.clock.now();
+    let isElsewhere = false;
     for (let attempt = 1; ; attempt++) {
       const batch = stillWanted(records);
       if (batch.length === 0) return;
-      const failure = await this.#attempt(batch, sessions, { attempt, isAlone });
-      this.#wasSlow = this.#deps.clock.now() - start > SLOW_MS;
+      const failure = await this.#attempt(batch, sessions, { attempt, isAlone, isElsewhere });
       if (failure === null) return;
       if (failure instanceof HooklineError) return rejectAll(batch, failure);
       if (failure.outcome === 'replan') return this.#stopForReplan(batch);
@@ -139,8 +145,9 @@ export class PartitionQueue {
         );
       }
       if (failure.outcome !== 'late') await this.#deps.clock.sleep(backoff(attempt));
-      // What befell a shared request may have been another partition's doing: from now on by itself, and over any session.
-      if (!isAlone && failure.outcome === 'unknown') sessions = this.#deps.sessionsFor({ isAlone: true });
+      // What befell a shared request may have been another partition's doing: from now on by itself, and over a session of its own.
+      isElsewhere = !isAlone;
+      if (!isAlone) sessions = this.#deps.sessionsFor({ isAlone: true });
       isAlone = true;
     }
   }
@@ -148,16 +155,23 @@ export class PartitionQueue {
   async #attempt(
     batch: Pending[],
     sessions: SessionPool,
-    { attempt, isAlone }: { readonly attempt: number; readonly isAlone: boolean },
+    { attempt, isAlone, isElsewhere }: Attempt,
   ): Promise<AttemptError | HooklineError | null> {
     const { topic, partition, partitions, onAttempt } = this.#deps;
+    const begin = this.#deps.clock.now();
+    const note = (isSure: boolean) =>
+      this.#sharing.note({ ms: this.#deps.clock.now() - begin, isAlone, isSure });
     try {
       // Asked again right before the write: opening a session and looking up the leader may take longer than a deadline.
       const mayBegin = () => isWhole(batch, this.#deps.clock.now());
       const send = (session: ProducerSession) =>
-        session.send({ topic, partition, records: batch, isAlone, mayBegin }, partitions);
+        session.send(
+          { topic, partition, records: batch, bytes: sum(batch), isAlone, mayBegin },
+          { partitions, looksUpAnew: isElsewhere },
+        );
       const offset = await sessions.attempt(send, attempt % SAME_CLIENT_RETRIES === 0);
       onAttempt('confirmed', '');
+      note(true);
       for (const [n, record] of batch.entries()) {
         if (!record.settled) record.confirm(partition, offset + BigInt(n));
       }
@@ -165,6 +179,7 @@ export class PartitionQueue {
     } catch (error) {
       if (error instanceof HooklineError) return error;
       const failure = toAttemptError(error);
+      if (failure.outcome === 'unknown') note(false);
       if (failure.outcome === 'late') this.expire(this.#deps.clock.now());
       else onAttempt(failure.outcome, failure.message);
       return failure;

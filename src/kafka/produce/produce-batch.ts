@@ -46,8 +46,10 @@ const VERSIONS = [
 type ProduceApi = (typeof VERSIONS)[number];
 type ProduceAnswer = Exclude<Awaited<ReturnType<ProduceApi['async']>>, boolean>;
 
-/** Batches in one request: so that it stays small where partitions are many. */
-const MAX_SHARING = 32;
+/** Of the records in a shared request, where partitions are many. It stays smaller than a batch may be. */
+const MAX_SHARED_BYTES = 524_288;
+/** What brokers have for a shared request: then they confirm what they have, and one slow partition holds up the others no longer. */
+const SHARED_TIMEOUT_MS = 1_000;
 
 /** A batch that is about to be sent. */
 type Sending = {
@@ -63,7 +65,8 @@ type Sending = {
  */
 export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatch {
   const known = new WeakMap<Connection, ProduceApi>();
-  const apiOf = async (connection: Connection): Promise<ProduceApi> => {
+  const asked = new WeakMap<Connection, Promise<ProduceApi>>();
+  const ask = async (connection: Connection): Promise<ProduceApi> => {
     const { apiKeys } = await apiVersionsV1.api.async(connection, '', '');
     const range = apiKeys.find(({ apiKey }) => apiKey === VERSIONS[0]?.key);
     const api = VERSIONS.find(
@@ -74,18 +77,27 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
     known.set(connection, api);
     return api;
   };
+  /** One question for all that begin over a new connection. */
+  const apiOf = (connection: Connection): Promise<ProduceApi> => {
+    const asking = asked.get(connection) ?? ask(connection).finally(() => asked.delete(connection));
+    asked.set(connection, asking);
+    return asking;
+  };
   /** What begins in this turn, by connection. */
-  const gathered = new Map<Connection, Sending[]>();
+  const gathered = new Map<Connection, { readonly all: Sending[]; bytes: number }>();
   const share = (connection: Connection, api: ProduceApi, batch: Batch) =>
     new Promise<bigint>((resolve, reject) => {
       const one = { batch, resolve, reject };
       const others = gathered.get(connection);
-      if (others && others.length < MAX_SHARING) return void others.push(one);
-      const all = [one];
-      gathered.set(connection, all);
+      if (others && others.bytes + batch.bytes <= MAX_SHARED_BYTES) {
+        others.bytes += batch.bytes;
+        return void others.all.push(one);
+      }
+      const begun = { all: [one], bytes: batch.bytes };
+      gathered.set(connection, begun);
       void clock.tick().then(() => {
-        if (gathered.get(connection) === all) gathered.delete(connection);
-        void sendTogether(connection, api, all);
+        if (gathered.get(connection) === begun) gathered.delete(connection);
+        void sendTogether(connection, api, begun.all);
       });
     });
   const sendTogether = async (connection: Connection, api: ProduceApi, all: readonly Sending[]) => {
@@ -107,7 +119,8 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
   const produce = async (connection: Connection, api: ProduceApi, batches: readonly Batch[]) => {
     const encode =
       api.version >= ENCODED_SINCE && batches.every(isEncodedHere)
-        ? () => encodeProduce(batches, timeoutMs)
+        ? () =>
+            encodeProduce(batches, batches.length > 1 ? Math.min(timeoutMs, SHARED_TIMEOUT_MS) : timeoutMs)
         : undefined;
     const messages = encode ? [] : batches.flatMap(toMessages);
     const over = checked(connection, () => batches.every(({ mayBegin }) => mayBegin()), encode);
@@ -151,7 +164,8 @@ function judgementOf(answer: ProduceAnswer | null, batches: readonly Batch[]) {
     const place = isWhole ? known.get(placeOf(topic, partition)) : undefined;
     if (place && place.errorCode !== 0)
       return brokerRefusal(protocolErrorsCodesById[place.errorCode] ?? `error ${place.errorCode}`);
-    if (place && place.baseOffset >= 0n) return place.baseOffset;
+    const hasRecordErrors = place && 'recordErrors' in place && place.recordErrors.length > 0;
+    if (place && place.baseOffset >= 0n && !hasRecordErrors) return place.baseOffset;
     return new AttemptError('unknown', `the answer does not confirm ${topic}[${partition}]`);
   };
 }

@@ -12,10 +12,14 @@ import { createProduceBatch } from './produce-batch.ts';
 export type ProducerSession = {
   /**
    * Sends a batch to one partition of a topic that has `partitions` of them.
+   * @param options.looksUpAnew asks for the leader, even if it was heard of lately
    * @returns the offset of the first record, when all in-sync replicas have the batch
    * @throws AttemptError
    */
-  send(batch: Batch, partitions: number): Promise<bigint>;
+  send(
+    batch: Batch,
+    options: { readonly partitions: number; readonly looksUpAnew?: boolean },
+  ): Promise<bigint>;
   /** How many partitions the topic has, each with a leader. Throws AttemptError. */
   partitionsOf(topic: string): Promise<number>;
   /** Connects to the leaders of the topics' partitions, as the first send to each would. Throws AttemptError. */
@@ -62,8 +66,9 @@ export function openProducerSession(
     if (!found) throw new AttemptError('retry', `the metadata has no topic ${topic}`);
     return { ...found, brokers: metadata.brokers };
   };
-  const send = async (batch: Batch, partitions: number) => {
+  const send: ProducerSession['send'] = async (batch, { partitions, looksUpAnew = false }) => {
     const { topic, partition } = batch;
+    stale ||= looksUpAnew;
     const found = await lookUp(topic);
     const now = found.partitionsCount;
     // In another partition a key's records would no longer be in order (P3).
@@ -107,7 +112,7 @@ export function openProducerSession(
   return {
     partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
     connect: (topics) => judged(connect(topics)),
-    send: (batch, partitions) => judged(send(batch, partitions)),
+    send: (batch, options) => judged(send(batch, options)),
     destroy: () => watched.destroy(),
   };
 }

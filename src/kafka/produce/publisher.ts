@@ -6,6 +6,7 @@ import { type AttemptOutcome, toAttemptError } from './attempt-error.ts';
 import type { Pending } from './partition-queue.ts';
 import type { ProducerSession } from './producer-session.ts';
 import { SessionPools } from './session-pool.ts';
+import { UsualTime } from './sharing.ts';
 import { TopicHealth } from './topic-health.ts';
 import { TopicQueues } from './topic-queues.ts';
 
@@ -48,6 +49,7 @@ export class Publisher {
   readonly #sweep: Timer;
   #backlog = 0;
   readonly #health: TopicHealth;
+  readonly #usual = new UsualTime();
   #closed = false;
 
   constructor(deps: PublisherDeps) {
@@ -171,6 +173,7 @@ export class Publisher {
         topic,
         sessionsFor: ({ isAlone }) => (isAlone ? this.#sessions.leastBusy() : this.#sessions.ofThisTurn()),
         limits: this.#deps.limits ?? UNKNOWN_LIMITS,
+        usual: this.#usual,
         clock: this.#deps.clock,
         onAttempt: (outcome, why) => this.#onAttempt(topic, outcome, why),
         countPartitions: () => this.#countPartitions(topic),

@@ -45,8 +45,15 @@ export async function measureBareWaits({ env, topic }: Fixture): Promise<BareWai
     .subarray(room, room + BODY_BYTES);
   const send = (session: typeof large, partition: number, record: WireRecord) =>
     session.send(
-      { topic: topic('payment-status'), partition, records: [record], isAlone: true, mayBegin: () => true },
-      PARTITIONS,
+      {
+        topic: topic('payment-status'),
+        partition,
+        records: [record],
+        bytes: 0,
+        isAlone: true,
+        mayBegin: () => true,
+      },
+      { partitions: PARTITIONS },
     );
   const waits: { same: number; other: number }[] = [];
   try {

@@ -25,6 +25,7 @@ const batch = fc.record({
     fc.array(record, { minLength: 1, maxLength: 5 }),
     fc.array(record, { minLength: 60, maxLength: 140 }),
   ),
+  bytes: fc.constant(0),
   isAlone: fc.constant(false),
   mayBegin: fc.constant(() => true),
 });
@@ -63,7 +64,7 @@ it('a timestamp may be years from that of the first record', () => {
     ...{ key: Buffer.from('k'), value: Buffer.from('v'), headers: new Map(), timestamp },
   }));
   const request = encodeProduce(
-    [{ topic: 't', partition: 0, records, isAlone: false, mayBegin: () => true }],
+    [{ topic: 't', partition: 0, records, bytes: 0, isAlone: false, mayBegin: () => true }],
     1_000,
   ).buffer;
   // Behind what stands before the batch of a topic with a name of one character.
@@ -76,7 +77,7 @@ it('a timestamp may be years from that of the first record', () => {
 
 it('a single large record is left to the client, which lays it into its request in place', () => {
   const one = (length: number) => ({
-    ...{ topic: 't', partition: 0, isAlone: false, mayBegin: () => true },
+    ...{ topic: 't', partition: 0, bytes: 0, isAlone: false, mayBegin: () => true },
     records: [{ key: Buffer.from('k'), value: Buffer.alloc(length), headers: new Map(), timestamp: 0n }],
   });
   expect([1, 65_536, 65_537].map((length) => isEncodedHere(one(length)))).toEqual([true, true, false]);

@@ -92,7 +92,7 @@ function withError(answer: Answer, at: number, errorCode: number): ResponseError
 }
 
 const batchOf = (partition: number, more: Partial<Batch> = {}): Batch => ({
-  ...{ topic: 't', partition, isAlone: false, mayBegin: () => true },
+  ...{ topic: 't', partition, bytes: 0, isAlone: false, mayBegin: () => true },
   records: [{ key: Buffer.from('k'), value: Buffer.from('v'), headers: new Map(), timestamp: 1n }],
   ...more,
 });
@@ -129,7 +129,7 @@ describe('batches that are sent over one connection in one turn', () => {
     const connection = new ScriptedConnection();
     const fates = await sentTogether(
       connection,
-      Array.from({ length: 70 }, (_, partition) => batchOf(partition)),
+      Array.from({ length: 70 }, (_, partition) => batchOf(partition, { bytes: 16_384 })),
     );
     expect(connection.requests.map(({ length }) => length)).toEqual([32, 32, 6]);
     expect(fates.every(({ status }) => status === 'fulfilled')).toBe(true);

@@ -35,7 +35,10 @@ const held = async () => (await admin.fetchTopicOffsets(topic)).map(({ high }) =
 it('a batch may be taken back until its bytes go to the socket: then nothing of it reaches the broker', async () => {
   const session = openProducerSession(connection, { clientId: 'test', rotation: 0, clock: systemClock });
   const sent = (mayBegin: () => boolean) =>
-    session.send({ topic, partition: 0, records: [recordOf('v')], isAlone: true, mayBegin }, 1);
+    session.send(
+      { topic, partition: 0, records: [recordOf('v')], bytes: 0, isAlone: true, mayBegin },
+      { partitions: 1 },
+    );
   try {
     let looks = 0;
     await expect(sent(() => ++looks < 1)).rejects.toMatchObject({ outcome: 'late' });
@@ -53,8 +56,8 @@ it('batches that share a request have each a fate of their own', async () => {
   await createTopic(admin, { topic: shared, numPartitions: 3, replicationFactor: 1, configEntries });
   const session = openProducerSession(connection, { clientId: 'test', rotation: 0, clock: systemClock });
   const sent = (partition: number, values: readonly string[]) => {
-    const batch = { topic: shared, partition, records: values.map(recordOf), isAlone: false };
-    return session.send({ ...batch, mayBegin: () => true }, 3);
+    const batch = { topic: shared, partition, records: values.map(recordOf), bytes: 0, isAlone: false };
+    return session.send({ ...batch, mayBegin: () => true }, { partitions: 3 });
   };
   try {
     // The broker may know of the topic a moment later than it tells of it.

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AttemptError } from '../../../src/kafka/produce/attempt-error.ts';
 import type { Publisher } from '../../../src/kafka/produce/publisher.ts';
+import { partitionOf } from '../../../src/kafka/produce/topic-queues.ts';
 import { outgoing, ScriptedCluster } from '../../support/scripted-cluster.ts';
 
 const SESSIONS = 8;
@@ -23,6 +24,8 @@ const publishMany = (deadlineMs: number, value = 'v') =>
   Promise.allSettled(
     Array.from({ length: 400 }, (_, n) => publisher.publish(outgoing(`k${n}`, value), deadlineMs)),
   );
+
+const afterMs = (ms: number) => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms));
 
 /** Of a record: so that a batch is too large to share a request. */
 const LARGE = 'v'.repeat(70_000);
@@ -65,15 +68,38 @@ describe('a publisher with eight sessions', () => {
     expect(new Set(again.map(({ session }) => session)).size).toBe(SESSIONS);
   });
 
-  it('sends the next batch of a slow partition by itself, and no other with it', async () => {
-    const after = (ms: number) =>
-      new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms));
-    cluster.fateOf = ({ partition }) => after(partition === 0 ? 1_000 : 5);
+  it.each(['retry', 'late', 'unknown'] as const)(
+    'moves each from a shared request with the outcome %s to a session of its own, where a stuck one holds up no other',
+    async (outcome) => {
+      cluster.partitions = SESSIONS;
+      let sent = 0;
+      const answered = new Map<number, Promise<unknown>>();
+      cluster.fateOf = async ({ session, partition }) => {
+        if (++sent <= SESSIONS) return new AttemptError(outcome, outcome);
+        // A broker takes the next request of a connection when it has answered the one before.
+        const own = () => (partition === 0 ? new Promise(() => {}) : afterMs(5));
+        const turn = (answered.get(session) ?? Promise.resolve()).then(own);
+        answered.set(session, turn);
+        const timeOut = afterMs(3_000).then(() => new AttemptError('unknown', 'no answer'));
+        return Promise.race([turn.then(() => undefined), timeOut]);
+      };
+      const given = publishMany(8_000);
+      await vi.advanceTimersByTimeAsync(10_000);
+      const ends = await given;
+      const stuck = ends.filter((_, n) => partitionOf(Buffer.from(`k${n}`), SESSIONS) === 0);
+      expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(stuck.length);
+    },
+  );
+
+  it('sends the batches of a slow partition by themselves, and those of the others soon together again', async () => {
+    cluster.fateOf = ({ partition }) => afterMs(partition === 0 ? 400 : 5);
     const rounds = [publishMany(60_000)];
-    await vi.advanceTimersByTimeAsync(1_500);
+    await vi.advanceTimersByTimeAsync(3_000);
     cluster.sends.length = 0;
-    rounds.push(publishMany(60_000));
-    await vi.advanceTimersByTimeAsync(1_500);
+    for (let round = 0; round < 20; round++) {
+      rounds.push(publishMany(60_000));
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
     await Promise.all(rounds);
     const alone = cluster.sends.filter(({ isAlone }) => isAlone).map(({ partition }) => partition);
     expect(new Set(alone)).toEqual(new Set([0]));

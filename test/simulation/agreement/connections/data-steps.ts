@@ -166,6 +166,7 @@ export class DataSteps {
       topic: isNowhere ? UNKNOWN_TOPIC : this.#topic,
       partition,
       records: Array.from({ length: count }, () => this.#record(size)),
+      bytes: 0,
       isAlone: false,
       mayBegin: () => true,
     };

@@ -45,5 +45,5 @@ function batchOf(topic: string, partition: number, id: string): Batch {
     headers: new Map(),
     timestamp: TIME,
   };
-  return { topic, partition, records: [record], isAlone: true, mayBegin: () => true };
+  return { topic, partition, records: [record], bytes: 0, isAlone: true, mayBegin: () => true };
 }
