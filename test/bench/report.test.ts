@@ -24,8 +24,8 @@ it('shows each system as a share of the best setting of Redpanda Connect', () =>
   expect(cells?.filter((cell) => /^[0-9.]+$/.test(cell))).toEqual(expect.arrayContaining(['0.60', '1.67']));
 });
 
-it('shows each system as a share of those beside it, by medians', () => {
-  const table = tableOf([series('naive', 100, 120, 110), series('hookline', 30, 33, 90)]);
+it('shows each system as a share of those beside it: the median of the shares in each round', () => {
+  const table = tableOf([series('naive', 100, 300, 110), series('hookline', 30, 33, 90)]);
   const row = table.split('\n').find((line) => line.includes('hookline'));
   expect(row?.split('│').map((cell) => cell.trim())).toEqual(
     expect.arrayContaining(['33.0 (30.0–90.0)', '0.30']),

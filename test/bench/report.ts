@@ -33,6 +33,12 @@ const HEAD = [
   'of Redpanda Connect',
 ].concat(['requests/s', 'of naive', 'of Redpanda Connect', 'p50 ms', 'p99 ms', 'peak RSS MB']);
 
+/** The median of one's shares in what the other needed in the same round: a machine is faster in one round than in the next. */
+function shareOf(one: Series, other: Series, figure: Figure): string {
+  const shares = one.rounds.map((round, n) => round[figure] / (other.rounds[n]?.[figure] ?? Number.NaN));
+  return spreadOf(shares).median.toFixed(2);
+}
+
 /** Medians, with the least and the most of all rounds; and each system as a share of the others beside it. */
 export function tableOf(series: readonly Series[]): string {
   const table = new Table({ head: HEAD, style: { head: [], border: [] } });
@@ -45,12 +51,12 @@ export function tableOf(series: readonly Series[]): string {
     const ofBest = (figure: Figure, best: 'least' | 'most') => {
       const all = same.filter(({ system }) => system.startsWith('redpanda'));
       if (all.length === 0 || all.includes(one)) return '';
-      const medians = all.map((other) => of(other, figure).median);
-      return (of(one, figure).median / Math[best === 'least' ? 'min' : 'max'](...medians)).toFixed(2);
+      const sorted = all.toSorted((a, b) => of(a, figure).median - of(b, figure).median);
+      return shareOf(one, sorted.at(best === 'least' ? 0 : -1) as Series, figure);
     };
     const share = (system: string, figure: Figure) => {
       const other = beside(system);
-      return other && other !== one ? (of(one, figure).median / of(other, figure).median).toFixed(2) : '';
+      return other && other !== one ? shareOf(one, other, figure) : '';
     };
     const cells = [
       ...[one.form, String(one.connections), one.system],
