@@ -52,6 +52,10 @@ const REGRESSIONS = [
     'what waited for a handover shares its try with the one before',
   ],
   [
+    'webhooks/an-object-store-that-hangs-has-a-deadline.json',
+    'a write to the object store has no deadline',
+  ],
+  [
     'control/commits-follow-the-coordinator.json',
     'commits go to the broker that coordinated when the group was joined',
   ],
