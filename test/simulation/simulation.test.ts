@@ -51,10 +51,7 @@ const REGRESSIONS = [
     'webhooks/what-waited-for-a-handover-is-tried-once.json',
     'what waited for a handover shares its try with the one before',
   ],
-  [
-    'webhooks/an-object-store-that-hangs-has-a-deadline.json',
-    'a write to the object store has no deadline',
-  ],
+  ['webhooks/an-object-store-that-hangs-has-a-deadline.json', 'a write to the object store has no deadline'],
   [
     'control/commits-follow-the-coordinator.json',
     'commits go to the broker that coordinated when the group was joined',
