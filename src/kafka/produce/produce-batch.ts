@@ -85,24 +85,27 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
   };
   /** What begins in this turn, by connection. */
   const gathered = new Map<Connection, { readonly all: Sending[]; bytes: number }>();
-  const share = (connection: Connection, api: ProduceApi, batch: Batch) =>
-    new Promise<bigint>((resolve, reject) => {
-      const one = { batch, resolve, reject };
-      const others = gathered.get(connection);
-      if (others && others.bytes + batch.bytes <= MAX_SHARED_BYTES) {
-        others.bytes += batch.bytes;
-        return void others.all.push(one);
-      }
-      const begun = { all: [one], bytes: batch.bytes };
-      gathered.set(connection, begun);
-      void clock.tick().then(() => {
-        if (gathered.get(connection) === begun) gathered.delete(connection);
-        void sendTogether(connection, api, begun.all);
-      });
+  const gather = (connection: Connection, api: ProduceApi, one: Sending) => {
+    const { bytes } = one.batch;
+    const others = gathered.get(connection);
+    if (others && others.bytes + bytes <= MAX_SHARED_BYTES) {
+      others.bytes += bytes;
+      others.all.push(one);
+      return;
+    }
+    const begun = { all: [one], bytes };
+    gathered.set(connection, begun);
+    void clock.tick().then(() => {
+      if (gathered.get(connection) === begun) gathered.delete(connection);
+      void sendTogether(connection, api, begun.all);
     });
+  };
   const sendTogether = async (connection: Connection, api: ProduceApi, all: readonly Sending[]) => {
-    const begun = all.filter(({ batch }) => batch.mayBegin());
-    for (const one of all) if (!begun.includes(one)) one.reject(late());
+    const begun: Sending[] = [];
+    for (const one of all) {
+      if (one.batch.mayBegin()) begun.push(one);
+      else one.reject(late());
+    }
     if (begun.length === 0) return;
     try {
       const batches = begun.map(({ batch }) => batch);
@@ -132,12 +135,12 @@ export function createProduceBatch(timeoutMs: number, clock: Clock): ProduceBatc
     },
     async send(connection, batch) {
       const api = known.get(connection) ?? (await apiOf(connection));
-      if (!batch.isAlone && api.version >= ENCODED_SINCE && isEncodedHere(batch))
-        return share(connection, api, batch);
-      if (!batch.mayBegin()) throw late();
-      const outcome = (await produce(connection, api, [batch]))(batch);
-      if (typeof outcome === 'bigint') return outcome;
-      throw outcome;
+      const isShared = !batch.isAlone && api.version >= ENCODED_SINCE && isEncodedHere(batch);
+      return new Promise((resolve, reject) => {
+        const one = { batch, resolve, reject };
+        if (isShared) gather(connection, api, one);
+        else void sendTogether(connection, api, [one]);
+      });
     },
   };
 }

@@ -174,7 +174,7 @@ export class SessionPools {
     return best;
   }
 
-  /** The least busy one, and the same for all that ask in this turn of the event loop: their batches share requests. */
+  /** The least busy one, and the same for all that ask until the next tick: their batches share requests. */
   ofThisTurn(): SessionPool {
     if (!this.#ofThisTurn) {
       this.#ofThisTurn = this.leastBusy();

@@ -154,6 +154,16 @@ describe('batches that are sent over one connection in one turn', () => {
     ]);
   });
 
+  it('are in doubt where the answer confirms one, and names errors of its records beside that', async () => {
+    const connection = new ScriptedConnection((places) => {
+      const answer = confirmed(places);
+      Object.assign(answer.responses[0]?.partitionResponses[0] ?? {}, { recordErrors: [{ batchIndex: 0 }] });
+      return answer;
+    });
+    const fates = await sentTogether(connection, [batchOf(0), batchOf(1)]);
+    expect(fates).toMatchObject([{ reason: { outcome: 'unknown' } }, { value: 10n }]);
+  });
+
   it('are all in doubt where nobody knows what became of the request', async () => {
     const fates = await sentTogether(new ScriptedConnection(() => new Error('reset')), [
       batchOf(0),
