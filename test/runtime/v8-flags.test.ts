@@ -1,11 +1,13 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import {
   collectGarbage,
   collectYoungInOneThread,
   disablePretenuring,
+  keepCodeThroughPauses,
   limitHeapGrowth,
 } from '../../src/runtime/v8-flags.ts';
 import { ROOT } from '../support/source-tree.ts';
@@ -61,8 +63,35 @@ describe('a process that collects young objects in one thread', () => {
   });
 });
 
+/** A process that frees much, collects, and has nothing to do: V8 waits for 8 s then. */
+const PAUSE = `
+  let held = Array.from({ length: 200_000 }, (_, n) => ({ n }));
+  gc();
+  held = undefined;
+  setTimeout(() => {}, 12_000);
+`;
+
+/** What V8 collects during a pause. With --optimize-for-size it does not ask first how much was allocated lately. */
+const collectionsInPause = async (...args: string[]): Promise<string[]> => {
+  const flags = ['--expose-gc', '--trace-gc', '--optimize-for-size', ...args, '-e', PAUSE];
+  const { stdout } = await promisify(execFile)(process.execPath, flags);
+  return (stdout.match(/Mark-Compact( \(reduce\))?/g) ?? []).slice(1);
+};
+
+describe('a process that keeps its code through pauses', () => {
+  it('collects in them all the same, but not to save memory at any price, as V8 does by itself', async () => {
+    const [byItself, keeping] = await Promise.all([
+      collectionsInPause(),
+      collectionsInPause(...setting(keepCodeThroughPauses)),
+    ]);
+    expect(byItself).toContain('Mark-Compact (reduce)');
+    expect(keeping).toContain('Mark-Compact');
+    expect(keeping).not.toContain('Mark-Compact (reduce)');
+  }, 30_000);
+});
+
 describe('a process that sets flags of V8', () => {
-  it.each([disablePretenuring, collectYoungInOneThread, limitHeapGrowth])(
+  it.each([disablePretenuring, collectYoungInOneThread, keepCodeThroughPauses, limitHeapGrowth])(
     'refuses a Node.js that it was not measured on: %o',
     (set) => {
       expect(() => set('25.1.0')).toThrow('was measured on Node.js 24, and this is 25.1.0');
