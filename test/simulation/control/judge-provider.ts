@@ -13,7 +13,7 @@ type State = ReadonlyMap<string, SubscriptionRecord>;
 export function judgeProvider(site: ControlSite, results: readonly StoredResult[], state: State): string[] {
   const reported = reportedDrift(results);
   return differences(site, state).flatMap(({ id, url, what }) => {
-    if (!mayDiffer(site, url) && !isUnsure(results, url)) return [what];
+    if (!mayDiffer(site, url) && !isUnsure(site, results, { id, url })) return [what];
     // An empty list while the state has active ones is taken for a wrong dialect: an error says so, and no record of drift.
     const isDoubted = site.provider.subscriptions.size === 0;
     const isTold = site.system.reconcile === 'off' || reported.has(id) || isDoubted;
@@ -60,12 +60,18 @@ function faultOf(item: Subscription, record: SubscriptionRecord, url: string): s
   return wanted !== '' && has !== wanted ? `has the events ${has} instead of ${wanted}` : undefined;
 }
 
-/** Whether a change has FAILED: the provider may have made it all the same. */
-const isUnsure = (results: readonly StoredResult[], url: string) =>
-  results.some(({ result: { type, status, ref } }) => {
+/** Whether a change that was asked for has FAILED: the provider may have made it all the same. */
+function isUnsure(
+  { begun }: ControlSite,
+  results: readonly StoredResult[],
+  { id, url }: Pick<Difference, 'id' | 'url'>,
+): boolean {
+  const hasFailed = results.some(({ result: { type, status, ref } }) => {
     const isChange = type === 'subscription.update' || type === 'subscription.delete';
     return isChange && status === 'FAILED' && url.endsWith(`/${ref}`);
   });
+  return hasFailed && begun.all.some(({ what }) => !what.startsWith('GET') && what.endsWith(`/${id}`));
+}
 
 /** Whether something took effect at the address for which nobody waited, or for who does not work any more. */
 function mayDiffer({ provider, cluster }: ControlSite, url: string): boolean {

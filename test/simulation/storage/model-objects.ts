@@ -11,12 +11,15 @@ import type { Actor, Simulation } from '../engine/simulation.ts';
 /** What a bucket does with calls. `lost`: it does it, and its answer never comes; `late`: it does it long after the caller has gone. */
 export type ObjectFault = ObjectStoreFault['kind'] | 'lost' | 'late' | 'hangs' | 'lies';
 
+/** Of one call to the bucket, at the most, while nothing slows it down. */
+export const BUCKET_LATENCY_MS = 20;
+
 /** A bucket: what is in it survives every process. */
 export class ModelBucket {
   readonly objects = new Map<string, Buffer>();
   fault: { readonly kind: ObjectFault; readonly chance: number } | undefined;
   /** Of one call, at the most. */
-  latencyMs = 20;
+  latencyMs = BUCKET_LATENCY_MS;
 }
 
 /** After so long without a byte the client takes the store for unavailable; see src/object-store/s3.ts. */

@@ -1,6 +1,6 @@
 import { type Begin, type Kind, once } from '../fault-kinds/fault.ts';
 import { KAFKA_KINDS } from '../fault-kinds/kafka-kinds.ts';
-import type { ObjectFault } from '../storage/model-objects.ts';
+import { BUCKET_LATENCY_MS, type ObjectFault } from '../storage/model-objects.ts';
 import { VOLUME_BYTES } from '../storage/model-volume.ts';
 import type { Host } from './host.ts';
 import type { Site, System } from './site.ts';
@@ -99,6 +99,16 @@ export const KINDS = {
   'object-refused': { most: 8_000, isPossible: hasObjects, begin: onBucket('object_refused') },
   'objects-answers-lost': { most: 8_000, isPossible: hasObjects, begin: onBucket('lost') },
   'objects-late': { most: 8_000, isPossible: hasObjects, begin: onBucket('late') },
+  'objects-slow': {
+    most: 8_000,
+    isPossible: hasObjects,
+    begin: ({ site: { bucket } }, { value }) => {
+      bucket.latencyMs = 20 + value * 6_000;
+      return () => {
+        bucket.latencyMs = BUCKET_LATENCY_MS;
+      };
+    },
+  },
   'objects-hang': { most: 8_000, isPossible: hasObjects, begin: onBucket('hangs') },
   'objects-lie': { most: 8_000, isPossible: hasObjects, begin: onBucket('lies') },
 } satisfies Record<string, Kind<Scene, System>>;
