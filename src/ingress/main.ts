@@ -15,7 +15,7 @@ import { systemClock as clock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { backgroundGate, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { openSealingKeys } from '../runtime/sealing-key-file.ts';
-import { collectYoungInOneThread, disablePretenuring, keepCodeThroughPauses } from '../runtime/v8-flags.ts';
+import { tuneForWebhooks } from '../runtime/v8-flags.ts';
 import { startKeyring } from '../subscriptions/open-keyring.ts';
 import { observeTokens } from '../tokens/observe-tokens.ts';
 import { openBodyMemory, startIngressServer } from './ingress-server.ts';
@@ -24,7 +24,7 @@ import { loadIngressConfig } from './settings.ts';
 import { bodiesByPolicy, mayStartWithoutKafka, openStartupState, startDelivery } from './start-delivery.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
 
-for (const setFlag of [disablePretenuring, collectYoungInOneThread, keepCodeThroughPauses]) setFlag();
+tuneForWebhooks();
 const config = configOrExit(() => loadIngressConfig(nodeSource(process.env)));
 const events = configOrExit(() => readEventSchemas(readSchemaFiles(config.schemas.dir, 'events')));
 const { subscription } = configOrExit(() =>

@@ -39,6 +39,19 @@ export function keepCodeThroughPauses(version?: string): void {
 }
 
 /**
+ * For a process whose live objects are few beside what it reads and writes. Behind a collection in a pause V8 lets the heap grow by no more
+ * than a third until the next one, until memory has grown by 10 MB. The bytes of buffers count, and those of a few thousand webhooks are as
+ * much: then it collects the whole heap six times a second instead of hardly ever, compiles what these collections drop again and again,
+ * and never grows by as much as would end it. Seen in a process after its sixth pause: 67 to 79 µs of CPU per event instead of 47 to 50, for
+ * the rest of its life. With this flag the heap grows to three times what is alive, as much as V8 allows it otherwise, or less.
+ * V8 reads this flag at each collection, so that it may be set while the process runs.
+ * @throws TypeError on another major version of Node.js
+ */
+export function growHeapAtOnce(version?: string): void {
+  setFlag('--heap-growing-percent=200', version);
+}
+
+/**
  * For control, whose work is a trickle that somebody else may turn into a flood: V8 lets the heap of a busy process grow
  * to several times of what is alive (400 MiB resident for 20,000 poison commands, of which 120 MiB of heap suffice).
  * V8 reads this flag at each collection, and collects earlier.
@@ -46,6 +59,12 @@ export function keepCodeThroughPauses(version?: string): void {
  */
 export function limitHeapGrowth(version?: string): void {
   setFlag('--optimize-for-size', version);
+}
+
+/** For ingress: many short-lived objects, and pauses between bursts of them. */
+export function tuneForWebhooks(): void {
+  for (const setFlag of [disablePretenuring, collectYoungInOneThread, keepCodeThroughPauses, growHeapAtOnce])
+    setFlag();
 }
 
 /** Collects the whole heap, which takes some 20 ms for 50 MB: for a moment at which much has just become free. */
