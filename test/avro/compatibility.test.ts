@@ -100,7 +100,18 @@ describe('a reader of one schema', () => {
       { name: 'c', type: third },
     );
 
+  const itself = (name: string) =>
+    record('m.Agent', { name: 'v', type: 'int' }, { name: 'next', type: ['null', name], default: null });
+  const spaced = (name: string) => ({ name: 'a', type: itself(name) });
+  const plain = { name: 'b', type: record('Agent', { name: 'w', type: 'string' }) };
+
   it.each<[string, AvroSchema, AvroSchema, string[]]>([
+    [
+      'the type around it by the short name, whatever has that name in no namespace',
+      record('Root', spaced('Agent'), plain),
+      record('Root', plain, spaced('m.Agent')),
+      [],
+    ],
     ['a type of its own namespace by the short name', agents('Agent'), agents('n.Agent'), []],
     ['no type of that name in another namespace', agents('Agent'), agents('m.Agent'), ['c.v']],
     [

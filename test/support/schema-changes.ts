@@ -41,12 +41,16 @@ const spaceOf = (full: string) => full.slice(0, Math.max(0, full.lastIndexOf('.'
 const shortOf = (full: string) => full.slice(full.lastIndexOf('.') + 1);
 const join = (space: string, short: string) => (space === '' ? short : `${space}.${short}`);
 
-/** Different namespaces have types of one short name. */
+/**
+ * Different namespaces have types of one short name, but those without a namespace have names of their own: inside a namespace Java's
+ * parser takes a short name for such a type, if it is defined by then, although the enclosing type has that name.
+ */
 function nameAt({ random, space: outer, defined }: Place): { named: object; space: string } {
   const space = random() < 0.6 ? outer : pick(random, SPACES);
+  const letter = space === '' ? 'N' : 'T';
   let n = Math.floor(random() * 3);
-  while (defined.has(join(space, `T${n}`))) n++;
-  const short = `T${n}`;
+  while (defined.has(join(space, `${letter}${n}`))) n++;
+  const short = `${letter}${n}`;
   defined.add(join(space, short));
   const inOther = random() < 0.5 ? { name: join(space, short) } : { name: short, namespace: space };
   const aliases = random() < 0.2 && { aliases: [pick(random, ['Old', 'a.Old', 'b.Old'])] };

@@ -103,7 +103,7 @@ export const KINDS = {
     most: 8_000,
     isPossible: hasObjects,
     begin: ({ site: { bucket } }, { value }) => {
-      bucket.latencyMs = 20 + value * 6_000;
+      bucket.latencyMs = BUCKET_LATENCY_MS + value * 6_000;
       return () => {
         bucket.latencyMs = BUCKET_LATENCY_MS;
       };
