@@ -92,8 +92,8 @@ class Drain {
   }
 
   #nextWaiting(): readonly WaitingRow[] {
-    if (this.#isBusy) return [];
-    return this.#waiting.next({ maxBytes: BATCH.maxBytes, withLarge: !this.#topics.isAnyStuck });
+    const limits = { maxBytes: BATCH.maxBytes, withLarge: !this.#topics.isAnyStuck };
+    return this.#isBusy ? [] : this.#waiting.next({ ...limits, tried: this.#taken });
   }
 
   /** Tries rows again that waited for the object store, a large one by itself. */

@@ -26,6 +26,13 @@ export type WaitingObserver = {
   refused(error: HooklineError): void;
 };
 
+export type NextRows = {
+  readonly maxBytes: number;
+  readonly withLarge: boolean;
+  /** The rows of which a try has not ended. */
+  readonly tried: ReadonlySet<number>;
+};
+
 type Key = {
   readonly order: string;
   /** In the order of their arrival, without those in progress. */
@@ -109,9 +116,9 @@ export class WaitingRows {
 
   /**
    * The rows to try now, in the order of each key: small ones up to `maxBytes`, at least one where there is any, and one
-   * large one.
+   * large one; none whose last try has not ended, nor those behind it: that end would count as the end of this try.
    */
-  next({ maxBytes, withLarge }: { readonly maxBytes: number; readonly withLarge: boolean }): WaitingRow[] {
+  next({ maxBytes, withLarge, tried }: NextRows): WaitingRow[] {
     if (this.size === 0) return [];
     this.#claims?.probe();
     const hasTrouble = this.#claims?.trouble != null;
@@ -129,7 +136,7 @@ export class WaitingRows {
         const mayBegin = row.isLarge
           ? !hasLarge && row === key.rows[0] && key.inProgress.size === 0
           : left === maxBytes || row.bytes <= left;
-        if (!mayBegin) break;
+        if (!mayBegin || tried.has(row.id)) break;
         found.push(row);
         hasLarge ||= row.isLarge;
         if (row.isLarge) break;

@@ -240,16 +240,23 @@ describe('a store with a spool, while the object store takes nothing', () => {
     isStoreDown = true;
     await send('ent-a', 1, true);
     isStoreDown = false;
-    const receipts: Receipt[] = [];
+    const sending: Promise<Receipt>[] = [];
     let n = 1;
+    let isOver = false;
+    const over = (receipt: Receipt) => {
+      isOver ||= receipt.stored === 'kafka';
+      return receipt;
+    };
     await until(
       'an event of the key goes to Kafka again',
       async () => {
-        receipts.push(...(await Promise.all([send('ent-a', ++n), send('ent-a', ++n), send('ent-a', ++n)])));
-        return receipts.at(-1)?.stored === 'kafka';
+        for (let sent = 0; sent < 100; sent++, await new Promise((resolve) => setTimeout(resolve, 1)))
+          sending.push(send('ent-a', ++n).then(over));
+        return isOver;
       },
       PATIENCE_MS,
     );
+    await Promise.all(sending);
     expect(order('ent-a')).toEqual(Array.from({ length: n }, (_, at) => at + 1));
   });
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { type WaitingRow, WaitingRows } from '../../../src/delivery/store/waiting-rows.ts';
+import { type NextRows, type WaitingRow, WaitingRows } from '../../../src/delivery/store/waiting-rows.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 
 const refusal = new HooklineError('BODY_STORE_REFUSED', 'too large');
@@ -33,8 +33,8 @@ beforeEach(() => {
   });
 });
 
-const next = (limits: { maxBytes?: number; withLarge?: boolean } = {}) =>
-  rows.next({ maxBytes: 1_000, withLarge: true, ...limits }).map(({ id }) => id);
+const next = (limits: Partial<NextRows> = {}) =>
+  rows.next({ maxBytes: 1_000, withLarge: true, tried: new Set<number>(), ...limits }).map(({ id }) => id);
 /** Tries a row, which the store does not take. */
 const failAgain = (row: WaitingRow, order: string) => {
   rows.begin(row);
@@ -70,6 +70,14 @@ describe('rows of a key', () => {
     rows.addRefused(small(1), 'a', refusal);
     for (const row of [small(5), small(3), large(4)]) rows.add(row, 'a');
     await clock.advance(1_000);
+  });
+
+  it('are not tried before their last try has ended, nor those behind them', () => {
+    expect(next({ tried: new Set([1]) })).toEqual([]);
+    rows.begin(small(1));
+    rows.end(small(1), true);
+    rows.add(small(2), 'a');
+    expect(next({ tried: new Set([3]) })).toEqual([2]);
   });
 
   it('follow in their order when the first is stored, a large one when those before it are', () => {
