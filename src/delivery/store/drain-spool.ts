@@ -93,7 +93,7 @@ class Drain {
 
   #nextWaiting(): readonly WaitingRow[] {
     const limits = { maxBytes: BATCH.maxBytes, withLarge: !this.#topics.isAnyStuck };
-    return this.#isBusy ? [] : this.#waiting.next({ ...limits, tried: this.#taken });
+    return this.#isBusy ? [] : this.#waiting.next({ ...limits, tried: this.#taken, upTo: this.#lastRead });
   }
 
   /** Tries rows again that waited for the object store, a large one by itself. */

@@ -31,6 +31,8 @@ export type NextRows = {
   readonly withLarge: boolean;
   /** The rows of which a try has not ended. */
   readonly tried: ReadonlySet<number>;
+  /** The last row that was read. Of those behind it an earlier one of the key may be read again before them. */
+  readonly upTo: number;
 };
 
 type Key = {
@@ -118,7 +120,7 @@ export class WaitingRows {
    * The rows to try now, in the order of each key: small ones up to `maxBytes`, at least one where there is any, and one
    * large one; none whose last try has not ended, nor those behind it: that end would count as the end of this try.
    */
-  next({ maxBytes, withLarge, tried }: NextRows): WaitingRow[] {
+  next({ maxBytes, withLarge, tried, upTo }: NextRows): WaitingRow[] {
     if (this.size === 0) return [];
     this.#claims?.probe();
     const hasTrouble = this.#claims?.trouble != null;
@@ -136,7 +138,7 @@ export class WaitingRows {
         const mayBegin = row.isLarge
           ? !hasLarge && row === key.rows[0] && key.inProgress.size === 0
           : left === maxBytes || row.bytes <= left;
-        if (!mayBegin || tried.has(row.id)) break;
+        if (!mayBegin || tried.has(row.id) || row.id > upTo) break;
         found.push(row);
         hasLarge ||= row.isLarge;
         if (row.isLarge) break;

@@ -34,7 +34,9 @@ beforeEach(() => {
 });
 
 const next = (limits: Partial<NextRows> = {}) =>
-  rows.next({ maxBytes: 1_000, withLarge: true, tried: new Set<number>(), ...limits }).map(({ id }) => id);
+  rows
+    .next({ maxBytes: 1_000, withLarge: true, tried: new Set<number>(), upTo: 1_000, ...limits })
+    .map(({ id }) => id);
 /** Tries a row, which the store does not take. */
 const failAgain = (row: WaitingRow, order: string) => {
   rows.begin(row);
@@ -78,6 +80,15 @@ describe('rows of a key', () => {
     rows.end(small(1), true);
     rows.add(small(2), 'a');
     expect(next({ tried: new Set([3]) })).toEqual([2]);
+  });
+
+  it('are not tried while rows before them are read again', () => {
+    expect(next({ upTo: 0 })).toEqual([]);
+    expect(next({ upTo: 1 })).toEqual([1]);
+    rows.begin(small(1));
+    rows.end(small(1), true);
+    rows.add(small(2), 'a');
+    expect(next({ upTo: 2 })).toEqual([2]);
   });
 
   it('follow in their order when the first is stored, a large one when those before it are', () => {

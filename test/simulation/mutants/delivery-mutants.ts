@@ -56,6 +56,12 @@ export const SPOOLING: readonly Mutant[] = [
     put: '',
   },
   {
+    name: 'a row that waits for its object is tried before earlier ones that are read again',
+    file: 'delivery/store/waiting-rows.ts',
+    find: ' || row.id > upTo) break;',
+    put: ') break;',
+  },
+  {
     name: 'rows that were skipped are removed',
     file: DRAIN,
     find: 'if (!isStored) this.#taken.delete(row.id);',

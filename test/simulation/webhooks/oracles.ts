@@ -8,7 +8,6 @@ import { objectOf, type StoredRecord, storedRecords } from './stored-events.ts';
 export type Judged = {
   readonly site: Site;
   readonly host: Host;
-  readonly webhooks: readonly Webhook[];
   /** Whether an event may be too large for its topic, and so become a dead-letter record. */
   readonly isAnyTooLarge: boolean;
   /** When and for how long the process was frozen. */
