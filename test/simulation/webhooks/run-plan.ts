@@ -119,9 +119,10 @@ class Run {
     await simulation.runUntil(simulation.now + QUIET_MS);
     violations.push(...this.#leftOver());
     const { topicBytes } = this.#plan.system;
-    const isAnyTooLarge =
-      topicBytes < DEAD_LETTER_BYTES || this.#plan.faults.some(({ kind }) => kind === 'limit-lowered');
-    const judged = { site: this.#site, host: this.#host, frozen: this.#frozen, isAnyTooLarge };
+    const isLimitChanged = this.#plan.faults.some(({ kind }) => kind === 'limit-lowered');
+    const isAnyTooLarge = topicBytes < DEAD_LETTER_BYTES || isLimitChanged;
+    const seen = { site: this.#site, host: this.#host, frozen: this.#frozen };
+    const judged = { ...seen, isAnyTooLarge, isLimitChanged };
     violations.push(...judge(judged), ...simulation.unhandled.map((error) => `not handled: ${error}`));
     violations.push(...(await this.#end()));
     return {
