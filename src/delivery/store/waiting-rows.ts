@@ -31,7 +31,7 @@ export type NextRows = {
   readonly withLarge: boolean;
   /** The rows of which a try has not ended. */
   readonly tried: ReadonlySet<number>;
-  /** The last row that was read. Of those behind it an earlier one of the key may be read again before them. */
+  /** The last row that was read: before a later one, an earlier one of its key may still be read again. */
   readonly upTo: number;
 };
 

@@ -10,8 +10,8 @@ export type Judged = {
   readonly host: Host;
   /** Whether an event may be too large for its topic, and so become a dead-letter record. */
   readonly isAnyTooLarge: boolean;
-  /** Whether max.message.bytes has changed meanwhile. */
-  readonly isLimitChanged: boolean;
+  /** Whether an event may be too large for its topic first, and not any more before its dead-letter record is stored. */
+  readonly mayLosePlace: boolean;
   /** When and for how long the process was frozen. */
   readonly frozen: readonly { readonly from: number; readonly to: number }[];
 };
@@ -90,7 +90,7 @@ function judgeRefused({ site, host }: Judged, records: readonly StoredRecord[]):
  * Of two events of a key, the one that arrived first and was acknowledged appears first, if the other had not arrived
  * before. What was not acknowledged may be there or not, and promises no order.
  */
-function judgeOrder({ site, host, isLimitChanged }: Judged, records: readonly StoredRecord[]): string[] {
+function judgeOrder({ site, host, mayLosePlace }: Judged, records: readonly StoredRecord[]): string[] {
   const first = new Map<string, number>();
   for (const { eventId, topic, order } of records)
     if (eventId !== undefined && !first.has(`${topic} ${eventId}`)) first.set(`${topic} ${eventId}`, order);
@@ -105,8 +105,7 @@ function judgeOrder({ site, host, isLimitChanged }: Judged, records: readonly St
   const dead = records.filter(({ topic }) => topic.endsWith('dead-letter'));
   for (const webhook of acknowledged.keys())
     if (dead.some((record) => isDeadLetterOf(record, webhook, site))) acknowledged.delete(webhook);
-  // One that was too large once has lost its place: before its dead-letter record is stored, its topic may take it.
-  for (const webhook of isLimitChanged ? acknowledged.keys() : [])
+  for (const webhook of mayLosePlace ? acknowledged.keys() : [])
     if (webhook.kind === 'large') acknowledged.delete(webhook);
   const faults: string[] = [];
   const byOrder = Map.groupBy([...acknowledged], ([{ topic, key }]) => `${topic} ${key}`);

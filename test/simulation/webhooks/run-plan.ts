@@ -118,11 +118,12 @@ class Run {
     const violations = this.#stillWaiting();
     await simulation.runUntil(simulation.now + QUIET_MS);
     violations.push(...this.#leftOver());
-    const { topicBytes } = this.#plan.system;
+    const { topicBytes, hasObjects } = this.#plan.system;
     const isLimitChanged = this.#plan.faults.some(({ kind }) => kind === 'limit-lowered');
     const isAnyTooLarge = topicBytes < DEAD_LETTER_BYTES || isLimitChanged;
     const seen = { site: this.#site, host: this.#host, frozen: this.#frozen };
-    const judged = { ...seen, isAnyTooLarge, isLimitChanged };
+    // A record that refers to its message fits each limit.
+    const judged = { ...seen, isAnyTooLarge, mayLosePlace: isLimitChanged && !hasObjects };
     violations.push(...judge(judged), ...simulation.unhandled.map((error) => `not handled: ${error}`));
     violations.push(...(await this.#end()));
     return {
