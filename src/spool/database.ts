@@ -214,3 +214,18 @@ export class Reserve {
     }
   }
 }
+
+/** Pages that one step of a vacuum frees: SQLite writes as much into the log first, and the reserve must suffice for it. */
+const VACUUM_PAGES = 512;
+
+/** Returns free pages to the disk. */
+export function vacuum(db: DatabaseSync, freePages: number, dir: string): void {
+  try {
+    for (let left = freePages; left > 0; left -= VACUUM_PAGES) {
+      db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    }
+  } catch (error) {
+    throw sqliteFailure(error, dir);
+  }
+}

@@ -14,6 +14,7 @@ import {
   RESERVE_BYTES,
   Reserve,
   sqliteFailure,
+  vacuum,
 } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import type { LateCount, ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
@@ -24,8 +25,7 @@ const ROW_BYTES = 1_024;
 const PROBE_BYTES = 256 * 1024;
 /** An empty file with at least this many free pages is shrunk. */
 const SHRINK_PAGES = 1_024;
-/** Pages that one step of a vacuum frees: SQLite writes as much into the log first, and the reserve must suffice for it. */
-const VACUUM_PAGES = 512;
+const ANY = Number.POSITIVE_INFINITY;
 
 /**
  * The file of the durable queue. Every call blocks its thread until the disk has finished. Calls throw the HooklineErrors
@@ -76,11 +76,9 @@ export class SpoolFile {
       this.#insert = this.#db.prepare(INSERT_SQL);
       // SQLite finds the length of a blob without reading it.
       this.#lengths = this.#db.prepare(
-        `SELECT id, length(body) AS bytes FROM deliveries WHERE id > ? AND ${openable} ORDER BY id LIMIT ?`,
+        `SELECT id, length(body) AS bytes FROM deliveries WHERE id > ? AND ${openable} ORDER BY id`,
       );
-      this.#select = this.#db.prepare(
-        `SELECT ${COLUMNS_SQL} FROM deliveries WHERE id > ? AND id <= ? AND ${openable} ORDER BY id`,
-      );
+      this.#select = this.#db.prepare(`SELECT ${COLUMNS_SQL} FROM deliveries WHERE id = ?`);
       this.#delete = this.#db.prepare('DELETE FROM deliveries WHERE id = ?');
       this.#isLocked = this.#db.prepare(`SELECT NOT ${openable} AS locked FROM deliveries WHERE id = ?`);
     } catch (error) {
@@ -105,19 +103,20 @@ export class SpoolFile {
   }
 
   /** The oldest rows within the limits that can be opened, in order; one whatever `maxBytes`, if there is any. */
-  read({ maxRows, maxBytes, after = 0, maxRowBytes = Number.POSITIVE_INFINITY }: ReadLimits): StoredRow[] {
+  read({ maxRows, maxBytes, after = 0, maxRowBytes = ANY, passOver }: ReadLimits): StoredRow[] {
     const from = Math.max(after, this.#firstId - 1);
+    const ids: number[] = [];
     const found: StoredRow[] = [];
     try {
-      let last = from;
       let left = maxBytes;
-      for (const { id, bytes } of this.#lengths.iterate(from, maxRows)) {
+      for (const { id, bytes } of this.#lengths.iterate(from)) {
+        if (passOver?.has(Number(id))) continue;
         left -= Number(bytes);
-        if (Number(bytes) > maxRowBytes || (left < 0 && last !== from)) break;
-        last = Number(id);
+        if (Number(bytes) > maxRowBytes || (left < 0 && ids.length > 0)) break;
+        if (ids.push(Number(id)) >= maxRows) break;
       }
-      for (const row of this.#select.iterate(from, last)) {
-        const { keyId, proof, ...stored } = { ...row } as unknown as TableRow;
+      for (const id of ids) {
+        const { keyId, proof, ...stored } = { ...this.#select.get(id) } as unknown as TableRow;
         const body = this.#proofs.bodyOf({ ...stored, keyId, proof });
         if (body !== null && body !== stored.body) release(stored.body);
         found.push({ ...stored, body: body ?? stored.body, isChanged: body === null });
@@ -126,6 +125,11 @@ export class SpoolFile {
       throw sqliteFailure(error, this.#dir);
     }
     return found;
+  }
+
+  /** Those of these rows that are there and can be opened. */
+  readable(ids: readonly number[]): number[] {
+    return ids.filter((id) => this.#isLocked.get(id)?.locked === 0);
   }
 
   remove(ids: readonly number[]): void {
@@ -224,20 +228,9 @@ export class SpoolFile {
   #shrink(): void {
     if (this.#rows > 0 || this.#freePages() < SHRINK_PAGES) return;
     try {
-      this.#reserve.lend(() => this.#vacuum());
+      this.#reserve.lend(() => vacuum(this.#db, this.#freePages(), this.#dir));
     } catch (error) {
       if (!hasCode(error, 'SPOOL_FULL')) throw error;
-    }
-  }
-
-  #vacuum(): void {
-    try {
-      for (let left = this.#freePages(); left > 0; left -= VACUUM_PAGES) {
-        this.#db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
-        this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      }
-    } catch (error) {
-      throw sqliteFailure(error, this.#dir);
     }
   }
 

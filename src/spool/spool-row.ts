@@ -49,6 +49,8 @@ export type ReadLimits = {
   readonly after?: number;
   /** Only rows before the first with a longer body. */
   readonly maxRowBytes?: number;
+  /** Rows that are left out. */
+  readonly passOver?: ReadonlySet<number>;
 };
 
 /** A row that was changed on the disk is not verified: its bytes may not be the provider's. */
@@ -69,11 +71,15 @@ export function toDelivery(stored: StoredRow): SpooledDelivery {
   return isChanged ? { id, isChanged, delivery } : { id, isChanged, delivery: restoreVerified(delivery) };
 }
 
-/** Requests to the spool's thread. Each answer is the rows that were read, if any. */
+/** What the spool's thread answers: the rows that were read, or the ids of those that can be read, if they were asked for. */
+export type SpoolAnswer = { readonly rows?: readonly StoredRow[]; readonly ids?: readonly number[] };
+
+/** Requests to the spool's thread. */
 export type SpoolRequest =
   | { readonly kind: 'open' }
   | AppendRequest
   | { readonly kind: 'read'; readonly limits: ReadLimits }
+  | { readonly kind: 'readable'; readonly ids: readonly number[] }
   | { readonly kind: 'remove'; readonly ids: readonly number[] }
   | { readonly kind: 'probe' }
   | { readonly kind: 'count-late'; readonly before: number }

@@ -5,10 +5,10 @@
 import { workerData } from 'node:worker_threads';
 import { type Call, openCallPort } from '../runtime/worker-calls.ts';
 import { SpoolFile } from './spool-file.ts';
-import type { SpoolRequest, SpoolState, StoredRow, ThreadOptions } from './spool-row.ts';
+import type { SpoolAnswer, SpoolRequest, SpoolState, ThreadOptions } from './spool-row.ts';
 import { SpoolWork } from './spool-work.ts';
 
-const port = openCallPort<SpoolRequest, readonly StoredRow[], SpoolState>();
+const port = openCallPort<SpoolRequest, SpoolAnswer, SpoolState>();
 const work = new SpoolWork({
   options: workerData as ThreadOptions,
   openFile: (options) => new SpoolFile(options),

@@ -4,35 +4,37 @@ import type { SpoolFile } from './spool-file.ts';
 import type {
   AppendRequest,
   LateCount,
+  SpoolAnswer,
   SpoolRequest,
   SpoolState,
-  StoredRow,
   ThreadOptions,
 } from './spool-row.ts';
 
 /** Bytes of one transaction; a larger body has one of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024;
+/** Rows whose removal is one transaction: the reserve must suffice for what it writes. */
+const GROUP_REMOVALS = 1_000;
 /** Larger bodies are transferred instead of copied. */
 const TRANSFER_BYTES = 65_536;
 
-type Rows = readonly StoredRow[];
+const NOTHING: SpoolAnswer = {};
 
 /** The file, as far as it is needed here. */
 export type OpenFile = Pick<
   SpoolFile,
-  'append' | 'read' | 'remove' | 'probe' | 'countLate' | 'state' | 'nextId' | 'close'
+  'append' | 'read' | 'readable' | 'remove' | 'probe' | 'countLate' | 'state' | 'nextId' | 'close'
 >;
 
 export type SpoolWorkDeps = {
   readonly options: ThreadOptions;
   /** @throws HooklineError SPOOL_IN_USE, SPOOL_INVALID, SPOOL_FAILING, SPOOL_FULL */
   readonly openFile: (options: ThreadOptions & { readonly nextId: number }) => OpenFile;
-  readonly port: Pick<CallPort<SpoolRequest, Rows, SpoolState>, 'answer' | 'close'>;
+  readonly port: Pick<CallPort<SpoolRequest, SpoolAnswer, SpoolState>, 'answer' | 'close'>;
 };
 
 /**
  * What the spool's thread does with the calls that have arrived: all appends that follow each other are one transaction
- * with one sync.
+ * with one sync, and so are removals.
  */
 export class SpoolWork {
   readonly #deps: SpoolWorkDeps;
@@ -54,9 +56,12 @@ export class SpoolWork {
     while (calls.length > 0) {
       const group = takeGroup(calls);
       if (group.length > 0) this.#report(this.#appendGroup(group));
-      if (calls[0]?.request.kind === 'append') continue;
+      const { ns, ids } = takeRemovals(calls);
+      if (ns.length > 0) this.#report(this.#attempt(ns, () => this.#remove(ids)));
+      const kind = calls[0]?.request.kind;
+      if (kind === 'append' || kind === 'remove') continue;
       const next = calls.shift();
-      if (!next || next.request.kind === 'append') continue;
+      if (!next) continue;
       const { n, request } = next;
       this.#report(this.#attempt([n], () => this.#perform(request)));
       if (request.kind === 'close') return this.#deps.port.close();
@@ -70,7 +75,7 @@ export class SpoolWork {
     return this.#file;
   }
 
-  #attempt(ns: readonly number[], work: () => Rows): Answer<Rows>[] {
+  #attempt(ns: readonly number[], work: () => SpoolAnswer): Answer<SpoolAnswer>[] {
     try {
       const result = work();
       return ns.map((n) => ({ n, result }));
@@ -99,11 +104,11 @@ export class SpoolWork {
   }
 
   /** Appends a group in one transaction. If there is no space for all, tries each half, the older one first. */
-  #appendGroup(group: readonly Call<AppendRequest>[]): Answer<Rows>[] {
+  #appendGroup(group: readonly Call<AppendRequest>[]): Answer<SpoolAnswer>[] {
     const ns = group.map(({ n }) => n);
     const answers = this.#attempt(ns, () => {
       this.#opened().append(group.map(({ request }) => request.row));
-      return [];
+      return NOTHING;
     });
     const [first] = answers;
     const isFull = first && 'fault' in first && first.fault.code === 'SPOOL_FULL';
@@ -112,7 +117,12 @@ export class SpoolWork {
     return [...this.#appendGroup(group.slice(0, half)), ...this.#appendGroup(group.slice(half))];
   }
 
-  #perform(request: Exclude<SpoolRequest, AppendRequest>): Rows {
+  #remove(ids: readonly number[]): SpoolAnswer {
+    this.#opened().remove(ids);
+    return NOTHING;
+  }
+
+  #perform(request: SpoolRequest): SpoolAnswer {
     if (request.kind === 'renew-keys') {
       this.#options = { ...this.#options, sealingKeys: request.sealingKeys };
       // Opened again, it has the rows that these keys open.
@@ -120,17 +130,17 @@ export class SpoolWork {
       this.#opened();
     }
     if (request.kind === 'open') this.#opened();
-    if (request.kind === 'read') return this.#opened().read(request.limits);
-    if (request.kind === 'remove') this.#opened().remove(request.ids);
+    if (request.kind === 'read') return { rows: this.#opened().read(request.limits) };
+    if (request.kind === 'readable') return { ids: this.#opened().readable(request.ids) };
     if (request.kind === 'probe') this.#opened().probe();
     if (request.kind === 'count-late' && request.before > this.#late.before)
       this.#late = this.#opened().countLate(this.#late, request.before);
     if (request.kind === 'close') this.#forget();
-    return [];
+    return NOTHING;
   }
 
-  #report(answers: readonly Answer<Rows>[]): void {
-    const rows = answers.flatMap((answer) => ('result' in answer ? answer.result : []));
+  #report(answers: readonly Answer<SpoolAnswer>[]): void {
+    const rows = answers.flatMap((answer) => ('result' in answer ? (answer.result.rows ?? []) : []));
     const bodies = rows.map(({ body }) => body.buffer as ArrayBuffer);
     const transfer = bodies.filter(({ byteLength }) => byteLength > TRANSFER_BYTES);
     this.#deps.port.answer(answers, { events: this.#state(), transfer });
@@ -158,4 +168,17 @@ function takeGroup(calls: Call<SpoolRequest>[]): Call<AppendRequest>[] {
     calls.shift();
   }
   return group;
+}
+
+/** Takes the removals of one transaction from the head of the queue. */
+function takeRemovals(calls: Call<SpoolRequest>[]): { readonly ns: number[]; readonly ids: number[] } {
+  const ns: number[] = [];
+  const ids: number[] = [];
+  for (let next = calls[0]; next?.request.kind === 'remove'; next = calls[0]) {
+    if (ns.length > 0 && ids.length + next.request.ids.length > GROUP_REMOVALS) break;
+    ns.push(next.n);
+    ids.push(...next.request.ids);
+    calls.shift();
+  }
+  return { ns, ids };
 }

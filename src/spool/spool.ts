@@ -8,10 +8,10 @@ import { WorkerCalls, type WorkerDeps } from '../runtime/worker-calls.ts';
 import { FILE_NAME } from './database.ts';
 import {
   type ReadLimits,
+  type SpoolAnswer,
   type SpooledDelivery,
   type SpoolRequest,
   type SpoolState,
-  type StoredRow,
   type ThreadOptions,
   toDelivery,
   toRow,
@@ -22,7 +22,7 @@ const PROBE_EVERY_MS = 1_000;
 
 /** The calls to the thread that owns the file. */
 export type SpoolCalls = Pick<
-  WorkerCalls<SpoolRequest, readonly StoredRow[], SpoolState>,
+  WorkerCalls<SpoolRequest, SpoolAnswer, SpoolState>,
   'call' | 'close' | 'terminate' | 'isEnded'
 >;
 
@@ -35,6 +35,9 @@ export type SpoolOptions = ThreadOptions & {
 };
 
 const startWorker = (deps: WorkerDeps<SpoolState>): SpoolCalls => new WorkerCalls(deps);
+
+/** Where these succeed, there may be no space all the same. */
+const READS: ReadonlySet<SpoolRequest['kind']> = new Set(['read', 'readable', 'count-late']);
 
 const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0, late: 0 };
 
@@ -101,7 +104,13 @@ export class Spool {
 
   /** The oldest deliveries within the limits, in order; one whatever `maxBytes`, if there is any. */
   async read(limits: ReadLimits): Promise<SpooledDelivery[]> {
-    return (await this.#call({ kind: 'read', limits })).map(toDelivery);
+    const { rows = [] } = await this.#call({ kind: 'read', limits });
+    return rows.map(toDelivery);
+  }
+
+  /** Those of these rows that are there and that a sealing key opens. */
+  async readable(ids: readonly number[]): Promise<ReadonlySet<number>> {
+    return new Set((await this.#call({ kind: 'readable', ids })).ids);
   }
 
   async remove(ids: readonly number[]): Promise<void> {
@@ -145,12 +154,11 @@ export class Spool {
     await this.#thread.close({ kind: 'close' });
   }
 
-  async #call(request: SpoolRequest): Promise<readonly StoredRow[]> {
+  async #call(request: SpoolRequest): Promise<SpoolAnswer> {
     try {
-      const rows = await this.#thread.call(request);
-      // A successful read does not show that there is space.
-      if (request.kind !== 'read' && request.kind !== 'count-late') this.#trouble = null;
-      return rows;
+      const answer = await this.#thread.call(request);
+      if (!READS.has(request.kind)) this.#trouble = null;
+      return answer;
     } catch (error) {
       if (!this.#thread.isEnded) this.#noteTrouble(error as HooklineError);
       throw error;

@@ -13,7 +13,7 @@ import { RowSkipped } from './refusing-topics.ts';
 import type { WaitingRows } from './waiting-rows.ts';
 
 export type DrainPorts = {
-  readonly spool: Pick<Spool, 'read' | 'remove' | 'outstanding' | 'keyRenewals'>;
+  readonly spool: Pick<Spool, 'read' | 'readable' | 'remove' | 'outstanding' | 'keyRenewals'>;
   readonly delivery: Omit<DeliveryPorts, 'publish'>;
   /** Waits for Kafka as long as it takes. */
   readonly send: (record: OutgoingRecord) => Promise<Position>;

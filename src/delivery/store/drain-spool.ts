@@ -1,11 +1,9 @@
-import { LARGE_BODY_BYTES } from '../../core/delivery.ts';
-import type { OutgoingRecord } from '../../core/record.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
-import { isForObjectStore, orderKey } from '../claim-check.ts';
-import type { DeliveryPorts } from '../ports.ts';
 import { type DrainPorts, drainOne, isLargeRow, persist } from './drain-row.ts';
 import { LargeRows } from './large-rows.ts';
-import { RefusingTopics, RowSkipped, type Turn } from './refusing-topics.ts';
+import { RefusingTopics } from './refusing-topics.ts';
+import { RowPublisher } from './row-publisher.ts';
+import { RowReader } from './row-reader.ts';
 import { type WaitingRow, WaitingRows, waitingRow } from './waiting-rows.ts';
 
 /** Read at once: little enough that decoding it does not delay an answer. */
@@ -16,6 +14,8 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
 /** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left in the spool. */
 const QUIET_MS = 250;
+/** A batch takes no longer, unless something is slow or does not take its rows. */
+const SLOW_MS = 1_000;
 
 /**
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
@@ -44,20 +44,22 @@ class Drain {
   readonly #topics: RefusingTopics;
   readonly #waiting: WaitingRows;
   readonly #largeRows: LargeRows | undefined;
-  readonly #batches = new Set<Promise<void>>();
+  readonly #reader: RowReader;
+  /** And when they began: the oldest is first. */
+  readonly #batches = new Map<Promise<void>, number>();
   /** Rows that were read and are not yet removed or skipped. */
   readonly #taken = new Set<number>();
+  readonly #publisher: RowPublisher;
   #failure: { readonly error: unknown } | undefined;
   #drained = 0;
   #bytes = 0;
-  #lastRead = 0;
-  #keyRenewals: number;
 
   constructor(ports: DrainPorts, topics: RefusingTopics, waiting: WaitingRows) {
     this.#ports = ports;
-    this.#keyRenewals = ports.spool.keyRenewals;
     this.#topics = topics;
     this.#waiting = waiting;
+    this.#reader = new RowReader(ports, waiting, this.#taken);
+    this.#publisher = new RowPublisher(ports, topics, waiting);
     this.#largeRows = ports.large && new LargeRows(ports, ports.large, waiting);
   }
 
@@ -66,10 +68,9 @@ class Drain {
     while (spool.outstanding > 0) {
       stopping.throwIfAborted();
       this.#throwFailure();
-      this.#lastRead = Math.min(this.#lastRead, this.#topics.reopen() - 1);
-      this.#rewindForRenewedKeys();
-      const left = spool.outstanding - this.#waiting.size;
-      if (left > 0 && left <= NEARLY_EMPTY_ROWS && !this.#topics.isAnyStuck) this.#ports.onNearlyEmpty?.();
+      this.#reader.goBackTo(this.#topics.reopen());
+      await this.#reader.followKeys();
+      if (this.#isNearlyEmpty) this.#ports.onNearlyEmpty?.();
       const next = this.#nextWaiting();
       // What is in progress ends first, and nothing begins meanwhile: else a large one would never have its turn.
       if (next.some(({ isLarge }) => isLarge) && !this.#isIdle) {
@@ -85,15 +86,20 @@ class Drain {
     return this.#drained;
   }
 
-  #rewindForRenewedKeys(): void {
-    const { keyRenewals } = this.#ports.spool;
-    if (keyRenewals !== this.#keyRenewals) this.#lastRead = 0;
-    this.#keyRenewals = keyRenewals;
+  /** A batch that already takes long would not be stored soon. */
+  get #isNearlyEmpty(): boolean {
+    const { spool, clock } = this.#ports;
+    const left = spool.outstanding - this.#waiting.size;
+    const [oldest = Number.POSITIVE_INFINITY] = this.#batches.values();
+    const isSlow = this.#topics.isAnyStuck || clock.now() - oldest > SLOW_MS;
+    return left > 0 && left <= NEARLY_EMPTY_ROWS && !isSlow;
   }
 
   #nextWaiting(): readonly WaitingRow[] {
     const limits = { maxBytes: BATCH.maxBytes, withLarge: !this.#topics.isAnyStuck };
-    return this.#isBusy ? [] : this.#waiting.next({ ...limits, tried: this.#taken, upTo: this.#lastRead });
+    return this.#isBusy
+      ? []
+      : this.#waiting.next({ ...limits, tried: this.#taken, upTo: this.#reader.lastRead });
   }
 
   /** Tries rows again that waited for the object store, a large one by itself. */
@@ -120,13 +126,11 @@ class Drain {
   async #read(): Promise<readonly SpooledDelivery[]> {
     if (this.#isBusy) return [];
     if (this.#topics.isQuiet) await this.#pause();
-    const { spool, large } = this.#ports;
-    const limits = { ...BATCH, after: this.#lastRead, ...(large && { maxRowBytes: LARGE_BODY_BYTES }) };
-    return persist(this.#ports, () => spool.read(limits));
+    return this.#reader.read(BATCH);
   }
 
-  #begin(rows: readonly SpooledDelivery[], lastRead?: number): void {
-    this.#lastRead = lastRead ?? this.#lastRead;
+  #begin(rows: readonly SpooledDelivery[], lastRead = 0): void {
+    this.#reader.skipTo(lastRead);
     if (rows.length === 0) return;
     const bytes = rows.reduce((sum, { delivery }) => sum + delivery.body.length, 0);
     this.#bytes += bytes;
@@ -138,7 +142,7 @@ class Drain {
         this.#bytes -= bytes;
         this.#batches.delete(batch);
       });
-    this.#batches.add(batch);
+    this.#batches.set(batch, this.#ports.clock.now());
   }
 
   /**
@@ -153,7 +157,10 @@ class Drain {
         isReleased = true;
         resolve();
       };
-      drainOne(row, this.#ports, { ...this.#ports.delivery, publish: this.#publishOf(row, release) })
+      drainOne(row, this.#ports, {
+        ...this.#ports.delivery,
+        publish: this.#publisher.publishOf(row, release),
+      })
         .then(async (isStored) => {
           this.#waiting.end(waitingRow(row), isStored);
           if (!isStored) this.#taken.delete(row.id);
@@ -165,32 +172,6 @@ class Drain {
     });
   }
 
-  #publishOf(row: SpooledDelivery, release: () => void): DeliveryPorts['publish'] {
-    const { delivery, send } = this.#ports;
-    const { id } = row;
-    return (record, object) => {
-      const order = orderKey(record);
-      const skip = () => {
-        this.#waiting.add(waitingRow(row), order);
-        return Promise.reject(new RowSkipped());
-      };
-      const sendUnlessHeld = (wanted: OutgoingRecord, turn?: Turn) =>
-        this.#waiting.mustWait(id, order)
-          ? skip()
-          : this.#topics.publish(wanted, { id, release, turn }, send);
-      const { claims } = delivery;
-      if (!claims) return sendUnlessHeld(record);
-      // Its object, which the store may take, would not be needed before it is its turn.
-      if (this.#waiting.mustWait(id, order)) return skip();
-      const refused = (error: unknown) => {
-        if (isForObjectStore(error)) this.#waiting.addRefused(waitingRow(row), order, error);
-      };
-      return this.#topics.inTurn(record, id, (turn) =>
-        claims.publish(record, object, (wanted) => sendUnlessHeld(wanted, turn), refused),
-      );
-    };
-  }
-
   /**
    * The next row where that is a large one. What came before it must be in Kafka first, and what comes after it waits: it is
    * published by a thread.
@@ -198,11 +179,12 @@ class Drain {
    */
   async #drainLargeRow(): Promise<boolean> {
     if (!this.#largeRows || !this.#isIdle) return false;
-    const row = await this.#largeRows.read(this.#lastRead);
-    if (!row) return false;
-    this.#lastRead = row.id;
-    if (!this.#waiting.has(row.id)) await this.#drainLarge(row, this.#largeRows);
-    return true;
+    const { large } = this.#waiting;
+    const row = await this.#largeRows.read(this.#reader.lastRead, large);
+    // There are none but those that wait.
+    this.#reader.skipTo(row?.id ?? Math.max(0, ...large));
+    if (row) await this.#drainLarge(row, this.#largeRows);
+    return row !== undefined;
   }
 
   async #retryLarge(waiting: WaitingRow, rows: LargeRows): Promise<void> {
@@ -218,21 +200,31 @@ class Drain {
   }
 
   async #waitForMore(): Promise<void> {
-    if (this.#batches.size > 0) return void (await Promise.race(this.#batches));
+    if (this.#batches.size > 0) return this.#waitForBatch();
     if (this.#topics.isAnyStuck || this.#taken.size > 0) return this.#pause();
-    if (this.#waiting.size > 0 && this.#ports.spool.outstanding === this.#waiting.size) {
+    const { spool, clock } = this.#ports;
+    if (this.#waiting.size > 0 && spool.outstanding === this.#waiting.size && this.#reader.isSure) {
       this.#ports.onOnlyWaiting?.(this.#waiting);
       return this.#pause();
     }
-    // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read, also
-    // what has a low number again because the file was opened again. Those that wait would be read for nothing.
-    if (this.#waiting.size === 0) this.#lastRead = 0;
-    await this.#ports.clock.sleep(1);
+    // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read; those that
+    // wait would be read for nothing.
+    if (this.#waiting.size === 0) this.#reader.goBackTo(1);
+    await clock.sleep(1);
+  }
+
+  /** For one to end. It ends with its slowest row, and meanwhile others may have come, or become due. */
+  async #waitForBatch(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.#ports.clock.after(QUIET_MS, resolve);
+    await Promise.race([promise, ...this.#batches.keys()]);
+    timer.cancel();
   }
 
   async #remove(ids: readonly number[]): Promise<void> {
     if (ids.length > 0) await persist(this.#ports, () => this.#ports.spool.remove(ids));
     for (const id of ids) this.#taken.delete(id);
+    this.#publisher.stored(ids);
     this.#drained += ids.length;
   }
 

@@ -21,7 +21,7 @@ import type { WaitingRows } from './waiting-rows.ts';
 export type SpoolingStorePorts = {
   /** Without `publish`: the store has its own deadlines. */
   readonly delivery: Omit<DeliveryPorts, 'publish'>;
-  readonly spool: Pick<Spool, 'append' | 'read' | 'remove' | 'outstanding' | 'keyRenewals' | 'state'>;
+  readonly spool: Pick<Spool, 'append'> & DrainPorts['spool'];
   readonly publisher: Pick<StorePublisher, 'publish' | 'dropWaiting'>;
   /** After it Kafka counts as unavailable. */
   readonly publishDeadlineMs: number;
@@ -167,9 +167,9 @@ export class SpoolingStore {
     if (this.#held.size === 0 && !this.#isSpooling) this.#ports.observer.holding(why);
     this.#held.add(order);
     this.#inFlight.deferWaiting(order);
-    if (this.#inFlight.isSent(order)) return;
-    for (const entry of this.#inFlight.takeDeferred(order)) this.#toSpool(entry);
-    this.#startDrain();
+    const isSent = this.#inFlight.isSent(order);
+    for (const entry of isSent ? [] : this.#inFlight.takeDeferred(order)) this.#toSpool(entry);
+    if (!isSent || this.#ports.spool.outstanding > 0) this.#startDrain();
   }
 
   #toSpool(entry: Entry): void {

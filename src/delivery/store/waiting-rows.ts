@@ -59,6 +59,7 @@ export class WaitingRows {
   /** Those that were tried last are last. */
   readonly #keys = new Map<string, Key>();
   readonly #waiting = new Map<number, Key>();
+  readonly #large = new Set<number>();
   readonly #inProgress = new Map<number, Key>();
   #pausedUntil = 0;
   #why = '';
@@ -76,6 +77,16 @@ export class WaitingRows {
 
   has(id: number): boolean {
     return this.#waiting.has(id);
+  }
+
+  /** Without those in progress. */
+  get ids(): Iterable<number> {
+    return this.#waiting.keys();
+  }
+
+  /** The large ones. */
+  get large(): ReadonlySet<number> {
+    return this.#large;
   }
 
   /** The keys of all rows that wait or are in progress. */
@@ -151,16 +162,17 @@ export class WaitingRows {
 
   /** A row of {@link next} is tried. */
   begin({ id }: WaitingRow): void {
-    const key = this.#waiting.get(id);
+    const key = this.#takeOut(id);
     if (!key) return;
-    this.#waiting.delete(id);
-    key.rows.splice(
-      key.rows.findIndex((row) => row.id === id),
-      1,
-    );
     this.#inProgress.set(id, key);
     key.inProgress.add(id);
     if (key.state === 'waiting') key.state = 'trying';
+  }
+
+  /** A row that waits is in the spool no more, or no sealing key opens it: it is there again when it is read again. */
+  forget(id: number): void {
+    const key = this.#takeOut(id);
+    if (key) this.#dropEmpty(key);
   }
 
   /** A row that was tried is stored; or it is not, for another reason than the object store. */
@@ -209,6 +221,7 @@ export class WaitingRows {
     this.#inProgress.delete(row.id);
     key.inProgress.delete(row.id);
     this.#waiting.set(row.id, key);
+    if (row.isLarge) this.#large.add(row.id);
     key.rows.splice(key.rows.findLastIndex(({ id }) => id < row.id) + 1, 0, row);
   }
 
@@ -216,6 +229,19 @@ export class WaitingRows {
     this.#inProgress.delete(id);
     key.inProgress.delete(id);
     if (key.state === 'trying') Object.assign(key, { state: 'open', failures: 0 });
+    this.#dropEmpty(key);
+  }
+
+  #takeOut(id: number): Key | undefined {
+    const key = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    this.#large.delete(id);
+    const at = key?.rows.findIndex((row) => row.id === id) ?? -1;
+    if (at >= 0) key?.rows.splice(at, 1);
+    return key;
+  }
+
+  #dropEmpty(key: Key): void {
     if (key.rows.length === 0 && key.inProgress.size === 0) this.#keys.delete(key.order);
   }
 }

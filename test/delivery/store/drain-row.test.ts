@@ -17,7 +17,13 @@ function denying() {
   const reasons: HooklineError[] = [];
   const ports: DrainPorts = {
     ...{ delivery, clock: systemClock, stopping: new AbortController().signal },
-    spool: { read: async () => [], remove: async () => {}, outstanding: 1, keyRenewals: 0 },
+    spool: {
+      read: async () => [],
+      readable: async () => new Set(),
+      remove: async () => {},
+      outstanding: 1,
+      keyRenewals: 0,
+    },
     send: () => expect.fail('nothing is sent'),
     observer: { drainFailed: () => {}, notTaken: (error) => reasons.push(error) },
   };

@@ -40,8 +40,8 @@ export const SPOOLING: readonly Mutant[] = [
   {
     name: 'a held key does not wait for those with the brokers',
     file: STORE,
-    find: 'if (this.#inFlight.isSent(order)) return;',
-    put: '',
+    find: 'const isSent = this.#inFlight.isSent(order);',
+    put: 'const isSent = false;',
   },
   {
     name: 'what waited for a handover shares its try with the one before',
@@ -60,6 +60,12 @@ export const SPOOLING: readonly Mutant[] = [
     file: 'delivery/store/waiting-rows.ts',
     find: ' || row.id > upTo) break;',
     put: ') break;',
+  },
+  {
+    name: 'rows that wait count although no key opens them any more',
+    file: 'delivery/store/row-reader.ts',
+    find: 'for (const id of waiting) if (!readable.has(id)) this.#waiting.forget(id);',
+    put: '',
   },
   {
     name: 'rows that were skipped are removed',
@@ -101,13 +107,19 @@ export const SPOOLING: readonly Mutant[] = [
     name: 'a failed append is answered as if it were stored',
     file: WORK,
     find: 'return ns.map((n) => ({ n, fault }));',
-    put: "return ns.map((n) => (fault.code === 'SPOOL_FAILING' ? { n, result: [] } : { n, fault }));",
+    put: "return ns.map((n) => (fault.code === 'SPOOL_FAILING' ? { n, result: {} } : { n, fault }));",
+  },
+  {
+    name: 'each removal has a sync of its own',
+    file: WORK,
+    find: 'if (ns.length > 0 && ids.length + next.request.ids.length > GROUP_REMOVALS) break;',
+    put: 'if (ns.length > 0) break;',
   },
   {
     name: 'of a group that has no space only the first half is tried again',
     file: WORK,
     find: '...this.#appendGroup(group.slice(half))];',
-    put: '...ns.slice(half).map((n) => ({ n, result: [] }))];',
+    put: '...ns.slice(half).map((n) => ({ n, result: {} }))];',
   },
 ];
 

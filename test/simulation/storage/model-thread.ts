@@ -1,11 +1,9 @@
 import { type Answer, type Call, toError, type WorkerDeps } from '../../../src/runtime/worker-calls.ts';
 import type { SpoolCalls } from '../../../src/spool/spool.ts';
-import type { SpoolRequest, SpoolState, StoredRow, ThreadOptions } from '../../../src/spool/spool-row.ts';
+import type { SpoolAnswer, SpoolRequest, SpoolState, ThreadOptions } from '../../../src/spool/spool-row.ts';
 import { SpoolWork } from '../../../src/spool/spool-work.ts';
 import type { Actor, Simulation } from '../engine/simulation.ts';
 import { ModelSpoolFile, type ModelVolume } from './model-volume.ts';
-
-type Rows = readonly StoredRow[];
 
 /**
  * The spool's thread without a thread: calls of one turn cross together, what it does takes the time that the disk needs,
@@ -18,7 +16,7 @@ export class ModelThread implements SpoolCalls {
   readonly #volume: ModelVolume;
   readonly #deps: WorkerDeps<SpoolState>;
   readonly #work: SpoolWork;
-  readonly #waiting = new Map<number, PromiseWithResolvers<Rows>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<SpoolAnswer>>();
   #outbox: Call<SpoolRequest>[] = [];
   #n = 0;
 
@@ -34,7 +32,7 @@ export class ModelThread implements SpoolCalls {
     });
   }
 
-  call(request: SpoolRequest): Promise<Rows> {
+  call(request: SpoolRequest): Promise<SpoolAnswer> {
     return this.isEnded ? Promise.reject(this.#deps.failure()) : this.#send(request);
   }
 
@@ -50,8 +48,8 @@ export class ModelThread implements SpoolCalls {
     this.#waiting.clear();
   }
 
-  #send(request: SpoolRequest): Promise<Rows> {
-    const waiting = Promise.withResolvers<Rows>();
+  #send(request: SpoolRequest): Promise<SpoolAnswer> {
+    const waiting = Promise.withResolvers<SpoolAnswer>();
     this.#waiting.set(++this.#n, waiting);
     if (this.#outbox.push({ n: this.#n, request }) === 1) this.#executeLater();
     return waiting.promise;
@@ -69,7 +67,7 @@ export class ModelThread implements SpoolCalls {
     });
   }
 
-  #answer(answers: readonly Answer<Rows>[], events: readonly SpoolState[]): void {
+  #answer(answers: readonly Answer<SpoolAnswer>[], events: readonly SpoolState[]): void {
     const wait = Math.max(0, this.#volume.busyUntil - this.#simulation.now) + 0.02;
     this.#simulation.after(wait, this.#actor, () => {
       for (const event of events) this.#deps.onEvent(event);

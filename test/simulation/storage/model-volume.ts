@@ -135,11 +135,12 @@ export class ModelSpoolFile implements OpenFile {
     this.#nextId += rows.length;
   }
 
-  read({ maxRows, maxBytes, after = 0, maxRowBytes = Number.POSITIVE_INFINITY }: ReadLimits): StoredRow[] {
+  read(limits: ReadLimits): StoredRow[] {
+    const { maxRows, maxBytes, after = 0, maxRowBytes = Number.POSITIVE_INFINITY, passOver } = limits;
     const found: StoredRow[] = [];
     let left = maxBytes;
     for (const row of this.#sorted()) {
-      if (row.id <= after || !this.#canOpen(row)) continue;
+      if (row.id <= after || passOver?.has(row.id) || !this.#canOpen(row)) continue;
       left -= row.body.byteLength;
       if (row.body.byteLength > maxRowBytes || (left < 0 && found.length > 0)) break;
       const { keyId, proof, ...stored } = row;
@@ -149,6 +150,14 @@ export class ModelSpoolFile implements OpenFile {
     }
     this.#volume.note(`reads ${maxRows} behind ${after}: ${found.map(({ id }) => id)}`);
     return found;
+  }
+
+  readable(ids: readonly number[]): number[] {
+    const rows = this.#volume.rows();
+    return ids.filter((id) => {
+      const row = rows.get(id);
+      return row !== undefined && this.#canOpen(row);
+    });
   }
 
   remove(ids: readonly number[]): void {
