@@ -1,5 +1,5 @@
 import { HooklineError } from '../../../src/core/errors.ts';
-import { rowKeysOf } from '../../../src/crypto/sealing.ts';
+import { rowKeysOf, type SealingKeys } from '../../../src/crypto/sealing.ts';
 import { RowProofs, type TableRow } from '../../../src/spool/row-proofs.ts';
 import type {
   LateCount,
@@ -64,6 +64,12 @@ export class ModelVolume {
     return seen;
   }
 
+  /** Those that no key opens. */
+  lockedRows(keys: SealingKeys | undefined): TableRow[] {
+    const ids = keyIdsOf(keys);
+    return [...this.rows().values()].filter(({ keyId }) => keyId !== null && !ids.has(keyId));
+  }
+
   /** Makes what failed syncs left certain: see `rewrite` of src/spool/database.ts. */
   rewrite(): void {
     if (this.isFailing) throw new HooklineError('SPOOL_FAILING', 'simulated');
@@ -102,6 +108,15 @@ export class ModelVolume {
   }
 }
 
+const keyIdsOf = (keys: SealingKeys | undefined): ReadonlySet<string> =>
+  new Set(keys ? rowKeysOf(keys).map(({ id }) => id) : []);
+
+/** The bodies of rows as they were appended. */
+export function openRows(rows: readonly TableRow[], keys: SealingKeys | undefined): Buffer[] {
+  const proofs = new RowProofs(keys);
+  return rows.flatMap((row) => Buffer.from(proofs.bodyOf(row) ?? []));
+}
+
 /** What {@link SpoolFile} does with a file of SQLite, on a model volume; rows are sealed or have checksums as there. */
 export class ModelSpoolFile implements OpenFile {
   readonly #volume: ModelVolume;
@@ -114,7 +129,7 @@ export class ModelSpoolFile implements OpenFile {
     this.#volume = volume;
     this.#maxBytes = maxBytes;
     this.#proofs = new RowProofs(sealingKeys);
-    this.#keyIds = new Set(sealingKeys ? rowKeysOf(sealingKeys).map(({ id }) => id) : []);
+    this.#keyIds = keyIdsOf(sealingKeys);
     volume.rewrite();
     this.#nextId = Math.max(nextId, Math.max(0, ...volume.rows().keys()) + 1);
   }

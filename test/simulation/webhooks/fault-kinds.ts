@@ -1,7 +1,7 @@
 import { type Begin, type Kind, once } from '../fault-kinds/fault.ts';
 import { KAFKA_KINDS } from '../fault-kinds/kafka-kinds.ts';
 import { BUCKET_LATENCY_MS, type ObjectFault } from '../storage/model-objects.ts';
-import { VOLUME_BYTES } from '../storage/model-volume.ts';
+import { openRows, VOLUME_BYTES } from '../storage/model-volume.ts';
 import type { Host } from './host.ts';
 import type { Site, System } from './site.ts';
 
@@ -86,10 +86,13 @@ export const KINDS = {
     most: 8_000,
     isPossible: isSealed,
     begin: ({ site, host }) => {
+      site.sealingKeys.add();
       site.sealingKeys.dropOld();
       host.renewSealingKeys();
       return () => {
+        const locked = site.volume.lockedRows(site.sealingKeys.current);
         site.sealingKeys.restore();
+        site.passed.push(...openRows(locked, site.sealingKeys.current));
         host.renewSealingKeys();
       };
     },

@@ -16,11 +16,17 @@ const OUTAGES = [
   'answers-late',
 ] as const;
 
-/** A random subset of the kinds; or an outage of Kafka with one other kind, as what two failures do together is found last. */
+/** A random subset of the kinds; or an outage of Kafka with one other kind, or with rows whose key is lost while they wait: what failures do together is found last. */
 export function chooseKinds(random: Random, system: System): FaultKind[] {
   const possible = kindsFor(system);
   if (random.chance(0.3))
     return [random.pick(OUTAGES), random.chance(0.2) ? 'partitions-added' : random.pick(possible)];
+  if (system.isSealed && system.hasObjects && random.chance(0.1))
+    return [
+      random.pick(OUTAGES),
+      random.pick(['objects-unavailable', 'object-refused']),
+      'sealing-keys-lost',
+    ];
   return Array.from({ length: random.between(1, 5) }, () => random.pick(possible));
 }
 

@@ -105,6 +105,8 @@ function judgeOrder({ site, host, mayLosePlace }: Judged, records: readonly Stor
   const dead = records.filter(({ topic }) => topic.endsWith('dead-letter'));
   for (const webhook of acknowledged.keys())
     if (dead.some((record) => isDeadLetterOf(record, webhook, site))) acknowledged.delete(webhook);
+  for (const webhook of acknowledged.keys())
+    if (site.passed.some((body) => body.equals(webhook.body))) acknowledged.delete(webhook);
   for (const webhook of mayLosePlace ? acknowledged.keys() : [])
     if (webhook.kind === 'large') acknowledged.delete(webhook);
   const faults: string[] = [];

@@ -82,6 +82,7 @@ function siteOf(simulation: Simulation, { system }: Plan): Site {
     volume: new ModelVolume(simulation),
     bucket: new ModelBucket(),
     sealingKeys: new SealingKeyFile(system.isSealed),
+    passed: [],
     store: new Actor('objects'),
   };
 }

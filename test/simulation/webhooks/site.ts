@@ -38,6 +38,8 @@ export type Site = {
   readonly bucket: ModelBucket;
   /** SEALING_KEY_FILE. */
   readonly sealingKeys: SealingKeyFile;
+  /** Bodies that were in the spool without a key when their key came back: others have passed them. */
+  readonly passed: Buffer[];
   /** The machine of the object store. */
   readonly store: Actor;
 };
