@@ -136,14 +136,14 @@ export class WaitingRows {
     this.#claims?.probe();
     const hasTrouble = this.#claims?.trouble != null;
     const isTrial = hasTrouble && this.#isTrialDue;
+    const isPaused = this.#clock.now() < this.#pausedUntil;
     const isDue = ({ state, dueAt }: Key) =>
-      state === 'waiting' &&
-      (isTrial || (!hasTrouble && this.#clock.now() >= Math.max(dueAt, this.#pausedUntil)));
+      state === 'waiting' && (isTrial || (!hasTrouble && this.#clock.now() >= dueAt));
     const found: WaitingRow[] = [];
     let hasLarge = !withLarge;
     let left = maxBytes;
     for (const key of this.#keys.values()) {
-      const rows = key.state === 'open' ? key.rows : key.rows.slice(0, isDue(key) ? 1 : 0);
+      const rows = key.state === 'open' ? key.rows : key.rows.slice(0, !isPaused && isDue(key) ? 1 : 0);
       for (const row of rows) {
         // A large one is published with nothing beside it: those before it of its key are stored first.
         const mayBegin = row.isLarge
@@ -181,7 +181,7 @@ export class WaitingRows {
     if (!key) return;
     if (isStored) return this.#leave(row.id, key);
     if (key.inProgress.has(row.id)) this.#fail(key);
-    this.#insert(row, key);
+    this.#insert(row, this.#keyOf(key.order));
   }
 
   /** A message is awaited, and none is on its way. */
@@ -242,6 +242,8 @@ export class WaitingRows {
   }
 
   #dropEmpty(key: Key): void {
-    if (key.rows.length === 0 && key.inProgress.size === 0) this.#keys.delete(key.order);
+    const isEmpty = key.rows.length === 0 && key.inProgress.size === 0;
+    // A row of the key that ends later can have made another one of it.
+    if (isEmpty && this.#keys.get(key.order) === key) this.#keys.delete(key.order);
   }
 }

@@ -159,14 +159,17 @@ describe('while the store takes nothing', () => {
     expect(state.probes).toBe(1);
   });
 
-  it('a single row shows whether it takes messages again, another one each time', () => {
+  it('a single row shows whether it takes messages again, another one each time, a second later', async () => {
     Object.assign(state, { isMessageAwaited: true, refusal: null });
     expect(next()).toEqual([1]);
     rows.begin(small(1));
     expect(next()).toEqual([]);
     rows.addRefused(small(1), '1', refusal);
+    expect(next()).toEqual([]);
+    await clock.advance(1_000);
     expect(next()).toEqual([2]);
     failAgain(small(2), '2');
+    await clock.advance(1_000);
     expect(next()).toEqual([1]);
     expect(told).toEqual(['held 1', 'held 2']);
   });
@@ -186,4 +189,33 @@ describe('what is taken at once', () => {
     expect(next()).toEqual([1, 3, 4]);
     expect(next({ withLarge: false })).toEqual([3, 4]);
   });
+});
+
+it('tries no row for a second after a trial that told nothing, as where its topic takes no records', async () => {
+  state.trouble = 'it is down';
+  state.isMessageAwaited = true;
+  rows.addRefused(small(1), 'a', refusal);
+  rows.addRefused(small(2), 'b', refusal);
+  expect(next()).toEqual([1]);
+  rows.begin(small(1));
+  rows.end(small(1), false);
+  expect(next()).toEqual([]);
+  await clock.advance(1_000);
+  expect(next()).toEqual([2]);
+});
+
+it('finds a row again that ends when its key had no rows left', async () => {
+  for (const id of [1, 2]) rows.addRefused(small(id), 'a', refusal);
+  await clock.advance(1_000);
+  rows.begin(small(1));
+  rows.end(small(1), true);
+  rows.begin(small(2));
+  rows.add(small(3), 'a');
+  // 3 ends first, and takes the way back from the whole key.
+  rows.begin(small(3));
+  rows.end(small(3), false);
+  rows.forget(3);
+  rows.end(small(2), false);
+  await clock.advance(60_000);
+  expect(next()).toEqual([2]);
 });

@@ -56,16 +56,10 @@ export const SPOOLING: readonly Mutant[] = [
     put: '',
   },
   {
-    name: 'a row that waits for its object is tried before earlier ones that are read again',
-    file: 'delivery/store/waiting-rows.ts',
-    find: ' || row.id > upTo) break;',
-    put: ') break;',
-  },
-  {
-    name: 'rows that wait count although no key opens them any more',
-    file: 'delivery/store/row-reader.ts',
-    find: 'for (const id of waiting) if (!readable.has(id)) this.#waiting.forget(id);',
-    put: '',
+    name: 'a drain ends while rows are in progress, as their keys are lost',
+    file: DRAIN,
+    find: ' || this.#taken.size > 0) {',
+    put: ') {',
   },
   {
     name: 'rows that were skipped are removed',
