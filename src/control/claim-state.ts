@@ -1,6 +1,6 @@
 import { HooklineError } from '../core/errors.ts';
 import { type Lease, leaseOf } from '../core/lease.ts';
-import { MAX_EPOCH } from '../subscriptions/state-fence.ts';
+import { EPOCH_KEY, MAX_EPOCH } from '../subscriptions/state-fence.ts';
 import type { SubscriptionTable } from '../subscriptions/state-topic.ts';
 import type { ControlRecords, StateLease } from './operations/operation.ts';
 
@@ -35,6 +35,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   const { table, records } = deps;
   const { fence } = table;
   let held: number | undefined;
+  let claimId = '';
   /** How often a record that does not count may have stayed the latest of its key, and how much of that is repaired. */
   let left = 1;
   let restored = 0;
@@ -51,7 +52,13 @@ export function claimState(deps: StateClaimDeps): StateClaim {
     },
   });
 
-  const restore = (ref: string, lease: StateLease) =>
+  const repeatClaims = async (lease: StateLease) => {
+    await table.caughtUp(lease.signal);
+    const mine = { epoch: lease.epoch, claim: claimId };
+    await Promise.all([...fence.lateClaims].map((partition) => records.storeClaim(partition, mine, lease)));
+  };
+
+  const restoreRecord = (ref: string, lease: StateLease) =>
     records.restoreSubscription(
       ref,
       async () => {
@@ -61,10 +68,14 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       lease,
     );
 
+  const restore = (ref: string, lease: StateLease) =>
+    ref === EPOCH_KEY ? repeatClaims(lease) : restoreRecord(ref, lease);
+
   /** What ends with its lease is left for the next one; what cannot be written at all must delay no command. */
   const restoreAll = async (lease: StateLease) => {
     const until = left;
-    const written = fence.overwritten().map((ref) =>
+    const late = fence.lateClaims.size > 0 ? [EPOCH_KEY] : [];
+    const written = [...late, ...fence.overwritten()].map((ref) =>
       restore(ref, lease).catch((error) => {
         lease.check();
         deps.onFailure(error);
@@ -89,6 +100,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       lease.check();
       if (!fence.isHeld(partitions, mine)) continue;
       held = mine.epoch;
+      claimId = mine.claim;
       left++;
       deps.onClaimed(held);
     }

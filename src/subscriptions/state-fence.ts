@@ -12,11 +12,11 @@ import type { IncomingRecord } from '../core/record.ts';
  *   is before it. A partition has one order, so of two processes that claim the same N at most one succeeds.
  * - A fixed beginning. When a process has read its claim back, its table has every record that counts before it, and
  *   behind it no record of an earlier process counts, whatever its ref: therefore each partition has a claim.
- * - A late claim is harmless. A frozen process claims one more than it had seen, which is at most the epoch of its
+ * - A late claim does not count. A frozen process claims one more than it had seen, which is at most the epoch of its
  *   successor: it does not raise the epoch, and is not the first.
  * - Compaction keeps the latest record of a key, which may be one that does not count. The process therefore writes
  *   its own value again behind each such record, also behind those that it finds when it claims. It has the value in
- *   memory. Until it is written again, compaction must keep the older record: it does so in the active segment, and for
+ *   memory. Behind a late claim it repeats its own: without that another process could hold the same epoch. Until it is written again, compaction must keep the older record: it does so in the active segment, and for
  *   `min.compaction.lag.ms`. Behind the repeated value, earlier records of the key do not matter any more, so the next
  *   claim may replace this one.
  * Command results and dead-letter records are not fenced: results are identified by their commandId, and the first counts.
@@ -41,12 +41,17 @@ export class StateFence {
   readonly #partitions = new Map<number, Epoch>();
   /** By ref, the partition. */
   readonly #overwritten = new Map<string, number>();
+  /** Where the latest claim, the one that compaction keeps, does not count. */
+  readonly #lateClaims = new Set<number>();
 
   check({ partition, key, headers }: Pick<IncomingRecord, 'partition' | 'key' | 'headers'>): StateVerdict {
     const ref = key?.toString() ?? '';
     const epoch = epochOf(headers[EPOCH_HEADER]);
-    const highest = this.epochOf(partition);
-    if (epoch > highest) this.#partitions.set(partition, { epoch, claim: headers[CLAIM_HEADER] ?? null });
+    const claim = headers[CLAIM_HEADER] ?? null;
+    const { epoch: highest, claim: held } = this.#partitions.get(partition) ?? NONE;
+    if (epoch > highest) this.#partitions.set(partition, { epoch, claim });
+    const isLate = epoch < highest || (epoch === highest && held !== null && held !== claim);
+    if (ref === EPOCH_KEY) this.#lateClaims[isLate ? 'add' : 'delete'](partition);
     if (ref.startsWith('#')) return 'own';
     if (epoch < highest) {
       this.#overwritten.set(ref, partition);
@@ -59,6 +64,7 @@ export class StateFence {
   /** The partition's records come from its beginning again, perhaps of another topic of the same name. */
   rewind(partition: number): void {
     this.#partitions.delete(partition);
+    this.#lateClaims.delete(partition);
     for (const [ref, of] of this.#overwritten) if (of === partition) this.#overwritten.delete(ref);
   }
 
@@ -77,6 +83,11 @@ export class StateFence {
       const seen = this.#partitions.get(partition) ?? NONE;
       return seen.epoch === epoch && seen.claim === claim;
     });
+  }
+
+  /** Partitions whose latest claim does not count. */
+  get lateClaims(): ReadonlySet<number> {
+    return this.#lateClaims;
   }
 
   /** Refs whose latest record, the one that compaction keeps, does not count. */

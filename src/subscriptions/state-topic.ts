@@ -4,7 +4,7 @@ import type { IncomingRecord, Position } from '../core/record.ts';
 import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../kafka/consume/topic-follower.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { StateFence } from './state-fence.ts';
+import { EPOCH_KEY, StateFence } from './state-fence.ts';
 import type { SubscriptionRecord } from './subscription-record.ts';
 
 /** The compacted topic as a table, kept up to date. */
@@ -18,7 +18,7 @@ export type SubscriptionTable = {
   /** The topic's partitions, by number. */
   partitions(signal: AbortSignal): Promise<readonly number[]>;
   /** Which records count, as far as the topic has been read. */
-  readonly fence: Pick<StateFence, 'highest' | 'isHeld' | 'overwritten' | 'isOverwritten'>;
+  readonly fence: Pick<StateFence, 'highest' | 'isHeld' | 'lateClaims' | 'overwritten' | 'isOverwritten'>;
   /** Sets the callback that gets the ref of each record that does not count. */
   onFenced(listener: (ref: string) => void): void;
   stop(): Promise<void>;
@@ -54,7 +54,9 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
   const onRecord = async (record: IncomingRecord) => {
     const verdict = fence.check(record);
     if (verdict === 'counts') await take(record);
-    if (verdict === 'fenced') tellFenced(record.key?.toString() ?? '');
+    const key = record.key?.toString() ?? '';
+    const isLateClaim = key === EPOCH_KEY && fence.lateClaims.has(record.partition);
+    if (verdict === 'fenced' || isLateClaim) tellFenced(key);
   };
   const onRewound = (partition: number) => fence.rewind(partition);
   const follower = await followTopic({ openTopic, topic, onRecord, onBrokenOff, onRewound, clock });
