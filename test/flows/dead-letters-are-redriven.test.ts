@@ -32,11 +32,13 @@ let url: string;
 /** Of the operator, who has another layout of secrets than ingress while a key is missing. */
 let env: Record<string, string | undefined>;
 
-beforeAll(async () => {
+async function start() {
   receiver = await ReceiverFixture.make({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
   env = receiver.fixture.env;
-});
+}
+
+beforeAll(start);
 
 afterAll(() => receiver[Symbol.asyncDispose]());
 
@@ -67,7 +69,8 @@ describe('a webhook whose key is missing', () => {
   let message: string;
 
   beforeAll(async () => {
-    receiver.fixture.secrets('ledger-eu', { 'encryption-key': 'n'.repeat(32) });
+    const loseKey = () => receiver.fixture.secrets('ledger-eu', { 'encryption-key': 'n'.repeat(32) });
+    loseKey();
     // The key that ingress has now opens nothing, as soon as it has taken that up.
     for (let stage = ''; stage !== 'DECRYPT'; ) {
       const execution = await receiver.trigger1({ event: 'payment-status', sealed: true });
@@ -77,6 +80,11 @@ describe('a webhook whose key is missing', () => {
       at = `${deadLetter?.partition}:${deadLetter?.offset}`;
       message = execution.sentBody;
       sent = await sentBytes(execution.id);
+      // One in 256 sealed bodies begins with a brace, and is taken for malformed JSON.
+      if (stage !== 'PARSE') continue;
+      await receiver[Symbol.asyncDispose]();
+      await start();
+      loseKey();
     }
   });
 
