@@ -187,13 +187,14 @@ export class SpoolFile {
   }
 
   #transaction(work: () => void): void {
-    const rows = this.#rows;
+    const [rows, keyMissing] = [this.#rows, this.#keyMissing];
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       work();
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#rows = rows;
+      this.#keyMissing = keyMissing;
       // After some failures SQLite has rolled back already.
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw sqliteFailure(error, this.#dir);

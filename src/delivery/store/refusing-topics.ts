@@ -49,7 +49,7 @@ export class RefusingTopics {
   async inTurn<T>(record: OutgoingRecord, id: number, publish: (turn: Turn) => Promise<T>): Promise<T> {
     const order = orderKey(record);
     const topic = this.#of(record.topic);
-    if (topic.state !== 'open') throw this.#skip(topic, order, id);
+    if (isSkipping(topic, id)) throw this.#skip(topic, order, id);
     const turn = { id, isOvertaken: false };
     const turns = this.#turns.get(order) ?? new Set();
     this.#turns.set(order, turns.add(turn));
@@ -71,7 +71,7 @@ export class RefusingTopics {
     publish: (record: OutgoingRecord) => Promise<Position>,
   ): Promise<Position> {
     const topic = this.#of(record.topic);
-    if (topic.state !== 'open' || row.turn?.isOvertaken) throw this.#skip(topic, orderKey(record), row.id);
+    if (isSkipping(topic, row.id) || row.turn?.isOvertaken) throw this.#skip(topic, orderKey(record), row.id);
     const waiting = { since: this.#clock.now(), release: row.release };
     topic.waiting.add(waiting);
     try {
@@ -138,6 +138,10 @@ export class RefusingTopics {
     }
   }
 }
+
+/** Also of an open topic, while an earlier row is to be read again: this one would pass it. */
+const isSkipping = ({ state, firstSkipped }: Topic, id: number): boolean =>
+  state !== 'open' || firstSkipped < id;
 
 function noteSettled(topic: Topic): void {
   if (topic.state === 'stuck' && topic.waiting.size === 0) topic.state = 'recovered';
