@@ -6,12 +6,13 @@ import type { ControlRecords, StateLease } from './operations/operation.ts';
 
 /**
  * This process's right to write the state: an epoch that it claims when it starts to work, and again when another process
- * has claimed a higher one since. Why it fences earlier processes: subscriptions/state-fence.ts.
+ * has claimed a higher one since, or the topic is read from its beginning again. Why it fences earlier processes:
+ * subscriptions/state-fence.ts.
  */
 export type StateClaim = {
   /**
    * The lease to write the state under, once an epoch is held. Its `check` fails with STATE_FENCED as soon as another epoch
-   * has been claimed, by any process: what was read before may be out of date, and the command starts again.
+   * has been claimed, by any process, or must be: what was read before may be out of date, and the command starts again.
    */
   acquire(lease: Lease): Promise<StateLease>;
   /** The process works until the lease ends; or, null, it stands by. */
@@ -31,30 +32,33 @@ export type StateClaimDeps = {
 const FORGED =
   'no control process claims so many: find out who else can write to the subscriptions topic, and remove that record';
 
+type Held = { readonly epoch: number; readonly claim: string; readonly rewinds: number };
+
 export function claimState(deps: StateClaimDeps): StateClaim {
   const { table, records } = deps;
   const { fence } = table;
-  let held: number | undefined;
-  let claimId = '';
+  let held: Held | undefined;
   /** How often a record that does not count may have stayed the latest of its key, and how much of that is repaired. */
   let left = 1;
   let restored = 0;
   let claiming: { readonly by: Lease; readonly done: Promise<void> } | undefined;
   let working = leaseOf(new AbortController().signal);
 
-  const isHeld = () => held !== undefined && fence.highest() <= held;
-  const under = (lease: Lease, epoch: number): StateLease => ({
-    epoch,
+  const isHeld = (one: Held | undefined) =>
+    one !== undefined && one === held && one.rewinds === fence.rewinds && fence.highest() <= one.epoch;
+  const under = (lease: Lease, own: Held): StateLease => ({
+    epoch: own.epoch,
     signal: lease.signal,
     check() {
       lease.check();
-      if (held !== epoch || !isHeld()) throw new HooklineError('STATE_FENCED', `epoch ${epoch}`);
+      if (!isHeld(own)) throw new HooklineError('STATE_FENCED', `epoch ${own.epoch}`);
     },
   });
 
   const repeatClaims = async (lease: StateLease) => {
+    const mine = held as Held;
     await table.caughtUp(lease.signal);
-    const mine = { epoch: lease.epoch, claim: claimId };
+    if (!isHeld(mine)) return;
     await Promise.all([...fence.lateClaims].map((partition) => records.storeClaim(partition, mine, lease)));
   };
 
@@ -86,7 +90,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   };
 
   const claim = async (lease: Lease) => {
-    while (!isHeld()) {
+    while (!isHeld(held)) {
       await table.caughtUp(lease.signal);
       const partitions = await table.partitions(lease.signal);
       // Readers would ignore a higher claim, and this loop would claim for ever.
@@ -99,16 +103,15 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       await table.caughtUp(lease.signal);
       lease.check();
       if (!fence.isHeld(partitions, mine)) continue;
-      held = mine.epoch;
-      claimId = mine.claim;
+      held = { ...mine, rewinds: fence.rewinds };
       left++;
-      deps.onClaimed(held);
+      deps.onClaimed(held.epoch);
     }
-    await restoreAll(under(lease, held as number));
+    await restoreAll(under(lease, held as Held));
   };
 
   const acquire = async (lease: Lease): Promise<StateLease> => {
-    while (!isHeld() || restored < left) {
+    while (!isHeld(held) || restored < left) {
       lease.check();
       const running = claiming ?? { by: lease, done: claim(lease) };
       claiming = running;
@@ -121,19 +124,27 @@ export function claimState(deps: StateClaimDeps): StateClaim {
         if (claiming === running) claiming = undefined;
       }
     }
-    return under(lease, held as number);
+    return under(lease, held as Held);
+  };
+
+  const claimNow = () => {
+    const lease = working;
+    acquire(lease).catch((error) => {
+      if (!lease.signal.aborted) deps.onFailure(error);
+    });
   };
 
   table.onFenced((ref) => {
     const { signal } = working;
-    if (held === undefined || !isHeld()) return;
+    if (held && held.rewinds !== fence.rewinds) return signal.aborted ? undefined : claimNow();
+    if (!isHeld(held)) return;
     if (signal.aborted) {
       left++;
       return;
     }
     deps.onFenced(ref);
     // If another process works by now, the epoch of this record says that it does not count.
-    restore(ref, under(working, held)).catch((error) => {
+    restore(ref, under(working, held as Held)).catch((error) => {
       if (signal.aborted) left++;
       else deps.onFailure(error);
     });
@@ -144,9 +155,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
     working(lease) {
       if (!lease) return;
       working = lease;
-      acquire(lease).catch((error) => {
-        if (!lease.signal.aborted) deps.onFailure(error);
-      });
+      claimNow();
     },
   };
 }

@@ -16,9 +16,12 @@ import type { IncomingRecord } from '../core/record.ts';
  *   successor: it does not raise the epoch, and is not the first.
  * - Compaction keeps the latest record of a key, which may be one that does not count. The process therefore writes
  *   its own value again behind each such record, also behind those that it finds when it claims. It has the value in
- *   memory. Behind a late claim it repeats its own: without that another process could hold the same epoch. Until it is written again, compaction must keep the older record: it does so in the active segment, and for
+ *   memory. Behind a late claim it repeats its own: without that another process could hold the same epoch. Until it is
+ *   written again, compaction must keep the older record: it does so in the active segment, and for
  *   `min.compaction.lag.ms`. Behind the repeated value, earlier records of the key do not matter any more, so the next
  *   claim may replace this one.
+ * - What is read anew may say something else: of two claims the first may be compacted away, and another topic of the same
+ *   name begins at epoch 0. A process whose table is rewound therefore holds nothing, and claims a higher epoch.
  * Command results and dead-letter records are not fenced: results are identified by their commandId, and the first counts.
  */
 export const EPOCH_KEY = '#epoch';
@@ -43,6 +46,7 @@ export class StateFence {
   readonly #overwritten = new Map<string, number>();
   /** Where the latest claim, the one that compaction keeps, does not count. */
   readonly #lateClaims = new Set<number>();
+  #rewinds = 0;
 
   check({ partition, key, headers }: Pick<IncomingRecord, 'partition' | 'key' | 'headers'>): StateVerdict {
     const ref = key?.toString() ?? '';
@@ -63,6 +67,7 @@ export class StateFence {
 
   /** The partition's records come from its beginning again, perhaps of another topic of the same name. */
   rewind(partition: number): void {
+    this.#rewinds++;
     this.#partitions.delete(partition);
     this.#lateClaims.delete(partition);
     for (const [ref, of] of this.#overwritten) if (of === partition) this.#overwritten.delete(ref);
@@ -83,6 +88,11 @@ export class StateFence {
       const seen = this.#partitions.get(partition) ?? NONE;
       return seen.epoch === epoch && seen.claim === claim;
     });
+  }
+
+  /** How often a partition was read from its beginning again. */
+  get rewinds(): number {
+    return this.#rewinds;
   }
 
   /** Partitions whose latest claim does not count. */

@@ -18,8 +18,11 @@ export type SubscriptionTable = {
   /** The topic's partitions, by number. */
   partitions(signal: AbortSignal): Promise<readonly number[]>;
   /** Which records count, as far as the topic has been read. */
-  readonly fence: Pick<StateFence, 'highest' | 'isHeld' | 'lateClaims' | 'overwritten' | 'isOverwritten'>;
-  /** Sets the callback that gets the ref of each record that does not count. */
+  readonly fence: Pick<
+    StateFence,
+    'highest' | 'isHeld' | 'rewinds' | 'lateClaims' | 'overwritten' | 'isOverwritten'
+  >;
+  /** Sets the callback that gets the ref of each record that does not count; the claims' key also where records are read again. */
   onFenced(listener: (ref: string) => void): void;
   stop(): Promise<void>;
 };
@@ -58,7 +61,10 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     const isLateClaim = key === EPOCH_KEY && fence.lateClaims.has(record.partition);
     if (verdict === 'fenced' || isLateClaim) tellFenced(key);
   };
-  const onRewound = (partition: number) => fence.rewind(partition);
+  const onRewound = (partition: number) => {
+    fence.rewind(partition);
+    tellFenced(EPOCH_KEY);
+  };
   const follower = await followTopic({ openTopic, topic, onRecord, onBrokenOff, onRewound, clock });
   return {
     get: (ref) => table.get(ref),

@@ -11,7 +11,7 @@ const REFS = ['a', 'b', 'c', 'd', 'e', 'f'];
 const partitionOf = (ref: string) => REFS.indexOf(ref) % PARTITIONS.length;
 /** Reading, restoring and claiming end within so many turns of the event loop: nothing here waits for time. */
 const settle = async () => {
-  for (let n = 0; n < 12; n++) await new Promise(setImmediate);
+  for (let n = 0; n < 24; n++) await new Promise(setImmediate);
 };
 
 type Entry = { offset: number; key: string; value: string | null; headers: Record<string, string> };
@@ -23,11 +23,22 @@ class Log {
   append(partition: number, key: string, value: string | null, headers: Record<string, string>): void {
     this.partitions[partition]?.push({ offset: this.#offset++, key, value, headers });
   }
-  compact(): void {
+  /** The records before this offset: what is behind is the active segment. */
+  compact(before = this.end): void {
     for (const [n, entries] of this.partitions.entries()) {
-      const latest = new Map(entries.map(({ key, offset }) => [key, offset]));
-      this.partitions[n] = entries.filter(({ key, offset }) => latest.get(key) === offset);
+      const old = entries.filter(({ offset }) => offset < before);
+      const latest = new Map(old.map(({ key, offset }) => [key, offset]));
+      this.partitions[n] = entries.filter(
+        ({ key, offset }) => offset >= before || latest.get(key) === offset,
+      );
     }
+  }
+  get end(): number {
+    return this.#offset;
+  }
+  /** Another topic of the same name. */
+  empty(): void {
+    for (const entries of this.partitions) entries.splice(0);
   }
 }
 
@@ -44,6 +55,7 @@ function openProcess(log: Log, name: string) {
   let lease = new AbortController();
   const process = {
     stuckClaims: 0,
+    storedClaims: 0,
     /** The brokers take no state record: whoever writes one waits until his lease ends. */
     isHeldUp: false,
     refuses: undefined as Error | undefined,
@@ -61,6 +73,13 @@ function openProcess(log: Log, name: string) {
       state.working(isWorking ? leaseOf(lease.signal) : null);
     },
     acquire: (lease: Lease) => state.acquire(lease),
+    rewind() {
+      for (const partition of PARTITIONS) {
+        positions[partition] = 0;
+        fence.rewind(partition);
+        onFenced(EPOCH_KEY);
+      }
+    },
   };
   function read(): void {
     for (const partition of PARTITIONS) {
@@ -79,7 +98,10 @@ function openProcess(log: Log, name: string) {
   const state = claimState({
     table: {
       get: (ref) => table.get(ref),
-      caughtUp: async () => read(),
+      async caughtUp() {
+        await new Promise(setImmediate);
+        read();
+      },
       partitions: async () => PARTITIONS,
       fence,
       onFenced: (listener) => {
@@ -88,6 +110,8 @@ function openProcess(log: Log, name: string) {
     },
     records: {
       async storeClaim(partition, { epoch, claim: id }) {
+        // Whoever repeats his claim without end is stopped, so that the test ends.
+        if (++process.storedClaims > 100) await new Promise(() => {});
         const headers = { [EPOCH_HEADER]: String(epoch), [CLAIM_HEADER]: id };
         const append = () => log.append(partition, EPOCH_KEY, String(epoch), headers);
         if ((process.stuckClaims & (1 << partition)) === 0) return append();
@@ -336,6 +360,48 @@ it('an equal claim that came late does not outlive the one that counts: its proc
   log.compact();
   await held;
   expect(log.partitions.flat().map(({ headers }) => headers[CLAIM_HEADER])).toEqual(Array(3).fill('next-0'));
+});
+
+it('a process that reads the topic again from its beginning claims anew, and once, where compaction has left another’s claim first', async () => {
+  const log = new Log();
+  const [frozen, next] = [openProcess(log, 'frozen'), openProcess(log, 'next')];
+  frozen.stuckClaims = 0b111;
+  void frozen.claim();
+  next.working(true);
+  await settle();
+  for (const land of frozen.stuck) land();
+  const { end } = log;
+  next.read();
+  await settle();
+  log.compact(end);
+  const before = next.storedClaims;
+  next.rewind();
+  for (let n = 0; n < 10; n++) {
+    next.read();
+    await settle();
+  }
+  expect(next.storedClaims - before).toBe(PARTITIONS.length);
+  const { epoch } = await next.acquire(leaseOf(new AbortController().signal));
+  expect([epoch, frozen.epoch]).toEqual([2, 0]);
+});
+
+it('when the topic was made anew, of two processes only the last to claim holds an epoch', async () => {
+  const log = new Log();
+  const [one, two] = [openProcess(log, 'one'), openProcess(log, 'two')];
+  one.working(true);
+  await settle();
+  const before = await one.acquire(leaseOf(new AbortController().signal));
+  log.empty();
+  two.working(true);
+  const held = await two.acquire(leaseOf(new AbortController().signal));
+  one.rewind();
+  expect(() => before.check()).toThrow('epoch 1');
+  await settle();
+  const again = await one.acquire(leaseOf(new AbortController().signal));
+  two.read();
+  expect(() => held.check()).toThrow('epoch 1');
+  again.check();
+  expect([held.epoch, again.epoch]).toEqual([1, 2]);
 });
 
 it('an epoch behind which none can be claimed is an error, and not a claim again and again', async () => {

@@ -112,7 +112,7 @@ export class WaitingRows {
   /** It waits behind an earlier one of its key, or the store would not be tried. */
   add(row: WaitingRow, order: string): void {
     const key = this.#keyOf(order);
-    if (key.inProgress.has(row.id)) this.#fail(key);
+    if (key.inProgress.has(row.id)) this.#hold(key);
     this.#insert(row, key);
   }
 
@@ -120,7 +120,7 @@ export class WaitingRows {
   addRefused(row: WaitingRow, order: string, error: HooklineError): void {
     const isFirst = !this.#keys.has(order);
     const key = this.#keyOf(order);
-    if (isFirst || key.inProgress.has(row.id)) this.#fail(key);
+    if (isFirst || key.inProgress.has(row.id)) this.#hold(key);
     this.#insert(row, key);
     this.#why = error.message;
     // A store that takes nothing at all is reported by itself.
@@ -180,7 +180,7 @@ export class WaitingRows {
     const key = this.#inProgress.get(row.id);
     if (!key) return;
     if (isStored) return this.#leave(row.id, key);
-    if (key.inProgress.has(row.id)) this.#fail(key);
+    if (key.inProgress.has(row.id)) this.#hold(key, AGAIN.firstMs);
     this.#insert(row, this.#keyOf(key.order));
   }
 
@@ -203,20 +203,20 @@ export class WaitingRows {
   }
 
   /** Those behind it that are in progress must wait, too. */
-  #fail(key: Key): void {
+  #hold(key: Key, delayMs = delayBefore(++key.failures, AGAIN, this.#clock.random)): void {
     const now = this.#clock.now();
     if (key.state !== 'waiting') this.#pausedUntil = now + PAUSE_MS;
     key.state = 'waiting';
     key.inProgress.clear();
-    key.dueAt = now + delayBefore(++key.failures, AGAIN, this.#clock.random);
+    key.dueAt = now + delayMs;
     this.#keys.delete(key.order);
     this.#keys.set(key.order, key);
   }
 
   #insert(row: WaitingRow, key: Key): void {
     if (this.#waiting.has(row.id)) return;
-    const before = this.#inProgress.get(row.id);
     // It has become another record than before, such as a dead-letter record.
+    const before = this.#inProgress.get(row.id);
     if (before && before !== key) this.#leave(row.id, before);
     this.#inProgress.delete(row.id);
     key.inProgress.delete(row.id);
@@ -242,8 +242,8 @@ export class WaitingRows {
   }
 
   #dropEmpty(key: Key): void {
-    const isEmpty = key.rows.length === 0 && key.inProgress.size === 0;
     // A row of the key that ends later can have made another one of it.
-    if (isEmpty && this.#keys.get(key.order) === key) this.#keys.delete(key.order);
+    const isKnown = this.#keys.get(key.order) === key;
+    if (isKnown && key.rows.length === 0 && key.inProgress.size === 0) this.#keys.delete(key.order);
   }
 }

@@ -128,11 +128,14 @@ describe('rows of a key', () => {
   });
 
   it('wait again when the topic takes no records, or the store would not be tried', async () => {
-    rows.begin(small(1));
-    rows.end(small(1), false);
-    expect(next()).toEqual([]);
-    await clock.advance(2_000);
-    expect(next()).toEqual([1]);
+    // However often: it is not the store that refuses it.
+    for (let n = 0; n < 8; n++) {
+      rows.begin(small(1));
+      rows.end(small(1), false);
+      expect(next()).toEqual([]);
+      await clock.advance(1_000);
+      expect(next()).toEqual([1]);
+    }
     rows.begin(small(1));
     rows.add(small(1), 'a');
     expect(next()).toEqual([]);
