@@ -30,7 +30,7 @@ export const USAGE = `usage: make simulate ARGS="[--minutes M | --schedules N | 
   --minutes M     ends after M minutes (1)
   --schedules N   runs N schedules, whatever time they take
   --jobs J        J processes share the schedules (1)
-  --of KIND       webhooks or control; without it every eighth seed is a schedule of control
+  --of KIND       webhooks or control; without it every sixteenth seed is a schedule of control
   --plan FILE     runs the schedule of a file, as a broken promise prints it (JSON)
   --first         ends at the first schedule that breaks a promise, without making it shorter
   --kafkajs       simulates what one writes first, over kafkajs, instead of Hookline: it loses

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-/** Text that waits to be hashed, at the most. */
-const CHUNK = 16_384;
+/** Bytes that wait to be hashed: many small ones at once take a fraction of the time. */
+const CHUNK = 65_536;
 
 /**
  * Everything that happens in a simulated simulation, as one SHA-256: of each event its time, who did it, what it was, and the
@@ -9,7 +9,8 @@ const CHUNK = 16_384;
  */
 export class Trace {
   readonly #hash = createHash('sha256');
-  #text = '';
+  readonly #chunk = Buffer.allocUnsafe(CHUNK);
+  #length = 0;
   /** The same as lines that a person can read, where they are wanted. */
   readonly lines: string[] | undefined;
   readonly #clock: { readonly now: number };
@@ -22,11 +23,15 @@ export class Trace {
 
   note(who: string, what: string, bytes?: Uint8Array): void {
     const line = `${this.#clock.now} ${who} ${what}\n`;
-    this.#text += line;
-    if (bytes !== undefined) {
-      this.#flush();
-      this.#hash.update(bytes);
-    } else if (this.#text.length > CHUNK) this.#flush();
+    const most = 3 * line.length + (bytes?.length ?? 0);
+    if (this.#length + most > CHUNK) this.#flush();
+    if (most > CHUNK) {
+      this.#hash.update(line).update(bytes ?? '');
+    } else {
+      this.#length += this.#chunk.write(line, this.#length);
+      if (bytes) this.#chunk.set(bytes, this.#length);
+      this.#length += bytes?.length ?? 0;
+    }
     this.lines?.push(bytes === undefined ? line.trimEnd() : `${line.trimEnd()} (${bytes.length} bytes)`);
   }
 
@@ -42,7 +47,7 @@ export class Trace {
   }
 
   #flush(): void {
-    if (this.#text !== '') this.#hash.update(this.#text);
-    this.#text = '';
+    if (this.#length > 0) this.#hash.update(this.#chunk.subarray(0, this.#length));
+    this.#length = 0;
   }
 }

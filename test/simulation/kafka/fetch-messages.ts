@@ -8,8 +8,18 @@ export const FETCHES_BY_ID = 13;
 const NO_REPLICA_ID = 15;
 const LIST_WITH_EPOCHS = 4;
 
+type TopicId = { readonly bytes: Buffer; readonly hex: string };
+const topicIds = new Map<string, TopicId>();
+
 /** Sixteen bytes, as clients send them back. */
-export const topicIdOf = (topic: string): Buffer => Buffer.from(hash('md5', topic, 'hex'), 'hex');
+export function topicIdOf(topic: string): TopicId {
+  const known = topicIds.get(topic);
+  if (known) return known;
+  const hex = hash('md5', topic, 'hex');
+  const id = { bytes: Buffer.from(hex, 'hex'), hex };
+  topicIds.set(topic, id);
+  return id;
+}
 
 export type FetchRequest = {
   readonly kind: 'fetch';

@@ -135,7 +135,7 @@ export function metadataAnswer(request: Request, brokers: Brokers, topics: reado
 function writeTopic(writer: WireWriter, version: number, { name, code, partitions }: TopicView): void {
   writer.int16(code);
   writer.string(name);
-  if (version >= 10) writer.raw(code === 0 ? topicIdOf(name) : NO_ID);
+  if (version >= 10) writer.raw(code === 0 ? topicIdOf(name).bytes : NO_ID);
   writer.int8(0);
   writer.array(partitions, ({ index, leader, epoch, replicas, isr }) => {
     writer.int16(leader < 0 ? 5 : 0);

@@ -53,9 +53,10 @@ export function serveFetch(
 const isNews = ({ code, records }: FetchAnswer) => code !== CODES.NONE || records.length > 0;
 
 function find({ topics }: FetchPorts, nameOrId: string): readonly Partition[] | undefined {
-  return (
-    topics.get(nameOrId) ?? [...topics].find(([name]) => topicIdOf(name).toString('hex') === nameOrId)?.[1]
-  );
+  const named = topics.get(nameOrId);
+  if (named) return named;
+  for (const [name, partitions] of topics) if (topicIdOf(name).hex === nameOrId) return partitions;
+  return undefined;
 }
 
 function fetched(

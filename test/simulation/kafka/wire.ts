@@ -52,7 +52,10 @@ export class WireReader {
 
   array<T>(read: () => T): T[] | null {
     const length = this.length();
-    return length < 0 ? null : Array.from({ length }, read);
+    if (length < 0) return null;
+    const items: T[] = [];
+    for (let n = 0; n < length; n++) items.push(read());
+    return items;
   }
 
   #take(length: number): number {
