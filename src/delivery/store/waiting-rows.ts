@@ -227,8 +227,8 @@ export class WaitingRows {
 
   #leave(id: number, key: Key): void {
     this.#inProgress.delete(id);
-    key.inProgress.delete(id);
-    if (key.state === 'trying') Object.assign(key, { state: 'open', failures: 0 });
+    const wasAllowed = key.inProgress.delete(id);
+    if (wasAllowed && key.state === 'trying') Object.assign(key, { state: 'open', failures: 0 });
     this.#dropEmpty(key);
   }
 

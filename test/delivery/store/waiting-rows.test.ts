@@ -127,6 +127,23 @@ describe('rows of a key', () => {
     expect(rows.size).toBe(4);
   });
 
+  it('are not sent because one ends that was on its way when the first was refused', async () => {
+    rows.begin(small(1));
+    rows.end(small(1), true);
+    rows.add(small(2), 'a');
+    for (const id of [2, 3]) rows.begin(small(id));
+    rows.addRefused(small(2), 'a', refusal);
+    await clock.advance(2_000);
+    expect(next()).toEqual([2]);
+    rows.begin(small(2));
+    rows.end(small(3), true);
+    rows.forget(4);
+    rows.add(small(5), 'a');
+    expect(next()).toEqual([]);
+    rows.end(small(2), true);
+    expect(next()).toEqual([5]);
+  });
+
   it('wait again when the topic takes no records, or the store would not be tried', async () => {
     // However often: it is not the store that refuses it.
     for (let n = 0; n < 8; n++) {
