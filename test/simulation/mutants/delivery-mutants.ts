@@ -56,12 +56,6 @@ export const SPOOLING: readonly Mutant[] = [
     put: '',
   },
   {
-    name: 'a drain ends while rows are in progress, as their keys are lost',
-    file: DRAIN,
-    find: ' || this.#taken.size > 0) {',
-    put: ') {',
-  },
-  {
     name: 'rows that were skipped are removed',
     file: DRAIN,
     find: 'if (!isStored) this.#taken.delete(row.id);',

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { drainSpool } from '../../../src/delivery/store/drain-spool.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { Spool } from '../../../src/spool/spool.ts';
+import { deliveryParts, verified } from '../../support/delivery-parts.ts';
+import { sealingKeysOf } from '../../support/spool-scene.ts';
+import { until } from '../../support/until.ts';
+
+/** So long a drain looks for more before it ends. */
+const LONGER_MS = 800;
+
+it('does not end while a row is in progress whose sealing key is taken away: the next drain would begin it once more', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'hookline-drain-'));
+  const options = {
+    dir,
+    maxBytes: 1e8,
+    clock: systemClock,
+    onDeath: (error: Error) => expect.fail(error.message),
+  };
+  const spool = await Spool.open({ ...options, sealingKeys: sealingKeysOf('a') });
+  onTestFinished(async () => {
+    await spool.close();
+    rmSync(dir, { recursive: true });
+  });
+  await spool.append(verified('{"type":"payment-status","entityId":"e","n":1}'));
+  const confirmed = Promise.withResolvers<void>();
+  let sent = 0;
+  let hasEnded = false;
+  const drained = drainSpool({
+    ...{ spool, delivery: deliveryParts(), clock: systemClock, observer: { drainFailed() {} } },
+    stopping: new AbortController().signal,
+    async send({ topic }) {
+      sent++;
+      await confirmed.promise;
+      return { topic, partition: 0, offset: 0n };
+    },
+  }).finally(() => {
+    hasEnded = true;
+  });
+  await until('the row is in progress', () => sent === 1);
+  await spool.renewKeys(sealingKeysOf('b'));
+  expect(spool.outstanding).toBe(0);
+  await new Promise((resolve) => setTimeout(resolve, LONGER_MS));
+  expect([hasEnded, sent]).toEqual([false, 1]);
+  confirmed.resolve();
+  expect(await drained).toBe(1);
+});
