@@ -20,7 +20,7 @@ export function judgeCommands(judged: Judged): string[] {
   const ofCommands = results.filter(({ result }) => result.status !== 'DRIFT');
   const byPosition = Map.groupBy(ofCommands, ({ result }) => positionOf(result));
   const faults = ofCommands
-    .filter(({ result }) => NEVER.has(result.errorCode ?? ''))
+    .filter((one) => NEVER.has(one.result.errorCode ?? '') && !wasForgottenTwice(one, plan))
     .map(({ result }) => `${result.type} ${result.ref} ends with ${endOf(result)}: ${result.message}`);
   const missing = plan.commands
     .filter(({ number }) => !commands.some(({ fields }) => fields.commandId === `c-${number}`))
@@ -46,6 +46,11 @@ export function judgeCommands(judged: Judged): string[] {
     if (ref !== '') faults.push(...judgeRef(ref, of, judged.state.get(ref)));
   return faults;
 }
+
+/** One 401 gets a fresh token and is asked again: where that one is forgotten too meanwhile, the command ends. */
+const wasForgottenTwice = ({ result, readableAt }: StoredResult, plan: ControlPlan): boolean =>
+  result.httpStatus === 401 &&
+  plan.faults.filter(({ kind, at }) => kind === 'provider-forgets-tokens' && at < readableAt).length > 1;
 
 type Ended = SentCommand & { readonly result: CommandResult };
 

@@ -105,7 +105,7 @@ export class Incarnation implements Receiver {
   }
 
   get outstanding(): number {
-    return this.#spool?.outstanding ?? 0;
+    return this.#spool === undefined ? 0 : this.#spool.outstanding + this.#spool.state.keyMissing;
   }
 
   /** @throws HooklineError as `acceptDelivery` */
