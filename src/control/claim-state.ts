@@ -92,6 +92,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   const claim = async (lease: Lease) => {
     while (!isHeld(held)) {
       await table.caughtUp(lease.signal);
+      const { rewinds } = fence;
       const partitions = await table.partitions(lease.signal);
       // Readers would ignore a higher claim, and this loop would claim for ever.
       if (fence.highest() >= MAX_EPOCH)
@@ -102,12 +103,17 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       await Promise.all(partitions.map((partition) => records.storeClaim(partition, mine, lease)));
       await table.caughtUp(lease.signal);
       lease.check();
-      if (!fence.isHeld(partitions, mine)) continue;
-      held = { ...mine, rewinds: fence.rewinds };
+      if (fence.rewinds !== rewinds || !fence.isHeld(partitions, mine)) continue;
+      held = { ...mine, rewinds };
       left++;
       deps.onClaimed(held.epoch);
     }
-    await restoreAll(under(lease, held as Held));
+    const mine = held as Held;
+    await restoreAll(under(lease, mine)).catch((error) => {
+      // Read again from its beginning: `acquire` claims anew.
+      if (mine.rewinds === fence.rewinds) throw error;
+      lease.check();
+    });
   };
 
   const acquire = async (lease: Lease): Promise<StateLease> => {
@@ -155,6 +161,8 @@ export function claimState(deps: StateClaimDeps): StateClaim {
     working(lease) {
       if (!lease) return;
       working = lease;
+      // Claims and records of another process, or of this one, may be under way: under a new epoch they come too late.
+      held = undefined;
       claimNow();
     },
   };

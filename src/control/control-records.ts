@@ -60,10 +60,12 @@ export function createControlRecords(deps: {
   const headers = toHeaders({ 'content-type': 'application/avro' });
   const withKey = createKeyLock();
   const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
-  const storeState = (ref: string, record: SubscriptionRecord | null, lease: StateLease) => {
+  const storeState = async (ref: string, record: SubscriptionRecord | null, lease: StateLease) => {
     const value = record && encode(schemas.subscription, record);
     const fenced = toHeaders({ 'content-type': 'application/avro', [EPOCH_HEADER]: String(lease.epoch) });
-    return store({ topic: stateTopic, key: Buffer.from(ref), value, headers: fenced }, lease);
+    await store({ topic: stateTopic, key: Buffer.from(ref), value, headers: fenced }, lease);
+    // Confirmed, and perhaps behind a claim that came meanwhile: then it does not count, and the command begins anew.
+    lease.check();
   };
   return {
     storeResult: (result, lease) => {

@@ -56,6 +56,10 @@ function openProcess(log: Log, name: string) {
   const process = {
     stuckClaims: 0,
     storedClaims: 0,
+    /** Awaited before each of its claims is written. */
+    beforeClaim: undefined as (() => Promise<void>) | undefined,
+    /** Called once, when a claim is in all partitions. */
+    afterClaim: undefined as (() => void) | undefined,
     /** The brokers take no state record: whoever writes one waits until his lease ends. */
     isHeldUp: false,
     refuses: undefined as Error | undefined,
@@ -112,18 +116,29 @@ function openProcess(log: Log, name: string) {
       async storeClaim(partition, { epoch, claim: id }) {
         // Whoever repeats his claim without end is stopped, so that the test ends.
         if (++process.storedClaims > 100) await new Promise(() => {});
+        await process.beforeClaim?.();
         const headers = { [EPOCH_HEADER]: String(epoch), [CLAIM_HEADER]: id };
         const append = () => log.append(partition, EPOCH_KEY, String(epoch), headers);
-        if ((process.stuckClaims & (1 << partition)) === 0) return append();
+        if ((process.stuckClaims & (1 << partition)) === 0) {
+          append();
+          if (partition !== PARTITIONS.at(-1)) return;
+          process.afterClaim?.();
+          process.afterClaim = undefined;
+          return;
+        }
         stuck.push(append);
         await new Promise(() => {});
       },
-      async restoreSubscription(ref, give, { epoch, signal }) {
+      async restoreSubscription(ref, give, lease) {
+        const { epoch, signal } = lease;
         const record = await give();
         if (record === undefined) return;
         if (process.refuses) throw process.refuses;
-        if (process.isHeldUp)
-          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        while (process.isHeldUp) {
+          await new Promise(setImmediate);
+          signal.throwIfAborted();
+        }
+        lease.check();
         log.append(partitionOf(ref), ref, record?.commandId ?? null, { [EPOCH_HEADER]: String(epoch) });
       },
     },
@@ -402,6 +417,52 @@ it('when the topic was made anew, of two processes only the last to claim holds 
   expect(() => held.check()).toThrow('epoch 1');
   again.check();
   expect([held.epoch, again.epoch]).toEqual([1, 2]);
+});
+
+it('a claim does not count that is the first only as the topic was read again since', async () => {
+  const log = new Log();
+  const [one, two] = [openProcess(log, 'one'), openProcess(log, 'two')];
+  let isSecond: Promise<void> | undefined;
+  one.beforeClaim = () => {
+    if (!isSecond) two.working(true);
+    isSecond ??= settle();
+    return isSecond;
+  };
+  one.afterClaim = () => {
+    log.compact();
+    one.rewind();
+  };
+  const { epoch } = await one.acquire(leaseOf(new AbortController().signal));
+  expect(epoch).toBe(2);
+});
+
+it('what is late is restored also where the topic is read again meanwhile', async () => {
+  const { log, next } = await withLateRecord();
+  next.isHeldUp = true;
+  next.working(true);
+  await settle();
+  next.rewind();
+  next.isHeldUp = false;
+  await settle();
+  next.read();
+  await settle();
+  log.compact();
+  expect(stateOf(log)).toEqual({ a: 'right' });
+});
+
+it('a process that works again claims anew: what it, or another, had under way comes too late', async () => {
+  const log = new Log();
+  const one = openProcess(log, 'one');
+  const acquire = () => one.acquire(leaseOf(new AbortController().signal));
+  one.working(true);
+  const before = await acquire();
+  one.working(false);
+  one.working(true);
+  const after = await acquire();
+  expect(() => before.check()).toThrow('epoch 1');
+  log.append(partitionOf('a'), 'a', 'newer', { [EPOCH_HEADER]: `${after.epoch}` });
+  log.append(partitionOf('a'), 'a', 'older', { [EPOCH_HEADER]: `${before.epoch}` });
+  expect(stateOf(log)).toEqual({ a: 'newer' });
 });
 
 it('an epoch behind which none can be claimed is an error, and not a claim again and again', async () => {

@@ -65,6 +65,19 @@ it('what is another’s by now is not stored, nor tried again', async () => {
   expect([looks, published, delays]).toEqual([2, ['payments.subscriptions'], ['payments.subscriptions']]);
 });
 
+it('what is confirmed behind another claim does not count: the command is told', async () => {
+  const { records, published } = open();
+  const fenced = new HooklineError('STATE_FENCED', 'epoch 3');
+  const lease = {
+    ...leaseOf(new AbortController().signal),
+    epoch: 3,
+    check() {
+      if (published.length > 0) throw fenced;
+    },
+  };
+  await expect(records.storeSubscription('a', null, lease)).rejects.toBe(fenced);
+});
+
 it('a command that does not fit in the dead-letter topic leaves one without its bytes, which says where they are', async () => {
   const { records, stored } = open(new HooklineError('RECORD_TOO_LARGE'));
   const command = {
