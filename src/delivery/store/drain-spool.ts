@@ -97,7 +97,7 @@ class Drain {
   }
 
   #nextWaiting(): readonly WaitingRow[] {
-    const limits = { maxBytes: BATCH.maxBytes, withLarge: !this.#topics.isAnyStuck };
+    const limits = { ...BATCH, withLarge: !this.#topics.isAnyStuck };
     return this.#isBusy
       ? []
       : this.#waiting.next({ ...limits, tried: this.#taken, upTo: this.#reader.lastRead });

@@ -27,6 +27,7 @@ export type WaitingObserver = {
 };
 
 export type NextRows = {
+  readonly maxRows: number;
   readonly maxBytes: number;
   readonly withLarge: boolean;
   /** The rows of which a try has not ended. */
@@ -128,10 +129,10 @@ export class WaitingRows {
   }
 
   /**
-   * The rows to try now, in the order of each key: small ones up to `maxBytes`, at least one where there is any, and one
-   * large one; none whose last try has not ended, nor those behind it: that end would count as the end of this try.
+   * The rows to try now, in the order of each key: up to `maxRows`, small ones up to `maxBytes`, at least one where there is any,
+   * and one large one; none whose last try has not ended, nor those behind it: that end would count as the end of this try.
    */
-  next({ maxBytes, withLarge, tried, upTo }: NextRows): WaitingRow[] {
+  next({ maxRows, maxBytes, withLarge, tried, upTo }: NextRows): WaitingRow[] {
     if (this.size === 0) return [];
     this.#claims?.probe();
     const hasTrouble = this.#claims?.trouble != null;
@@ -149,13 +150,13 @@ export class WaitingRows {
         const mayBegin = row.isLarge
           ? !hasLarge && row === key.rows[0] && key.inProgress.size === 0
           : left === maxBytes || row.bytes <= left;
-        if (!mayBegin || tried.has(row.id) || row.id > upTo) break;
+        if (!mayBegin || found.length >= maxRows || tried.has(row.id) || row.id > upTo) break;
         found.push(row);
         hasLarge ||= row.isLarge;
         if (row.isLarge) break;
         left -= row.bytes;
       }
-      if (left <= 0 || (isTrial && found.length > 0)) break;
+      if (left <= 0 || found.length >= maxRows || (isTrial && found.length > 0)) break;
     }
     return found;
   }

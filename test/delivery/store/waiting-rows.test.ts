@@ -35,7 +35,14 @@ beforeEach(() => {
 
 const next = (limits: Partial<NextRows> = {}) =>
   rows
-    .next({ maxBytes: 1_000, withLarge: true, tried: new Set<number>(), upTo: 1_000, ...limits })
+    .next({
+      maxRows: 100,
+      maxBytes: 1_000,
+      withLarge: true,
+      tried: new Set<number>(),
+      upTo: 1_000,
+      ...limits,
+    })
     .map(({ id }) => id);
 /** Tries a row, which the store does not take. */
 const failAgain = (row: WaitingRow, order: string) => {
@@ -202,6 +209,14 @@ describe('what is taken at once', () => {
     expect(next()).toEqual([1]);
     expect(next({ maxBytes: 10 })).toEqual([1]);
     expect(next({ maxBytes: 1_200 })).toEqual([1, 2]);
+  });
+
+  it('is bounded by its rows, of however many keys', () => {
+    for (let id = 1; id <= 5; id++) rows.add(small(id), 'a');
+    rows.begin(small(1));
+    rows.end(small(1), true);
+    rows.addRefused(small(9), 'b', refusal);
+    expect(next({ maxRows: 3 })).toEqual([2, 3, 4]);
   });
 
   it('has one large row beside small ones', () => {
