@@ -33,6 +33,7 @@ export class SpoolScene {
   /** What the store's observer was told. */
   readonly log: string[] = [];
   isUnavailable = false;
+  publishDeadlineMs = 200;
   isStoreDown = false;
   /** What the object store does not take: the objects with this text, while it takes all others. */
   refused: { readonly entity: string; readonly fate: Fate } | undefined;
@@ -62,7 +63,8 @@ export class SpoolScene {
     this.publisher = this.cluster.publisher();
     this.store = new SpoolingStore({
       delivery: deliveryParts({ claims: this.claims }),
-      ...{ spool: this.spool, publisher: this.publisher, publishDeadlineMs: 200, clock: systemClock },
+      ...{ spool: this.spool, publisher: this.publisher, clock: systemClock },
+      publishDeadlineMs: this.publishDeadlineMs,
       ...(large && { large }),
       observer: {
         spooling: () => this.log.push('spooling'),
