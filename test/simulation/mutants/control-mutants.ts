@@ -25,15 +25,6 @@ export const COMMANDS: readonly Mutant[] = [
     put: '',
   },
   {
-    ...{
-      of,
-      file: 'kafka/consume/topic-follower.ts',
-      name: 'a process does not wait for what it has written itself',
-    },
-    find: 'if (next > (this.#written.get(partition) ?? 0n)) this.#written.set(partition, next);',
-    put: '',
-  },
-  {
     ...{ of, file: FLOW, name: 'results and state are not read to their end before a command' },
     find: 'await Promise.all([deps.finished.caughtUp(lease.signal), deps.subscriptions.caughtUp(lease.signal)]);',
     put: '',
