@@ -49,6 +49,7 @@ export function judgeCommands(judged: Judged): string[] {
 
 /** One 401 gets a fresh token and is asked again: where that one is forgotten too meanwhile, the command ends. */
 const wasForgottenTwice = ({ result, readableAt }: StoredResult, plan: ControlPlan): boolean =>
+  result.errorCode === 'PROVIDER_REFUSED' &&
   result.httpStatus === 401 &&
   plan.faults.filter(({ kind, at }) => kind === 'provider-forgets-tokens' && at < readableAt).length > 1;
 
