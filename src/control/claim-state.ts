@@ -142,8 +142,9 @@ export function claimState(deps: StateClaimDeps): StateClaim {
 
   table.onFenced((ref) => {
     const { signal } = working;
-    if (held && held.rewinds !== fence.rewinds) return signal.aborted ? undefined : claimNow();
-    if (!isHeld(held)) return;
+    // Nobody else may work while this lease holds: a higher claim is late, and of a topic that was made anew meanwhile.
+    if (held && !isHeld(held)) return signal.aborted ? undefined : claimNow();
+    if (!held) return;
     if (signal.aborted) {
       left++;
       return;

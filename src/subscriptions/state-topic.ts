@@ -22,7 +22,10 @@ export type SubscriptionTable = {
     StateFence,
     'highest' | 'isHeld' | 'rewinds' | 'lateClaims' | 'overwritten' | 'isOverwritten'
   >;
-  /** Sets the callback that gets the ref of each record that does not count; the claims' key also where records are read again. */
+  /**
+   * Sets the callback that gets the ref of each record that does not count; the claims' key also where records are read again,
+   * or have a higher epoch than all before.
+   */
   onFenced(listener: (ref: string) => void): void;
   stop(): Promise<void>;
 };
@@ -55,11 +58,13 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     },
   });
   const onRecord = async (record: IncomingRecord) => {
+    const highest = fence.highest();
     const verdict = fence.check(record);
     if (verdict === 'counts') await take(record);
     const key = record.key?.toString() ?? '';
     const isLateClaim = key === EPOCH_KEY && fence.lateClaims.has(record.partition);
     if (verdict === 'fenced' || isLateClaim) tellFenced(key);
+    else if (fence.highest() > highest) tellFenced(EPOCH_KEY);
   };
   const onRewound = (partition: number) => {
     fence.rewind(partition);

@@ -90,12 +90,14 @@ function openProcess(log: Log, name: string) {
       for (const { offset, key, value, headers } of log.partitions[partition] ?? []) {
         if (offset < (positions[partition] ?? 0)) continue;
         positions[partition] = offset + 1;
+        const highest = fence.highest();
         const verdict = fence.check({ partition, key: Buffer.from(key), headers });
         if (verdict === 'counts') {
           if (value === null) table.delete(key);
           else table.set(key, recordOf(key, value));
         }
         if (verdict === 'fenced' || (key === EPOCH_KEY && fence.lateClaims.has(partition))) onFenced(key);
+        else if (fence.highest() > highest) onFenced(EPOCH_KEY);
       }
     }
   }
@@ -463,6 +465,24 @@ it('a process that works again claims anew: what it, or another, had under way c
   log.append(partitionOf('a'), 'a', 'newer', { [EPOCH_HEADER]: `${after.epoch}` });
   log.append(partitionOf('a'), 'a', 'older', { [EPOCH_HEADER]: `${before.epoch}` });
   expect(stateOf(log)).toEqual({ a: 'newer' });
+});
+
+it('a claim of a topic that was deleted, which comes into the new one, does not leave it without a process that holds it', async () => {
+  const log = new Log();
+  const one = openProcess(log, 'one');
+  one.working(true);
+  await one.acquire(leaseOf(new AbortController().signal));
+  for (const partition of PARTITIONS.slice(0, 2))
+    log.append(partition, EPOCH_KEY, '7', { [EPOCH_HEADER]: '7', [CLAIM_HEADER]: 'frozen' });
+  one.read();
+  await settle();
+  const { epoch } = await one.acquire(leaseOf(new AbortController().signal));
+  expect([epoch, one.storedClaims]).toEqual([8, 2 * PARTITIONS.length]);
+  one.working(false);
+  log.append(0, EPOCH_KEY, '9', { [EPOCH_HEADER]: '9', [CLAIM_HEADER]: 'another' });
+  one.read();
+  await settle();
+  expect(one.storedClaims).toBe(2 * PARTITIONS.length);
 });
 
 it('an epoch behind which none can be claimed is an error, and not a claim again and again', async () => {
