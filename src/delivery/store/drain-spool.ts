@@ -1,21 +1,19 @@
+import type { Clock } from '../../runtime/clock.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { type DrainPorts, drainOne, isLargeRow, persist } from './drain-row.ts';
 import { LargeRows } from './large-rows.ts';
 import { RefusingTopics } from './refusing-topics.ts';
 import { RowPublisher } from './row-publisher.ts';
 import { RowReader } from './row-reader.ts';
-import { type WaitingRow, WaitingRows, waitingRow } from './waiting-rows.ts';
+import { RowsInProgress } from './rows-in-progress.ts';
+import { type WaitingRow, waitingRow } from './waiting-key.ts';
+import { WaitingRows } from './waiting-rows.ts';
 
 /** Read at once: little enough that decoding it does not delay an answer. */
 const BATCH = { maxRows: 500, maxBytes: 8 * 1024 * 1024 };
-/** Batches in progress: a drain that waited for each would publish one per round trip, less than what arrives. */
-const MAX_BATCHES = 8;
-const MAX_BYTES = 32 * 1024 * 1024;
 const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
 /** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left in the spool. */
 const QUIET_MS = 250;
-/** A batch takes no longer, unless something is slow or does not take its rows. */
-const SLOW_MS = 1_000;
 
 /**
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
@@ -45,87 +43,74 @@ class Drain {
   readonly #waiting: WaitingRows;
   readonly #largeRows: LargeRows | undefined;
   readonly #reader: RowReader;
-  /** And when they began: the oldest is first. */
-  readonly #batches = new Map<Promise<void>, number>();
-  /** Rows that were read and are not yet removed or skipped. */
-  readonly #taken = new Set<number>();
+  readonly #progress: RowsInProgress;
   readonly #publisher: RowPublisher;
   #failure: { readonly error: unknown } | undefined;
   #drained = 0;
-  #bytes = 0;
 
   constructor(ports: DrainPorts, topics: RefusingTopics, waiting: WaitingRows) {
     this.#ports = ports;
     this.#topics = topics;
     this.#waiting = waiting;
-    this.#reader = new RowReader(ports, waiting, this.#taken);
+    this.#progress = new RowsInProgress(ports.clock);
+    this.#reader = new RowReader(ports, waiting, this.#progress.taken);
     this.#publisher = new RowPublisher(ports, topics, waiting);
     this.#largeRows = ports.large && new LargeRows(ports, ports.large, waiting);
   }
 
   async run(): Promise<number> {
     const { spool, stopping } = this.#ports;
+    const { taken } = this.#progress;
     // Rows whose key is lost do not count, and may be in progress: the next drain would begin them once more.
-    while (spool.outstanding > 0 || this.#taken.size > 0) {
+    while (spool.outstanding > 0 || taken.size > 0) {
       stopping.throwIfAborted();
       this.#throwFailure();
+      this.#progress.startRound();
       this.#reader.goBackTo(this.#topics.reopen());
       await this.#reader.followKeys();
       if (this.#isNearlyEmpty) this.#ports.onNearlyEmpty?.();
       const next = this.#nextWaiting();
-      // What is in progress ends first, and nothing begins meanwhile: else a large one would never have its turn.
-      if (next.some(({ isLarge }) => isLarge) && !this.#isIdle) {
-        await this.#waitForMore();
-        continue;
-      }
       await this.#retry(next);
       const read = await this.#read();
-      const rows = read.filter(({ id }) => !this.#taken.has(id) && !this.#waiting.has(id));
+      const rows = read.filter(({ id }) => !taken.has(id) && !this.#waiting.has(id));
       if (read.length > 0) this.#begin(rows, read.at(-1)?.id);
       else if (next.length === 0 && !(await this.#drainLargeRow())) await this.#waitForMore();
     }
     return this.#drained;
   }
 
-  /** A batch that already takes long would not be stored soon. */
+  /** Something that already takes long would not be stored soon. */
   get #isNearlyEmpty(): boolean {
-    const { spool, clock } = this.#ports;
-    const left = spool.outstanding - this.#waiting.size;
-    const [oldest = Number.POSITIVE_INFINITY] = this.#batches.values();
-    const isSlow = this.#topics.isAnyStuck || clock.now() - oldest > SLOW_MS;
+    const left = this.#ports.spool.outstanding - this.#waiting.count;
+    const isSlow = this.#topics.isAnyStuck || this.#progress.isSlow;
     return left > 0 && left <= NEARLY_EMPTY_ROWS && !isSlow;
   }
 
   #nextWaiting(): readonly WaitingRow[] {
+    if (this.#progress.isBusy) return [];
     const limits = { ...BATCH, withLarge: !this.#topics.isAnyStuck };
-    return this.#isBusy
-      ? []
-      : this.#waiting.next({ ...limits, tried: this.#taken, upTo: this.#reader.lastRead });
+    return this.#waiting.next({ ...limits, tried: this.#progress.taken, upTo: this.#reader.lastRead });
   }
 
   /** Tries rows again that waited for the object store, a large one by itself. */
   async #retry(waiting: readonly WaitingRow[]): Promise<void> {
+    for (const row of waiting) this.#waiting.begin(row);
     const large = waiting.find(({ isLarge }) => isLarge);
-    if (large && this.#largeRows) await this.#retryLarge(large, this.#largeRows);
+    if (large && this.#largeRows) void this.#retryLarge(large, this.#largeRows);
     const small = waiting.filter(({ isLarge }) => !isLarge);
-    for (const row of small) this.#waiting.begin(row);
     const read = (row: WaitingRow) => this.#ports.spool.read({ maxRows: 1, maxBytes: 0, after: row.id - 1 });
     const found = (await persist(this.#ports, () => Promise.all(small.map(read)))).flat();
     this.#begin(found.filter(({ id }) => small.some((row) => row.id === id)));
-    for (const row of small) if (!this.#taken.has(row.id)) this.#waiting.end(row, true);
-  }
-
-  get #isBusy(): boolean {
-    return this.#batches.size >= MAX_BATCHES || this.#bytes >= MAX_BYTES;
+    for (const row of small) if (!this.#progress.taken.has(row.id)) this.#waiting.end(row, true);
   }
 
   get #isIdle(): boolean {
-    return this.#batches.size === 0 && this.#taken.size === 0 && !this.#topics.isAnyStuck;
+    return this.#progress.isIdle && !this.#topics.isAnyStuck;
   }
 
   /** The next rows, up to one that a thread publishes; none where enough are in progress. */
   async #read(): Promise<readonly SpooledDelivery[]> {
-    if (this.#isBusy) return [];
+    if (this.#progress.isBusy) return [];
     if (this.#topics.isQuiet) await this.#pause();
     return this.#reader.read(BATCH);
   }
@@ -133,44 +118,45 @@ class Drain {
   #begin(rows: readonly SpooledDelivery[], lastRead = 0): void {
     this.#reader.skipTo(lastRead);
     if (rows.length === 0) return;
-    const bytes = rows.reduce((sum, { delivery }) => sum + delivery.body.length, 0);
-    this.#bytes += bytes;
     const stored: number[] = [];
-    const batch = Promise.all(rows.map((row) => this.#drainRow(row, stored)))
-      .then(() => this.#remove(stored.splice(0)))
-      .catch((error) => this.#fail(error))
-      .finally(() => {
-        this.#bytes -= bytes;
-        this.#batches.delete(batch);
-      });
-    this.#batches.set(batch, this.#ports.clock.now());
+    const batch = Promise.all(rows.map((row) => this.#drainRow(row, stored)));
+    this.#progress.addBatch(
+      batch.then(() => this.#remove(stored.splice(0))).catch((error) => this.#fail(error)),
+    );
   }
 
   /**
-   * Resolves when the row is stored, skipped, or found to wait for a topic that takes no records: then its batch waits
-   * for it no longer, and it is removed by itself when it is stored.
+   * Resolves when the row is stored, skipped, or found to wait for a topic that takes no records, or for its object: then
+   * its batch waits for it no longer, and it is removed by itself when it is stored.
    */
   #drainRow(row: SpooledDelivery, stored: number[]): Promise<void> {
-    this.#taken.add(row.id);
-    return new Promise((resolve) => {
-      let isReleased = false;
-      const release = () => {
-        isReleased = true;
-        resolve();
-      };
-      drainOne(row, this.#ports, {
-        ...this.#ports.delivery,
-        publish: this.#publisher.publishOf(row, release),
+    this.#progress.take(row.id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const giveBytes = this.#progress.hold(row.delivery.body.length);
+    let isReleased = false;
+    const byObject = () => {
+      isReleased = true;
+      resolve();
+    };
+    const byTopic = () => {
+      giveBytes();
+      byObject();
+    };
+    const publish = this.#publisher.publishOf(row, { byTopic, byObject });
+    drainOne(row, this.#ports, { ...this.#ports.delivery, publish })
+      .then(async (isStored) => {
+        this.#waiting.end(waitingRow(row), isStored);
+        if (!isStored) this.#progress.giveBack(row.id);
+        else if (!isReleased) stored.push(row.id);
+        else await this.#remove([row.id]);
       })
-        .then(async (isStored) => {
-          this.#waiting.end(waitingRow(row), isStored);
-          if (!isStored) this.#taken.delete(row.id);
-          else if (!isReleased) stored.push(row.id);
-          else await this.#remove([row.id]);
-        })
-        .catch((error) => this.#fail(error))
-        .finally(resolve);
-    });
+      .catch((error) => this.#fail(error))
+      .finally(() => {
+        giveBytes();
+        resolve();
+        if (isReleased) this.#progress.noteEnd();
+      });
+    return promise;
   }
 
   /**
@@ -184,47 +170,45 @@ class Drain {
     const row = await this.#largeRows.read(this.#reader.lastRead, large);
     // There are none but those that wait.
     this.#reader.skipTo(row?.id ?? Math.max(0, ...large));
-    if (row) await this.#drainLarge(row, this.#largeRows);
-    return row !== undefined;
+    if (!row) return false;
+    if (!isLargeRow(row)) this.#begin([row]);
+    else if (await this.#largeRows.drain(row)) this.#drained++;
+    return true;
   }
 
   async #retryLarge(waiting: WaitingRow, rows: LargeRows): Promise<void> {
-    this.#waiting.begin(waiting);
-    const row = await rows.read(waiting.id - 1);
-    if (row?.id === waiting.id) await this.#drainLarge(row, rows);
-    else this.#waiting.end(waiting, true);
-  }
-
-  async #drainLarge(row: SpooledDelivery, rows: LargeRows): Promise<void> {
-    if (!isLargeRow(row)) this.#begin([row]);
-    else if (await rows.drain(row)) this.#drained++;
+    this.#progress.take(waiting.id);
+    try {
+      const row = await rows.read(waiting.id - 1);
+      if (row?.id !== waiting.id) this.#waiting.end(waiting, true);
+      else if (!isLargeRow(row)) return this.#begin([row]);
+      else if (await rows.drain(row)) this.#drained++;
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#progress.giveBack(waiting.id);
+    this.#progress.noteEnd();
   }
 
   async #waitForMore(): Promise<void> {
-    if (this.#batches.size > 0) return this.#waitForBatch();
-    if (this.#topics.isAnyStuck || this.#taken.size > 0) return this.#pause();
     const { spool, clock } = this.#ports;
-    if (this.#waiting.size > 0 && spool.outstanding === this.#waiting.size && this.#reader.isSure) {
+    const areAllWaiting = this.#waiting.count > 0 && spool.outstanding === this.#waiting.count;
+    if (areAllWaiting && this.#reader.isSure && !this.#topics.isAnyStuck)
       this.#ports.onOnlyWaiting?.(this.#waiting);
-      return this.#pause();
-    }
-    // Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read; those that
-    // wait would be read for nothing.
+    else if (this.#isIdle) return this.#waitForRows(clock);
+    await this.#progress.waitForEnd(QUIET_MS);
+  }
+
+  /** Rows on their way to the disk cannot be read yet. Nothing is in progress, so all that is there is to be read. */
+  async #waitForRows(clock: Clock): Promise<void> {
+    // Those that wait would be read for nothing.
     if (this.#waiting.size === 0) this.#reader.goBackTo(1);
     await clock.sleep(1);
   }
 
-  /** For one to end. It ends with its slowest row, and meanwhile others may have come, or become due. */
-  async #waitForBatch(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = this.#ports.clock.after(QUIET_MS, resolve);
-    await Promise.race([promise, ...this.#batches.keys()]);
-    timer.cancel();
-  }
-
   async #remove(ids: readonly number[]): Promise<void> {
     if (ids.length > 0) await persist(this.#ports, () => this.#ports.spool.remove(ids));
-    for (const id of ids) this.#taken.delete(id);
+    for (const id of ids) this.#progress.giveBack(id);
     this.#publisher.stored(ids);
     this.#drained += ids.length;
   }

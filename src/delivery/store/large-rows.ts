@@ -2,7 +2,8 @@ import type { LargeBodyPublisher } from '../../core/delivery.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { type DrainPorts, drainLarge, persist, type VerifiedRow } from './drain-row.ts';
-import { type WaitingRows, waitingRow } from './waiting-rows.ts';
+import { waitingRow } from './waiting-key.ts';
+import type { WaitingRows } from './waiting-rows.ts';
 
 /** Large rows of the spool: a thread publishes them, one at a time. */
 export class LargeRows {

@@ -5,7 +5,21 @@ import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts } from '../ports.ts';
 import type { DrainPorts } from './drain-row.ts';
 import { type RefusingTopics, RowSkipped, type Turn } from './refusing-topics.ts';
-import { type WaitingRows, waitingRow } from './waiting-rows.ts';
+import { waitingRow } from './waiting-key.ts';
+import type { WaitingRows } from './waiting-rows.ts';
+
+/** After it a row whose object is not stored delays none but those of its key. A batch takes no longer, unless something is slow. */
+export const SLOW_MS = 1_000;
+
+/** What the drain does when others wait for a row no longer. */
+export type RowRelease = {
+  /** Its topic takes no records: see {@link RefusingTopics.publish}. */
+  readonly byTopic: () => void;
+  /** Its object takes long. */
+  readonly byObject: () => void;
+};
+
+type UnsentRow = { readonly order: string; readonly release: RowRelease };
 
 /** Publishes the records of small rows; or leaves a row in the spool, where its topic or the object store does not take it. */
 export class RowPublisher {
@@ -14,6 +28,8 @@ export class RowPublisher {
   readonly #waiting: WaitingRows;
   /** Rows whose event its topic refused as too large, until they are stored. */
   readonly #tooLarge = new Map<number, HooklineError>();
+  /** Rows that wait for their object, or for that of an earlier row of their key. */
+  readonly #unsent = new Map<number, UnsentRow>();
 
   constructor(ports: DrainPorts, topics: RefusingTopics, waiting: WaitingRows) {
     this.#ports = ports;
@@ -21,9 +37,8 @@ export class RowPublisher {
     this.#waiting = waiting;
   }
 
-  /** @param release see {@link RefusingTopics.publish} */
-  publishOf(row: SpooledDelivery, release: () => void): DeliveryPorts['publish'] {
-    const { delivery } = this.#ports;
+  publishOf(row: SpooledDelivery, release: RowRelease): DeliveryPorts['publish'] {
+    const { delivery, clock } = this.#ports;
     const { id } = row;
     return (record, object) => {
       const order = orderKey(record);
@@ -36,25 +51,47 @@ export class RowPublisher {
         return Promise.reject(new RowSkipped());
       };
       const send = (wanted: OutgoingRecord) => this.#send(wanted, id, isEvent);
-      const sendUnlessHeld = (wanted: OutgoingRecord, turn?: Turn) =>
-        this.#waiting.mustWait(id, order)
-          ? skip()
-          : this.#topics.publish(wanted, { id, release, turn }, send);
+      const sendUnlessHeld = (wanted: OutgoingRecord, turn?: Turn) => {
+        if (this.#waiting.mustWait(id, order)) return skip();
+        this.#waiting.noteSent(id);
+        return this.#topics.publish(wanted, { id, release: release.byTopic, turn }, send);
+      };
       const { claims } = delivery;
       if (!claims) return sendUnlessHeld(record);
       // Its object, which the store may take, would not be needed before it is its turn.
       if (this.#waiting.mustWait(id, order)) return skip();
-      const refused = (error: unknown) => {
-        if (isForObjectStore(error)) this.#waiting.addRefused(waitingRow(row), order, error);
-      };
-      return this.#topics.inTurn(record, id, (turn) =>
-        claims.publish(record, object, (wanted) => sendUnlessHeld(wanted, turn), refused),
-      );
+      return this.#topics.inTurn(record, id, (turn) => {
+        const slow = object && clock.after(SLOW_MS, () => this.#holdSlow(order));
+        const endWait = () => {
+          slow?.cancel();
+          this.#unsent.delete(id);
+        };
+        this.#unsent.set(id, { order, release });
+        const sendInTurn = (wanted: OutgoingRecord) => {
+          endWait();
+          return sendUnlessHeld(wanted, turn);
+        };
+        return claims.publish(record, object, sendInTurn, (error) => {
+          endWait();
+          if (isForObjectStore(error)) this.#waiting.addRefused(waitingRow(row), order, error);
+        });
+      });
     };
   }
 
   stored(ids: readonly number[]): void {
     for (const id of ids) this.#tooLarge.delete(id);
+  }
+
+  /** Others go to Kafka meanwhile, and later ones of the key behind these. */
+  #holdSlow(order: string): void {
+    const rows = [...this.#unsent].filter(([, row]) => row.order === order);
+    this.#waiting.addSlow(
+      rows.map(([id]) => id),
+      order,
+      `the object store takes longer than ${SLOW_MS} ms`,
+    );
+    for (const [, { release }] of rows) release.byObject();
   }
 
   #send(record: OutgoingRecord, id: number, isEvent: boolean) {

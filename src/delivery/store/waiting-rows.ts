@@ -1,18 +1,8 @@
 import type { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type Backoff, delayBefore } from '../../runtime/retry.ts';
-import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import type { ClaimCheck } from '../claim-check.ts';
+import { WaitingKey, type WaitingRow } from './waiting-key.ts';
 
-/** A row that waits. A large one is read and published by itself. */
-export type WaitingRow = { readonly id: number; readonly bytes: number; readonly isLarge: boolean };
-
-export const waitingRow = ({ id, delivery }: SpooledDelivery, isLarge = false): WaitingRow => ({
-  ...{ id, isLarge, bytes: delivery.body.length },
-});
-
-/** 1, 2, 4 … 40 s, each shortened by up to a quarter: within the minute after which a store counts as available again. */
-const AGAIN: Backoff = { firstMs: 1_000, factor: 2, maxMs: 40_000 };
 /** After a row that was read again for nothing no other one is, however many there are: each may have 50 MB. */
 const PAUSE_MS = 1_000;
 
@@ -36,18 +26,6 @@ export type NextRows = {
   readonly upTo: number;
 };
 
-type Key = {
-  readonly order: string;
-  /** In the order of their arrival, without those in progress. */
-  readonly rows: WaitingRow[];
-  /** Those that may be sent although earlier ones of the key waited. */
-  readonly inProgress: Set<number>;
-  /** waiting: for the time of its next try; trying: its first row is in progress; open: all may follow, in their order. */
-  state: 'waiting' | 'trying' | 'open';
-  failures: number;
-  dueAt: number;
-};
-
 /**
  * Rows of the spool that wait for the object store: by key, the first one that it does not take, and later ones behind it.
  * They stay in the spool. The first of a key is tried again with a backoff of the key's own, the others follow when it is
@@ -58,10 +36,13 @@ export class WaitingRows {
   readonly #clock: Clock;
   readonly #observer: WaitingObserver;
   /** Those that were tried last are last. */
-  readonly #keys = new Map<string, Key>();
-  readonly #waiting = new Map<number, Key>();
+  readonly #keys = new Map<string, WaitingKey>();
+  readonly #waiting = new Map<number, WaitingKey>();
   readonly #large = new Set<number>();
-  readonly #inProgress = new Map<number, Key>();
+  readonly #inProgress = new Map<number, WaitingKey>();
+  /** Those in progress that were tried and whose object may not be stored yet. */
+  readonly #trials = new Set<number>();
+  #largeInProgress: number | undefined;
   #pausedUntil = 0;
   #why = '';
 
@@ -76,16 +57,20 @@ export class WaitingRows {
     return this.#waiting.size;
   }
 
+  /** With those in progress. */
+  get count(): number {
+    return this.#waiting.size + this.#inProgress.size;
+  }
+
   has(id: number): boolean {
     return this.#waiting.has(id);
   }
 
-  /** Without those in progress. */
   get ids(): Iterable<number> {
     return this.#waiting.keys();
   }
 
-  /** The large ones. */
+  /** With the one in progress. */
   get large(): ReadonlySet<number> {
     return this.#large;
   }
@@ -128,6 +113,18 @@ export class WaitingRows {
     if (isFirst && this.#claims?.trouble == null) this.#observer.refused(error);
   }
 
+  /** The object of the first of these rows takes long. They remain in progress, not yet sent; later ones of their key wait. */
+  addSlow(ids: readonly number[], order: string, why: string): void {
+    const isAllowed = !this.#keys.has(order);
+    const key = this.#keyOf(order);
+    for (const id of ids) {
+      if (this.#inProgress.has(id)) continue;
+      this.#inProgress.set(id, key);
+      if (isAllowed) key.begin(id, true);
+    }
+    this.#why = why;
+  }
+
   /**
    * The rows to try now, in the order of each key: up to `maxRows`, small ones up to `maxBytes`, at least one where there is any,
    * and one large one; none whose last try has not ended, nor those behind it: that end would count as the end of this try.
@@ -135,18 +132,18 @@ export class WaitingRows {
   next({ maxRows, maxBytes, withLarge, tried, upTo }: NextRows): WaitingRow[] {
     if (this.size === 0) return [];
     this.#claims?.probe();
+    const now = this.#clock.now();
     const hasTrouble = this.#claims?.trouble != null;
     const isTrial = hasTrouble && this.#isTrialDue;
-    const isPaused = this.#clock.now() < this.#pausedUntil;
-    const isDue = ({ state, dueAt }: Key) =>
-      state === 'waiting' && (isTrial || (!hasTrouble && this.#clock.now() >= dueAt));
+    const isDue = (key: WaitingKey) =>
+      now >= this.#pausedUntil && (hasTrouble && !key.isForTopic ? isTrial : key.isDueAt(now));
     const found: WaitingRow[] = [];
-    let hasLarge = !withLarge;
+    let hasLarge = !withLarge || this.#largeInProgress !== undefined;
     let left = maxBytes;
     for (const key of this.#keys.values()) {
-      const rows = key.state === 'open' ? key.rows : key.rows.slice(0, !isPaused && isDue(key) ? 1 : 0);
-      for (const row of rows) {
-        // A large one is published with nothing beside it: those before it of its key are stored first.
+      const before = found.length;
+      for (const row of key.candidates(isDue(key))) {
+        // A large one is published with none beside it of its key: those before it are stored first.
         const mayBegin = row.isLarge
           ? !hasLarge && row === key.rows[0] && key.inProgress.size === 0
           : left === maxBytes || row.bytes <= left;
@@ -156,24 +153,31 @@ export class WaitingRows {
         if (row.isLarge) break;
         left -= row.bytes;
       }
-      if (left <= 0 || found.length >= maxRows || (isTrial && found.length > 0)) break;
+      if (left <= 0 || found.length >= maxRows) break;
+      if (isTrial && !key.isForTopic && found.length > before) break;
     }
     return found;
   }
 
   /** A row of {@link next} is tried. */
-  begin({ id }: WaitingRow): void {
+  begin({ id, isLarge }: WaitingRow): void {
     const key = this.#takeOut(id);
     if (!key) return;
     this.#inProgress.set(id, key);
-    key.inProgress.add(id);
-    if (key.state === 'waiting') key.state = 'trying';
+    if (isLarge) this.#largeInProgress = id;
+    if (!key.isForTopic) this.#trials.add(id);
+    key.begin(id, isLarge);
+  }
+
+  /** Its object is stored, or it needs none: whether its topic takes it shows nothing of the store. */
+  noteSent(id: number): void {
+    this.#trials.delete(id);
   }
 
   /** A row that waits is in the spool no more, or no sealing key opens it: it is there again when it is read again. */
   forget(id: number): void {
     const key = this.#takeOut(id);
-    if (key) this.#dropEmpty(key);
+    if (key) this.#leave(id, key);
   }
 
   /** A row that was tried is stored; or it is not, for another reason than the object store. */
@@ -181,70 +185,66 @@ export class WaitingRows {
     const key = this.#inProgress.get(row.id);
     if (!key) return;
     if (isStored) return this.#leave(row.id, key);
-    if (key.inProgress.has(row.id)) this.#hold(key, AGAIN.firstMs);
+    if (key.inProgress.has(row.id)) this.#hold(key, 'topic');
     this.#insert(row, this.#keyOf(key.order));
   }
 
   /** A message is awaited, and none is on its way. */
   get #isTrialDue(): boolean {
     const isAwaited = this.#claims?.isMessageAwaited === true && this.#claims.refusal === null;
-    return isAwaited && this.#inProgress.size === 0;
+    return isAwaited && this.#trials.size === 0;
   }
 
-  #keyOf(order: string): Key {
+  #keyOf(order: string): WaitingKey {
     const known = this.#keys.get(order);
     if (known) return known;
-    const key: Key = {
-      ...{ order, rows: [], inProgress: new Set<number>(), state: 'waiting', failures: 0 },
-      dueAt: this.#clock.now(),
-    };
+    const key = new WaitingKey(order, this.#clock.now());
     this.#keys.set(order, key);
     this.#observer.held(order);
     return key;
   }
 
   /** Those behind it that are in progress must wait, too. */
-  #hold(key: Key, delayMs = delayBefore(++key.failures, AGAIN, this.#clock.random)): void {
-    const now = this.#clock.now();
-    if (key.state !== 'waiting') this.#pausedUntil = now + PAUSE_MS;
-    key.state = 'waiting';
-    key.inProgress.clear();
-    key.dueAt = now + delayMs;
+  #hold(key: WaitingKey, waitsFor: 'store' | 'topic' = 'store'): void {
+    if (!key.isWaiting) this.#pausedUntil = this.#clock.now() + PAUSE_MS;
+    key.wait(this.#clock, waitsFor);
     this.#keys.delete(key.order);
     this.#keys.set(key.order, key);
   }
 
-  #insert(row: WaitingRow, key: Key): void {
+  #insert(row: WaitingRow, key: WaitingKey): void {
     if (this.#waiting.has(row.id)) return;
     // It has become another record than before, such as a dead-letter record.
     const before = this.#inProgress.get(row.id);
     if (before && before !== key) this.#leave(row.id, before);
-    this.#inProgress.delete(row.id);
-    key.inProgress.delete(row.id);
+    this.#endProgress(row.id);
     this.#waiting.set(row.id, key);
     if (row.isLarge) this.#large.add(row.id);
-    key.rows.splice(key.rows.findLastIndex(({ id }) => id < row.id) + 1, 0, row);
+    key.insert(row);
   }
 
-  #leave(id: number, key: Key): void {
-    this.#inProgress.delete(id);
-    const wasAllowed = key.inProgress.delete(id);
-    if (wasAllowed && key.state === 'trying') Object.assign(key, { state: 'open', failures: 0 });
+  #leave(id: number, key: WaitingKey): void {
+    this.#endProgress(id);
+    this.#large.delete(id);
+    key.leave(id);
     this.#dropEmpty(key);
   }
 
-  #takeOut(id: number): Key | undefined {
+  #endProgress(id: number): void {
+    this.#inProgress.delete(id);
+    this.#trials.delete(id);
+    if (this.#largeInProgress === id) this.#largeInProgress = undefined;
+  }
+
+  #takeOut(id: number): WaitingKey | undefined {
     const key = this.#waiting.get(id);
     this.#waiting.delete(id);
-    this.#large.delete(id);
-    const at = key?.rows.findIndex((row) => row.id === id) ?? -1;
-    if (at >= 0) key?.rows.splice(at, 1);
+    key?.takeOut(id);
     return key;
   }
 
-  #dropEmpty(key: Key): void {
+  #dropEmpty(key: WaitingKey): void {
     // A row of the key that ends later can have made another one of it.
-    const isKnown = this.#keys.get(key.order) === key;
-    if (isKnown && key.rows.length === 0 && key.inProgress.size === 0) this.#keys.delete(key.order);
+    if (key.isEmpty && this.#keys.get(key.order) === key) this.#keys.delete(key.order);
   }
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HooklineError } from '../../../src/core/errors.ts';
-import { type NextRows, type WaitingRow, WaitingRows } from '../../../src/delivery/store/waiting-rows.ts';
+import type { WaitingRow } from '../../../src/delivery/store/waiting-key.ts';
+import { type NextRows, WaitingRows } from '../../../src/delivery/store/waiting-rows.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 
 const refusal = new HooklineError('BODY_STORE_REFUSED', 'too large');
@@ -200,6 +201,93 @@ describe('while the store takes nothing', () => {
     expect(next()).toEqual([1]);
     expect(told).toEqual(['held 1', 'held 2']);
   });
+});
+
+describe('a row that its topic did not take', () => {
+  beforeEach(async () => {
+    for (const id of [1, 2]) rows.addRefused(small(id), `${id}`, refusal);
+    await clock.advance(1_000);
+    rows.begin(small(1));
+    rows.end(small(1), false);
+    state.trouble = 'full';
+    state.refusal = refusal;
+  });
+
+  it('does not wait for the store', async () => {
+    expect(next()).toEqual([]);
+    await clock.advance(1_000);
+    expect(next()).toEqual([1]);
+    rows.begin(small(1));
+    rows.addRefused(small(1), '1', refusal);
+    await clock.advance(60_000);
+    expect(next()).toEqual([]);
+  });
+
+  it('is none that shows whether the store takes messages again', async () => {
+    Object.assign(state, { isMessageAwaited: true, refusal: null });
+    await clock.advance(1_000);
+    rows.begin(small(1));
+    expect(next()).toEqual([2]);
+    rows.begin(small(2));
+    rows.add(small(3), '3');
+    expect(next()).toEqual([]);
+    // Its object is stored: its topic does not matter.
+    rows.noteSent(2);
+    expect(next()).toEqual([3]);
+  });
+});
+
+describe('rows whose object takes long', () => {
+  beforeEach(() => rows.addSlow([1, 3], 'a', 'slow'));
+
+  it('hold their key, and are sent in their order', () => {
+    expect([told, rows.why, rows.size, rows.count]).toEqual([['held a'], 'slow', 0, 2]);
+    expect([1, 3, 2].map((id) => rows.mustWait(id, 'a'))).toEqual([false, false, true]);
+    rows.add(small(2), 'a');
+    rows.add(large(4), 'a');
+    expect([next(), rows.size, rows.count]).toEqual([[], 2, 4]);
+    rows.end(small(1), true);
+    expect(next()).toEqual([2]);
+    rows.begin(small(2));
+    expect(next()).toEqual([]);
+    for (const id of [2, 3]) rows.end(small(id), true);
+    expect(next()).toEqual([4]);
+    rows.begin(large(4));
+    rows.end(large(4), true);
+    expect([rows.count, rows.orders.has('a')]).toEqual([0, false]);
+  });
+
+  it('wait with those behind them when the store refuses the first one', async () => {
+    rows.addRefused(small(1), 'a', refusal);
+    expect(rows.mustWait(3, 'a')).toBe(true);
+    rows.add(small(3), 'a');
+    expect([next(), rows.count]).toEqual([[], 2]);
+    await clock.advance(1_000);
+    expect(next()).toEqual([1]);
+  });
+
+  it('of a key of which an earlier one waits are counted, and wait behind it when their object is stored', async () => {
+    rows.addRefused(small(5), 'b', refusal);
+    rows.addSlow([6], 'b', 'slow');
+    expect([rows.count, rows.mustWait(6, 'b')]).toEqual([4, true]);
+    rows.add(small(6), 'b');
+    await clock.advance(1_000);
+    expect([rows.count, next()]).toEqual([4, [5]]);
+  });
+});
+
+it('none behind a large row is tried before that is stored, nor a second large row', async () => {
+  for (const row of [small(1), large(2), small(3)]) rows.add(row, 'a');
+  rows.add(large(9), 'b');
+  rows.begin(small(1));
+  rows.end(small(1), true);
+  expect(next()).toEqual([2]);
+  rows.begin(large(2));
+  expect(next()).toEqual([]);
+  expect(rows.large.has(2)).toBe(true);
+  rows.end(large(2), true);
+  expect(rows.large.has(2)).toBe(false);
+  expect(next()).toEqual([3, 9]);
 });
 
 describe('what is taken at once', () => {

@@ -58,7 +58,7 @@ export const SPOOLING: readonly Mutant[] = [
   {
     name: 'rows that were skipped are removed',
     file: DRAIN,
-    find: 'if (!isStored) this.#taken.delete(row.id);',
+    find: 'if (!isStored) this.#progress.giveBack(row.id);',
     put: 'if (!isStored) stored.push(row.id);',
   },
   {
@@ -70,14 +70,8 @@ export const SPOOLING: readonly Mutant[] = [
   {
     name: 'rows are removed before they are stored',
     file: DRAIN,
-    find: 'this.#bytes += bytes;\n    const stored: number[] = [];',
-    put: 'this.#bytes += bytes;\n    void this.#remove(rows.map(({ id }) => id)).catch(() => {});\n    const stored: number[] = [];',
-  },
-  {
-    name: 'a row overtakes those that a stuck topic skipped',
-    file: REFUSING,
-    find: 'turn.isOvertaken ||= turn.id > id;',
-    put: 'turn.isOvertaken ||= false;',
+    find: 'const stored: number[] = [];\n    const batch',
+    put: 'void this.#remove(rows.map(({ id }) => id)).catch(() => {});\n    const stored: number[] = [];\n    const batch',
   },
   {
     name: 'a row waits for its object although an earlier one of its topic was skipped',

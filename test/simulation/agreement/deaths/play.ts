@@ -50,9 +50,14 @@ async function* doFaults(scene: Scene, { site, client, plan }: Faults): Steps {
   scene.isOver = true;
 }
 
+/** Whether all brokers say so: one that was frozen tells for a while of the cluster as it was. */
 async function* isWhole(client: Client): Steps<boolean> {
-  const partitions = yield* client.partitions();
-  return partitions.every(({ leaderId, isrNodes }) => leaderId > 0 && isrNodes.length === BROKERS);
+  for (let asked = 0; asked < BROKERS; asked++) {
+    const partitions = yield* client.partitions();
+    if (!partitions.every(({ leaderId, isrNodes }) => leaderId > 0 && isrNodes.length === BROKERS))
+      return false;
+  }
+  return true;
 }
 
 /** Goes on with each in turn, and lets time pass between, until all have ended. */

@@ -1,0 +1,89 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { type Backoff, delayBefore } from '../../runtime/retry.ts';
+import type { SpooledDelivery } from '../../spool/spool-row.ts';
+
+/** A row that waits. A large one is read and published by itself. */
+export type WaitingRow = { readonly id: number; readonly bytes: number; readonly isLarge: boolean };
+
+export const waitingRow = ({ id, delivery }: SpooledDelivery, isLarge = false): WaitingRow => ({
+  ...{ id, isLarge, bytes: delivery.body.length },
+});
+
+/** 1, 2, 4 … 40 s, each shortened by up to a quarter: within the minute after which a store counts as available again. */
+const AGAIN: Backoff = { firstMs: 1_000, factor: 2, maxMs: 40_000 };
+
+/** Rows of one key, of which the first one waits, or waited: all are sent in their order. */
+export class WaitingKey {
+  readonly order: string;
+  /** In the order of their arrival, without those in progress. */
+  readonly rows: WaitingRow[] = [];
+  /** Those that may be sent although earlier ones of the key waited. */
+  readonly inProgress = new Set<number>();
+  /** waiting: for the time of its next try; trying: its first row is in progress; open: all may follow, in their order. */
+  #state: 'waiting' | 'trying' | 'open' = 'waiting';
+  /** The first one was not refused by the object store, but by its topic: the state of the store does not matter to it. */
+  #isForTopic = false;
+  #failures = 0;
+  #dueAt: number;
+
+  constructor(order: string, now: number) {
+    this.order = order;
+    this.#dueAt = now;
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === 'waiting';
+  }
+
+  get isForTopic(): boolean {
+    return this.#isForTopic;
+  }
+
+  get isEmpty(): boolean {
+    return this.rows.length === 0 && this.inProgress.size === 0;
+  }
+
+  isDueAt(now: number): boolean {
+    return this.isWaiting && now >= this.#dueAt;
+  }
+
+  /** Those of which the next to try are the first: only the first of all where that is due, and all behind one that is stored. */
+  candidates(isDue: boolean): readonly WaitingRow[] {
+    if (this.#state === 'open') return this.rows;
+    return this.isWaiting && isDue ? this.rows.slice(0, 1) : [];
+  }
+
+  /** Its first row waits again, and so do those behind it that are in progress. */
+  wait(clock: Pick<Clock, 'now' | 'random'>, waitsFor: 'store' | 'topic'): void {
+    this.#isForTopic = waitsFor === 'topic';
+    const delayMs = this.#isForTopic ? AGAIN.firstMs : delayBefore(++this.#failures, AGAIN, clock.random);
+    this.#state = 'waiting';
+    this.inProgress.clear();
+    this.#dueAt = clock.now() + delayMs;
+  }
+
+  insert(row: WaitingRow): void {
+    this.inProgress.delete(row.id);
+    this.rows.splice(this.rows.findLastIndex(({ id }) => id < row.id) + 1, 0, row);
+  }
+
+  takeOut(id: number): void {
+    const at = this.rows.findIndex((row) => row.id === id);
+    if (at >= 0) this.rows.splice(at, 1);
+  }
+
+  /** @param isAlone none behind it may be sent before it is stored */
+  begin(id: number, isAlone: boolean): void {
+    this.inProgress.add(id);
+    if (isAlone || this.isWaiting) this.#state = 'trying';
+  }
+
+  /** The row is stored. */
+  leave(id: number): void {
+    const wasAllowed = this.inProgress.delete(id);
+    if (!wasAllowed || this.#state !== 'trying') return;
+    this.#state = 'open';
+    this.#isForTopic = false;
+    this.#failures = 0;
+  }
+}
