@@ -19,8 +19,6 @@ export type RowRelease = {
   readonly byObject: () => void;
 };
 
-type UnsentRow = { readonly order: string; readonly release: RowRelease };
-
 /** Publishes the records of small rows; or leaves a row in the spool, where its topic or the object store does not take it. */
 export class RowPublisher {
   readonly #ports: DrainPorts;
@@ -28,8 +26,8 @@ export class RowPublisher {
   readonly #waiting: WaitingRows;
   /** Rows whose event its topic refused as too large, until they are stored. */
   readonly #tooLarge = new Map<number, HooklineError>();
-  /** Rows that wait for their object, or for that of an earlier row of their key. */
-  readonly #unsent = new Map<number, UnsentRow>();
+  /** By key, rows that wait for their object, or for that of an earlier row, and are not known to take long. */
+  readonly #unsent = new Map<string, Map<number, RowRelease>>();
 
   constructor(ports: DrainPorts, topics: RefusingTopics, waiting: WaitingRows) {
     this.#ports = ports;
@@ -64,9 +62,9 @@ export class RowPublisher {
         const slow = object && clock.after(SLOW_MS, () => this.#holdSlow(order));
         const endWait = () => {
           slow?.cancel();
-          this.#unsent.delete(id);
+          this.#endWait(id, order);
         };
-        this.#unsent.set(id, { order, release });
+        this.#unsent.set(order, (this.#unsent.get(order) ?? new Map()).set(id, release));
         const sendInTurn = (wanted: OutgoingRecord) => {
           endWait();
           return sendUnlessHeld(wanted, turn);
@@ -85,13 +83,17 @@ export class RowPublisher {
 
   /** Others go to Kafka meanwhile, and later ones of the key behind these. */
   #holdSlow(order: string): void {
-    const rows = [...this.#unsent].filter(([, row]) => row.order === order);
-    this.#waiting.addSlow(
-      rows.map(([id]) => id),
-      order,
-      `the object store takes longer than ${SLOW_MS} ms`,
-    );
-    for (const [, { release }] of rows) release.byObject();
+    const rows = this.#unsent.get(order);
+    if (!rows) return;
+    this.#unsent.delete(order);
+    this.#waiting.addSlow([...rows.keys()], order, `the object store takes longer than ${SLOW_MS} ms`);
+    for (const release of rows.values()) release.byObject();
+  }
+
+  #endWait(id: number, order: string): void {
+    const rows = this.#unsent.get(order);
+    rows?.delete(id);
+    if (rows?.size === 0) this.#unsent.delete(order);
   }
 
   #send(record: OutgoingRecord, id: number, isEvent: boolean) {
