@@ -1,5 +1,6 @@
 import { type HooklineError, hasCode } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
+import type { Timer } from '../../runtime/clock.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts } from '../ports.ts';
@@ -8,8 +9,11 @@ import { type RefusingTopics, RowSkipped, type Turn } from './refusing-topics.ts
 import { waitingRow } from './waiting-key.ts';
 import type { WaitingRows } from './waiting-rows.ts';
 
-/** After it a row whose object is not stored delays none but those of its key. A batch takes no longer, unless something is slow. */
-export const SLOW_MS = 1_000;
+/**
+ * After it a row whose object is not stored delays none but those of its key. Less than a handover takes, or that would end
+ * before the rows that were begun last are known to be slow.
+ */
+const SLOW_MS = 500;
 
 /** What the drain does when others wait for a row no longer. */
 export type RowRelease = {
@@ -59,20 +63,25 @@ export class RowPublisher {
       // Its object, which the store may take, would not be needed before it is its turn.
       if (this.#waiting.mustWait(id, order)) return skip();
       return this.#topics.inTurn(record, id, (turn) => {
-        const slow = object && clock.after(SLOW_MS, () => this.#holdSlow(order));
+        let isWaiting = true;
+        let slow: Timer | undefined;
         const endWait = () => {
+          isWaiting = false;
           slow?.cancel();
           this.#endWait(id, order);
         };
-        this.#unsent.set(order, (this.#unsent.get(order) ?? new Map()).set(id, release));
         const sendInTurn = (wanted: OutgoingRecord) => {
           endWait();
           return sendUnlessHeld(wanted, turn);
         };
-        return claims.publish(record, object, sendInTurn, (error) => {
+        const position = claims.publish(record, object, sendInTurn, (error) => {
           endWait();
           if (isForObjectStore(error)) this.#waiting.addRefused(waitingRow(row), order, error);
         });
+        if (!isWaiting) return position;
+        this.#unsent.set(order, (this.#unsent.get(order) ?? new Map()).set(id, release));
+        slow = clock.after(SLOW_MS, () => this.#holdSlow(order));
+        return position;
       });
     };
   }

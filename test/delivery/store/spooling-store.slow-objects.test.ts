@@ -36,6 +36,7 @@ const endSlow = (entity: string) => {
   slow.get(entity)?.resolve(undefined);
   slow.delete(entity);
 };
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const isBeingWritten = () => scene.objects.store.calls.some((call) => call.startsWith('create'));
 
 it('the spool is left when Kafka is back, but for the entity whose object takes long', async () => {
@@ -66,6 +67,50 @@ it('what is behind an object that takes long waits with it, when the store refus
   expect((await scene.send('ent-a', 3)).stored).toBe('spool');
   await scene.drained();
   expect([scene.order('ent-a'), scene.order('ent-b')]).toEqual([[1, 2, 3], [1]]);
+});
+
+it('the spool is left under steady traffic, though each message has an object that takes long', async () => {
+  scene.objects.store.fateOf = async (call) => {
+    if (call.startsWith('create')) await pause(2_000);
+    return undefined;
+  };
+  scene.isUnavailable = true;
+  await scene.send('ent-first', 1);
+  const sent: Promise<unknown>[] = [];
+  const timer = setInterval(() => sent.push(scene.send(`ent-${sent.length}`, 1, true)), 100);
+  await pause(1_000);
+  scene.isUnavailable = false;
+  await until('others go to Kafka', () => !scene.store.isSpooling, 20_000).finally(() =>
+    clearInterval(timer),
+  );
+  await Promise.all(sent);
+  await until('all is drained', () => scene.spool.state.rows === 0, PATIENCE_MS);
+});
+
+it('what is behind the second object of its entity that takes long keeps no place in the drain', async () => {
+  // More than the drain has batches in progress.
+  const entities = Array.from({ length: 9 }, (_, n) => `ent-slow${n}-`);
+  const textOf = (entity: string, n: number) => `"entityId":"${entity}","n":${n},`;
+  for (const entity of entities) for (const n of [1, 2]) slowDown(textOf(entity, n));
+  scene.isUnavailable = true;
+  await scene.send('ent-first', 1);
+  await Promise.all(entities.flatMap((entity) => [scene.send(entity, 1, true), scene.send(entity, 2, true)]));
+  scene.isUnavailable = false;
+  await until('others go to Kafka', () => !scene.store.isSpooling, PATIENCE_MS);
+  for (const entity of entities) expect((await scene.send(entity, 3)).stored).toBe('spool');
+  for (const entity of entities) {
+    await pause(100);
+    endSlow(textOf(entity, 1));
+    await until('its first is stored', () => scene.order(entity).length === 1, PATIENCE_MS);
+  }
+  scene.isUnavailable = true;
+  expect((await scene.send('ent-b', 1)).stored).toBe('spool');
+  scene.isUnavailable = false;
+  await until('others go to Kafka again', () => !scene.store.isSpooling, 20_000);
+  expect(scene.order('ent-b')).toEqual([1]);
+  for (const entity of entities) endSlow(textOf(entity, 2));
+  await scene.drained();
+  for (const entity of entities) expect(scene.order(entity)).toEqual([1, 2, 3]);
 });
 
 it('a large row that waited is stored while the object of another entity takes long', async () => {
@@ -147,7 +192,7 @@ it('a row that its topic did not take does not wait for an object store that is 
   confirmed.get('ent-a')?.resolve(undefined);
   await until('the first is stored', () => scene.order('ent-a').includes(1), PATIENCE_MS);
   // The second may begin now, and its topic takes none.
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  await pause(700);
   expect(scene.order('ent-a')).toEqual([0, 1]);
   scene.isStoreDown = true;
   scene.send('ent-c', 1, true).catch(() => {});
