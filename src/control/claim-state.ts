@@ -32,6 +32,9 @@ export type StateClaimDeps = {
 const FORGED =
   'no control process claims so many: find out who else can write to the subscriptions topic, and remove that record';
 
+/** Two processes that both believe to work would answer each other without end; the next command claims all the same. */
+const MAX_ANSWERED = 3;
+
 type Held = { readonly epoch: number; readonly claim: string; readonly rewinds: number };
 
 export function claimState(deps: StateClaimDeps): StateClaim {
@@ -43,6 +46,8 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   let restored = 0;
   let claiming: { readonly by: Lease; readonly done: Promise<void> } | undefined;
   let working = leaseOf(new AbortController().signal);
+  /** Higher claims in this lease after which this process has claimed again. */
+  let answered = 0;
 
   const isHeld = (one: Held | undefined) =>
     one !== undefined && one === held && one.rewinds === fence.rewinds && fence.highest() <= one.epoch;
@@ -142,8 +147,11 @@ export function claimState(deps: StateClaimDeps): StateClaim {
 
   table.onFenced((ref) => {
     const { signal } = working;
-    // Nobody else may work while this lease holds: a higher claim is late, and of a topic that was made anew meanwhile.
-    if (held && !isHeld(held)) return signal.aborted ? undefined : claimNow();
+    if (held && !isHeld(held)) {
+      // Nobody else may work while this lease holds: a higher claim is late, and of a topic that was made anew meanwhile.
+      if (!signal.aborted && (held.rewinds !== fence.rewinds || answered++ < MAX_ANSWERED)) claimNow();
+      return;
+    }
     if (!held) return;
     if (signal.aborted) {
       left++;
@@ -162,6 +170,7 @@ export function claimState(deps: StateClaimDeps): StateClaim {
     working(lease) {
       if (!lease) return;
       working = lease;
+      answered = 0;
       // Claims and records of another process, or of this one, may be under way: under a new epoch they come too late.
       held = undefined;
       claimNow();

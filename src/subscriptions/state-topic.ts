@@ -60,11 +60,11 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
   const onRecord = async (record: IncomingRecord) => {
     const highest = fence.highest();
     const verdict = fence.check(record);
+    if (fence.highest() > highest) tellFenced(EPOCH_KEY);
     if (verdict === 'counts') await take(record);
     const key = record.key?.toString() ?? '';
     const isLateClaim = key === EPOCH_KEY && fence.lateClaims.has(record.partition);
     if (verdict === 'fenced' || isLateClaim) tellFenced(key);
-    else if (fence.highest() > highest) tellFenced(EPOCH_KEY);
   };
   const onRewound = (partition: number) => {
     fence.rewind(partition);

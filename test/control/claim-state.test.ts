@@ -485,6 +485,25 @@ it('a claim of a topic that was deleted, which comes into the new one, does not 
   expect(one.storedClaims).toBe(2 * PARTITIONS.length);
 });
 
+it('two processes that both believe to work do not answer each other’s claims without end', async () => {
+  const log = new Log();
+  const both = [openProcess(log, 'one'), openProcess(log, 'two')];
+  const claims = () => both.reduce((sum, { storedClaims }) => sum + storedClaims, 0);
+  const go = async () => {
+    for (let n = 0; n < 10; n++) {
+      for (const process of both) process.read();
+      await settle();
+    }
+  };
+  for (const process of both) process.working(true);
+  await go();
+  const before = claims();
+  await go();
+  expect(claims()).toBe(before);
+  const { epoch } = await (both[0] as (typeof both)[0]).acquire(leaseOf(new AbortController().signal));
+  expect(epoch).toBeGreaterThan(0);
+});
+
 it('an epoch behind which none can be claimed is an error, and not a claim again and again', async () => {
   const log = new Log();
   log.append(0, 'a', 'forged', { [EPOCH_HEADER]: '999999999999999' });

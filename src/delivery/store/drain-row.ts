@@ -75,7 +75,7 @@ export const isLargeRow = (row: SpooledDelivery): row is VerifiedRow =>
   !row.isChanged && isLarge(row.delivery);
 
 /**
- * Stores a large one and removes it. One that ends its thread twice becomes a dead-letter record as it is: nothing that comes
+ * Stores a large one. One that ends its thread twice becomes a dead-letter record as it is: nothing that comes
  * later could pass it.
  * @returns why the object store did not take it, which stays in the spool; null where it is stored
  */
@@ -85,7 +85,7 @@ export async function drainLarge(
   large: LargeBodyPublisher,
 ): Promise<HooklineError | null> {
   let deaths = 0;
-  const refusal = await persist(ports, async () => {
+  return persist(ports, async () => {
     try {
       await large.drain(row.delivery);
       return null;
@@ -103,8 +103,6 @@ export async function drainLarge(
       return await deadLetterUnreadable(copy, error, ports, delivery).then(() => null, refusalOrThrow);
     }
   });
-  if (!refusal) await persist(ports, () => ports.spool.remove([row.id]));
-  return refusal;
 }
 
 function refusalOrThrow(error: unknown): HooklineError {

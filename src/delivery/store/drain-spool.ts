@@ -108,6 +108,13 @@ class Drain {
     return this.#progress.isIdle && !this.#topics.isAnyStuck;
   }
 
+  /** Nothing is in progress but small rows whose key is known to wait: a large one of it would wait, too. */
+  get #isIdleButForSlow(): boolean {
+    const { hasBatches, taken } = this.#progress;
+    const isOnlySlow = !hasBatches && taken.size === this.#waiting.smallInProgress;
+    return isOnlySlow && !this.#topics.isAnyStuck;
+  }
+
   /** The next rows, up to one that a thread publishes; none where enough are in progress. */
   async #read(): Promise<readonly SpooledDelivery[]> {
     if (this.#progress.isBusy) return [];
@@ -165,7 +172,7 @@ class Drain {
    * @returns false where it is not its turn, or there is none
    */
   async #drainLargeRow(): Promise<boolean> {
-    if (!this.#largeRows || !this.#isIdle) return false;
+    if (!this.#largeRows || !this.#isIdleButForSlow) return false;
     const { large } = this.#waiting;
     const row = await this.#largeRows.read(this.#reader.lastRead, large);
     // There are none but those that wait.

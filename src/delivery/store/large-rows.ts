@@ -33,9 +33,14 @@ export class LargeRows {
 
   async #publish(row: VerifiedRow): Promise<boolean> {
     const refusal = await drainLarge(row, this.#ports, this.#large);
-    if (refusal) this.#waiting.addRefused(waitingRow(row, true), await this.#orderOf(row), refusal);
-    else this.#waiting.end(waitingRow(row, true), true);
-    return !refusal;
+    if (refusal) {
+      this.#waiting.addRefused(waitingRow(row, true), await this.#orderOf(row), refusal);
+      return false;
+    }
+    // First: a row that is removed must not count as one that waits.
+    this.#waiting.end(waitingRow(row, true), true);
+    await persist(this.#ports, () => this.#ports.spool.remove([row.id]));
+    return true;
   }
 
   /** Whether the object store would not be tried, or a row of its key waits: which it is shows only when it is opened. */

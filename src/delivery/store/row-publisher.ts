@@ -76,11 +76,13 @@ export class RowPublisher {
         };
         const position = claims.publish(record, object, sendInTurn, (error) => {
           endWait();
-          if (isForObjectStore(error)) this.#waiting.addRefused(waitingRow(row), order, error);
+          if (!isForObjectStore(error)) return;
+          this.#waiting.addRefused(waitingRow(row), order, error);
+          this.#holdUnsent(order);
         });
         if (!isWaiting) return position;
         this.#unsent.set(order, (this.#unsent.get(order) ?? new Map()).set(id, release));
-        slow = clock.after(SLOW_MS, () => this.#holdSlow(order));
+        slow = clock.after(SLOW_MS, () => this.#holdUnsent(order));
         return position;
       });
     };
@@ -91,11 +93,11 @@ export class RowPublisher {
   }
 
   /** Others go to Kafka meanwhile, and later ones of the key behind these. */
-  #holdSlow(order: string): void {
+  #holdUnsent(order: string): void {
     const rows = this.#unsent.get(order);
     if (!rows) return;
     this.#unsent.delete(order);
-    this.#waiting.addSlow([...rows.keys()], order, `the object store takes longer than ${SLOW_MS} ms`);
+    this.#waiting.addUnsent([...rows.keys()], order, `the object store takes longer than ${SLOW_MS} ms`);
     for (const release of rows.values()) release.byObject();
   }
 

@@ -47,18 +47,21 @@ export class RowReader {
   /** After a renewal of the keys: reads from the beginning again, and forgets the rows that wait without a key. */
   async followKeys(): Promise<void> {
     const { spool } = this.#ports;
-    if (spool.keyRenewals !== this.#keyRenewals) {
+    const isRenewed = spool.keyRenewals !== this.#keyRenewals;
+    if (isRenewed) {
       this.#keyRenewals = spool.keyRenewals;
       this.#lastRead = 0;
       for (const ids of [this.#waiting.ids, this.#taken]) for (const id of ids) this.#unsure.add(id);
     }
-    // One in progress may wait when that has ended.
-    const ended = [...this.#unsure].filter((id) => !this.#taken.has(id));
-    for (const id of ended) this.#unsure.delete(id);
-    const waiting = ended.filter((id) => this.#waiting.has(id));
-    if (waiting.length === 0) return;
-    const readable = await persist(this.#ports, () => spool.readable(waiting));
-    for (const id of waiting) if (!readable.has(id)) this.#waiting.forget(id);
+    // One in progress that no key opens may wait when that has ended.
+    const asked = isRenewed ? [...this.#unsure] : [...this.#unsure].filter((id) => !this.#taken.has(id));
+    if (asked.length === 0) return;
+    const readable = await persist(this.#ports, () => spool.readable(asked));
+    for (const id of asked) {
+      const isReadable = readable.has(id);
+      if (isReadable || !this.#taken.has(id)) this.#unsure.delete(id);
+      if (!isReadable && this.#waiting.has(id)) this.#waiting.forget(id);
+    }
   }
 
   /** The next rows, up to a large one that does not wait. */

@@ -28,6 +28,10 @@ export class RowsInProgress {
     return this.#batches.size >= MAX_BATCHES || this.#bytes >= MAX_BYTES;
   }
 
+  get hasBatches(): boolean {
+    return this.#batches.size > 0;
+  }
+
   get isIdle(): boolean {
     return this.#batches.size === 0 && this.#taken.size === 0;
   }

@@ -19,6 +19,8 @@ export class WaitingKey {
   readonly rows: WaitingRow[] = [];
   /** Those that may be sent although earlier ones of the key waited. */
   readonly inProgress = new Set<number>();
+  /** Those in progress that none behind them may pass: their object takes long, or they will have to wait. */
+  readonly #blocking = new Set<number>();
   /** waiting: for the time of its next try; trying: its first row is in progress; open: all may follow, in their order. */
   #state: 'waiting' | 'trying' | 'open' = 'waiting';
   /** The first one was not refused by the object store, but by its topic: the state of the store does not matter to it. */
@@ -40,7 +42,7 @@ export class WaitingKey {
   }
 
   get isEmpty(): boolean {
-    return this.rows.length === 0 && this.inProgress.size === 0;
+    return this.rows.length === 0 && this.inProgress.size === 0 && this.#blocking.size === 0;
   }
 
   isDueAt(now: number): boolean {
@@ -49,8 +51,12 @@ export class WaitingKey {
 
   /** Those of which the next to try are the first: only the first of all where that is due, and all behind one that is stored. */
   candidates(isDue: boolean): readonly WaitingRow[] {
-    if (this.#state === 'open') return this.rows;
-    return this.isWaiting && isDue ? this.rows.slice(0, 1) : [];
+    const isOpen = this.#state === 'open';
+    if (!isOpen && !(this.isWaiting && isDue)) return [];
+    const first = Math.min(...this.#blocking);
+    const end = first === Number.POSITIVE_INFINITY ? -1 : this.rows.findIndex(({ id }) => id > first);
+    const rows = end < 0 ? this.rows : this.rows.slice(0, end);
+    return isOpen ? rows : rows.slice(0, 1);
   }
 
   /** Its first row waits again, and so do those behind it that are in progress. */
@@ -58,12 +64,14 @@ export class WaitingKey {
     this.#isForTopic = waitsFor === 'topic';
     const delayMs = this.#isForTopic ? AGAIN.firstMs : delayBefore(++this.#failures, AGAIN, clock.random);
     this.#state = 'waiting';
+    for (const id of this.inProgress) this.#blocking.add(id);
     this.inProgress.clear();
     this.#dueAt = clock.now() + delayMs;
   }
 
   insert(row: WaitingRow): void {
     this.inProgress.delete(row.id);
+    this.#blocking.delete(row.id);
     this.rows.splice(this.rows.findLastIndex(({ id }) => id < row.id) + 1, 0, row);
   }
 
@@ -78,8 +86,19 @@ export class WaitingKey {
     if (isAlone || this.isWaiting) this.#state = 'trying';
   }
 
+  /** None behind this row in progress begins for now. */
+  block(id: number): void {
+    this.#blocking.add(id);
+  }
+
+  /** The row is sent: those behind it come behind it. */
+  noteSent(id: number): void {
+    this.#blocking.delete(id);
+  }
+
   /** The row is stored. */
   leave(id: number): void {
+    this.#blocking.delete(id);
     const wasAllowed = this.inProgress.delete(id);
     if (!wasAllowed || this.#state !== 'trying') return;
     this.#state = 'open';

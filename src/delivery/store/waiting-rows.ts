@@ -1,6 +1,7 @@
 import type { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ClaimCheck } from '../claim-check.ts';
+import { TriedRows } from './tried-rows.ts';
 import { WaitingKey, type WaitingRow } from './waiting-key.ts';
 
 /** After a row that was read again for nothing no other one is, however many there are: each may have 50 MB. */
@@ -39,10 +40,7 @@ export class WaitingRows {
   readonly #keys = new Map<string, WaitingKey>();
   readonly #waiting = new Map<number, WaitingKey>();
   readonly #large = new Set<number>();
-  readonly #inProgress = new Map<number, WaitingKey>();
-  /** Those in progress that were tried and whose object may not be stored yet. */
-  readonly #trials = new Set<number>();
-  #largeInProgress: number | undefined;
+  readonly #tried = new TriedRows();
   #pausedUntil = 0;
   #why = '';
 
@@ -57,9 +55,13 @@ export class WaitingRows {
     return this.#waiting.size;
   }
 
+  get smallInProgress(): number {
+    return this.#tried.small;
+  }
+
   /** With those in progress. */
   get count(): number {
-    return this.#waiting.size + this.#inProgress.size;
+    return this.#waiting.size + this.#tried.size;
   }
 
   has(id: number): boolean {
@@ -86,7 +88,7 @@ export class WaitingRows {
   }
 
   isInProgress(id: number): boolean {
-    return this.#inProgress.has(id);
+    return this.#tried.has(id);
   }
 
   /** Whether it must wait behind an earlier row of its key. */
@@ -113,16 +115,23 @@ export class WaitingRows {
     if (isFirst && this.#claims?.trouble == null) this.#observer.refused(error);
   }
 
-  /** The object of the first of these rows takes long. They remain in progress, not yet sent; later ones of their key wait. */
-  addSlow(ids: readonly number[], order: string, why: string): void {
+  /**
+   * These rows are in progress and not yet sent: the object of the first takes long, or an earlier row of the key waits. Later
+   * ones wait.
+   */
+  addUnsent(ids: readonly number[], order: string, why: string): void {
+    // One that was tried as another record, such as an event before its dead-letter record, holds the key of that.
+    const own = ids.filter((id) => (this.#tried.keyOf(id)?.order ?? order) === order);
+    if (own.length === 0) return;
     const isAllowed = !this.#keys.has(order);
+    if (isAllowed) this.#why = why;
     const key = this.#keyOf(order);
-    for (const id of ids) {
-      if (this.#inProgress.has(id)) continue;
-      this.#inProgress.set(id, key);
+    for (const id of own) {
+      key.block(id);
+      if (this.#tried.has(id)) continue;
+      this.#tried.add(id, key);
       if (isAllowed) key.begin(id, true);
     }
-    this.#why = why;
   }
 
   /**
@@ -138,7 +147,7 @@ export class WaitingRows {
     const isDue = (key: WaitingKey) =>
       now >= this.#pausedUntil && (hasTrouble && !key.isForTopic ? isTrial : key.isDueAt(now));
     const found: WaitingRow[] = [];
-    let hasLarge = !withLarge || this.#largeInProgress !== undefined;
+    let hasLarge = !withLarge || this.#tried.hasLarge;
     let left = maxBytes;
     for (const key of this.#keys.values()) {
       const before = found.length;
@@ -160,18 +169,14 @@ export class WaitingRows {
   }
 
   /** A row of {@link next} is tried. */
-  begin({ id, isLarge }: WaitingRow): void {
-    const key = this.#takeOut(id);
-    if (!key) return;
-    this.#inProgress.set(id, key);
-    if (isLarge) this.#largeInProgress = id;
-    if (!key.isForTopic) this.#trials.add(id);
-    key.begin(id, isLarge);
+  begin(row: WaitingRow): void {
+    const key = this.#takeOut(row.id);
+    if (key) this.#tried.begin(row, key);
   }
 
   /** Its object is stored, or it needs none: whether its topic takes it shows nothing of the store. */
   noteSent(id: number): void {
-    this.#trials.delete(id);
+    this.#tried.noteSent(id);
   }
 
   /** A row that waits is in the spool no more, or no sealing key opens it: it is there again when it is read again. */
@@ -182,7 +187,7 @@ export class WaitingRows {
 
   /** A row that was tried is stored; or it is not, for another reason than the object store. */
   end(row: WaitingRow, isStored: boolean): void {
-    const key = this.#inProgress.get(row.id);
+    const key = this.#tried.keyOf(row.id);
     if (!key) return;
     if (isStored) return this.#leave(row.id, key);
     if (key.inProgress.has(row.id)) this.#hold(key, 'topic');
@@ -192,7 +197,7 @@ export class WaitingRows {
   /** A message is awaited, and none is on its way. */
   get #isTrialDue(): boolean {
     const isAwaited = this.#claims?.isMessageAwaited === true && this.#claims.refusal === null;
-    return isAwaited && this.#trials.size === 0;
+    return isAwaited && !this.#tried.hasTrial;
   }
 
   #keyOf(order: string): WaitingKey {
@@ -215,25 +220,19 @@ export class WaitingRows {
   #insert(row: WaitingRow, key: WaitingKey): void {
     if (this.#waiting.has(row.id)) return;
     // It has become another record than before, such as a dead-letter record.
-    const before = this.#inProgress.get(row.id);
+    const before = this.#tried.keyOf(row.id);
     if (before && before !== key) this.#leave(row.id, before);
-    this.#endProgress(row.id);
+    this.#tried.end(row.id);
     this.#waiting.set(row.id, key);
     if (row.isLarge) this.#large.add(row.id);
     key.insert(row);
   }
 
   #leave(id: number, key: WaitingKey): void {
-    this.#endProgress(id);
+    this.#tried.end(id);
     this.#large.delete(id);
     key.leave(id);
     this.#dropEmpty(key);
-  }
-
-  #endProgress(id: number): void {
-    this.#inProgress.delete(id);
-    this.#trials.delete(id);
-    if (this.#largeInProgress === id) this.#largeInProgress = undefined;
   }
 
   #takeOut(id: number): WaitingKey | undefined {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { PATIENCE_MS, placesOf, SpoolScene } from '../../support/spool-scene.ts';
+import { PATIENCE_MS, placesOf, SpoolScene, sealingKeysOf } from '../../support/spool-scene.ts';
 import { until } from '../../support/until.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
@@ -127,6 +127,42 @@ it('a large row that waited is stored while the object of another entity takes l
   expect(scene.order('ent-slow')).toEqual([]);
   endSlow('ent-slow');
   await scene.drained();
+});
+
+it('a large row that was not tried before is stored while the object of another entity takes long', async () => {
+  slowDown('ent-slow');
+  scene.isUnavailable = true;
+  await scene.send('ent-first', 1);
+  await scene.send('ent-slow', 1, true);
+  for (const entity of ['ent-slow', 'ent-large']) await scene.sendLarge(entity, 2);
+  await scene.send('ent-b', 1);
+  scene.isUnavailable = false;
+  await until('the large one is stored', () => scene.order('ent-large').length === 1, PATIENCE_MS);
+  await until('others go to Kafka', () => !scene.store.isSpooling, PATIENCE_MS);
+  expect([scene.order('ent-b'), scene.order('ent-slow')]).toEqual([[1], []]);
+  endSlow('ent-slow');
+  await scene.drained();
+  expect(scene.order('ent-slow')).toEqual([1, 2]);
+});
+
+it('the spool is left also where its sealing keys were renewed while an object takes long', async () => {
+  await scene.stop();
+  await scene.restart(sealingKeysOf('a'));
+  await scene.stop();
+  await scene.start(undefined, NEVER_MS);
+  scene.objects.store.fateOf = (call) =>
+    call.startsWith('create') ? slowDown('ent-slow').promise : undefined;
+  scene.isUnavailable = true;
+  await scene.send('ent-first', 1);
+  await scene.send('ent-slow', 1, true);
+  scene.isUnavailable = false;
+  await until('it is written', isBeingWritten, PATIENCE_MS);
+  await scene.spool.renewKeys(sealingKeysOf('b', 'a'));
+  await until('others go to Kafka', () => !scene.store.isSpooling, PATIENCE_MS);
+  expect((await scene.send('ent-slow', 2)).stored).toBe('spool');
+  endSlow('ent-slow');
+  await scene.drained();
+  expect(scene.order('ent-slow')).toEqual([1, 2]);
 });
 
 it('small rows go on while a large row that waited is written', async () => {

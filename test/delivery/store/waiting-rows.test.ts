@@ -238,7 +238,7 @@ describe('a row that its topic did not take', () => {
 });
 
 describe('rows whose object takes long', () => {
-  beforeEach(() => rows.addSlow([1, 3], 'a', 'slow'));
+  beforeEach(() => rows.addUnsent([1, 3], 'a', 'slow'));
 
   it('hold their key, and are sent in their order', () => {
     expect([told, rows.why, rows.size, rows.count]).toEqual([['held a'], 'slow', 0, 2]);
@@ -266,9 +266,49 @@ describe('rows whose object takes long', () => {
     expect(next()).toEqual([1]);
   });
 
+  it('are not passed by later ones: those begin when they are sent, or stored', () => {
+    for (const id of [2, 4, 5]) rows.add(small(id), 'a');
+    rows.end(small(1), true);
+    expect(next()).toEqual([2]);
+    rows.noteSent(3);
+    expect(next()).toEqual([2, 4, 5]);
+  });
+
+  it('keep their key while they are in progress, though an earlier one is there no more', async () => {
+    rows.addRefused(small(5), 'b', refusal);
+    rows.addUnsent([6], 'b', 'slow');
+    rows.add(small(7), 'b');
+    rows.forget(5);
+    await clock.advance(60_000);
+    // 6 will wait: 7 must not come before it.
+    expect([rows.mustWait(6, 'b'), next()]).toEqual([true, []]);
+    rows.add(small(6), 'b');
+    expect(next()).toEqual([6]);
+  });
+
+  it('keep their key also where nothing waits behind them', () => {
+    rows.addRefused(small(5), 'b', refusal);
+    rows.addUnsent([6], 'b', 'slow');
+    rows.forget(5);
+    rows.addUnsent([6, 7], 'b', 'slow');
+    expect([rows.mustWait(6, 'b'), rows.mustWait(7, 'b')]).toEqual([true, true]);
+    for (const id of [6, 7]) rows.end(small(id), true);
+    expect(rows.orders.has('b')).toBe(false);
+  });
+
+  it('hold the key of the record as which they were tried, and no other', async () => {
+    rows.addRefused(small(5), 'b', refusal);
+    await clock.advance(1_000);
+    rows.begin(small(5));
+    rows.addUnsent([5], 'dead-letter', 'slow');
+    expect([rows.orders.has('dead-letter'), rows.count]).toEqual([false, 3]);
+    rows.end(small(5), true);
+    expect([rows.orders.has('b'), rows.count]).toEqual([false, 2]);
+  });
+
   it('of a key of which an earlier one waits are counted, and wait behind it when their object is stored', async () => {
     rows.addRefused(small(5), 'b', refusal);
-    rows.addSlow([6], 'b', 'slow');
+    rows.addUnsent([6], 'b', 'slow');
     expect([rows.count, rows.mustWait(6, 'b')]).toEqual([4, true]);
     rows.add(small(6), 'b');
     await clock.advance(1_000);
