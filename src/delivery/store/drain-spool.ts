@@ -19,9 +19,9 @@ const QUIET_MS = 250;
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
  * of a key is kept, as the publisher keeps that of the calls. A topic that takes no records does not delay the others:
  * its deliveries stay, in their order, until it does. (A large delivery waits, with all behind it, until every topic
- * takes records: its topic is known only when it has been opened.) So do deliveries whose object the store does not take, and
- * later ones of their keys; see {@link WaitingRows}. What was confirmed but not yet removed when the
- * process is killed comes twice, under the same event id.
+ * takes records: its topic is known only when it has been opened.) So do deliveries whose object the store does not take, or
+ * takes long to, and later ones of their keys; see {@link WaitingRows}. What was confirmed but not yet removed when the process is
+ * killed comes twice, under the same event id.
  * @returns how many were drained, when the spool is empty
  */
 export async function drainSpool(ports: DrainPorts): Promise<number> {
