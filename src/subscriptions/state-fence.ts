@@ -46,6 +46,7 @@ export class StateFence {
   readonly #overwritten = new Map<string, number>();
   /** Where the latest claim, the one that compaction keeps, does not count. */
   readonly #lateClaims = new Set<number>();
+  #highest = 0;
   #rewinds = 0;
 
   check({ partition, key, headers }: Pick<IncomingRecord, 'partition' | 'key' | 'headers'>): StateVerdict {
@@ -54,6 +55,7 @@ export class StateFence {
     const claim = headers[CLAIM_HEADER] ?? null;
     const { epoch: highest, claim: held } = this.#partitions.get(partition) ?? NONE;
     if (epoch > highest) this.#partitions.set(partition, { epoch, claim });
+    this.#highest = Math.max(this.#highest, epoch);
     const isLate = epoch < highest || (epoch === highest && held !== null && held !== claim);
     if (ref === EPOCH_KEY) this.#lateClaims[isLate ? 'add' : 'delete'](partition);
     if (ref.startsWith('#')) return 'own';
@@ -69,6 +71,7 @@ export class StateFence {
   rewind(partition: number): void {
     this.#rewinds++;
     this.#partitions.delete(partition);
+    this.#highest = Math.max(0, ...[...this.#partitions.values()].map(({ epoch }) => epoch));
     this.#lateClaims.delete(partition);
     for (const [ref, of] of this.#overwritten) if (of === partition) this.#overwritten.delete(ref);
   }
@@ -79,7 +82,7 @@ export class StateFence {
   }
 
   highest(): number {
-    return Math.max(0, ...[...this.#partitions.values()].map(({ epoch }) => epoch));
+    return this.#highest;
   }
 
   /** Whether this claim is the first record of its epoch in all these partitions, and no higher one has come since. */

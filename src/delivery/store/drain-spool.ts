@@ -141,15 +141,15 @@ class Drain {
     const { promise, resolve } = Promise.withResolvers<void>();
     const giveBytes = this.#progress.hold(row.delivery.body.length);
     let isReleased = false;
-    const byObject = () => {
+    const release = () => {
       isReleased = true;
       resolve();
     };
     const byTopic = () => {
       giveBytes();
-      byObject();
+      release();
     };
-    const publish = this.#publisher.publishOf(row, { byTopic, byObject });
+    const publish = this.#publisher.publishOf(row, { byObject: release, byTopic });
     drainOne(row, this.#ports, { ...this.#ports.delivery, publish })
       .then(async (isStored) => {
         this.#waiting.end(waitingRow(row), isStored);
@@ -167,8 +167,8 @@ class Drain {
   }
 
   /**
-   * The next row where that is a large one. What came before it must be in Kafka first, and what comes after it waits: it is
-   * published by a thread.
+   * The next row where that is a large one. What came before it must be in Kafka first, or its key be known to wait; what comes
+   * after it waits: it is published by a thread.
    * @returns false where it is not its turn, or there is none
    */
   async #drainLargeRow(): Promise<boolean> {

@@ -13,7 +13,7 @@ import type { WaitingRows } from './waiting-rows.ts';
  * After it a row whose object is not stored delays none but those of its key. Less than a handover takes, or that would end
  * before the rows that were begun last are known to be slow.
  */
-const SLOW_MS = 500;
+const SLOW_OBJECT_MS = 500;
 
 /** What the drain does when others wait for a row no longer. */
 export type RowRelease = {
@@ -82,7 +82,7 @@ export class RowPublisher {
         });
         if (!isWaiting) return position;
         this.#unsent.set(order, (this.#unsent.get(order) ?? new Map()).set(id, release));
-        slow = clock.after(SLOW_MS, () => this.#holdUnsent(order));
+        slow = clock.after(SLOW_OBJECT_MS, () => this.#holdUnsent(order));
         return position;
       });
     };
@@ -97,7 +97,11 @@ export class RowPublisher {
     const rows = this.#unsent.get(order);
     if (!rows) return;
     this.#unsent.delete(order);
-    this.#waiting.addUnsent([...rows.keys()], order, `the object store takes longer than ${SLOW_MS} ms`);
+    this.#waiting.addUnsent(
+      [...rows.keys()],
+      order,
+      `the object store takes longer than ${SLOW_OBJECT_MS} ms`,
+    );
     for (const release of rows.values()) release.byObject();
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 const MAX_BATCHES = 8;
 const MAX_BYTES = 32 * 1024 * 1024;
 /** A batch takes no longer, unless something is slow or does not take its rows. */
-const SLOW_MS = 1_000;
+const SLOW_BATCH_MS = 1_000;
 
 /** What a drain has begun: how much it is, and when some of it has ended. */
 export class RowsInProgress {
@@ -39,7 +39,7 @@ export class RowsInProgress {
   /** A batch takes long: it would not be stored soon. */
   get isSlow(): boolean {
     const [oldest = Number.POSITIVE_INFINITY] = this.#batches.values();
-    return this.#clock.now() - oldest > SLOW_MS;
+    return this.#clock.now() - oldest > SLOW_BATCH_MS;
   }
 
   take(id: number): void {
