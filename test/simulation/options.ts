@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
 export type Options = {
@@ -29,8 +30,8 @@ export const USAGE = `usage: make simulate ARGS="[--minutes M | --schedules N | 
   --seed S        the first schedule's seed, the next has S + 1; without it one is drawn
   --minutes M     ends after M minutes (1)
   --schedules N   runs N schedules, whatever time they take
-  --jobs J        J processes share the schedules (1)
-  --of KIND       webhooks or control; without it every sixteenth seed is a schedule of control
+  --jobs J        J processes share the schedules (one for each core; 1 with --plan, --first or --trace)
+  --of KIND       webhooks or control; without it one seed in 32 is a schedule of control
   --plan FILE     runs the schedule of a file, as a broken promise prints it (JSON)
   --first         ends at the first schedule that breaks a promise, without making it shorter
   --kafkajs       simulates what one writes first, over kafkajs, instead of Hookline: it loses
@@ -44,7 +45,7 @@ export function parseOptions(args: readonly string[], drawnSeed: number): Option
       seed: { type: 'string' },
       minutes: { type: 'string', default: '1' },
       schedules: { type: 'string' },
-      jobs: { type: 'string', default: '1' },
+      jobs: { type: 'string' },
       job: { type: 'string' },
       plan: { type: 'string' },
       of: { type: 'string', default: 'both' },
@@ -58,6 +59,7 @@ export function parseOptions(args: readonly string[], drawnSeed: number): Option
     if (!(value >= 0) || text === '') throw new TypeError(`--${name} is no number: ${text}`);
     return value;
   };
+  const isOneByOne = values.plan !== undefined || values.first || values.trace;
   const of = KINDS.find((kind) => kind === values.of);
   if (of === undefined) throw new TypeError(`--of is webhooks or control: ${values.of}`);
   return {
@@ -65,7 +67,7 @@ export function parseOptions(args: readonly string[], drawnSeed: number): Option
     seed: values.seed === undefined ? drawnSeed : number('seed', values.seed),
     minutes: number('minutes', values.minutes),
     schedules: values.schedules === undefined ? undefined : number('schedules', values.schedules),
-    jobs: Math.max(1, number('jobs', values.jobs)),
+    jobs: Math.max(1, number('jobs', values.jobs ?? `${isOneByOne ? 1 : availableParallelism()}`)),
     job: number('job', values.job ?? '0'),
     isJob: values.job !== undefined,
     plan: values.plan,

@@ -16,7 +16,7 @@ function simulate(args: readonly string[], { root = ROOT, mutant = '' } = {}): P
   const apply = mutant === '' ? [] : ['--import', join(HERE, 'mutants/apply.ts')];
   const number = MUTANTS.findIndex(({ name }) => name === mutant);
   const env = { ...process.env, HOOKLINE_MUTANT: `${number}` };
-  const all = [...apply, join(root, 'test/simulation/main.ts'), ...args];
+  const all = [...apply, join(root, 'test/simulation/main.ts'), '--jobs', '1', ...args];
   return new Promise((resolve) => {
     execFile(process.execPath, all, { cwd: root, env }, (error, stdout, stderr) => {
       const lines = `${stdout}${stderr}`.trimEnd().split('\n');
@@ -127,14 +127,14 @@ describe('webhooks and commands in simulated time', () => {
     expect(lines.at(-1)).toMatch(/^schedules 1, violations 0,/);
   });
 
-  it('leave the same trace in another checkout', LONG, async () => {
+  it('leave the same trace in another checkout, and by two processes', LONG, async () => {
     const root = mkdtempSync(join(tmpdir(), 'hookline-simulation-'));
     try {
       for (const part of ['src', 'schemas', 'test/simulation', 'test/support', 'test/faults', 'package.json'])
         cpSync(join(ROOT, part), join(root, part), { recursive: true });
       symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
       const args = ['--seed', '40', '--schedules', '20'];
-      const [here, there] = await Promise.all([simulate(args), simulate(args, { root })]);
+      const [here, there] = await Promise.all([simulate(args), simulate([...args, '--jobs', '2'], { root })]);
       expect(here.lines.at(-1)).toMatch(/^schedules 20, violations 0, trace [0-9a-f]{64}$/);
       expect(there.lines).toEqual(here.lines);
     } finally {

@@ -79,6 +79,7 @@ export class PartitionQueue {
   /** Rejects what has passed its deadline, in flight or waiting: an attempt may well end later than its records' time. */
   expire(now: number): void {
     for (const record of this.#inFlight) if (record.deadline <= now) reject(record, 'PUBLISH_DEADLINE');
+    if (this.#queue.length === 0) return;
     const isLate = ({ deadline }: Pending) => deadline <= now;
     if (!this.#queue.some(isLate)) return;
     const late = this.#queue.filter(isLate);

@@ -218,6 +218,7 @@ export class Publisher {
   }
 
   #expire(now: number): void {
+    if (this.#backlog === 0) return;
     for (const queues of this.#topics.values()) queues.expire(now);
   }
 }

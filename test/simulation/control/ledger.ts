@@ -1,7 +1,7 @@
 import type { CommandResult } from '../../../src/core/command.ts';
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
 import type { Cluster } from '../kafka/cluster.ts';
-import { readBatch } from '../kafka/record-batch.ts';
+import { headerOf, readBatch } from '../kafka/record-batch.ts';
 import type { Fields } from './commands.ts';
 import { SCHEMAS } from './parts.ts';
 import { COMMANDS, RESULTS, SUBSCRIPTIONS } from './site.ts';
@@ -53,9 +53,10 @@ const EPOCH = 'hookline.epoch';
 export function stateIn(cluster: Cluster): Map<string, SubscriptionRecord> {
   const state = new Map<string, SubscriptionRecord>();
   const highest = new Map<number, number>();
-  for (const { partition, key, value, headers } of records(cluster, SUBSCRIPTIONS)) {
+  for (const record of records(cluster, SUBSCRIPTIONS)) {
+    const { partition, key, value } = record;
     const ref = `${key}`;
-    const epoch = Number(headers.find(([name]) => name === EPOCH)?.[1] ?? 0);
+    const epoch = Number(headerOf(record, EPOCH) ?? 0);
     const before = highest.get(partition) ?? 0;
     highest.set(partition, Math.max(before, epoch));
     if (epoch < before || ref.startsWith('#')) continue;

@@ -50,7 +50,7 @@ export async function within<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const [libraries, bytes] = [simulation.random('libraries'), simulation.random('bytes')];
-  const randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => bytes.below(256)));
+  const randomBytes = (size: number) => Buffer.alloc(size).map(() => bytes.below(256)) as Buffer;
   Object.assign(taken, { simulation, connect, random: () => libraries.next(), randomBytes });
   const onUnhandled = (error: unknown) => simulation.unhandled.push(String((error as Error)?.stack ?? error));
   process.on('unhandledRejection', onUnhandled);

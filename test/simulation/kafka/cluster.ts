@@ -102,8 +102,11 @@ export class Cluster implements BrokerCluster {
   }
 
   #noteReadable(partition: Partition): void {
-    const readable = partition.kept.filter(({ end }) => end <= partition.watermark(partition.leader));
-    for (const entry of readable.reverse()) {
+    const watermark = partition.watermark(partition.leader);
+    const { kept } = partition;
+    for (let n = kept.length - 1; n >= 0; n--) {
+      const entry = kept[n] as Entry;
+      if (entry.end > watermark) continue;
       if (this.readableAt.has(entry)) return;
       this.readableAt.set(entry, this.simulation.now);
     }

@@ -6,7 +6,7 @@ import {
   topicIdOf,
 } from './fetch-messages.ts';
 import { type GroupRequest, readGroupRequest } from './group-messages.ts';
-import { API, answerTo, type Head, isFlexible, VERSIONS } from './protocol.ts';
+import { API, answerTo, type Head, isFlexible, isUnderstood, VERSIONS } from './protocol.ts';
 import { WireReader, type WireWriter } from './wire.ts';
 
 export type Request = Head &
@@ -33,8 +33,7 @@ export function readRequest(frame: Buffer): Request {
   const version = reader.int16();
   const head = { api, version, correlationId: reader.int32() };
   const clientId = reader.string() ?? ''; // never compact
-  const known = VERSIONS.find(([one]) => one === api);
-  if (!known || version < known[1] || version > known[2]) throw new RangeError(`request ${api} v${version}`);
+  if (!isUnderstood(api, version)) throw new RangeError(`request ${api} v${version}`);
   reader.isFlexible = isFlexible(api, version);
   reader.tags();
   switch (api) {
@@ -142,9 +141,9 @@ function writeTopic(writer: WireWriter, version: number, { name, code, partition
     writer.int32(index);
     writer.int32(leader);
     if (version >= 7) writer.int32(epoch);
-    writer.array(replicas, writer.int32);
-    writer.array(isr, writer.int32);
-    if (version >= 5) writer.array([], writer.int32);
+    writer.array(replicas, (id) => writer.int32(id));
+    writer.array(isr, (id) => writer.int32(id));
+    if (version >= 5) writer.array([], () => {});
     writer.tags();
   });
   if (version >= 8) writer.int32(-2_147_483_648);

@@ -117,7 +117,8 @@ export class Partition {
   advance(): void {
     if (this.leader < 0) return;
     const leaders = this.log(this.leader);
-    const shared = Math.min(...[...this.isr].map((replica) => this.#shares(leaders, this.log(replica))));
+    let shared = leaders.length;
+    for (const replica of this.isr) shared = Math.min(shared, this.#shares(leaders, this.log(replica)));
     const end = leaders[shared - 1]?.end ?? 0;
     if (end === this.watermark(this.leader)) return;
     this.#watermarks.set(this.leader, end);

@@ -35,6 +35,13 @@ export const VERSIONS: readonly (readonly [api: number, least: number, most: num
   [API.API_VERSIONS, 0, 3],
 ];
 
+const RANGES = new Map(VERSIONS.map(([api, least, most]) => [api, { least, most }]));
+
+export function isUnderstood(api: number, version: number): boolean {
+  const range = RANGES.get(api);
+  return range !== undefined && version >= range.least && version <= range.most;
+}
+
 /** Since which version lengths are compact and structures have tagged fields. */
 const FLEXIBLE_SINCE = new Map<number, number>([
   [API.PRODUCE, 9],

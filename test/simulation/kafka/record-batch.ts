@@ -4,7 +4,8 @@ import { WireReader } from './wire.ts';
 export type BatchRecord = {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers: readonly (readonly [string, Buffer])[];
+  /** As they are in the batch; see {@link headerOf}. */
+  readonly headers: Buffer;
 };
 
 const HEAD_BYTES = 61;
@@ -25,26 +26,40 @@ export function recordCount(batch: Buffer): number {
 /** The records of a batch (Kafka protocol, "Record Batch"), read without the code that wrote it. */
 export function readBatch(batch: Buffer): BatchRecord[] {
   const reader = new WireReader(batch);
-  reader.take(HEAD_BYTES);
-  return Array.from({ length: recordCount(batch) }, () => readRecord(reader));
+  reader.skip(HEAD_BYTES);
+  const records: BatchRecord[] = [];
+  for (let left = recordCount(batch); left > 0; left--) records.push(readRecord(reader));
+  return records;
 }
 
 function readRecord(reader: WireReader): BatchRecord {
-  const sized = () => {
-    const length = reader.signed();
-    return length < 0 ? null : reader.take(length);
-  };
-  reader.signed(); // its length
-  reader.int8(); // attributes
+  const end = reader.signed() + reader.at;
+  reader.skip(1); // attributes
   reader.signed(); // timestamp
   reader.signed(); // offset
-  const key = sized();
-  const value = sized();
-  const headers = Array.from({ length: reader.signed() }, () => {
-    const name = sized() ?? Buffer.alloc(0);
-    return [name.toString(), sized() ?? Buffer.alloc(0)] as const;
-  });
-  return { key, value, headers };
+  const key = sized(reader);
+  const value = sized(reader);
+  return { key, value, headers: reader.take(end - reader.at) };
+}
+
+function sized(reader: WireReader): Buffer | null {
+  const length = reader.signed();
+  return length < 0 ? null : reader.take(length);
+}
+
+/** The first header of this name; undefined where there is none. Most headers are asked for by nobody. */
+export function headerOf({ headers }: BatchRecord, name: string): Buffer | undefined {
+  const reader = new WireReader(headers);
+  for (let left = reader.signed(); left > 0; left--) {
+    const nameLength = reader.signed();
+    const isIt =
+      nameLength === name.length && headers.toString('latin1', reader.at, reader.at + nameLength) === name;
+    reader.skip(nameLength);
+    const length = Math.max(0, reader.signed());
+    if (isIt) return reader.take(length);
+    reader.skip(length);
+  }
+  return undefined;
 }
 
 /** What a batch holds, for a story: the start of each message. */

@@ -9,15 +9,26 @@ export class WireReader {
     this.bytes = bytes;
   }
 
-  int8 = () => this.bytes.readInt8(this.#take(1));
-  int16 = () => this.bytes.readInt16BE(this.#take(2));
-  int32 = () => this.bytes.readInt32BE(this.#take(4));
-  int64 = () => this.bytes.readBigInt64BE(this.#take(8));
+  int8(): number {
+    return this.bytes.readInt8(this.#take(1));
+  }
+
+  int16(): number {
+    return this.bytes.readInt16BE(this.#take(2));
+  }
+
+  int32(): number {
+    return this.bytes.readInt32BE(this.#take(4));
+  }
+
+  int64(): bigint {
+    return this.bytes.readBigInt64BE(this.#take(8));
+  }
 
   unsigned(): number {
     let value = 0;
     for (let factor = 1; ; factor *= 0x80) {
-      const byte = this.bytes.readUInt8(this.#take(1));
+      const byte = this.bytes[this.#take(1)] as number;
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
@@ -30,7 +41,9 @@ export class WireReader {
   }
 
   /** Of an array or of bytes; -1 for null. */
-  length = () => (this.isFlexible ? this.unsigned() - 1 : this.int32());
+  length(): number {
+    return this.isFlexible ? this.unsigned() - 1 : this.int32();
+  }
 
   string(): string | null {
     const length = this.isFlexible ? this.unsigned() - 1 : this.int16();
@@ -42,11 +55,15 @@ export class WireReader {
     return this.bytes.subarray(at, at + length);
   }
 
+  skip(length: number): void {
+    this.#take(length);
+  }
+
   tags(): void {
     if (!this.isFlexible) return;
     for (let left = this.unsigned(); left > 0; left--) {
       this.unsigned();
-      this.take(this.unsigned());
+      this.skip(this.unsigned());
     }
   }
 
@@ -76,10 +93,25 @@ export class WireWriter {
     this.isFlexible = isFlexible;
   }
 
-  int8 = (value: number) => this.#put(1, (bytes, at) => bytes.writeInt8(value, at));
-  int16 = (value: number) => this.#put(2, (bytes, at) => bytes.writeInt16BE(value, at));
-  int32 = (value: number) => this.#put(4, (bytes, at) => bytes.writeInt32BE(value, at));
-  int64 = (value: bigint) => this.#put(8, (bytes, at) => bytes.writeBigInt64BE(value, at));
+  int8(value: number): void {
+    const at = this.#take(1);
+    this.#bytes.writeInt8(value, at);
+  }
+
+  int16(value: number): void {
+    const at = this.#take(2);
+    this.#bytes.writeInt16BE(value, at);
+  }
+
+  int32(value: number): void {
+    const at = this.#take(4);
+    this.#bytes.writeInt32BE(value, at);
+  }
+
+  int64(value: bigint): void {
+    const at = this.#take(8);
+    this.#bytes.writeBigInt64BE(value, at);
+  }
 
   unsigned(value: number): void {
     let rest = value;
@@ -88,10 +120,12 @@ export class WireWriter {
   }
 
   string(text: string | null): void {
-    const bytes = text === null ? null : Buffer.from(text);
-    if (this.isFlexible) this.unsigned(bytes === null ? 0 : bytes.length + 1);
-    else this.int16(bytes === null ? -1 : bytes.length);
-    if (bytes) this.raw(bytes);
+    const length = text === null ? -1 : Buffer.byteLength(text);
+    if (this.isFlexible) this.unsigned(length + 1);
+    else this.int16(length);
+    if (text === null) return;
+    const at = this.#take(length);
+    this.#bytes.write(text, at);
   }
 
   raw(bytes: Uint8Array): void {
@@ -120,11 +154,6 @@ export class WireWriter {
   frame(): Buffer {
     this.#bytes.writeInt32BE(this.#length - 4, 0);
     return this.#bytes.subarray(0, this.#length);
-  }
-
-  #put(length: number, write: (bytes: Buffer, at: number) => void): void {
-    const at = this.#take(length);
-    write(this.#bytes, at);
   }
 
   #take(length: number): number {

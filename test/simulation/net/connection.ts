@@ -163,11 +163,13 @@ export class Connection {
   }
 
   get #isBlackHole(): boolean {
-    return this.#paths.some(({ isBlackHole }) => isBlackHole);
+    for (const path of this.#paths) if (path.isBlackHole) return true;
+    return false;
   }
 
   #latency(): number {
-    const extraMs = this.#paths.reduce((sum, path) => sum + path.extraMs, 0);
+    let extraMs = 0;
+    for (const path of this.#paths) extraMs += path.extraMs;
     return 0.1 + this.#random.next() * 0.9 + extraMs * this.#random.next();
   }
 }

@@ -1,5 +1,5 @@
 import { type Request, readRequest } from '../kafka/messages.ts';
-import { readBatch } from '../kafka/record-batch.ts';
+import { headerOf, readBatch } from '../kafka/record-batch.ts';
 import type { Write } from '../net/network.ts';
 import type { Attempt } from './host.ts';
 
@@ -40,8 +40,6 @@ function eventsIn(bytes: Buffer): string[] {
   const request: Request = readRequest(bytes.subarray(LENGTH_BYTES));
   if (request.kind !== 'produce') return [];
   return request.batches.flatMap(({ batch }) =>
-    readBatch(batch).flatMap(({ headers }) =>
-      headers.filter(([name]) => name === 'ce_id').map(([, id]) => id.toString()),
-    ),
+    readBatch(batch).map((record) => headerOf(record, 'ce_id')?.toString('latin1') ?? ''),
   );
 }

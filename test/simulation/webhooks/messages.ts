@@ -33,7 +33,21 @@ const LARGE_BYTES = 3_000;
 /** In every body that must be stored nowhere. */
 export const TAMPERED = 'tampered-with';
 
-export function makeWebhook(number: number, key: string, kind: WebhookKind): Webhook {
+/** Of earlier schedules: nothing of a webhook depends on the seed. */
+const made = new Map<string, Webhook>();
+
+/** The webhook with this number, key and kind: the same one each time. */
+export function webhookOf(number: number, key: string, kind: WebhookKind): Webhook {
+  const name = `${number} ${key} ${kind}`;
+  let webhook = made.get(name);
+  if (!webhook) {
+    webhook = makeWebhook(number, key, kind);
+    made.set(name, webhook);
+  }
+  return webhook;
+}
+
+function makeWebhook(number: number, key: string, kind: WebhookKind): Webhook {
   const subscription = SUBSCRIPTIONS[kind === 'sealed' ? 2 : number % 2] as Subscription;
   const { ref, subscriptionId } = subscription;
   const message = Buffer.from(messageOf(number, key, kind));

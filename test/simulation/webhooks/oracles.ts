@@ -2,7 +2,7 @@ import type { Attempt, Host } from './host.ts';
 import { judgeWrites } from './judge-writes.ts';
 import { TAMPERED, type Webhook } from './messages.ts';
 import type { Site } from './site.ts';
-import { objectOf, type StoredRecord, storedRecords } from './stored-events.ts';
+import { type StoredRecord, storedRecords } from './stored-events.ts';
 
 /** What is judged when a schedule is over and everything works again. */
 export type Judged = {
@@ -18,36 +18,56 @@ export type Judged = {
 
 /** Every promise that was broken, one line each. */
 export function judge(judged: Judged): string[] {
-  const records = storedRecords(judged.site.cluster);
+  const { site, host } = judged;
+  const stored = storedOf(storedRecords(site.cluster, site.bucket), host.attempts);
   return [
-    ...judgeStored(judged, records),
-    ...judgeRefused(judged, records),
-    ...judgeOrder(judged, records),
+    ...judgeStored(judged, stored),
+    ...judgeRefused(judged, stored),
+    ...judgeOrder(judged, stored),
     ...judgeDeadlines(judged),
-    ...judgeWrites(judged.site.network.writes, judged.host.attempts),
+    ...judgeWrites(site.network.writes, host.attempts),
   ];
+}
+
+/** What is stored at the end. */
+type Stored = {
+  readonly records: readonly StoredRecord[];
+  /** The records of a webhook's event in its topic, the first one first. */
+  eventsOf(webhook: Webhook): readonly StoredRecord[];
+  /** Webhooks that were acknowledged and are a dead-letter record. */
+  readonly deadLettered: ReadonlySet<Webhook>;
+};
+
+function storedOf(records: readonly StoredRecord[], attempts: readonly Attempt[]): Stored {
+  const byEvent = Map.groupBy(records, ({ eventId }) => eventId);
+  const dead = records.filter(({ topic }) => topic.endsWith('dead-letter'));
+  const acknowledged = new Set(attempts.filter(isAcknowledged).map(({ webhook }) => webhook));
+  const isDead = (webhook: Webhook) => dead.some((record) => isDeadLetterOf(record, webhook));
+  return {
+    records,
+    eventsOf: ({ eventId, topic }) => byEvent.get(eventId)?.filter((record) => record.topic === topic) ?? [],
+    deadLettered: new Set([...acknowledged].filter(isDead)),
+  };
 }
 
 const isAcknowledged = ({ answer }: Attempt) =>
   answer !== undefined && answer !== 'reset' && answer.status === 200;
 
 /** What was acknowledged is stored, byte for byte, under the id that the answer named. */
-function judgeStored({ site, host, isAnyTooLarge }: Judged, records: readonly StoredRecord[]): string[] {
-  const byEvent = Map.groupBy(records, ({ eventId }) => eventId);
-  const deadLettered = records.filter(({ topic }) => topic.endsWith('dead-letter'));
+function judgeStored({ host, isAnyTooLarge }: Judged, { eventsOf, deadLettered }: Stored): string[] {
   const faults: string[] = [];
   for (const attempt of host.attempts.filter(isAcknowledged)) {
     const { webhook, answer } = attempt;
     const { receipt } = answer as { receipt?: { eventId: string; stored: string } };
     const what = `webhook ${webhook.number} (${webhook.kind}), acknowledged as ${receipt?.stored},`;
     if (receipt?.eventId !== webhook.eventId) faults.push(`${what} has the wrong event id`);
-    const own = byEvent.get(webhook.eventId)?.filter(({ topic }) => topic === webhook.topic) ?? [];
+    const own = eventsOf(webhook);
     for (const record of own) {
-      const fault = contentFault(record, webhook, site);
+      const fault = contentFault(record, webhook);
       if (fault) faults.push(`${what} ${fault}`);
     }
     const mayBeDeadLettered = isAnyTooLarge || webhook.kind === 'malformed';
-    const isDeadLettered = deadLettered.some((record) => isDeadLetterOf(record, webhook, site));
+    const isDeadLettered = deadLettered.has(webhook);
     if (isDeadLettered && !mayBeDeadLettered)
       faults.push(`${what} is a dead-letter record although nothing is wrong with it`);
     if (own.length === 0 && !isDeadLettered) faults.push(`${what} is lost`);
@@ -56,24 +76,22 @@ function judgeStored({ site, host, isAnyTooLarge }: Judged, records: readonly St
 }
 
 /** In one record, in parts, or in an object. Only what it begins with is compared where it is in parts. */
-function isDeadLetterOf(record: StoredRecord, { body }: Webhook, site: Site): boolean {
-  const { value } = record;
+function isDeadLetterOf({ value, object }: StoredRecord, { body }: Webhook): boolean {
   if (value === null) return false;
   if (value.equals(body)) return true;
-  const object = objectOf(record, site.bucket);
   return object ? object.equals(body) : value.length > 100 && body.indexOf(value) === 0;
 }
 
-function contentFault(record: StoredRecord, { message, key }: Webhook, site: Site): string | null {
+function contentFault(record: StoredRecord, { message, key }: Webhook): string | null {
+  const { object } = record;
   if (record.key?.toString() !== key) return 'has another key';
-  const object = objectOf(record, site.bucket);
   if (object === null) return 'refers to an object that is not there';
   if (object) return object.equals(message) ? null : 'refers to an object with other bytes';
   return record.value?.includes(message) ? null : 'has other bytes';
 }
 
 /** What was refused is nowhere: no record, no object, no row. */
-function judgeRefused({ site, host }: Judged, records: readonly StoredRecord[]): string[] {
+function judgeRefused({ site, host }: Judged, { records }: Stored): string[] {
   const faults: string[] = [];
   for (const { webhook, answer } of host.attempts) {
     if (webhook.kind !== 'tampered' || answer === undefined || answer === 'reset') continue;
@@ -90,10 +108,7 @@ function judgeRefused({ site, host }: Judged, records: readonly StoredRecord[]):
  * Of two events of a key, the one that arrived first and was acknowledged appears first, if the other had not arrived
  * before. What was not acknowledged may be there or not, and promises no order.
  */
-function judgeOrder({ site, host, mayLosePlace }: Judged, records: readonly StoredRecord[]): string[] {
-  const first = new Map<string, number>();
-  for (const { eventId, topic, order } of records)
-    if (eventId !== undefined && !first.has(`${topic} ${eventId}`)) first.set(`${topic} ${eventId}`, order);
+function judgeOrder({ site, host, mayLosePlace }: Judged, { eventsOf, deadLettered }: Stored): string[] {
   const arrivedFirst = new Map<number, number>();
   const acknowledged = new Map<Webhook, number>();
   for (const attempt of host.attempts) {
@@ -102,23 +117,23 @@ function judgeOrder({ site, host, mayLosePlace }: Judged, records: readonly Stor
     if (isAcknowledged(attempt) && !acknowledged.has(webhook)) acknowledged.set(webhook, arrival);
   }
   // One that was too large is in its topic only where it came again later.
-  const dead = records.filter(({ topic }) => topic.endsWith('dead-letter'));
-  for (const webhook of acknowledged.keys())
-    if (dead.some((record) => isDeadLetterOf(record, webhook, site))) acknowledged.delete(webhook);
+  for (const webhook of deadLettered) acknowledged.delete(webhook);
   for (const webhook of acknowledged.keys())
     if (site.passed.some((body) => body.equals(webhook.body))) acknowledged.delete(webhook);
   for (const webhook of mayLosePlace ? acknowledged.keys() : [])
     if (webhook.kind === 'large') acknowledged.delete(webhook);
   const faults: string[] = [];
-  const byOrder = Map.groupBy([...acknowledged], ([{ topic, key }]) => `${topic} ${key}`);
-  for (const events of byOrder.values()) {
-    for (const [early, acknowledgedArrival] of events)
-      for (const [late] of events) {
-        if ((arrivedFirst.get(late.number) ?? 0) <= acknowledgedArrival) continue;
-        const [a, b] = [early, late].map(({ topic, eventId }) => first.get(`${topic} ${eventId}`));
-        if (a !== undefined && b !== undefined && a > b)
-          faults.push(`${early.key}: webhook ${late.number} appears before ${early.number}`);
-      }
+  const appeared = [...acknowledged].flatMap(([webhook, arrival]) => {
+    const at = eventsOf(webhook)[0]?.order;
+    return at === undefined ? [] : [{ webhook, arrival, began: arrivedFirst.get(webhook.number) ?? 0, at }];
+  });
+  for (const events of Map.groupBy(appeared, ({ webhook }) => `${webhook.topic} ${webhook.key}`).values()) {
+    for (const early of events)
+      for (const late of events)
+        if (late.began > early.arrival && early.at > late.at)
+          faults.push(
+            `${early.webhook.key}: webhook ${late.webhook.number} appears before ${early.webhook.number}`,
+          );
   }
   return faults;
 }

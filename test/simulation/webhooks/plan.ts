@@ -59,7 +59,7 @@ function planSystem(random: Random): System {
 }
 
 function planWebhooks(random: Random, { hasObjects, topicBytes }: System): PlannedWebhook[] {
-  const count = random.between(50, 70);
+  const count = random.between(50, 55);
   // Some come alone, most in bursts: only those can be batched, and overtake each other.
   const bursts = Array.from({ length: random.between(4, 12) }, () => random.next() * LATEST_MS);
   const width = random.pick([0.2, 2, 20]);

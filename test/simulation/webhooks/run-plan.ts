@@ -9,7 +9,7 @@ import { SealingKeyFile } from '../storage/sealing-key-file.ts';
 import { beginFault } from './faults.ts';
 import { Host } from './host.ts';
 import { eventRoutes, Incarnation } from './incarnation.ts';
-import { makeWebhook, type Webhook } from './messages.ts';
+import { type Webhook, webhookOf } from './messages.ts';
 import { judge } from './oracles.ts';
 import type { Plan } from './plan.ts';
 import type { StartReceiver } from './receiver.ts';
@@ -104,7 +104,7 @@ class Run {
 
   async run(): Promise<Outcome> {
     const { simulation } = this.#site;
-    const webhooks = this.#plan.webhooks.map(({ number, key, kind }) => makeWebhook(number, key, kind));
+    const webhooks = this.#plan.webhooks.map(({ number, key, kind }) => webhookOf(number, key, kind));
     for (const [n, { at, againMs }] of this.#plan.webhooks.entries()) {
       const webhook = webhooks[n] as Webhook;
       this.#sender.plan(webhook, at);
@@ -163,7 +163,7 @@ class Run {
     const { webhooks } = this.#plan;
     const { key } = webhooks.findLast(({ kind }) => kind === 'large') ?? webhooks.at(-1) ?? { key: 'e-0' };
     const { simulation } = this.#site;
-    this.#sender.plan(makeWebhook(number, key, 'event'), simulation.now);
+    this.#sender.plan(webhookOf(number, key, 'event'), simulation.now);
     simulation.after(BUSY_EVERY_MS, this.#fate, () => this.#keepBusy(number + 1));
   }
 

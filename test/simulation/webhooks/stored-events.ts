@@ -1,5 +1,5 @@
 import type { Cluster } from '../kafka/cluster.ts';
-import { type BatchRecord, readBatch } from '../kafka/record-batch.ts';
+import { type BatchRecord, headerOf, readBatch } from '../kafka/record-batch.ts';
 import type { ModelBucket } from '../storage/model-objects.ts';
 
 /** A record as it is in a topic at the end. */
@@ -9,24 +9,31 @@ export type StoredRecord = BatchRecord & {
   /** Which of two was appended first, whatever their partition. */
   readonly order: number;
   readonly eventId: string | undefined;
+  /** The object that it refers to; null where that is not there, undefined where it refers to none. */
+  readonly object: Buffer | null | undefined;
 };
 
 /** All records of all topics, those first that were appended first. */
-export function storedRecords(cluster: Cluster): StoredRecord[] {
+export function storedRecords(cluster: Cluster, bucket: ModelBucket): StoredRecord[] {
   const entries = [...cluster.stored()].sort((a, b) => a.order - b.order);
   let order = 0;
   return entries.flatMap(({ batch, topic, partition }) =>
     readBatch(batch).map((record) => {
-      const eventId = record.headers.find(([name]) => name === 'ce_id')?.[1].toString();
-      return { ...record, topic, partition, order: ++order, eventId };
+      const { key, value, headers } = record;
+      const eventId = headerOf(record, 'ce_id')?.toString('latin1');
+      return {
+        ...{ key, value, headers, topic, partition, order: ++order },
+        ...{ eventId, object: objectOf(value, bucket) },
+      };
     }),
   );
 }
 
+const SCHEME = 's3://';
 const ADDRESS = /s3:\/\/events\/(hookline\/[\w./-]+?\.(?:json|bin))/;
 
-/** The object that a record refers to; null where it is not there, undefined where the record refers to none. */
-export function objectOf({ value }: StoredRecord, bucket: ModelBucket): Buffer | null | undefined {
-  const [, key] = ADDRESS.exec(value?.toString('latin1') ?? '') ?? [];
+function objectOf(value: Buffer | null, bucket: ModelBucket): Buffer | null | undefined {
+  if (!value?.includes(SCHEME)) return undefined;
+  const [, key] = ADDRESS.exec(value.toString('latin1')) ?? [];
   return key === undefined ? undefined : (bucket.objects.get(key) ?? null);
 }
