@@ -1,3 +1,4 @@
+import { hasCode } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { type DrainPorts, drainOne, isLargeRow, persist } from './drain-row.ts';
@@ -14,6 +15,8 @@ const BATCH = { maxRows: 500, maxBytes: 8 * 1024 * 1024 };
 const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
 /** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left in the spool. */
 const QUIET_MS = 250;
+/** Before a drain that has failed begins again. */
+const AGAIN_MS = 5_000;
 
 /**
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
@@ -22,18 +25,25 @@ const QUIET_MS = 250;
  * takes records: its topic is known only when it has been opened.) So do deliveries whose object the store does not take, or
  * takes long to, and later ones of their keys; see {@link WaitingRows}. What was confirmed but not yet removed when the process is
  * killed comes twice, under the same event id.
+ *
+ * It does not end with an error before the process stops: what no part of it has foreseen is reported, and it begins again with the
+ * oldest row, since nobody else would empty the spool. Rows that were in progress come twice then.
  * @returns how many were drained, when the spool is empty
  */
 export async function drainSpool(ports: DrainPorts): Promise<number> {
-  const topics = new RefusingTopics(ports.clock, (error) => ports.observer.drainFailed(error));
-  const waiting = new WaitingRows(ports.delivery.claims, ports.clock, {
-    held: (order) => ports.onHeld?.(order),
-    refused: (error) => ports.observer.drainFailed(error),
-  });
-  try {
-    return await new Drain(ports, topics, waiting).run();
-  } finally {
-    topics.stop();
+  const tally = { drained: 0 };
+  for (;;) {
+    const drain = new Drain(ports, tally);
+    try {
+      await drain.run();
+      return tally.drained;
+    } catch (error) {
+      if (ports.stopping.aborted || hasCode(error, 'PUBLISHER_CLOSED')) throw error;
+      ports.observer.drainFailed(error);
+      await ports.clock.sleep(AGAIN_MS, { signal: ports.stopping });
+    } finally {
+      drain.end();
+    }
   }
 }
 
@@ -46,19 +56,29 @@ class Drain {
   readonly #progress: RowsInProgress;
   readonly #publisher: RowPublisher;
   #failure: { readonly error: unknown } | undefined;
-  #drained = 0;
+  readonly #tally: { drained: number };
 
-  constructor(ports: DrainPorts, topics: RefusingTopics, waiting: WaitingRows) {
+  /** @param tally counts what is drained */
+  constructor(ports: DrainPorts, tally: { drained: number }) {
+    const { delivery, observer, clock, large } = ports;
     this.#ports = ports;
-    this.#topics = topics;
-    this.#waiting = waiting;
-    this.#progress = new RowsInProgress(ports.clock);
-    this.#reader = new RowReader(ports, waiting, this.#progress.taken);
-    this.#publisher = new RowPublisher(ports, topics, waiting);
-    this.#largeRows = ports.large && new LargeRows(ports, ports.large, waiting);
+    this.#tally = tally;
+    const failed = (error: unknown) => observer.drainFailed(error);
+    this.#topics = new RefusingTopics(clock, failed);
+    const held = (order: string) => ports.onHeld?.(order);
+    this.#waiting = new WaitingRows(delivery.claims, clock, { held, refused: failed });
+    this.#progress = new RowsInProgress(clock);
+    this.#reader = new RowReader(ports, this.#waiting, this.#progress.taken);
+    this.#publisher = new RowPublisher(ports, this.#topics, this.#waiting);
+    this.#largeRows = large && new LargeRows(ports, large, this.#waiting);
   }
 
-  async run(): Promise<number> {
+  /** Stops what it has begun but for rows that are in progress. */
+  end(): void {
+    this.#topics.stop();
+  }
+
+  async run(): Promise<void> {
     const { spool, stopping } = this.#ports;
     const { taken } = this.#progress;
     // Rows whose key is lost do not count, and may be in progress: the next drain would begin them once more.
@@ -76,7 +96,6 @@ class Drain {
       if (read.length > 0) this.#begin(rows, read.at(-1)?.id);
       else if (next.length === 0 && !(await this.#drainLargeRow())) await this.#waitForMore();
     }
-    return this.#drained;
   }
 
   /** Something that already takes long would not be stored soon. */
@@ -118,7 +137,8 @@ class Drain {
   /** The next rows, up to one that a thread publishes; none where enough are in progress. */
   async #read(): Promise<readonly SpooledDelivery[]> {
     if (this.#progress.isBusy) return [];
-    if (this.#topics.isQuiet) await this.#pause();
+    const { clock, stopping: signal } = this.#ports;
+    if (this.#topics.isQuiet) await clock.sleep(QUIET_MS, { signal });
     return this.#reader.read(BATCH);
   }
 
@@ -179,7 +199,7 @@ class Drain {
     this.#reader.skipTo(row?.id ?? Math.max(0, ...large));
     if (!row) return false;
     if (!isLargeRow(row)) this.#begin([row]);
-    else if (await this.#largeRows.drain(row)) this.#drained++;
+    else if (await this.#largeRows.drain(row)) this.#tally.drained++;
     return true;
   }
 
@@ -189,7 +209,7 @@ class Drain {
       const row = await rows.read(waiting.id - 1);
       if (row?.id !== waiting.id) this.#waiting.end(waiting, true);
       else if (!isLargeRow(row)) return this.#begin([row]);
-      else if (await rows.drain(row)) this.#drained++;
+      else if (await rows.drain(row)) this.#tally.drained++;
     } catch (error) {
       this.#fail(error);
     }
@@ -217,11 +237,7 @@ class Drain {
     if (ids.length > 0) await persist(this.#ports, () => this.#ports.spool.remove(ids));
     for (const id of ids) this.#progress.giveBack(id);
     this.#publisher.stored(ids);
-    this.#drained += ids.length;
-  }
-
-  #pause(): Promise<void> {
-    return this.#ports.clock.sleep(QUIET_MS, { signal: this.#ports.stopping });
+    this.#tally.drained += ids.length;
   }
 
   #fail(error: unknown): void {
