@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
 import type { LargeBodyPublisher, Receipt } from '../../src/core/delivery.ts';
 import { hasCode } from '../../src/core/errors.ts';
 import { parseSealingKeys, type SealingKeys } from '../../src/crypto/sealing.ts';
@@ -71,6 +72,7 @@ export class SpoolScene {
         holding: () => this.log.push('holding'),
         drained: (deliveries) => this.log.push(`drained ${deliveries}`),
         drainFailed: (error) => this.log.push(`failed: ${(error as Error).message}`),
+        drainBroken: (error) => this.log.push(`broken: ${(error as Error).message}`),
       },
     });
   }
@@ -149,6 +151,20 @@ export class SpoolScene {
     const publish = objectFirst(this.claims, (record) => this.publisher.publish(record, 1_000));
     return { ...parts, publish };
   }
+}
+
+/** A spool with these messages, for one test. It seals with the key `a`. */
+export async function openFilledSpool(...messages: readonly string[]): Promise<Spool> {
+  const dir = mkdtempSync(join(tmpdir(), 'hookline-drain-'));
+  const onDeath = (error: Error) => expect.fail(error.message);
+  const sealingKeys = sealingKeysOf('a');
+  const spool = await Spool.open({ dir, maxBytes: 1e8, clock: systemClock, onDeath, sealingKeys });
+  onTestFinished(async () => {
+    await spool.close();
+    rmSync(dir, { recursive: true });
+  });
+  for (const message of messages) await spool.append(verified(message));
+  return spool;
 }
 
 /** @param letters one for each key */

@@ -87,7 +87,9 @@ const PROGRESS_EVERY_MS = 1_000;
 const KEY_REMEDY = 'add the key to SEALING_KEY_FILE after the current one, and drain again';
 
 /** Says why the drain does not go on: each reason when it begins, not at each try. */
-export function noteReasons({ note }: Pick<Shell, 'note'>): Required<DrainObserver> {
+export function noteReasons({
+  note,
+}: Pick<Shell, 'note'>): Required<Pick<DrainObserver, 'drainFailed' | 'notTaken'>> {
   const noteChange = (introduction: string) => {
     let last: string | undefined;
     return (error: unknown) => {

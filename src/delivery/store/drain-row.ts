@@ -22,6 +22,8 @@ export type DrainPorts = {
   readonly stopping: AbortSignal;
   /** Takes the large ones; without it they are published like all others. */
   readonly large?: LargeBodyPublisher;
+  /** So many more are stored, and no longer in the spool. */
+  readonly onDrained?: (rows: number) => void;
   /** What is left, but for rows that wait for the object store, is about one batch. */
   readonly onNearlyEmpty?: () => void;
   /** Nothing is left but rows that wait for the object store. */
@@ -33,6 +35,8 @@ export type DrainPorts = {
 export type DrainObserver = {
   /** A delivery could not be published, or the disk not be read, and is tried again. */
   drainFailed(error: unknown): void;
+  /** The drain has ended with an error that no part of it has foreseen, and begins again. */
+  drainBroken?(error: unknown): void;
   /** A delivery stays in the spool: the object store does not take its message. Said at each try. */
   notTaken?(error: HooklineError): void;
 };

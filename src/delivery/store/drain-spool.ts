@@ -1,4 +1,3 @@
-import { hasCode } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { type DrainPorts, drainOne, isLargeRow, persist } from './drain-row.ts';
@@ -15,8 +14,6 @@ const BATCH = { maxRows: 500, maxBytes: 8 * 1024 * 1024 };
 const NEARLY_EMPTY_ROWS = BATCH.maxRows + 1_000;
 /** Between two batches while nothing at all is confirmed: each is opened and encoded, and then mostly left in the spool. */
 const QUIET_MS = 250;
-/** Before a drain that has failed begins again. */
-const AGAIN_MS = 5_000;
 
 /**
  * Publishes the spool's deliveries like any webhook, the oldest first, and removes them when they are stored. The order
@@ -25,25 +22,17 @@ const AGAIN_MS = 5_000;
  * takes records: its topic is known only when it has been opened.) So do deliveries whose object the store does not take, or
  * takes long to, and later ones of their keys; see {@link WaitingRows}. What was confirmed but not yet removed when the process is
  * killed comes twice, under the same event id.
- *
- * It does not end with an error before the process stops: what no part of it has foreseen is reported, and it begins again with the
- * oldest row, since nobody else would empty the spool. Rows that were in progress come twice then.
- * @returns how many were drained, when the spool is empty
+ * @throws an error that no part of it has foreseen, when all rows that were in progress have ended; and the reason of a stop
  */
-export async function drainSpool(ports: DrainPorts): Promise<number> {
-  const tally = { drained: 0 };
-  for (;;) {
-    const drain = new Drain(ports, tally);
-    try {
-      await drain.run();
-      return tally.drained;
-    } catch (error) {
-      if (ports.stopping.aborted || hasCode(error, 'PUBLISHER_CLOSED')) throw error;
-      ports.observer.drainFailed(error);
-      await ports.clock.sleep(AGAIN_MS, { signal: ports.stopping });
-    } finally {
-      drain.end();
-    }
+export async function drainSpool(ports: DrainPorts): Promise<void> {
+  const drain = new Drain(ports);
+  try {
+    await drain.run();
+  } catch (error) {
+    await drain.whenNoneInProgress();
+    throw error;
+  } finally {
+    drain.end();
   }
 }
 
@@ -56,13 +45,10 @@ class Drain {
   readonly #progress: RowsInProgress;
   readonly #publisher: RowPublisher;
   #failure: { readonly error: unknown } | undefined;
-  readonly #tally: { drained: number };
 
-  /** @param tally counts what is drained */
-  constructor(ports: DrainPorts, tally: { drained: number }) {
+  constructor(ports: DrainPorts) {
     const { delivery, observer, clock, large } = ports;
     this.#ports = ports;
-    this.#tally = tally;
     const failed = (error: unknown) => observer.drainFailed(error);
     this.#topics = new RefusingTopics(clock, failed);
     const held = (order: string) => ports.onHeld?.(order);
@@ -73,7 +59,11 @@ class Drain {
     this.#largeRows = large && new LargeRows(ports, large, this.#waiting);
   }
 
-  /** Stops what it has begun but for rows that are in progress. */
+  /** What another drain would begin once more while this one still counts it, and would count when it is gone. */
+  whenNoneInProgress(): Promise<void> {
+    return this.#progress.whenNone(this.#ports.stopping);
+  }
+
   end(): void {
     this.#topics.stop();
   }
@@ -158,6 +148,7 @@ class Drain {
    */
   #drainRow(row: SpooledDelivery, stored: number[]): Promise<void> {
     this.#progress.take(row.id);
+    const end = this.#progress.begin();
     const { promise, resolve } = Promise.withResolvers<void>();
     const giveBytes = this.#progress.hold(row.delivery.body.length);
     let isReleased = false;
@@ -181,6 +172,7 @@ class Drain {
       .finally(() => {
         giveBytes();
         resolve();
+        end();
         if (isReleased) this.#progress.noteEnd();
       });
     return promise;
@@ -199,19 +191,22 @@ class Drain {
     this.#reader.skipTo(row?.id ?? Math.max(0, ...large));
     if (!row) return false;
     if (!isLargeRow(row)) this.#begin([row]);
-    else if (await this.#largeRows.drain(row)) this.#tally.drained++;
+    else if (await this.#largeRows.drain(row)) this.#ports.onDrained?.(1);
     return true;
   }
 
   async #retryLarge(waiting: WaitingRow, rows: LargeRows): Promise<void> {
     this.#progress.take(waiting.id);
+    const end = this.#progress.begin();
     try {
       const row = await rows.read(waiting.id - 1);
       if (row?.id !== waiting.id) this.#waiting.end(waiting, true);
       else if (!isLargeRow(row)) return this.#begin([row]);
-      else if (await rows.drain(row)) this.#tally.drained++;
+      else if (await rows.drain(row)) this.#ports.onDrained?.(1);
     } catch (error) {
       this.#fail(error);
+    } finally {
+      end();
     }
     this.#progress.giveBack(waiting.id);
     this.#progress.noteEnd();
@@ -237,7 +232,7 @@ class Drain {
     if (ids.length > 0) await persist(this.#ports, () => this.#ports.spool.remove(ids));
     for (const id of ids) this.#progress.giveBack(id);
     this.#publisher.stored(ids);
-    this.#tally.drained += ids.length;
+    this.#ports.onDrained?.(ids.length);
   }
 
   #fail(error: unknown): void {

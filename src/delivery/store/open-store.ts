@@ -189,6 +189,9 @@ function observeSpool(parts: {
       saidFailure = message;
       logger.warn({ err: error }, 'the spool is not drained, tried again');
     },
+    drainBroken(error) {
+      logger.error({ err: error }, 'the spool is not drained: an error of Hookline itself; it begins again');
+    },
   };
 }
 

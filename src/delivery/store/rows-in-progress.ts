@@ -15,6 +15,9 @@ export class RowsInProgress {
   readonly #taken = new Set<number>();
   #bytes = 0;
   #ended = Promise.withResolvers<void>();
+  /** How many rows and batches have begun and not ended, whatever became of them. */
+  #begun = 0;
+  #none: PromiseWithResolvers<void> | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -50,6 +53,23 @@ export class RowsInProgress {
     this.#taken.delete(id);
   }
 
+  /** Counts something that has begun until the function that it returns is called. */
+  begin(): () => void {
+    this.#begun++;
+    return () => {
+      if (--this.#begun === 0) this.#none?.resolve();
+    };
+  }
+
+  /** Resolves when all that has begun has ended, or when the process stops. */
+  async whenNone(stopping: AbortSignal): Promise<void> {
+    if (this.#begun === 0 || stopping.aborted) return;
+    const none = Promise.withResolvers<void>();
+    this.#none = none;
+    stopping.addEventListener('abort', () => none.resolve(), { once: true });
+    await none.promise;
+  }
+
   /** Counts bytes until the function that it returns is called, however often. */
   hold(bytes: number): () => void {
     let held = bytes;
@@ -61,8 +81,10 @@ export class RowsInProgress {
   }
 
   addBatch(work: Promise<void>): void {
+    const end = this.begin();
     const batch = work.finally(() => {
       this.#batches.delete(batch);
+      end();
       this.noteEnd();
     });
     this.#batches.set(batch, this.#clock.now());

@@ -12,9 +12,9 @@ import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
 import { identifyDelivery, publishDelivery } from '../publish-delivery.ts';
 import type { DrainObserver, DrainPorts } from './drain-row.ts';
-import { drainSpool } from './drain-spool.ts';
 import { Handover } from './handover.ts';
 import { type Entry, InFlight } from './in-flight.ts';
+import { keepDraining } from './keep-draining.ts';
 import { isUnavailable, storeLarge } from './store-large.ts';
 import type { WaitingRows } from './waiting-rows.ts';
 
@@ -206,9 +206,8 @@ export class SpoolingStore {
   #startDrain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    this.#drain().catch((error) => {
-      if (!this.#stopping.signal.aborted) this.#ports.observer.drainFailed(error);
-    });
+    // It ends with a stop.
+    this.#drain().catch(() => {});
   }
 
   async #drain(): Promise<void> {
@@ -224,7 +223,7 @@ export class SpoolingStore {
     };
     let drained = 0;
     // Checked in the same turn of the event loop in which the state changes: nothing may come between.
-    while (spool.outstanding > 0) drained += await drainSpool(ports);
+    while (spool.outstanding > 0) drained += await keepDraining(ports);
     if (this.#stopping.signal.aborted) return;
     this.#isDraining = false;
     this.#held.clear();

@@ -53,6 +53,7 @@ async function start(maxBytes = 64 * 1024 ** 2) {
       holding: () => log.push('holding'),
       drained: (deliveries) => log.push(`drained ${deliveries}`),
       drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
+      drainBroken: (error) => log.push(`broken: ${error}`),
     },
   });
 }
@@ -310,6 +311,7 @@ describe('a store with a spool and a worker for large bodies', () => {
         holding: () => log.push('holding'),
         drained: (deliveries) => log.push(`drained ${deliveries}`),
         drainFailed: (error) => log.push(`failed: ${(error as Error).message}`),
+        drainBroken: (error) => log.push(`broken: ${error}`),
       },
     });
   });

@@ -47,19 +47,25 @@ function sized(reader: WireReader): Buffer | null {
   return length < 0 ? null : reader.take(length);
 }
 
-/** The first header of this name; undefined where there is none. Most headers are asked for by nobody. */
+/**
+ * The first header of this name; undefined where there is none.
+ * @throws RangeError where the headers are not as many, and as long, as they say: no consumer could read them
+ */
 export function headerOf({ headers }: BatchRecord, name: string): Buffer | undefined {
   const reader = new WireReader(headers);
+  let found: Buffer | undefined;
   for (let left = reader.signed(); left > 0; left--) {
     const nameLength = reader.signed();
     const isIt =
       nameLength === name.length && headers.toString('latin1', reader.at, reader.at + nameLength) === name;
+    if (nameLength < 0) throw new RangeError('a header without a name');
     reader.skip(nameLength);
     const length = Math.max(0, reader.signed());
-    if (isIt) return reader.take(length);
-    reader.skip(length);
+    if (isIt && found === undefined) found = reader.take(length);
+    else reader.skip(length);
   }
-  return undefined;
+  if (reader.at !== headers.length) throw new RangeError('bytes behind the headers');
+  return found;
 }
 
 /** What a batch holds, for a story: the start of each message. */

@@ -110,6 +110,12 @@ const BODIES = 'object-store/body-store.ts';
 
 export const OBJECTS_AND_BEFORE: readonly Mutant[] = [
   {
+    name: 'a drain ends with an error of its own, and begins again',
+    file: DRAIN,
+    find: 'this.#progress.startRound();',
+    put: "this.#progress.startRound(); if (this.#progress.isSlow) throw new TypeError('unforeseen');",
+  },
+  {
     name: 'a record is sent before its object is stored',
     file: CLAIM,
     find: 'if (await this.#write(object)) return record;',

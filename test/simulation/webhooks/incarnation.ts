@@ -79,7 +79,7 @@ export class Incarnation implements Receiver {
   static async start(site: Site, actor: Actor): Promise<Incarnation> {
     const { simulation, system } = site;
     const clock = actorClock(simulation, actor, simulation.random(actor.name));
-    const context = quietContext(clock);
+    const context = quietContext(clock, (message) => simulation.unhandled.push(message));
     const spool = system.hasSpool ? await openSpool(site, actor, clock) : undefined;
     const keyring = openKeyring(clock);
     const routes = eventRoutes();
