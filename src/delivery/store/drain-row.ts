@@ -35,7 +35,7 @@ export type DrainPorts = {
 export type DrainObserver = {
   /** A delivery could not be published, or the disk not be read, and is tried again. */
   drainFailed(error: unknown): void;
-  /** The drain has ended with an error that no part of it has foreseen, and begins again. */
+  /** An error that no part of the drain has foreseen: it begins again when its rows have ended. */
   drainBroken?(error: unknown): void;
   /** A delivery stays in the spool: the object store does not take its message. Said at each try. */
   notTaken?(error: HooklineError): void;

@@ -22,14 +22,19 @@ const QUIET_MS = 250;
  * takes records: its topic is known only when it has been opened.) So do deliveries whose object the store does not take, or
  * takes long to, and later ones of their keys; see {@link WaitingRows}. What was confirmed but not yet removed when the process is
  * killed comes twice, under the same event id.
- * @throws an error that no part of it has foreseen, when all rows that were in progress have ended; and the reason of a stop
+ * @throws the reason of a stop; and an error that no part of it has foreseen. Where `observer.drainBroken` hears of that, the rows that
+ *   were in progress have ended then, and another drain can begin
  */
 export async function drainSpool(ports: DrainPorts): Promise<void> {
   const drain = new Drain(ports);
   try {
     await drain.run();
   } catch (error) {
-    await drain.whenNoneInProgress();
+    const { observer, stopping } = ports;
+    if (observer.drainBroken && !stopping.aborted) {
+      observer.drainBroken(error);
+      await drain.whenNoneInProgress();
+    }
     throw error;
   } finally {
     drain.end();

@@ -37,3 +37,22 @@ it('does not end while a row is in progress whose sealing key is taken away: the
   await drained;
   expect(stored).toBe(1);
 });
+
+it('ends at once with an error that it has not foreseen where nobody begins it again, as for hookline spool drain', async () => {
+  const spool = await openFilledSpool('{"type":"payment-status","entityId":"e","n":1}');
+  const confirmed = Promise.withResolvers<never>();
+  let sent = 0;
+  const drained = drainSpool({
+    ...{ spool, delivery: deliveryParts(), clock: systemClock, observer: { drainFailed() {} } },
+    stopping: new AbortController().signal,
+    onNearlyEmpty() {
+      if (sent > 0) throw new TypeError('unforeseen');
+    },
+    send: () => {
+      sent++;
+      return confirmed.promise;
+    },
+  });
+  await expect(drained).rejects.toThrow('unforeseen');
+  expect(sent).toBe(1);
+});

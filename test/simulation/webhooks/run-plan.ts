@@ -125,8 +125,8 @@ class Run {
     const seen = { site: this.#site, host: this.#host, frozen: this.#frozen };
     // A record that refers to its message fits each limit.
     const judged = { ...seen, isAnyTooLarge, mayLosePlace: isLimitChanged && !hasObjects };
-    violations.push(...judge(judged), ...simulation.unhandled.map((error) => `not handled: ${error}`));
-    violations.push(...(await this.#end()));
+    violations.push(...judge(judged), ...(await this.#end()));
+    violations.push(...simulation.unhandled.map((error) => `not handled: ${error}`));
     return {
       ...{
         violations,
