@@ -4,6 +4,7 @@
  */
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { collectYoungInOneThread, disablePretenuring } from '../../src/runtime/v8-flags.ts';
 import { takeOver } from './engine/take-over.ts';
 import { type Options, parseOptions, USAGE } from './options.ts';
 import { type Finding, Tally } from './tally.ts';
@@ -11,6 +12,9 @@ import { type Finding, Tally } from './tally.ts';
 const options = optionsOrExit();
 // A stack for each of a million errors would take a twentieth of the time.
 Error.stackTraceLimit = options.isLoud ? 10 : 0;
+// Each core has a job of its own, and nearly all that one makes is short-lived.
+disablePretenuring();
+collectYoungInOneThread();
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const tally = new Tally();
 const found = (finding: Finding) => {
