@@ -153,7 +153,6 @@ class Drain {
    */
   #drainRow(row: SpooledDelivery, stored: number[]): Promise<void> {
     this.#progress.take(row.id);
-    const end = this.#progress.begin();
     const { promise, resolve } = Promise.withResolvers<void>();
     const giveBytes = this.#progress.hold(row.delivery.body.length);
     let isReleased = false;
@@ -166,6 +165,7 @@ class Drain {
       release();
     };
     const publish = this.#publisher.publishOf(row, { byObject: release, byTopic });
+    const end = this.#progress.begin();
     drainOne(row, this.#ports, { ...this.#ports.delivery, publish })
       .then(async (isStored) => {
         this.#waiting.end(waitingRow(row), isStored);

@@ -227,9 +227,9 @@ export class SpoolingStore {
     if (this.#stopping.signal.aborted) return;
     this.#isDraining = false;
     this.#held.clear();
-    observer.drained(drained, (clock.now() - start) / 1_000);
     this.#isSpooling = false;
     this.#handover.end();
+    observer.drained(drained, (clock.now() - start) / 1_000);
   }
 
   /** What is left in the spool waits for the object store: all other events go to Kafka, also those of keys that waited. */

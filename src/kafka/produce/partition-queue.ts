@@ -145,7 +145,9 @@ export class PartitionQueue {
           refusal,
         );
       }
-      if (failure.outcome !== 'late') await this.#deps.clock.sleep(backoff(attempt));
+      // Whoever hears that a record's time is up may take back what is behind it, which must not be sent before that.
+      if (failure.outcome === 'late') await this.#deps.clock.turn();
+      else await this.#deps.clock.sleep(backoff(attempt));
       // What befell a shared request may have been another partition's doing: from now on by itself, and over a session of its own.
       isElsewhere = !isAlone;
       if (!isAlone) sessions = this.#deps.sessionsFor({ isAlone: true });

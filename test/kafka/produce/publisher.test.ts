@@ -179,6 +179,25 @@ describe('a publisher', () => {
     expect(cluster.values('t', partition)).toEqual(['0', '2']);
   });
 
+  it('sends nothing behind a late record before whoever published that knows of it, and can take back the others', async () => {
+    const lookedUp = Promise.withResolvers<void>();
+    cluster.lookingUp = lookedUp.promise;
+    const late = publisher.publish(outgoing('k', 'late'), 1_000);
+    const other = publisher.publish(outgoing('k', 'other'), 3_600_000 * 2);
+    const takenBack = late.catch(async () => {
+      // As on the way of a webhook: some promises later.
+      for (let n = 0; n < 50; n++) await null;
+      publisher.dropWaiting();
+    });
+    for (let n = 0; n < 20; n++) await new Promise(setImmediate);
+    const frozen = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 3_600_000);
+    lookedUp.resolve();
+    await expect(other).rejects.toMatchObject({ code: 'PUBLISH_DEADLINE' });
+    await takenBack;
+    frozen.mockRestore();
+    expect(cluster.sends).toEqual([]);
+  });
+
   it('does not send a late record again though nobody knows whether it was written; the others are confirmed', async () => {
     cluster.fateOf = (_, n) => (n === 1 ? 'swallow' : undefined);
     const late = publisher.publish(outgoing('k', 'late'), 1_000);
