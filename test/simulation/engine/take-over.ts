@@ -17,16 +17,18 @@ export type TakenOver = {
   randomBytes: (size: number) => Buffer;
 };
 
+const NOTHING_TAKEN: TakenOver = {
+  ...{ simulation: undefined, connect: undefined },
+  ...{ random: () => 0, randomBytes: (size) => Buffer.alloc(size) },
+};
+
 /**
  * Puts simulated time, chance and connections below everything in this process that asks Node for them: the Kafka clients
  * do, and take no clock as an argument. What acts outside of a simulation's events gets the real ones. For a process that does
  * nothing but simulate: it is not undone.
  */
 export function takeOver(): TakenOver {
-  const taken: TakenOver = {
-    ...{ simulation: undefined, connect: undefined },
-    ...{ random: () => 0, randomBytes: (size) => Buffer.alloc(size) },
-  };
+  const taken = { ...NOTHING_TAKEN };
   takeTimers(taken);
   takeClocks(taken);
   takeRandomBytes(taken);
@@ -58,7 +60,7 @@ export async function within<T>(
     return await work();
   } finally {
     process.off('unhandledRejection', onUnhandled);
-    Object.assign(taken, { simulation: undefined, connect: undefined });
+    Object.assign(taken, NOTHING_TAKEN);
   }
 }
 
