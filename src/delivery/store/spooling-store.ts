@@ -206,8 +206,8 @@ export class SpoolingStore {
   #startDrain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    // It ends with a stop.
-    this.#drain().catch(() => {});
+    // By a stop. Anything else ends the process: nobody would empty the spool before a restart.
+    this.#drain().catch((error) => this.#stopping.signal.aborted || Promise.reject(error));
   }
 
   async #drain(): Promise<void> {
