@@ -1,3 +1,5 @@
+import { headersBytes, type RecordHeaders } from './record-headers.ts';
+
 /** A record as it was read from Kafka. */
 export type IncomingRecord = {
   readonly topic: string;
@@ -17,7 +19,7 @@ export type OutgoingRecord = {
   readonly key: Buffer;
   /** null deletes the key in a compacted topic. */
   readonly value: Buffer | null;
-  readonly headers: ReadonlyMap<Buffer, Buffer>;
+  readonly headers: RecordHeaders;
   /** Its partition, whatever its key; unset, the key decides. */
   readonly partition?: number;
   /** Milliseconds since 1970; unset means the time of its publishing. */
@@ -43,8 +45,7 @@ export type ObjectReference = {
 };
 
 /** What a record that is alone in its batch weighs on the wire beside its key, value and headers, at the least. */
-const RECORD_OVERHEAD = 68;
-const HEADER_OVERHEAD = 2;
+const RECORD_OVERHEAD = 67;
 
 /** Bytes of a record on the wire, as a topic's max.message.bytes counts them, where it is alone in its batch. */
 export function wireBytes({
@@ -52,9 +53,7 @@ export function wireBytes({
   value,
   headers,
 }: Pick<OutgoingRecord, 'key' | 'value' | 'headers'>): number {
-  let bytes = RECORD_OVERHEAD + key.length + (value?.length ?? 0);
-  for (const [name, text] of headers) bytes += name.length + text.length + HEADER_OVERHEAD;
-  return bytes;
+  return RECORD_OVERHEAD + key.length + (value?.length ?? 0) + headersBytes(headers);
 }
 
 /** Where a record is. */

@@ -12,10 +12,10 @@ export type SealedPieces = { readonly iv: Buffer; readonly tag: Buffer; readonly
 export function splitSealed(layout: SealedLayout, sealed: Buffer): SealedPieces | null {
   const { ivLength, tagFirst } = layout;
   if (sealed.length < ivLength + TAG_LENGTH) return null;
-  const rest = sealed.subarray(ivLength);
-  const split = tagFirst ? TAG_LENGTH : rest.length - TAG_LENGTH;
-  const [first, second] = [rest.subarray(0, split), rest.subarray(split)];
+  const split = tagFirst ? ivLength + TAG_LENGTH : sealed.length - TAG_LENGTH;
   const iv = sealed.subarray(0, ivLength);
+  const first = sealed.subarray(ivLength, split);
+  const second = sealed.subarray(split);
   return tagFirst ? { iv, tag: first, ciphertext: second } : { iv, tag: second, ciphertext: first };
 }
 

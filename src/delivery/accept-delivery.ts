@@ -21,7 +21,7 @@ export async function acceptDelivery(
   signature: ClaimedSignature,
   ports: AcceptPorts,
 ): Promise<Receipt> {
-  return ports.store(verifyDelivery(delivery, signature, ports));
+  return await ports.store(verifyDelivery(delivery, signature, ports));
 }
 
 /**

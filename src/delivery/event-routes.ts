@@ -1,6 +1,8 @@
 import type { EventSchema, EventSchemaSet } from '../avro/event-schema.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import { PROBE, topicName } from '../core/names.ts';
+import { layHeaders, type RecordHeaders, WireHeaders } from '../core/record-headers.ts';
+import { signedBytes, sizedBytes, WireWriter } from '../core/wire-writer.ts';
 
 /** The topic of one event type, with all that is constant about it. */
 export type EventRoute = {
@@ -55,7 +57,7 @@ type EventContext = {
   readonly traceparent: string | undefined;
 };
 
-type EventHeaders = (context: EventContext) => Map<Buffer, Buffer>;
+type EventHeaders = (context: EventContext) => RecordHeaders;
 
 const NAMES = {
   id: Buffer.from('ce_id'),
@@ -71,35 +73,55 @@ const SPECVERSION = Buffer.from('1.0');
 const CONTENT_TYPE = Buffer.from('application/avro');
 
 /**
- * Writes the headers of one event after another. What is the same as in the last one is taken from it: nearly all events
+ * Lays out the headers of one event after another. What is the same as in the last one is copied from it: nearly all events
  * of a route have one ref and one type, and at a high rate many have one millisecond.
  */
 function createEventHeaders(): EventHeaders {
-  const sourceOf = keepLast((ref: string) => Buffer.from(`/webhooks/${ref}`, 'latin1'));
-  const typeOf = keepLast((type: string) => Buffer.from(type));
-  const timeOf = keepLast((at: number) => Buffer.from(new Date(at).toISOString(), 'latin1'));
+  let last: { ref: string; type: string; receivedAt: number; bytes: Buffer } | undefined;
+  const sameBytes = (ref: string, type: string, receivedAt: number): Buffer => {
+    if (last?.receivedAt === receivedAt && last.ref === ref && last.type === type) return last.bytes;
+    const bytes = layHeaders(sameHeaders(ref, type, receivedAt));
+    last = bytes.length <= MAX_KEPT_BYTES ? { ref, type, receivedAt, bytes } : undefined;
+    return bytes;
+  };
   return ({ eventId, ref, type, entityId, receivedAt, traceparent }) => {
-    const headers = new Map<Buffer, Buffer>();
-    headers.set(NAMES.id, Buffer.from(eventId, 'latin1'));
-    headers.set(NAMES.source, sourceOf(ref));
-    headers.set(NAMES.type, typeOf(type));
-    headers.set(NAMES.specversion, SPECVERSION);
-    headers.set(NAMES.time, timeOf(receivedAt));
-    headers.set(NAMES.contentType, CONTENT_TYPE);
-    if (entityId !== null) headers.set(NAMES.subject, entityId);
-    if (traceparent !== undefined) headers.set(NAMES.traceparent, Buffer.from(traceparent, 'latin1'));
-    return headers;
+    const bytes = sameBytes(ref, type, receivedAt);
+    let size = SAME_HEADERS + 1;
+    let most = 1 + sizedBytes(NAMES.id) + signedBytes(eventId.length) + eventId.length + bytes.length;
+    if (entityId !== null) {
+      size++;
+      most += sizedBytes(NAMES.subject) + sizedBytes(entityId);
+    }
+    if (traceparent !== undefined) {
+      size++;
+      most += sizedBytes(NAMES.traceparent) + signedBytes(traceparent.length) + traceparent.length;
+    }
+    const out = new WireWriter(Buffer.allocUnsafe(most));
+    out.signed(size);
+    out.sized(NAMES.id);
+    out.latin1(eventId);
+    out.copy(bytes);
+    if (entityId !== null) {
+      out.sized(NAMES.subject);
+      out.sized(entityId);
+    }
+    if (traceparent !== undefined) {
+      out.sized(NAMES.traceparent);
+      out.latin1(traceparent);
+    }
+    return new WireHeaders(size, out.buffer);
   };
 }
 
-function keepLast<K>(make: (key: K) => Buffer): (key: K) => Buffer {
-  let last: K | undefined;
-  let made: Buffer = Buffer.alloc(0);
-  return (key) => {
-    if (key !== last) {
-      made = make(key);
-      last = key;
-    }
-    return made;
-  };
-}
+/** A type may be as long as a message. */
+const MAX_KEPT_BYTES = 1024;
+const SAME_HEADERS = 5;
+
+const sameHeaders = (ref: string, type: string, receivedAt: number) =>
+  [
+    [NAMES.source, Buffer.from(`/webhooks/${ref}`, 'latin1')],
+    [NAMES.type, Buffer.from(type)],
+    [NAMES.specversion, SPECVERSION],
+    [NAMES.time, Buffer.from(new Date(receivedAt).toISOString(), 'latin1')],
+    [NAMES.contentType, CONTENT_TYPE],
+  ] as const;

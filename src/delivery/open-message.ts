@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { OpenedMessage, VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { memberSpan } from '../core/json-scanner.ts';
+import type { EncryptionKey } from '../crypto/keys.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
 import {
   decodeSealed,
@@ -49,12 +50,13 @@ function openWhole(
   looksPlain: boolean,
   parts: Deps,
 ): Buffer {
-  if (parts.encryptionKeysOf(ref).length === 0)
+  const keys = parts.encryptionKeysOf(ref);
+  if (keys.length === 0)
     throw new HooklineError(
       'UNPARSABLE',
       looksPlain ? undefined : 'and its subscription has no encryption key',
     );
-  const plain = openPieces(splitSealed(parts.layout, decodeSealed(form, body)), ref, parts);
+  const plain = openPieces(splitSealed(parts.layout, decodeSealed(form, body)), { ref, keys }, parts);
   if (!plain) throw new HooklineError(looksPlain ? 'UNPARSABLE' : 'UNDECRYPTABLE');
   return plain;
 }
@@ -65,7 +67,7 @@ function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
   const message = asObject(body);
   if (!message) return body;
   const open = (pieces: SealedPieces | null): Buffer => {
-    const plain = openPieces(pieces, ref, parts);
+    const plain = openPieces(pieces, { ref, keys: parts.encryptionKeysOf(ref) }, parts);
     if (!plain) throw new HooklineError('UNDECRYPTABLE');
     return plain;
   };
@@ -77,10 +79,10 @@ function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
 
 function openPieces(
   pieces: SealedPieces | null,
-  ref: string,
-  { encryptionKeysOf, observer, memory }: Deps,
+  { ref, keys }: { readonly ref: string; readonly keys: readonly EncryptionKey[] },
+  { observer, memory }: Deps,
 ): Buffer | null {
-  const opened = pieces && openSealed(pieces, encryptionKeysOf(ref), memory);
+  const opened = pieces && openSealed(pieces, keys, memory);
   if (!opened) return null;
   observer.keyMatched(ref, 'encryption', opened.key.index);
   return opened.plain;

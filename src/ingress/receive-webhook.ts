@@ -54,7 +54,7 @@ export async function receiveWebhook(request: WebhookRequest, deps: WebhookDeps)
       kept = bytes;
       taken.leave();
     }
-    return deps.delivery.store(verified);
+    return await deps.delivery.store(verified);
   };
   try {
     const { traceparent } = request;

@@ -1,12 +1,14 @@
 import '../connect/client-patches.ts';
 import { crc32c, Writer } from '@platformatic/kafka';
+import { headersBytes, type RecordHeaders, writeHeaders } from '../../core/record-headers.ts';
+import { signedBytes, sizedBytes, WireWriter } from '../../core/wire-writer.ts';
 
 /** A record as it goes on the wire: all of it bytes, made once, so that every attempt sends the identical batch. */
 export type WireRecord = {
   readonly key: Buffer;
   /** null is a tombstone: it forgets the key in a compacted topic. */
   readonly value: Buffer | null;
-  readonly headers: ReadonlyMap<Buffer, Buffer>;
+  readonly headers: RecordHeaders;
   /** Milliseconds since 1970, as Kafka's record timestamp. */
   readonly timestamp: bigint;
 };
@@ -62,7 +64,7 @@ export function encodeProduce(batches: readonly Batch[], timeoutMs: number): Wri
     most += TOPIC_BYTES + name.length;
     for (const { length } of measured) most += PARTITION_BYTES + length;
   }
-  const out = new Bytes(Buffer.allocUnsafe(most));
+  const out = new WireWriter(Buffer.allocUnsafe(most));
   out.byte(0); // no transactional id
   out.int16(ALL_REPLICAS);
   out.int32(timeoutMs);
@@ -98,7 +100,7 @@ function measure(batch: Batch): Measured {
   return { batch, first, deltas, sizes, length };
 }
 
-function writePartition(out: Bytes, { batch, first, deltas, sizes, length }: Measured): void {
+function writePartition(out: WireWriter, { batch, first, deltas, sizes, length }: Measured): void {
   const { partition, records } = batch;
   out.int32(partition);
   out.unsigned(length + 1);
@@ -118,7 +120,7 @@ type Head = {
   readonly deltas: readonly number[];
 };
 
-function writeHead(out: Bytes, { records, length, first, deltas }: Head): void {
+function writeHead(out: WireWriter, { records, length, first, deltas }: Head): void {
   let latest = 0;
   for (const delta of deltas) latest = Math.max(latest, delta);
   out.int64(0n); // first offset: the broker's to say
@@ -138,14 +140,12 @@ function writeHead(out: Bytes, { records, length, first, deltas }: Head): void {
 
 /** Of a record behind its own length. */
 function recordBytes({ key, value, headers }: WireRecord, delta: number, n: number): number {
-  let bytes = 1 + signedBytes(delta) + signedBytes(n) + sizedBytes(key) + sizedBytes(value);
-  bytes += signedBytes(headers.size);
-  for (const [name, text] of headers) bytes += sizedBytes(name) + sizedBytes(text);
-  return bytes;
+  const numbers = 1 + signedBytes(delta) + signedBytes(n);
+  return numbers + sizedBytes(key) + sizedBytes(value) + headersBytes(headers);
 }
 
 function writeRecord(
-  out: Bytes,
+  out: WireWriter,
   { key, value, headers }: WireRecord,
   { bytes, delta, n }: { bytes: number; delta: number; n: number },
 ): void {
@@ -155,79 +155,5 @@ function writeRecord(
   out.signed(n);
   out.sized(key);
   out.sized(value);
-  out.signed(headers.size);
-  for (const [name, text] of headers) {
-    out.sized(name);
-    out.sized(text);
-  }
-}
-
-/** Of bytes behind their length; null is a length of -1. */
-const sizedBytes = (bytes: Buffer | null) => (bytes === null ? 1 : signedBytes(bytes.length) + bytes.length);
-
-/** A signed number as one that is not negative: 0, -1, 1, -2 become 0, 1, 2, 3. */
-const zigzag = (value: number) => (value >= 0 ? value * 2 : -value * 2 - 1);
-
-/** Of a zigzag varint. */
-function signedBytes(value: number): number {
-  let bytes = 1;
-  for (let rest = zigzag(value); rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes++;
-  return bytes;
-}
-
-/** Shorter runs of bytes are sooner copied than the runtime is called. */
-const SHORT = 48;
-
-/** Writes the protocol's primitive types into one buffer, which must be long enough. */
-class Bytes {
-  readonly buffer: Buffer;
-  /** Where the next byte goes. */
-  at = 0;
-
-  constructor(buffer: Buffer) {
-    this.buffer = buffer;
-  }
-
-  byte(value: number): void {
-    this.buffer[this.at++] = value;
-  }
-
-  int16(value: number): void {
-    this.at = this.buffer.writeInt16BE(value, this.at);
-  }
-
-  int32(value: number): void {
-    this.at = this.buffer.writeInt32BE(value, this.at);
-  }
-
-  int64(value: bigint): void {
-    this.at = this.buffer.writeBigInt64BE(value, this.at);
-  }
-
-  unsigned(value: number): void {
-    let rest = value;
-    while (rest >= 0x80) {
-      this.buffer[this.at++] = (rest % 0x80) | 0x80;
-      rest = Math.floor(rest / 0x80);
-    }
-    this.buffer[this.at++] = rest;
-  }
-
-  signed(value: number): void {
-    this.unsigned(zigzag(value));
-  }
-
-  sized(bytes: Buffer | null): void {
-    if (bytes === null) return this.signed(-1);
-    this.signed(bytes.length);
-    this.copy(bytes);
-  }
-
-  copy(bytes: Buffer): void {
-    const { length } = bytes;
-    const { buffer, at } = this;
-    if (length > SHORT) bytes.copy(buffer, at);
-    else for (let n = 0; n < length; n++) buffer[at + n] = bytes[n] as number;
-    this.at = at + length;
-  }
+  writeHeaders(out, headers);
 }

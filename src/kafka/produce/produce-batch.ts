@@ -200,5 +200,5 @@ const toMessages = ({ topic, partition, records }: Batch) =>
   records.map(({ key, value, headers, timestamp }) => ({
     ...{ topic, partition, key, timestamp },
     value: value as Buffer,
-    headers: headers as Map<Buffer, Buffer>,
+    headers: new Map(headers),
   }));

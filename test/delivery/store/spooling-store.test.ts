@@ -259,7 +259,9 @@ describe('a store with a spool', () => {
     await start();
     await until('the spool is drained', () => !store.isSpooling);
     expect(order('a').filter((n) => n !== 9)).toEqual([1, 3]);
-    const deadLetters = cluster.batches.flat().filter(({ headers }) => [...headers.keys()].some(isStage));
+    const deadLetters = cluster.batches
+      .flat()
+      .filter(({ headers }) => [...headers].some(([name]) => isStage(name)));
     expect(
       deadLetters.map(({ headers }) => String([...headers].find(([name]) => isStage(name))?.[1])),
     ).toEqual(['SPOOL']);
