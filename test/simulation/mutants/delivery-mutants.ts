@@ -142,8 +142,8 @@ export const OBJECTS_AND_BEFORE: readonly Mutant[] = [
   {
     name: 'a wrong signature is accepted',
     file: 'crypto/signature.ts',
-    find: 'if (timingSafeEqual(expected, given) && isWellFormed && isLive(key)) return key;',
-    put: 'if (isWellFormed && isLive(key)) return key;',
+    find: 'if (timingSafeEqual(expected, given) && digest === signature && isLive(key)) return key;',
+    put: 'if (signature !== undefined && isLive(key)) return key;',
   },
   {
     name: 'the event id of a sealed message is made of its ciphertext',
