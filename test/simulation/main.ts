@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { collectYoungInOneThread, disablePretenuring } from '../../src/runtime/v8-flags.ts';
 import { takeOver } from './engine/take-over.ts';
 import { type Options, parseOptions, USAGE } from './options.ts';
-import { type Finding, Tally } from './tally.ts';
+import { type Finding, progressOf, Tally } from './tally.ts';
 
 const options = optionsOrExit();
 // A stack for each of a million errors would take a twentieth of the time.
@@ -17,10 +17,12 @@ disablePretenuring();
 collectYoungInOneThread();
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const tally = new Tally();
+const tellProgress = progressOf(tally, (line) => process.stderr.write(`${line}\n`));
 const found = (finding: Finding) => {
   const { seed, violations } = finding;
   if (violations.length > 0) say(`seed ${seed}, commit ${commit()}: ${violations.join('; ')}`);
   tally.add(finding);
+  tellProgress();
 };
 
 if (options.isJob) await simulate((finding) => process.send?.(finding));

@@ -42,3 +42,21 @@ export class Tally {
     this.#trace.update(trace);
   }
 }
+
+const TELL_EVERY_MS = 60_000;
+
+/** Of a long run, how far it is: the function that is returned is called with each schedule, and says it once a minute. */
+export function progressOf(
+  tally: Pick<Tally, 'schedules' | 'violations'>,
+  say: (line: string) => void,
+  now: () => number = () => performance.now(),
+): () => void {
+  const start = now();
+  let last = start;
+  return () => {
+    if (now() - last < TELL_EVERY_MS) return;
+    last = now();
+    const minutes = Math.round((last - start) / 60_000);
+    say(`${minutes} min: ${tally.schedules} schedules, ${tally.violations} violations`);
+  };
+}
