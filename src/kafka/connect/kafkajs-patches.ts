@@ -1,6 +1,7 @@
 /** Patches of kafkajs 2.2.4, applied when client-patches.ts is imported, which checks the version. */
 
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 
 const require = createRequire(import.meta.url);
 const UNKNOWN_MEMBER_ID = 25;
@@ -83,17 +84,35 @@ runner.fetch = async function (this: Runner, nodeId) {
 /**
  * Two requests that find a connection closed at the same time make two of it. The first one is forgotten, and stays open when the
  * client is closed. Here the second request waits for the first one's.
+ *
+ * It also hears nothing of a socket that this process destroys, as those that a consumer leaves open when it has ended: it looks for
+ * requests without an answer ten times a second from then on, for each of them, forever. Here it is told.
  */
-type Connection = { connect(): Promise<boolean> };
+type Connection = {
+  readonly socket: Socket | null;
+  connect(): Promise<boolean>;
+  isConnected(): boolean;
+  rejectRequests(error: Error): void;
+  disconnect(): Promise<boolean>;
+};
 
 const connection = prototypeIn<Connection>('network/connection.js');
 const connect = connection.connect;
 const connecting = new WeakMap<Connection, Promise<boolean>>();
+const watched = new WeakSet<Socket>();
 connection.connect = function (this: Connection) {
   const before = connecting.get(this);
   if (before) return before;
   const made = connect.call(this).finally(() => connecting.delete(this));
   connecting.set(this, made);
+  const { socket } = this;
+  if (!socket || watched.has(socket)) return made;
+  watched.add(socket);
+  socket.once('close', () => {
+    if (this.socket !== socket || !this.isConnected()) return;
+    this.rejectRequests(new KafkaJSError('the connection was cut'));
+    void this.disconnect();
+  });
   return made;
 };
 

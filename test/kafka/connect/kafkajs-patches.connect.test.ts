@@ -1,7 +1,9 @@
 import '../../../src/kafka/connect/client-patches.ts';
 import { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+
+afterEach(() => vi.useRealTimers());
 
 type Connection = { connect(): Promise<boolean>; isConnected(): boolean };
 type MakeSocket = (options: { onConnect: () => void }) => EventEmitter;
@@ -11,7 +13,7 @@ const Connection = createRequire(import.meta.url)('kafkajs/src/network/connectio
 ) => Connection;
 
 /** A socket that is connected in the next turn. */
-function open() {
+function open({ enforceRequestTimeout = false } = {}) {
   const made: EventEmitter[] = [];
   const socketFactory: MakeSocket = ({ onConnect }) => {
     const socket = Object.assign(new EventEmitter(), { end() {}, unref() {}, setKeepAlive() {} });
@@ -21,7 +23,7 @@ function open() {
   };
   const log = { debug() {}, info() {}, error() {} };
   const logger = { namespace: () => log };
-  const rest = { enforceRequestTimeout: false, connectionTimeout: 1_000, requestTimeout: 1_000 };
+  const rest = { enforceRequestTimeout, connectionTimeout: 1_000, requestTimeout: 1_000 };
   return { made, connection: new Connection({ host: 'b', port: 1, logger, socketFactory, ...rest }) };
 }
 
@@ -31,4 +33,16 @@ it('requests that find a connection closed at the same time make one of it', asy
   expect([made.length, connection.isConnected()]).toEqual([1, true]);
   await connection.connect();
   expect(made).toHaveLength(1);
+});
+
+it('one whose socket this process destroys is over: nothing is looked for in it any more', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { made, connection } = open({ enforceRequestTimeout: true });
+  await connection.connect();
+  expect([connection.isConnected(), vi.getTimerCount()]).toEqual([true, 1]);
+  made[0]?.emit('close');
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0));
+  expect(connection.isConnected()).toBe(false);
+  await connection.connect();
+  expect([made.length, connection.isConnected()]).toEqual([2, true]);
 });
