@@ -161,6 +161,7 @@ class Run {
       if (!isStopped) faults.push(`${machine} does not stop`);
       if (network.openOf(actor) > 0) faults.push(`${machine} has connections after its stop`);
       if (actor.pending > 0) faults.push(`${machine} has ${actor.pending} timers after its stop`);
+      if (actor.repeated > 0) faults.push(`${machine} repeats ${actor.repeated} timers after its stop`);
     }
     return faults;
   }

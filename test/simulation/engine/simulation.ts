@@ -16,6 +16,8 @@ export class Actor {
   wallSkew = 0;
   /** What it waits for: neither happened nor cancelled. Repeated timers, and those that may be left behind, are not counted. */
   pending = 0;
+  /** Repeated timers that were not cancelled. */
+  repeated = 0;
   /** Called when it has died of its own effect; see {@link Actor.dieAfter}. */
   onDeath: () => void = () => {};
   #effectsLeft = Number.POSITIVE_INFINITY;
@@ -110,12 +112,14 @@ export class Simulation {
     const at = this.now + Math.max(0, ms);
     const event = { at, seq: ++this.#seq, isCancelled: false, actor, what, work, everyMs, counts, settles };
     if (counts) actor.pending++;
+    if (everyMs !== undefined) actor.repeated++;
     this.#queue.push(event);
     return {
       cancel: () => {
         if (event.isCancelled) return;
         event.isCancelled = true;
         if (counts) actor.pending--;
+        if (everyMs !== undefined) actor.repeated--;
       },
     };
   }

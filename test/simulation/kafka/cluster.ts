@@ -112,10 +112,13 @@ export class Cluster implements BrokerCluster {
     }
   }
 
-  /** Every batch that the leaders have at the end, and where. */
-  *stored(): Generator<Entry & { readonly topic: string; readonly partition: number }> {
+  /** Every batch that the leaders have at the end, where, and since when it can be read. */
+  *stored(): Generator<
+    Entry & { readonly topic: string; readonly partition: number; readonly readableAt: number | undefined }
+  > {
     for (const { topic, index, kept } of this.partitions)
-      for (const entry of kept) yield { ...entry, topic, partition: index };
+      for (const entry of kept)
+        yield { ...entry, topic, partition: index, readableAt: this.readableAt.get(entry) };
   }
 
   /** The brokers learn of a change, each after a while of its own. */

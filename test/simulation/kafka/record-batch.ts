@@ -68,6 +68,19 @@ export function headerOf({ headers }: BatchRecord, name: string): Buffer | undef
   return found;
 }
 
+/** All headers as texts; of a name that comes twice, the first. @throws RangeError as {@link headerOf} */
+export function headersIn({ headers }: BatchRecord): ReadonlyMap<string, string> {
+  const reader = new WireReader(headers);
+  const texts = new Map<string, string>();
+  for (let left = reader.signed(); left > 0; left--) {
+    const name = `${sized(reader)}`;
+    const text = `${sized(reader) ?? ''}`;
+    if (!texts.has(name)) texts.set(name, text);
+  }
+  if (reader.at !== headers.length) throw new RangeError('bytes behind the headers');
+  return texts;
+}
+
 /** What a batch holds, for a story: the start of each message. */
 export const namesOf = (batch: Buffer): string =>
   readBatch(batch)

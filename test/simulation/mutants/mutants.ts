@@ -2,6 +2,7 @@ import { COMMANDS, CONSUMING, ONE_WORKS, PROVIDER } from './control-mutants.ts';
 import { OBJECTS_AND_BEFORE, SPOOLING } from './delivery-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PRODUCING, WRITING } from './produce-mutants.ts';
+import { RECORDS } from './record-mutants.ts';
 
 /** Each must break a promise. */
 export const MUTANTS: readonly Mutant[] = [
@@ -9,6 +10,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...WRITING,
   ...SPOOLING,
   ...OBJECTS_AND_BEFORE,
+  ...RECORDS,
   ...COMMANDS,
   ...PROVIDER,
   ...ONE_WORKS,

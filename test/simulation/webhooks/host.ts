@@ -17,6 +17,8 @@ export type Attempt = {
   /** Counts the requests that arrived at any incarnation. */
   readonly arrival: number;
   readonly arrivedAt: number;
+  /** Milliseconds since 1970, by the clock of the process, when that took it; 0 where it did not. */
+  receivedAt: number;
   readonly incarnation: string;
   answer: Answer | undefined;
   answeredAt: number;
@@ -121,7 +123,7 @@ export class Host {
     if (!actor?.isAlive || !current || this.#isStopping) return tell('reset');
     const attempt: Attempt = {
       ...{ webhook, arrival: this.attempts.length, arrivedAt: simulation.now, incarnation: actor.name },
-      ...{ answer: undefined, answeredAt: 0 },
+      ...{ answer: undefined, answeredAt: 0, receivedAt: 0 },
     };
     this.attempts.push(attempt);
     this.#open.set(attempt, tell);
@@ -141,6 +143,7 @@ export class Host {
       this.#settle(attempt, given);
       if (this.#open.size === 0) this.#onIdle?.();
     };
+    attempt.receivedAt = this.#site.simulation.wall(actor);
     current.receive(attempt.webhook).then(
       (receipt) => answer({ status: 200, receipt }),
       (error) => answer({ status: errorAnswer(error).status, code: (error as HooklineError).code }),

@@ -1,4 +1,6 @@
 import type { Attempt, Host } from './host.ts';
+import { judgeReadable, judgeStatuses } from './judge-answers.ts';
+import { judgeRecords } from './judge-records.ts';
 import { judgeWrites } from './judge-writes.ts';
 import { TAMPERED, type Webhook } from './messages.ts';
 import type { Site } from './site.ts';
@@ -19,9 +21,13 @@ export type Judged = {
 /** Every promise that was broken, one line each. */
 export function judge(judged: Judged): string[] {
   const { site, host } = judged;
-  const stored = storedOf(storedRecords(site.cluster, site.bucket), host.attempts);
+  const records = storedRecords(site.cluster, site.bucket);
+  const stored = storedOf(records, host.attempts);
   return [
     ...judgeStored(judged, stored),
+    ...judgeStatuses(host.attempts),
+    ...judgeReadable(host.attempts, records),
+    ...judgeRecords({ site, records }, host.attempts),
     ...judgeRefused(judged, stored),
     ...judgeOrder(judged, stored),
     ...judgeDeadlines(judged),
@@ -91,17 +97,10 @@ function contentFault(record: StoredRecord, { message, key }: Webhook): string |
 }
 
 /** What was refused is nowhere: no record, no object, no row. */
-function judgeRefused({ site, host }: Judged, { records }: Stored): string[] {
-  const faults: string[] = [];
-  for (const { webhook, answer } of host.attempts) {
-    if (webhook.kind !== 'tampered' || answer === undefined || answer === 'reset') continue;
-    if (answer.status !== 401 && answer.status < 500)
-      faults.push(`webhook ${webhook.number} (tampered) is answered ${answer.status}`);
-  }
+function judgeRefused({ site }: Judged, { records }: Stored): string[] {
   const bodies = [...site.volume.rows().values()].map(({ body }) => Buffer.from(body));
   const places = [...records.map(({ value }) => value), ...site.bucket.objects.values(), ...bodies];
-  if (places.some((bytes) => bytes?.includes(TAMPERED))) faults.push('a tampered webhook is stored');
-  return faults;
+  return places.some((bytes) => bytes?.includes(TAMPERED)) ? ['a tampered webhook is stored'] : [];
 }
 
 /**

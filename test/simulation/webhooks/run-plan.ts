@@ -213,6 +213,7 @@ class Run {
       ...(isStopped ? [] : ['it does not stop']),
       ...(network.openOf(actor) === 0 ? [] : ['connections are open after the stop']),
       ...(actor.pending === 0 ? [] : [`${actor.pending} timers wait after the stop`]),
+      ...(actor.repeated === 0 ? [] : [`${actor.repeated} timers are repeated after the stop`]),
       ...(volume.rows().size === 0 ? [] : [`${volume.rows().size} rows are in the spool after the stop`]),
     ];
   }

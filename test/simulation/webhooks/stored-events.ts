@@ -9,6 +9,8 @@ export type StoredRecord = BatchRecord & {
   /** Which of two was appended first, whatever their partition. */
   readonly order: number;
   readonly eventId: string | undefined;
+  /** When consumers could read it, in simulated time; undefined: they never could. */
+  readonly readableAt: number | undefined;
   /** The object that it refers to; null where that is not there, undefined where it refers to none. */
   readonly object: Buffer | null | undefined;
 };
@@ -17,17 +19,21 @@ export type StoredRecord = BatchRecord & {
 export function storedRecords(cluster: Cluster, bucket: ModelBucket): StoredRecord[] {
   const entries = [...cluster.stored()].sort((a, b) => a.order - b.order);
   let order = 0;
-  return entries.flatMap(({ batch, topic, partition }) =>
+  return entries.flatMap(({ batch, topic, partition, readableAt }) =>
     readBatch(batch).map((record) => {
       const { key, value, headers } = record;
       const eventId = headerOf(record, 'ce_id')?.toString('latin1');
       return {
         ...{ key, value, headers, topic, partition, order: ++order },
-        ...{ eventId, object: objectOf(value, bucket) },
+        ...{ eventId, readableAt, object: objectOf(value, bucket) },
       };
     }),
   );
 }
+
+/** The event id of a dead-letter record. */
+export const deadLetterEventOf = (record: StoredRecord): string | undefined =>
+  headerOf(record, 'hookline.event-id')?.toString('latin1');
 
 const SCHEME = 's3://';
 const ADDRESS = /s3:\/\/events\/(hookline\/[\w./-]+?\.(?:json|bin))/;
