@@ -1,7 +1,12 @@
-import type { CommandResult } from '../../../src/core/command.ts';
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
-import { Simulation } from '../engine/simulation.ts';
-import type { SentCommand, StoredResult } from './ledger.ts';
+import {
+  byPosition,
+  type EndedCommand,
+  nameOf,
+  type SentCommand,
+  START,
+  type StoredResult,
+} from './ledger.ts';
 import type { ControlPlan } from './plan.ts';
 
 type Judged = {
@@ -18,7 +23,7 @@ const NEVER = new Set(['INTERNAL', 'PROVIDER_REFUSED', 'TOKEN_REFUSED']);
 export function judgeCommands(judged: Judged): string[] {
   const { plan, commands, results } = judged;
   const ofCommands = results.filter(({ result }) => result.status !== 'DRIFT');
-  const byPosition = Map.groupBy(ofCommands, ({ result }) => positionOf(result));
+  const found = byPosition(results);
   const faults = ofCommands
     .filter((one) => NEVER.has(one.result.errorCode ?? '') && !wasForgottenTwice(one, plan))
     .map(({ result }) => `${result.type} ${result.ref} ends with ${endOf(result)}: ${result.message}`);
@@ -26,10 +31,10 @@ export function judgeCommands(judged: Judged): string[] {
     .filter(({ number }) => !commands.some(({ fields }) => fields.commandId === `c-${number}`))
     .map(({ number }) => `command ${number} is not in its topic`);
   faults.push(...missing);
-  const ended: Ended[] = [];
+  const ended: EndedCommand[] = [];
   for (const command of commands) {
     const what = nameOf(command);
-    const own = byPosition.get(`${command.partition}@${command.offset}`) ?? [];
+    const own = found.get(`${command.partition}@${command.offset}`) ?? [];
     const [first] = own;
     if (!first) faults.push(`${what} has no result`);
     else ended.push({ ...command, result: first.result });
@@ -53,34 +58,27 @@ const wasForgottenTwice = ({ result, readableAt }: StoredResult, plan: ControlPl
   result.httpStatus === 401 &&
   plan.faults.filter(({ kind, at }) => kind === 'provider-forgets-tokens' && at < readableAt).length > 1;
 
-type Ended = SentCommand & { readonly result: CommandResult };
-
-const nameOf = ({ fields, partition, offset }: SentCommand) =>
-  `${fields.type} ${fields.ref ?? ''} (${fields.commandId}, ${partition}@${offset})`;
-const positionOf = ({ commandPartition, commandOffset }: CommandResult) =>
-  `${commandPartition}@${commandOffset}`;
-const endOf = ({ status, errorCode }: CommandResult) => `${status} ${errorCode ?? ''}`.trimEnd();
+const endOf = ({ status, errorCode }: EndedCommand['result']) => `${status} ${errorCode ?? ''}`.trimEnd();
 
 /** A command is not carried out once more when its result is there to be read. */
 function judgeRepeated(what: string, own: readonly StoredResult[], { faults }: ControlPlan): string[] {
   // Its times are the process's own then.
   if (faults.some(({ kind }) => kind === 'clock-jump')) return [];
   const [first, ...others] = own;
-  const start = new Simulation(0).wall();
   return others
     .filter(({ value, result }) => {
-      const begunAt = Number(result.receivedAt) - start;
+      const begunAt = Number(result.receivedAt) - START;
       return first && !value.equals(first.value) && begunAt > first.readableAt + 1;
     })
     .map(() => `${what} is carried out again although its result is there`);
 }
 
 /** Of records with one id, the first is carried out. */
-function judgeDuplicates(ended: readonly Ended[]): string[] {
+function judgeDuplicates(ended: readonly EndedCommand[]): string[] {
   return [...Map.groupBy(ended, ({ fields }) => fields.commandId)].flatMap(([id, of]) => {
     const [first, ...others] = of.toSorted((a, b) => a.offset - b.offset);
-    const isDuplicate = ({ result }: Ended) => result.status === 'DUPLICATE';
-    const isPoison = ({ result }: Ended) => result.errorCode === 'COMMAND_INVALID';
+    const isDuplicate = ({ result }: EndedCommand) => result.status === 'DUPLICATE';
+    const isPoison = ({ result }: EndedCommand) => result.errorCode === 'COMMAND_INVALID';
     return [
       ...(first && isDuplicate(first) ? [`${id} is a DUPLICATE of nothing`] : []),
       ...(others.every((one) => isDuplicate(one) || isPoison(one)) ? [] : [`${id} is carried out twice`]),
@@ -92,7 +90,11 @@ function judgeDuplicates(ended: readonly Ended[]): string[] {
 type Known = { isActive: boolean | undefined; id: string | null | undefined; events: string | undefined };
 
 /** Each command ends with what the ones before it make of it; the last one leaves the state. */
-function judgeRef(ref: string, ended: readonly Ended[], record: SubscriptionRecord | undefined): string[] {
+function judgeRef(
+  ref: string,
+  ended: readonly EndedCommand[],
+  record: SubscriptionRecord | undefined,
+): string[] {
   const known: Known = { isActive: false, id: null, events: undefined };
   const faults: string[] = [];
   for (const command of ended.toSorted((a, b) => a.offset - b.offset)) {
@@ -110,7 +112,7 @@ function judgeRef(ref: string, ended: readonly Ended[], record: SubscriptionReco
   return faults;
 }
 
-function follow(known: Known, { fields, result }: Ended): string | undefined {
+function follow(known: Known, { fields, result }: EndedCommand): string | undefined {
   const { status, errorCode } = result;
   if (status === 'DUPLICATE' || result.dryRun) return undefined;
   // Its time was up while a write of the state was on its way.

@@ -1,5 +1,6 @@
 import type { CommandResult } from '../../../src/core/command.ts';
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import { Simulation } from '../engine/simulation.ts';
 import type { Cluster } from '../kafka/cluster.ts';
 import { headerOf, readBatch } from '../kafka/record-batch.ts';
 import type { Fields } from './commands.ts';
@@ -12,6 +13,7 @@ export type SentCommand = { readonly partition: number; readonly offset: number;
 /** A result as it stands in its topic. */
 export type StoredResult = {
   readonly result: CommandResult;
+  readonly key: string;
   /** Of two copies of one write. */
   readonly value: Buffer;
   /** Which of two was appended first. */
@@ -19,6 +21,15 @@ export type StoredResult = {
   /** When consumers could read it, in simulated time. */
   readonly readableAt: number;
 };
+
+/** A command with its result: of several the first one. */
+export type EndedCommand = SentCommand & { readonly result: CommandResult };
+
+/** When the simulated time begins, in milliseconds since 1970. */
+export const START = new Simulation(0).wall();
+
+export const nameOf = ({ fields, partition, offset }: SentCommand): string =>
+  `${fields.type} ${fields.ref ?? ''} (${fields.commandId}, ${partition}@${offset})`;
 
 /** The part of the wire format before the record. */
 const HEAD_BYTES = 5;
@@ -38,13 +49,28 @@ export const commandsIn = (cluster: Cluster): SentCommand[] =>
   });
 
 export function resultsIn(cluster: Cluster): StoredResult[] {
-  const stored = records(cluster, RESULTS).flatMap(({ entry, value }) => {
+  const stored = records(cluster, RESULTS).flatMap(({ entry, key, value }) => {
     if (value === null) return [];
     const result = SCHEMAS.result.codec.decode(value.subarray(HEAD_BYTES)) as unknown as CommandResult;
     const readableAt = cluster.readableAt.get(entry) ?? Number.POSITIVE_INFINITY;
-    return [{ result, value, order: entry.order, readableAt }];
+    return [{ result, key: `${key}`, value, order: entry.order, readableAt }];
   });
   return stored.sort((a, b) => a.order - b.order);
+}
+
+/** Results by the position of their command. */
+export const byPosition = (results: readonly StoredResult[]): Map<string, StoredResult[]> =>
+  Map.groupBy(
+    results.filter(({ result }) => result.status !== 'DRIFT'),
+    ({ result }) => `${result.commandPartition}@${result.commandOffset}`,
+  );
+
+export function endedIn(commands: readonly SentCommand[], results: readonly StoredResult[]): EndedCommand[] {
+  const found = byPosition(results);
+  return commands.flatMap((command) => {
+    const [first] = found.get(`${command.partition}@${command.offset}`) ?? [];
+    return first ? [{ ...command, result: first.result }] : [];
+  });
 }
 
 const EPOCH = 'hookline.epoch';

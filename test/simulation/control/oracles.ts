@@ -1,6 +1,11 @@
 import { judgeCommands } from './judge-commands.ts';
+import { judgeDeadLetters } from './judge-dead-letters.ts';
+import { judgeDrift } from './judge-drift.ts';
+import { judgeMatches } from './judge-matches.ts';
 import { judgeProvider } from './judge-provider.ts';
-import { commandsIn, resultsIn, stateIn } from './ledger.ts';
+import { judgeKeys, judgeResults } from './judge-results.ts';
+import { judgeRetiredKeys } from './judge-retired-keys.ts';
+import { commandsIn, endedIn, resultsIn, stateIn } from './ledger.ts';
 import type { ControlPlan } from './plan.ts';
 import type { ControlSite } from './site.ts';
 
@@ -8,8 +13,17 @@ import type { ControlSite } from './site.ts';
 export function judgeControl(site: ControlSite, plan: ControlPlan): string[] {
   const { cluster } = site;
   const [commands, results, state] = [commandsIn(cluster), resultsIn(cluster), stateIn(cluster)];
+  const ended = endedIn(commands, results);
+  // Its times are the process's own then.
+  const hasTrueTimes = plan.faults.every(({ kind }) => kind !== 'clock-jump');
   return [
     ...judgeCommands({ plan, commands, results, state }),
+    ...judgeResults(site, ended, hasTrueTimes),
+    ...judgeKeys(results),
+    ...judgeMatches(ended),
+    ...judgeDeadLetters(cluster, commands),
+    ...(hasTrueTimes ? judgeDrift(site, results, state) : []),
+    ...(hasTrueTimes ? judgeRetiredKeys(site, ended, state) : []),
     ...judgeProvider(site, results, state),
     ...judgeWorker(site),
   ];

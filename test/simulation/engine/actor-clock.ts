@@ -12,19 +12,17 @@ export function actorClock(simulation: Simulation, actor: Actor, random: Random)
     sleep: (ms, { signal, ...options } = {}) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
-        const timer = after(
-          ms,
-          () => {
-            signal?.removeEventListener('abort', stop);
-            resolve();
-          },
-          options,
-        );
+        const end = () => {
+          forget?.();
+          resolve();
+        };
+        const timer = after(ms, end, options);
         const stop = () => {
           timer.cancel();
+          forget?.();
           reject(signal?.reason);
         };
-        signal?.addEventListener('abort', stop, { once: true });
+        const forget = signal && simulation.onAbort(signal, stop);
       }),
     turn: () => new Promise((resolve) => after(0, resolve)),
     tick: () => new Promise((resolve) => process.nextTick(resolve)),

@@ -86,6 +86,7 @@ export class Simulation {
   /** Of each frozen actor, what was due meanwhile. */
   readonly #held = new Map<Actor, SimulatedEvent[]>();
   readonly #fate = new Actor('time');
+  readonly #listening = new Set<() => void>();
   #seq = 0;
   /** How many events have happened. */
   events = 0;
@@ -122,6 +123,25 @@ export class Simulation {
         if (everyMs !== undefined) actor.repeated--;
       },
     };
+  }
+
+  /**
+   * Calls `stop` when the signal is aborted, until the function that it returns is called. One that is aborted never, as those of a
+   * process that is dead, would keep all of its simulation: Node keeps some signals for as long as somebody listens.
+   */
+  onAbort(signal: AbortSignal, stop: () => void): () => void {
+    const forget = () => {
+      signal.removeEventListener('abort', stop);
+      this.#listening.delete(forget);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    this.#listening.add(forget);
+    return forget;
+  }
+
+  /** Nothing happens any more. */
+  end(): void {
+    for (const forget of [...this.#listening]) forget();
   }
 
   /** Nothing of the actor runs for so long: what is due meanwhile happens afterwards, in its order. */

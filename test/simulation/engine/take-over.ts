@@ -61,6 +61,7 @@ export async function within<T>(
   } finally {
     process.off('unhandledRejection', onUnhandled);
     Object.assign(taken, NOTHING_TAKEN);
+    simulation.end();
   }
 }
 

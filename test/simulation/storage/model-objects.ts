@@ -116,11 +116,11 @@ export class ModelObjects implements ObjectStore {
     const silent = () => waiting.reject(new ObjectStoreFault('unavailable', 'simulated silence'));
     const silence = this.#simulation.after(SILENCE_MS, this.#actor, silent);
     const stop = () => waiting.reject(signal.reason);
+    const forget = this.#simulation.onAbort(signal, stop);
     if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
     return waiting.promise.finally(() => {
       silence.cancel();
-      signal.removeEventListener('abort', stop);
+      forget();
     });
   }
 }
