@@ -13,7 +13,10 @@ export type SubscriptionRecord = {
   /** The command topic that created it. */
   readonly owner: string;
   readonly sealedKeys: Buffer | null;
+  /** The command that changed it last. */
   readonly commandId: string | null;
+  /** A command with an expiry that was begun since. Absent in records of older versions, which had its id as `commandId`. */
+  readonly begunBy?: string | null;
   /** JSON of the `extra` that was last sent for it; a repair sends it again. Absent in records of older versions. */
   readonly extra?: string | null;
   /** Milliseconds since 1970. */
@@ -129,7 +132,7 @@ function isCached(value: unknown): value is CachedRecord {
     isRef(kept?.ref) &&
     SUBSCRIPTION_STATES.some((state) => state === kept.state) &&
     [kept.receiverUrl, kept.owner].every(isText) &&
-    [kept.subscriptionId, kept.commandId, kept.extra ?? null].every(isTextOrNull) &&
+    [kept.subscriptionId, kept.commandId, kept.begunBy ?? null, kept.extra ?? null].every(isTextOrNull) &&
     Array.isArray(kept.events) &&
     kept.events.every(isText) &&
     Number.isSafeInteger(kept.updatedAt) &&

@@ -77,6 +77,45 @@ describe('a command whose process is killed, taken up an hour after its time', (
       ]);
   });
 
+  it('a replay that has an expiry changes nothing that another command matches by', async () => {
+    await using harness = await openControlHarness({ publicUrl: 'http://127.0.0.1:9' });
+    await harness.run(create('a'));
+    const { commandId } = harness.results.at(-1) as { commandId: string };
+    const { json } = await harness.sandbox.trigger({ ref: 'a', count: 1, wait: 'first' });
+    const [{ id }] = json.executions;
+    const expiresAt = Date.now() + HOUR;
+    const replay = { commandId: 'c-1', type: 'webhook.replay', ref: 'a', executionIds: [id], expiresAt };
+    expect(await harness.run(replay)).toMatchObject({ status: 'SUCCEEDED' });
+    const update = {
+      commandId: 'c-2',
+      type: 'subscription.update',
+      ref: 'a',
+      events: [],
+      ifMatch: commandId,
+    };
+    expect(await harness.run({ ...update, expiresAt })).toMatchObject({
+      status: 'SUCCEEDED',
+      errorCode: null,
+      message: 'updated',
+    });
+    expect(await harness.run({ ...update, commandId: 'c-3' })).toMatchObject({
+      errorCode: 'PRECONDITION_FAILED',
+    });
+  });
+
+  it('a deletion that a crash has kept from its result says that it has deleted', async () => {
+    await using harness = await openControlHarness({ retiredKeysTtlMs: 10 * HOUR });
+    await harness.run(create('a'));
+    const record = harness.recordOf({ commandId: 'c-1', type: 'subscription.delete', ref: 'a' });
+    harness.hooks.onWrite = (what) => {
+      if (what === 'result') throw killed();
+    };
+    await expect(harness.take(record)).rejects.toThrow();
+    delete harness.hooks.onWrite;
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
+  });
+
   it('a replay that had begun is brought to its end', async () => {
     await using harness = await openControlHarness({ publicUrl: 'http://127.0.0.1:9' });
     await harness.run(create('a'));

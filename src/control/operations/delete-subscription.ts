@@ -9,6 +9,8 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   if (!before) return { message: 'nothing to delete: the ref has no subscription' };
   const { subscriptionId } = before;
   if (before.state === 'RETIRED') {
+    // This command did, before a crash.
+    if (before.commandId === command.commandId) return { message: 'deleted', subscriptionId };
     if (!isForgettable(context, before) || command.dryRun)
       return { message: 'nothing to delete: it was deleted before', subscriptionId };
     await records.storeSubscription(command.ref, null, lease);

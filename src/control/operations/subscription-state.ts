@@ -46,14 +46,18 @@ export function isForgettable(
 
 /** Whether this very command was begun before a crash: the state then carries its id. */
 export function hasBegun({ command, subscriptions }: OperationContext): boolean {
-  return subscriptions.get(command.ref)?.commandId === command.commandId;
+  const { commandId, begunBy } = subscriptions.get(command.ref) ?? {};
+  return commandId === command.commandId || begunBy === command.commandId;
 }
 
-/** Notes before the call that a command has begun: it may have expired when it is resumed after a crash. */
+/**
+ * Notes before the call that a command has begun: it may have expired when it is resumed after a crash. It has not changed
+ * the ref yet, and a replay never does: what others match by stays (`ifMatch`).
+ */
 export async function noteBegin(context: OperationContext, record: SubscriptionRecord): Promise<void> {
   const { command, records, lease } = context;
   if (command.expiresAt === null || hasBegun(context)) return;
-  await records.storeSubscription(command.ref, { ...record, commandId: command.commandId }, lease);
+  await records.storeSubscription(command.ref, { ...record, begunBy: command.commandId }, lease);
 }
 
 /** The secrets of a record, or undefined where it has none, or none that SEALING_KEY_FILE opens. */

@@ -61,7 +61,10 @@ export async function reconcile(deps: ReconcileDeps, tries: Tries, lease: Lease)
     await deps.records.storeResult(result, lease);
     deps.onDrift(result);
   };
-  const report = () => ({ id: deps.newId(), httpStatus: found.httpStatus, at: deps.clock.wall() });
+  const report = () => {
+    const at = deps.reported.nextAt(deps.clock.wall());
+    return { id: deps.newId(), httpStatus: found.httpStatus, at };
+  };
   for (const drift of confirmed.filter(isNews)) await store(driftResult(drift, report()));
   // What one of the two comparisons has seen may be there: it has not ended.
   const present = new Set([...found.drifts, ...confirmed].map(subjectOfDrift));

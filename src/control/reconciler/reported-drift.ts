@@ -19,14 +19,24 @@ type Reported = Pick<
 /** The drift that any control process has reported: the results topic holds it, so a restart reports nothing twice. */
 export class ReportedDrift {
   readonly #reported = new Map<string, Reported>();
+  #latestAt = 0;
 
   /** Takes a record with the status DRIFT from the results topic. Partitions come in any order. */
   take(fields: Readonly<Record<string, unknown>>): void {
     const reported = fields as unknown as Reported;
+    this.#latestAt = Math.max(this.#latestAt, Number(reported.finishedAt));
     const subject = subjectOf(reported);
     const before = this.#reported.get(subject);
     if (!before || Number(reported.finishedAt) >= Number(before.finishedAt))
       this.#reported.set(subject, reported);
+  }
+
+  /**
+   * The time of the next report: behind that of each other one. By it the last one of a subscription is found, whatever process wrote
+   * it and however its clock went.
+   */
+  nextAt(now: number): number {
+    return Math.max(now, this.#latestAt + 1);
   }
 
   /** The drift that was reported last for each subscription, unless it was reported as resolved since. */

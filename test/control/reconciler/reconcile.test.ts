@@ -116,6 +116,27 @@ describe('drift', () => {
     expect(the.gauges.at(-1)).toEqual([]);
   });
 
+  it('is told once, and its end once, also where the clock is set back, or another process has one that is behind', async () => {
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
+    const { clock } = the.parts;
+    let behindMs = 0;
+    Object.assign(the.parts, { clock: { ...clock, wall: () => clock.wall() - behindMs } });
+    await seedAgain(one.harness, one.id, { events: ['collection-status'] });
+    await the.look();
+    behindMs = HOUR;
+    await seedAgain(one.harness, one.id, {});
+    for (let n = 0; n < 3; n++) await the.look();
+    behindMs = 2 * HOUR;
+    await seedAgain(one.harness, one.id, { events: ['collection-status'] });
+    for (let n = 0; n < 3; n++) await the.look();
+    expect(the.codes().map(([code]) => code)).toEqual(['SUBSCRIPTION_CHANGED', null, 'SUBSCRIPTION_CHANGED']);
+    // As another process reads them, in whatever order.
+    const read = new ReportedDrift();
+    for (const result of the.drifts.toReversed()) read.take({ ...result });
+    expect(read.of('ref a')?.message).toBe(the.drifts.at(-1)?.message);
+  });
+
   it('that changes again is told again', async () => {
     await using one = await harnessWithOne();
     const the = reconcilerOf(one.harness);

@@ -6,6 +6,8 @@ export type BatchRecord = {
   readonly value: Buffer | null;
   /** As they are in the batch; see {@link headerOf}. */
   readonly headers: Buffer;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
 };
 
 const HEAD_BYTES = 61;
@@ -13,6 +15,7 @@ const COUNT_AT = 57;
 const MAGIC_AT = 16;
 const LENGTH_AT = 8;
 const ATTRIBUTES_AT = 21;
+const FIRST_TIMESTAMP_AT = 27;
 
 /** How many records a batch has. @throws RangeError where it is none of format 2, whole and not compressed */
 export function recordCount(batch: Buffer): number {
@@ -28,18 +31,20 @@ export function readBatch(batch: Buffer): BatchRecord[] {
   const reader = new WireReader(batch);
   reader.skip(HEAD_BYTES);
   const records: BatchRecord[] = [];
-  for (let left = recordCount(batch); left > 0; left--) records.push(readRecord(reader));
+  const count = recordCount(batch);
+  const first = Number(batch.readBigInt64BE(FIRST_TIMESTAMP_AT));
+  for (let left = count; left > 0; left--) records.push(readRecord(reader, first));
   return records;
 }
 
-function readRecord(reader: WireReader): BatchRecord {
+function readRecord(reader: WireReader, firstTimestamp: number): BatchRecord {
   const end = reader.signed() + reader.at;
   reader.skip(1); // attributes
-  reader.signed(); // timestamp
+  const timestamp = firstTimestamp + reader.signed();
   reader.signed(); // offset
   const key = sized(reader);
   const value = sized(reader);
-  return { key, value, headers: reader.take(end - reader.at) };
+  return { key, value, headers: reader.take(end - reader.at), timestamp };
 }
 
 function sized(reader: WireReader): Buffer | null {

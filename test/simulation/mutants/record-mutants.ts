@@ -52,4 +52,40 @@ export const RECORDS: readonly Mutant[] = [
     find: 'this.#health.stop();',
     put: '',
   },
+  {
+    name: 'a record has no timestamp, and retention deletes it',
+    file: 'kafka/produce/publisher.ts',
+    find: 'timestamp: record.timestamp ?? BigInt(clock.wall()),',
+    put: 'timestamp: record.timestamp ?? 0n,',
+  },
+  {
+    name: 'a valid webhook above some size is refused',
+    file: 'crypto/signature.ts',
+    find: 'if (timingSafeEqual(expected, given) && digest === signature && isLive(key)) return key;',
+    put: 'if (timingSafeEqual(expected, given) && body.length < 2_500 && isLive(key)) return key;',
+  },
+  {
+    name: 'a topic that was in trouble once stays so',
+    file: 'kafka/produce/topic-health.ts',
+    find: 'if (why === null) this.#troubles.delete(topic);',
+    put: 'if (why === null && !this.#troubles.has(topic)) this.#troubles.delete(topic);',
+  },
+  {
+    name: 'a key that waited for the object store goes to the spool forever',
+    file: 'delivery/store/spooling-store.ts',
+    find: 'this.#held.clear();',
+    put: '',
+  },
+  {
+    name: 'what waits behind an object is refused, not spooled',
+    file: 'delivery/store/in-flight.ts',
+    find: 'for (const [entry, one] of [...this.#waiting]) if (one === order) this.defer(entry, order);',
+    put: 'void order;',
+  },
+  {
+    name: 'a small one waits for an earlier object as long as that takes',
+    file: 'delivery/store/spooling-store.ts',
+    find: 'if (!object) clock.after(publishDeadlineMs, () => this.#holdIfWaiting(entry, why), { ref: false });',
+    put: 'void why;',
+  },
 ];

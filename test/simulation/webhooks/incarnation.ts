@@ -100,6 +100,10 @@ export class Incarnation implements Receiver {
     return new Incarnation({ actor, clock, publisher, spool, store, keyring, observer: ports.observer });
   }
 
+  trouble(): string | null {
+    return this.#store.trouble() ?? this.#publisher.trouble();
+  }
+
   get backlogBytes(): number {
     return this.#publisher.backlogBytes;
   }

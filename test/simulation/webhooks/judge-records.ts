@@ -26,7 +26,7 @@ export function judgeRecords(judged: Judged, attempts: readonly Attempt[]): stri
     const parts = { ...judged, record, attempts: own };
     const found = isDeadLetter(record) ? deadLetterFaults(parts) : eventFaults(parts);
     const { number, kind } = first.webhook;
-    for (const fault of [...partitionFault(parts), ...found])
+    for (const fault of [...partitionFault(parts), ...timeFault(parts), ...found])
       faults.add(`webhook ${number} (${kind}) in ${record.topic} ${fault}`);
   }
   return [...faults];
@@ -48,6 +48,14 @@ function partitionFault({ site, record }: Own): string[] {
     if (partition === partitioner({ topic, partitionMetadata, message } as never)) return [];
   }
   return [`is in partition ${partition}`];
+}
+
+/** Clocks jump, and a spool is drained later; but retention must not take it for an old one. */
+const ABOUT_MS = 2 * 24 * 3_600_000;
+
+function timeFault({ record: { timestamp }, attempts }: Own): string[] {
+  const isRight = attempts.some(({ receivedAt }) => Math.abs(timestamp - receivedAt) < ABOUT_MS);
+  return isRight ? [] : [`has the timestamp ${timestamp}`];
 }
 
 type Texts = Readonly<Record<string, string | undefined>>;

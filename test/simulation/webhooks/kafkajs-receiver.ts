@@ -25,6 +25,7 @@ function receiverOver(producer: kafkajs.Producer, actor: Actor): Receiver {
     actor,
     backlogBytes: 0,
     outstanding: 0,
+    trouble: () => null,
     async receive({ kind, topic, key, message, eventId }: Webhook) {
       if (kind === 'tampered') throw new HooklineError('UNAUTHENTIC');
       const headers = { ce_id: eventId };

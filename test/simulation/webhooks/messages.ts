@@ -27,6 +27,9 @@ export type Webhook = {
   readonly topic: string;
 };
 
+/** Eight entities. */
+export const KEYS: readonly string[] = Array.from({ length: 8 }, (_, n) => `e-${n}`);
+
 /** The same for all seeds: no fault depends on the keys. */
 export const SUBSCRIPTIONS = subscriptionsOf(1);
 const LARGE_BYTES = 3_000;

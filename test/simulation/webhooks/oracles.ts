@@ -1,22 +1,10 @@
-import type { Attempt, Host } from './host.ts';
-import { judgeReadable, judgeStatuses } from './judge-answers.ts';
+import type { Attempt } from './host.ts';
+import { judgeAnswers } from './judge-answers.ts';
 import { judgeRecords } from './judge-records.ts';
 import { judgeWrites } from './judge-writes.ts';
+import type { Judged } from './judged.ts';
 import { TAMPERED, type Webhook } from './messages.ts';
-import type { Site } from './site.ts';
-import { type StoredRecord, storedRecords } from './stored-events.ts';
-
-/** What is judged when a schedule is over and everything works again. */
-export type Judged = {
-  readonly site: Site;
-  readonly host: Host;
-  /** Whether an event may be too large for its topic, and so become a dead-letter record. */
-  readonly isAnyTooLarge: boolean;
-  /** Whether an event may be too large for its topic first, and not any more before its dead-letter record is stored. */
-  readonly mayLosePlace: boolean;
-  /** When and for how long the process was frozen. */
-  readonly frozen: readonly { readonly from: number; readonly to: number }[];
-};
+import { deadLetterEventOf, type StoredRecord, storedRecords } from './stored-events.ts';
 
 /** Every promise that was broken, one line each. */
 export function judge(judged: Judged): string[] {
@@ -25,12 +13,10 @@ export function judge(judged: Judged): string[] {
   const stored = storedOf(records, host.attempts);
   return [
     ...judgeStored(judged, stored),
-    ...judgeStatuses(host.attempts),
-    ...judgeReadable(host.attempts, records),
+    ...judgeAnswers(judged, records),
     ...judgeRecords({ site, records }, host.attempts),
     ...judgeRefused(judged, stored),
     ...judgeOrder(judged, stored),
-    ...judgeDeadlines(judged),
     ...judgeWrites(site.network.writes, host.attempts),
   ];
 }
@@ -81,12 +67,8 @@ function judgeStored({ host, isAnyTooLarge }: Judged, { eventsOf, deadLettered }
   return [...new Set(faults)];
 }
 
-/** In one record, in parts, or in an object. Only what it begins with is compared where it is in parts. */
-function isDeadLetterOf({ value, object }: StoredRecord, { body }: Webhook): boolean {
-  if (value === null) return false;
-  if (value.equals(body)) return true;
-  return object ? object.equals(body) : value.length > 100 && body.indexOf(value) === 0;
-}
+/** In whichever form; {@link judgeRecords} judges what it holds. */
+const isDeadLetterOf = (record: StoredRecord, { eventId }: Webhook) => deadLetterEventOf(record) === eventId;
 
 function contentFault(record: StoredRecord, { message, key }: Webhook): string | null {
   const { object } = record;
@@ -135,24 +117,4 @@ function judgeOrder({ site, host, mayLosePlace }: Judged, { eventsOf, deadLetter
           );
   }
   return faults;
-}
-
-/** A dead-letter record is published after its event was refused, with a deadline of its own. */
-const PUBLISHES = 2;
-/** The end of a handover, sweeps, syncs of a slow disk one behind the other. */
-const SLACK_MS = 8_000;
-
-/** Each request is answered in time, whatever fails; time that the process was frozen is not its own. */
-function judgeDeadlines({ site, host, frozen }: Judged): string[] {
-  const { deadlineMs, objectDeadlineMs, hasObjects } = site.system;
-  const limit = PUBLISHES * (deadlineMs + (hasObjects ? objectDeadlineMs : 0)) + SLACK_MS;
-  return host.attempts.flatMap(({ webhook, arrivedAt, answeredAt, answer }) => {
-    if (answer === undefined) return [`webhook ${webhook.number} is never answered`];
-    const asleep = frozen.reduce(
-      (sum, { from, to }) => sum + Math.max(0, Math.min(to, answeredAt) - Math.max(from, arrivedAt)),
-      0,
-    );
-    const ms = answeredAt - arrivedAt - asleep;
-    return ms > limit ? [`webhook ${webhook.number} is answered after ${Math.round(ms)} ms`] : [];
-  });
 }

@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../../faults/random.ts';
 import { chooseKinds, type Fault, planFault } from './faults.ts';
-import type { WebhookKind } from './messages.ts';
+import { KEYS, type WebhookKind } from './messages.ts';
 import type { System } from './site.ts';
 
 export type PlannedWebhook = {
@@ -20,7 +20,6 @@ export type Plan = {
   readonly faults: readonly Fault[];
 };
 
-const KEYS = 8;
 /** As a topic has it by default. */
 const MESSAGE_BYTES = 1_048_588;
 /** All webhooks are sent, and all faults begin, within it. */
@@ -73,7 +72,7 @@ function planWebhooks(random: Random, { hasObjects, topicBytes }: System): Plann
     return mayBeLarge && drawn < 0.35 ? 'large' : 'event';
   };
   const planned = Array.from({ length: count }, () => ({
-    key: `e-${random.below(KEYS)}`,
+    key: `e-${random.below(KEYS.length)}`,
     kind: kindOf(),
     at: random.chance(0.7) ? random.pick(bursts) + random.next() * width : random.next() * LATEST_MS,
   }));

@@ -14,6 +14,8 @@ export type Receiver = {
   /** @throws HooklineError */
   receive(webhook: Webhook): Promise<Receipt>;
   renewSealingKeys(keys: SealingKeys): Promise<void>;
+  /** Why it is not ready, or null. */
+  trouble(): string | null;
   /** The orderly end; requests in progress have ended before. */
   stop(): Promise<void>;
 };

@@ -12,6 +12,7 @@ import { eventRoutes, Incarnation } from './incarnation.ts';
 import { type Webhook, webhookOf } from './messages.ts';
 import { judge } from './oracles.ts';
 import type { Plan } from './plan.ts';
+import { probeRecovered } from './probe-recovered.ts';
 import type { StartReceiver } from './receiver.ts';
 import { Sender } from './sender.ts';
 import type { Site } from './site.ts';
@@ -34,6 +35,8 @@ const RECOVERED_MS = FAULTS_END_MS + 120_000;
 /** Of the traffic behind the faults: its numbers, and the time between two of it. */
 const FIRST_BUSY = 1_000;
 const BUSY_EVERY_MS = 200;
+/** Of so many schedules one goes on with events when all is over. */
+const PROBED_EVERY = 4;
 /** What may still come when all is stored. */
 const QUIET_MS = 2_000;
 /** After a stop: longer than any attempt or wait of what has stopped. */
@@ -119,10 +122,13 @@ class Run {
     const violations = this.#stillWaiting();
     await simulation.runUntil(simulation.now + QUIET_MS);
     violations.push(...this.#leftOver());
+    if (violations.length === 0 && this.#plan.seed % PROBED_EVERY === 0)
+      violations.push(...(await probeRecovered({ simulation, host: this.#host, sender: this.#sender })));
     const { topicBytes, hasObjects } = this.#plan.system;
     const isLimitChanged = this.#plan.faults.some(({ kind }) => kind === 'limit-lowered');
     const isAnyTooLarge = topicBytes < DEAD_LETTER_BYTES || isLimitChanged;
-    const seen = { site: this.#site, host: this.#host, frozen: this.#frozen };
+    const isDiskSound = this.#plan.faults.every(({ kind }) => !/^(disk|sealing)/.test(kind));
+    const seen = { site: this.#site, host: this.#host, frozen: this.#frozen, isDiskSound };
     // A record that refers to its message fits each limit.
     const judged = { ...seen, isAnyTooLarge, mayLosePlace: isLimitChanged && !hasObjects };
     violations.push(...judge(judged), ...(await this.#end()));

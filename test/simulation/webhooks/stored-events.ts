@@ -21,10 +21,10 @@ export function storedRecords(cluster: Cluster, bucket: ModelBucket): StoredReco
   let order = 0;
   return entries.flatMap(({ batch, topic, partition, readableAt }) =>
     readBatch(batch).map((record) => {
-      const { key, value, headers } = record;
+      const { key, value, headers, timestamp } = record;
       const eventId = headerOf(record, 'ce_id')?.toString('latin1');
       return {
-        ...{ key, value, headers, topic, partition, order: ++order },
+        ...{ key, value, headers, timestamp, topic, partition, order: ++order },
         ...{ eventId, readableAt, object: objectOf(value, bucket) },
       };
     }),
