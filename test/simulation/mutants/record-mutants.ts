@@ -88,4 +88,10 @@ export const RECORDS: readonly Mutant[] = [
     find: 'if (!object) clock.after(publishDeadlineMs, () => this.#holdIfWaiting(entry, why), { ref: false });',
     put: 'void why;',
   },
+  {
+    name: 'rows of a spool that is opened anew have numbers that others had',
+    file: 'spool/spool-work.ts',
+    find: 'this.#nextId = this.#file?.nextId ?? this.#nextId;',
+    put: 'this.#nextId = 1;',
+  },
 ];
