@@ -53,6 +53,14 @@ describe('a publisher', () => {
     expect(positions).toEqual(places(5).map((n) => ({ topic: 't', partition, offset: BigInt(n) })));
   });
 
+  it('gives a record the time of its publishing, unless it has one', async () => {
+    vi.setSystemTime(1_795_168_800_000);
+    await confirmed(publisher.publish(outgoing('k', '1'), 5_000));
+    await confirmed(publisher.publish({ ...outgoing('k', '2'), timestamp: 7n }, 5_000));
+    const [first, second] = cluster.batches.flat().map(({ timestamp }) => Number(timestamp));
+    expect([Math.round(Number(first) / 60_000), second]).toEqual([1_795_168_800_000 / 60_000, 7]);
+  });
+
   it('writes the records of a key in the order of the calls, whatever happens to the attempts', async () => {
     const fates = [
       failing('unknown'),
