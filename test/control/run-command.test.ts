@@ -114,6 +114,27 @@ describe('a command whose process is killed, taken up an hour after its time', (
     expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
   });
 
+  it('a deletion of an intent before which there were keys is brought to its end', async () => {
+    await using harness = await openControlHarness({ retiredKeysTtlMs: 10 * HOUR });
+    await harness.run(create('a'));
+    await harness.run({ commandId: 'd-1', type: 'subscription.delete', ref: 'a' });
+    let writes = 0;
+    harness.hooks.onWrite = () => {
+      if (++writes === 2) throw killed();
+    };
+    await expect(harness.take(harness.recordOf({ ...create('a'), commandId: 'c-1' }))).rejects.toThrow();
+    const expiresAt = Date.now() + 1_000;
+    const record = harness.recordOf({ commandId: 'd-2', type: 'subscription.delete', ref: 'a', expiresAt });
+    harness.hooks.onWrite = (what) => {
+      if (what === 'result') throw killed();
+    };
+    await expect(harness.take(record)).rejects.toThrow();
+    delete harness.hooks.onWrite;
+    vi.setSystemTime(Date.now() + HOUR);
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
+  });
+
   it('a replay that had begun is brought to its end', async () => {
     await using harness = await openControlHarness({ publicUrl: 'http://127.0.0.1:9' });
     await harness.run(create('a'));

@@ -1,6 +1,13 @@
 import { clearAddress } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
-import { beforeIntent, isForgettable, noteBegin, resealed, storeState } from './subscription-state.ts';
+import {
+  beforeIntent,
+  hasBegun,
+  isForgettable,
+  noteBegin,
+  resealed,
+  storeState,
+} from './subscription-state.ts';
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
 export async function deleteSubscription(context: OperationContext): Promise<Settled> {
@@ -10,7 +17,7 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   const { subscriptionId } = before;
   if (before.state === 'RETIRED') {
     // This command did, before a crash.
-    if (before.commandId === command.commandId) return { message: 'deleted', subscriptionId };
+    if (hasBegun(context)) return { message: 'deleted', subscriptionId };
     if (!isForgettable(context, before) || command.dryRun)
       return { message: 'nothing to delete: it was deleted before', subscriptionId };
     await records.storeSubscription(command.ref, null, lease);
@@ -21,7 +28,8 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   if (before.state === 'REQUESTED' || subscriptionId === null) {
     // A create that came to no end: what it may have left has our address.
     await clearAddress(context, true);
-    await records.storeSubscription(command.ref, beforeIntent(context, before), lease);
+    const left = beforeIntent(context, before);
+    await records.storeSubscription(command.ref, left && { ...left, begunBy: command.commandId }, lease);
     return { message: 'deleted: its creation had not come to an end' };
   }
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));

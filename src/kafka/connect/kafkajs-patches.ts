@@ -92,6 +92,8 @@ type Connection = {
   readonly socket: Socket | null;
   connect(): Promise<boolean>;
   isConnected(): boolean;
+  /** Of a login that is under way. */
+  readonly authHandlers: { onError(): void } | null;
   rejectRequests(error: Error): void;
   disconnect(): Promise<boolean>;
 };
@@ -110,7 +112,8 @@ connection.connect = function (this: Connection) {
   watched.add(socket);
   socket.once('close', () => {
     if (this.socket !== socket || !this.isConnected()) return;
-    this.rejectRequests(new KafkaJSError('the connection was cut'));
+    if (this.authHandlers) this.authHandlers.onError();
+    else this.rejectRequests(new KafkaJSError('the connection was cut'));
     void this.disconnect();
   });
   return made;

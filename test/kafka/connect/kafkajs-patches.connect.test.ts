@@ -46,3 +46,12 @@ it('one whose socket this process destroys is over: nothing is looked for in it 
   await connection.connect();
   expect([made.length, connection.isConnected()]).toEqual([2, true]);
 });
+
+it('a login under way fails with the socket that this process destroys', async () => {
+  const { made, connection } = open();
+  await connection.connect();
+  const onError = vi.fn(() => Object.assign(connection, { authHandlers: null }));
+  Object.assign(connection, { authHandlers: { onError } });
+  made[0]?.emit('close');
+  expect(onError).toHaveBeenCalledOnce();
+});
