@@ -22,6 +22,7 @@ export class SimSocket extends EventEmitter {
   readonly #actor: Actor;
   readonly #peer: SocketPeer;
   #timeout: Timer | undefined;
+  #isEnding = false;
 
   constructor(simulation: Simulation, actor: Actor, peer: SocketPeer, timeoutMs = 0) {
     super();
@@ -75,8 +76,11 @@ export class SimSocket extends EventEmitter {
     return true;
   }
 
+  /** As Node does: one that is still connecting connects first. */
   end(): this {
-    return this.destroy();
+    if (!this.connecting) return this.destroy();
+    this.#isEnding = true;
+    return this;
   }
 
   destroySoon(): void {
@@ -98,6 +102,7 @@ export class SimSocket extends EventEmitter {
     this.setTimeout(0);
     this.emit('connect');
     this.emit('ready');
+    if (this.#isEnding) this.destroy();
   }
 
   received(bytes: Buffer): void {
