@@ -27,26 +27,31 @@ export class WireHeaders implements RecordHeaders {
 
 /** Headers without their number, to be laid between others. */
 export function layHeaders(headers: readonly Header[]): Buffer {
-  const bytes = headers.reduce((sum, [name, value]) => sum + sizedBytes(name) + sizedBytes(value), 0);
-  const out = new WireWriter(Buffer.allocUnsafe(bytes));
-  for (const [name, value] of headers) {
-    out.sized(name);
-    out.sized(value);
-  }
+  const out = new WireWriter(Buffer.allocUnsafe(bytesOf(headers)));
+  writeEach(out, headers);
   return out.buffer;
 }
 
 /** Bytes of headers on the wire, with their number. */
 export function headersBytes(headers: RecordHeaders): number {
   if (headers instanceof WireHeaders) return headers.wire.length;
-  let bytes = signedBytes(headers.size);
+  return signedBytes(headers.size) + bytesOf(headers);
+}
+
+/** With their number. */
+export function writeHeaders(out: WireWriter, headers: RecordHeaders): void {
+  if (headers instanceof WireHeaders) return out.copy(headers.wire);
+  out.signed(headers.size);
+  writeEach(out, headers);
+}
+
+function bytesOf(headers: Iterable<Header>): number {
+  let bytes = 0;
   for (const [name, value] of headers) bytes += sizedBytes(name) + sizedBytes(value);
   return bytes;
 }
 
-export function writeHeaders(out: WireWriter, headers: RecordHeaders): void {
-  if (headers instanceof WireHeaders) return out.copy(headers.wire);
-  out.signed(headers.size);
+function writeEach(out: WireWriter, headers: Iterable<Header>): void {
   for (const [name, value] of headers) {
     out.sized(name);
     out.sized(value);

@@ -45,6 +45,18 @@ const BEFORE: Record<string, (harness: ControlHarness) => Promise<unknown>> = {
 };
 const EVENTS = { create: ['payment_status'], update: ['payment_status', 'accounts-entries'] };
 
+/** Takes a command whose process is killed right before its result. */
+async function takeWithoutResult(
+  harness: ControlHarness,
+  record: Parameters<ControlHarness['take']>[0],
+): Promise<void> {
+  harness.hooks.onWrite = (what) => {
+    if (what === 'result') throw killed();
+  };
+  await expect(harness.take(record)).rejects.toThrow();
+  delete harness.hooks.onWrite;
+}
+
 describe('a command whose process is killed, taken up an hour after its time', () => {
   const cases = (['create', 'update', 'delete', 'adopt'] as const).flatMap((verb) =>
     [1, 2, 3].map((n) => [verb, n] as const),
@@ -105,11 +117,7 @@ describe('a command whose process is killed, taken up an hour after its time', (
     await using harness = await openControlHarness({ retiredKeysTtlMs: 10 * HOUR });
     await harness.run(create('a'));
     const record = harness.recordOf({ commandId: 'c-1', type: 'subscription.delete', ref: 'a' });
-    harness.hooks.onWrite = (what) => {
-      if (what === 'result') throw killed();
-    };
-    await expect(harness.take(record)).rejects.toThrow();
-    delete harness.hooks.onWrite;
+    await takeWithoutResult(harness, record);
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
   });
@@ -125,11 +133,7 @@ describe('a command whose process is killed, taken up an hour after its time', (
     await expect(harness.take(harness.recordOf({ ...create('a'), commandId: 'c-1' }))).rejects.toThrow();
     const expiresAt = Date.now() + 1_000;
     const record = harness.recordOf({ commandId: 'd-2', type: 'subscription.delete', ref: 'a', expiresAt });
-    harness.hooks.onWrite = (what) => {
-      if (what === 'result') throw killed();
-    };
-    await expect(harness.take(record)).rejects.toThrow();
-    delete harness.hooks.onWrite;
+    await takeWithoutResult(harness, record);
     vi.setSystemTime(Date.now() + HOUR);
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
@@ -142,11 +146,7 @@ describe('a command whose process is killed, taken up an hour after its time', (
     const [{ id }] = json.executions;
     const replay = { commandId: 'c-1', type: 'webhook.replay', ref: 'a', executionIds: [id] };
     const record = harness.recordOf({ ...replay, expiresAt: Date.now() + 1_000 });
-    harness.hooks.onWrite = (what) => {
-      if (what === 'result') throw killed();
-    };
-    await expect(harness.take(record)).rejects.toThrow();
-    delete harness.hooks.onWrite;
+    await takeWithoutResult(harness, record);
     vi.setSystemTime(Date.now() + HOUR);
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });

@@ -206,7 +206,7 @@ export class SpoolingStore {
   #startDrain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    // By a stop. Anything else ends the process: nobody would empty the spool before a restart.
+    // A stop ends it. Anything else ends the process: nobody would empty the spool before a restart.
     this.#drain().catch((error) => this.#stopping.signal.aborted || Promise.reject(error));
   }
 

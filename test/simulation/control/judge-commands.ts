@@ -1,10 +1,11 @@
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import { START } from '../engine/simulation.ts';
 import {
   byPosition,
   type EndedCommand,
+  endedIn,
   nameOf,
   type SentCommand,
-  START,
   type StoredResult,
 } from './ledger.ts';
 import type { ControlPlan } from './plan.ts';
@@ -31,13 +32,10 @@ export function judgeCommands(judged: Judged): string[] {
     .filter(({ number }) => !commands.some(({ fields }) => fields.commandId === `c-${number}`))
     .map(({ number }) => `command ${number} is not in its topic`);
   faults.push(...missing);
-  const ended: EndedCommand[] = [];
   for (const command of commands) {
     const what = nameOf(command);
     const own = found.get(`${command.partition}@${command.offset}`) ?? [];
-    const [first] = own;
-    if (!first) faults.push(`${what} has no result`);
-    else ended.push({ ...command, result: first.result });
+    if (own.length === 0) faults.push(`${what} has no result`);
     const ends = new Set(own.map(({ result }) => endOf(result)));
     if (ends.size > 1) faults.push(`${what} has several results: ${[...ends].join(', ')}`);
     // Of a record that came twice only the first is remembered.
@@ -46,6 +44,7 @@ export function judgeCommands(judged: Judged): string[] {
     );
     if (isFirst) faults.push(...judgeRepeated(what, own, plan));
   }
+  const ended = endedIn(commands, results);
   faults.push(...judgeDuplicates(ended));
   for (const [ref, of] of Map.groupBy(ended, ({ fields }) => fields.ref ?? ''))
     if (ref !== '') faults.push(...judgeRef(ref, of, judged.state.get(ref)));

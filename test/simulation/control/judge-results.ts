@@ -1,5 +1,6 @@
+import { START } from '../engine/simulation.ts';
 import type { Effect } from '../provider/model-provider.ts';
-import { type EndedCommand, nameOf, START, type StoredResult } from './ledger.ts';
+import { type EndedCommand, nameOf, type StoredResult } from './ledger.ts';
 import type { ControlSite } from './site.ts';
 
 /** A tenth of the deadline is reserved for the end of a command; its times are whole milliseconds. */

@@ -1,5 +1,6 @@
 import { openSecrets, type SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
-import { type EndedCommand, START } from './ledger.ts';
+import { START } from '../engine/simulation.ts';
+import type { EndedCommand } from './ledger.ts';
 import { SEALING_KEYS } from './parts.ts';
 import type { ControlSite } from './site.ts';
 

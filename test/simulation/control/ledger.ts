@@ -1,6 +1,5 @@
 import type { CommandResult } from '../../../src/core/command.ts';
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
-import { Simulation } from '../engine/simulation.ts';
 import type { Cluster } from '../kafka/cluster.ts';
 import { headerOf, readBatch } from '../kafka/record-batch.ts';
 import type { Fields } from './commands.ts';
@@ -24,9 +23,6 @@ export type StoredResult = {
 
 /** A command with its result: of several the first one. */
 export type EndedCommand = SentCommand & { readonly result: CommandResult };
-
-/** When the simulated time begins, in milliseconds since 1970. */
-export const START = new Simulation(0).wall();
 
 export const nameOf = ({ fields, partition, offset }: SentCommand): string =>
   `${fields.type} ${fields.ref ?? ''} (${fields.commandId}, ${partition}@${offset})`;

@@ -67,7 +67,7 @@ export type EventOptions = {
 const MAX_EVENTS = 400_000;
 
 /** When the simulated time begins, in milliseconds since 1970. */
-const START = Date.UTC(2026, 2, 1);
+export const START = Date.UTC(2026, 2, 1);
 
 /**
  * A simulation of one thread in simulated time. One event happens after the other, and after each all promises that can go on
