@@ -78,12 +78,20 @@ export function headersIn({ headers }: BatchRecord): ReadonlyMap<string, string>
   const reader = new WireReader(headers);
   const texts = new Map<string, string>();
   for (let left = reader.signed(); left > 0; left--) {
-    const name = `${sized(reader)}`;
-    const text = `${sized(reader) ?? ''}`;
+    const name = textOf(reader);
+    const text = textOf(reader);
     if (!texts.has(name)) texts.set(name, text);
   }
   if (reader.at !== headers.length) throw new RangeError('bytes behind the headers');
   return texts;
+}
+
+/** As UTF-8. */
+function textOf(reader: WireReader): string {
+  const length = Math.max(0, reader.signed());
+  const from = reader.at;
+  reader.skip(length);
+  return reader.bytes.toString('utf8', from, reader.at);
 }
 
 /** What a batch holds, for a story: the start of each message. */

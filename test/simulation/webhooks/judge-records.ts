@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { ownEventSchemas } from '../../support/event-schemas.ts';
 import { headersIn } from '../kafka/record-batch.ts';
@@ -34,7 +34,7 @@ export function judgeRecords(judged: Judged, attempts: readonly Attempt[]): stri
 
 const isDeadLetter = ({ topic }: StoredRecord) => topic.endsWith('dead-letter');
 const webhookOf = ({ attempts: [first] }: Own) => (first as Attempt).webhook;
-const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+const sha256 = (bytes: Buffer) => hash('sha256', bytes);
 
 const partitioner = kafkajs.Partitioners.DefaultPartitioner();
 
@@ -42,12 +42,23 @@ const partitioner = kafkajs.Partitioners.DefaultPartitioner();
 function partitionFault({ site, record }: Own): string[] {
   const { topic, partition, key } = record;
   const now = site.cluster.topics.get(topic)?.length ?? 0;
-  for (let count = site.system.partitions; count <= now; count++) {
-    const partitionMetadata = Array.from({ length: count }, (_, partitionId) => ({ partitionId, leader: 1 }));
-    const message = { key, value: null };
-    if (partition === partitioner({ topic, partitionMetadata, message } as never)) return [];
-  }
+  for (let count = site.system.partitions; count <= now; count++)
+    if (partition === partitionOf(topic, key, count)) return [];
   return [`is in partition ${partition}`];
+}
+
+/** Of earlier schedules: the keys are those of the same webhooks each time. */
+const chosen = new Map<string, number>();
+
+function partitionOf(topic: string, key: Buffer | null, count: number): number {
+  const name = `${count} ${key?.toString('latin1')}`;
+  let partition = chosen.get(name);
+  if (partition === undefined) {
+    const partitionMetadata = Array.from({ length: count }, (_, partitionId) => ({ partitionId, leader: 1 }));
+    partition = partitioner({ topic, partitionMetadata, message: { key, value: null } } as never);
+    chosen.set(name, partition);
+  }
+  return partition;
 }
 
 /** Clocks jump, and a spool is drained later; but retention must not take it for an old one. */
@@ -79,11 +90,23 @@ type Fields = {
   readonly sourceRef: { readonly bytes: bigint; readonly sha256: string } | null;
 };
 
+/** Of earlier schedules: the same webhooks each time. */
+const types = new Map<string, string>();
+
+function typeOf({ eventId, message }: Attempt['webhook']): string {
+  let type = types.get(eventId);
+  if (type === undefined) {
+    type = (JSON.parse(message.toString()) as { type: string }).type;
+    types.set(eventId, type);
+  }
+  return type;
+}
+
 function eventFaults(own: Own): string[] {
   const { record, attempts, site } = own;
   const { ref, key, topic, eventId, message } = webhookOf(own);
   const headers = headersIn(record);
-  const { type } = JSON.parse(message.toString()) as { type: string };
+  const type = typeOf(webhookOf(own));
   const time = headers.get('ce_time') ?? '';
   const faults = headerFaults(headers, {
     ...{ ce_source: `/webhooks/${ref}`, ce_specversion: '1.0', ce_type: type, ce_subject: key },

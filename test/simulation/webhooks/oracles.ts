@@ -32,9 +32,10 @@ type Stored = {
 
 function storedOf(records: readonly StoredRecord[], attempts: readonly Attempt[]): Stored {
   const byEvent = Map.groupBy(records, ({ eventId }) => eventId);
-  const dead = records.filter(({ topic }) => topic.endsWith('dead-letter'));
+  // In whichever form; {@link judgeRecords} judges what they hold.
+  const dead = new Set(records.filter(({ topic }) => topic.endsWith('dead-letter')).map(deadLetterEventOf));
   const acknowledged = new Set(attempts.filter(isAcknowledged).map(({ webhook }) => webhook));
-  const isDead = (webhook: Webhook) => dead.some((record) => isDeadLetterOf(record, webhook));
+  const isDead = ({ eventId }: Webhook) => dead.has(eventId);
   return {
     records,
     eventsOf: ({ eventId, topic }) => byEvent.get(eventId)?.filter((record) => record.topic === topic) ?? [],
@@ -66,9 +67,6 @@ function judgeStored({ host, isAnyTooLarge }: Judged, { eventsOf, deadLettered }
   }
   return [...new Set(faults)];
 }
-
-/** In whichever form; {@link judgeRecords} judges what it holds. */
-const isDeadLetterOf = (record: StoredRecord, { eventId }: Webhook) => deadLetterEventOf(record) === eventId;
 
 function contentFault(record: StoredRecord, { message, key }: Webhook): string | null {
   const { object } = record;
