@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
 /** How long new deliveries wait at most while the last of the spool goes to Kafka; then they go behind it. */
-const HANDOVER_MS = 1_000;
+export const HANDOVER_MS = 1_000;
 
 /** While the spool is nearly empty, what would go there waits: under steady traffic it would never be empty otherwise. */
 export class Handover<Entry> {

@@ -5,6 +5,7 @@ import type { SpooledDelivery } from '../../spool/spool-row.ts';
 import { isForObjectStore, orderKey } from '../claim-check.ts';
 import type { DeliveryPorts } from '../ports.ts';
 import type { DrainPorts } from './drain-row.ts';
+import { HANDOVER_MS } from './handover.ts';
 import { type RefusingTopics, RowSkipped, type Turn } from './refusing-topics.ts';
 import { waitingRow } from './waiting-key.ts';
 import type { WaitingRows } from './waiting-rows.ts';
@@ -13,7 +14,7 @@ import type { WaitingRows } from './waiting-rows.ts';
  * After it a row whose object is not stored delays none but those of its key. Less than a handover takes, or that would end
  * before the rows that were begun last are known to be slow.
  */
-const SLOW_OBJECT_MS = 500;
+const SLOW_OBJECT_MS = HANDOVER_MS / 2;
 
 /** What the drain does when others wait for a row no longer. */
 export type RowRelease = {
