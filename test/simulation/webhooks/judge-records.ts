@@ -90,23 +90,10 @@ type Fields = {
   readonly sourceRef: { readonly bytes: bigint; readonly sha256: string } | null;
 };
 
-/** Of earlier schedules: the same webhooks each time. */
-const types = new Map<string, string>();
-
-function typeOf({ eventId, message }: Attempt['webhook']): string {
-  let type = types.get(eventId);
-  if (type === undefined) {
-    type = (JSON.parse(message.toString()) as { type: string }).type;
-    types.set(eventId, type);
-  }
-  return type;
-}
-
 function eventFaults(own: Own): string[] {
   const { record, attempts, site } = own;
-  const { ref, key, topic, eventId, message } = webhookOf(own);
+  const { ref, key, type, topic, eventId, message } = webhookOf(own);
   const headers = headersIn(record);
-  const type = typeOf(webhookOf(own));
   const time = headers.get('ce_time') ?? '';
   const faults = headerFaults(headers, {
     ...{ ce_source: `/webhooks/${ref}`, ce_specversion: '1.0', ce_type: type, ce_subject: key },

@@ -16,6 +16,8 @@ export type Webhook = {
   readonly number: number;
   readonly key: string;
   readonly kind: WebhookKind;
+  /** As its message says it, unless that is malformed. */
+  readonly type: string;
   readonly ref: string;
   readonly mediaType: 'json' | 'octet-stream';
   readonly body: Buffer;
@@ -61,7 +63,19 @@ function makeWebhook(number: number, key: string, kind: WebhookKind): Webhook {
   const mediaType = kind === 'sealed' ? 'octet-stream' : 'json';
   const eventId = eventIdOf(subscriptionId, message);
   const topic = topicOf(kind, key);
-  return { number, key, kind, ref, mediaType, body, signature, message, eventId, topic };
+  return {
+    number,
+    key,
+    kind,
+    type: typeOf(kind, key),
+    ref,
+    mediaType,
+    body,
+    signature,
+    message,
+    eventId,
+    topic,
+  };
 }
 
 /** Events of a key are all of one topic: only there they have an order. */
@@ -73,13 +87,16 @@ function topicOf(kind: WebhookKind, key: string): string {
 
 const isEntry = (key: string) => Number(key.slice(2)) % 4 === 3;
 
+function typeOf(kind: WebhookKind, key: string): string {
+  if (kind === 'unclassified') return 'weather-report';
+  return isEntry(key) ? 'accounts-entries' : 'payment-status';
+}
+
 function messageOf(number: number, key: string, kind: WebhookKind): string {
   if (kind === 'malformed') return `{"n":${number},"entityId":"${key}", this is no JSON`;
-  const type =
-    kind === 'unclassified' ? 'weather-report' : isEntry(key) ? 'accounts-entries' : 'payment-status';
   const note = kind === 'tampered' ? TAMPERED : 'Überweisung 1.50';
   const padding = kind === 'large' ? 'x'.repeat(LARGE_BYTES + (number % 7)) : '';
-  return `{"type":"${type}","n":${number},"entityId":"${key}","payload":{"status":"ACSC","note":"${note}","padding":"${padding}"}}`;
+  return `{"type":"${typeOf(kind, key)}","n":${number},"entityId":"${key}","payload":{"status":"ACSC","note":"${note}","padding":"${padding}"}}`;
 }
 
 function seal({ encryptionKey }: Subscription, message: Buffer, number: number): Buffer {
