@@ -13,9 +13,7 @@ import { hasBegun, isForgettable } from './operations/subscription-state.ts';
  */
 export function checkCommand(context: OperationContext): void {
   const { command, dialect } = context;
-  // A command that was begun is finished: the provider may have its effect already.
-  if (command.expiresAt !== null && command.expiresAt < context.clock.wall() && !hasBegun(context))
-    throw new HooklineError('COMMAND_EXPIRED');
+  if (isExpired(context)) throw new HooklineError('COMMAND_EXPIRED');
   // First: a team learns nothing about refs of other teams.
   checkOwner(context);
   checkMatch(context);
@@ -25,6 +23,17 @@ export function checkCommand(context: OperationContext): void {
     throw new HooklineError('UNKNOWN_EVENT', `${JSON.stringify(event)}; known are ${known}`);
   }
   checkExtra(context);
+}
+
+/**
+ * A command that was begun is finished: the provider may have its effect already. So is the deletion of what the state
+ * does not have: there is nothing left to do, and it may have been done by this very command before a crash.
+ */
+function isExpired(context: OperationContext): boolean {
+  const { command, subscriptions } = context;
+  if (command.expiresAt === null || command.expiresAt >= context.clock.wall()) return false;
+  const isGone = command.type === 'subscription.delete' && subscriptions.get(command.ref) === undefined;
+  return !isGone && !hasBegun(context);
 }
 
 function checkOwner(context: OperationContext): void {

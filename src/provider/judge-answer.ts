@@ -32,3 +32,15 @@ export function judgeStatus(status: number): Judgement {
   // A redirect isn't followed: it would take the token elsewhere. 4xx is a refusal, 5xx may come after the effect.
   return status >= 300 && status < 500 ? 'refused' : 'unknown';
 }
+
+/** A redirect isn't followed, and may be the answer to what was done: many a service answers a POST with one. */
+export function isWithoutEffect({
+  judgement,
+  status,
+}: {
+  judgement: Judgement;
+  status: number | null;
+}): boolean {
+  if (judgement === 'refused') return status !== null && status >= 400;
+  return judgement === 'later' || judgement === 'unauthorised' || judgement === 'gone';
+}

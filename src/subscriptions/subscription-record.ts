@@ -19,6 +19,11 @@ export type SubscriptionRecord = {
   readonly begunBy?: string | null;
   /** JSON of the `extra` that was last sent for it; a repair sends it again. Absent in records of older versions. */
   readonly extra?: string | null;
+  /**
+   * JSON of what this record took the place of, while it is not certain that its command has an effect: if it has none,
+   * the ref goes back to that. Absent in records of older versions.
+   */
+  readonly replaced?: string | null;
   /** Milliseconds since 1970. */
   readonly updatedAt: number;
 };
@@ -106,6 +111,22 @@ export function cachedRecords(file: CacheFile, clock: Clock): CachedRecords {
   };
 }
 
+/** What a record's `replaced` says of the one before it. Only an intent's own `replaced` is kept: they do not pile up. */
+export function replacedText(before: SubscriptionRecord | null): string {
+  if (!before) return 'null';
+  return JSON.stringify(toCached(before.state === 'REQUESTED' ? before : { ...before, replaced: null }));
+}
+
+/** The record that a record took the place of; null if there was none, or what says so is damaged. */
+export function replacedBy({ replaced }: Pick<SubscriptionRecord, 'replaced'>): SubscriptionRecord | null {
+  try {
+    const kept: unknown = JSON.parse(replaced ?? 'null');
+    return isCached(kept) ? fromCached(kept) : null;
+  } catch {
+    return null;
+  }
+}
+
 type CachedRecord = Omit<SubscriptionRecord, 'sealedKeys'> & { readonly sealedKeys: string | null };
 
 const toCached = (record: SubscriptionRecord): CachedRecord => ({
@@ -113,12 +134,17 @@ const toCached = (record: SubscriptionRecord): CachedRecord => ({
   sealedKeys: record.sealedKeys?.toString('base64') ?? null,
 });
 
+const fromCached = (kept: CachedRecord): SubscriptionRecord => ({
+  ...kept,
+  sealedKeys: kept.sealedKeys === null ? null : Buffer.from(kept.sealedKeys, 'base64'),
+});
+
 /** One incomplete record shows that the file was changed or damaged: nothing of it is used. */
 function recordsIn(content: unknown): SubscriptionRecord[] {
   if (!Array.isArray(content)) throw new Error('it is not a list');
   return content.map((kept: unknown, n) => {
     if (!isCached(kept)) throw new Error(`item ${n} is not a subscription`);
-    return { ...kept, sealedKeys: kept.sealedKeys === null ? null : Buffer.from(kept.sealedKeys, 'base64') };
+    return fromCached(kept);
   });
 }
 
@@ -132,7 +158,8 @@ function isCached(value: unknown): value is CachedRecord {
     isRef(kept?.ref) &&
     SUBSCRIPTION_STATES.some((state) => state === kept.state) &&
     [kept.receiverUrl, kept.owner].every(isText) &&
-    [kept.subscriptionId, kept.commandId, kept.begunBy ?? null, kept.extra ?? null].every(isTextOrNull) &&
+    [kept.subscriptionId, kept.commandId].every(isTextOrNull) &&
+    [kept.begunBy, kept.extra, kept.replaced].every((text) => isTextOrNull(text ?? null)) &&
     Array.isArray(kept.events) &&
     kept.events.every(isText) &&
     Number.isSafeInteger(kept.updatedAt) &&

@@ -89,6 +89,37 @@ describe('a command whose process is killed, taken up an hour after its time', (
       ]);
   });
 
+  it.each([
+    [
+      'a creation that came to no end',
+      async (harness: ControlHarness) => {
+        const record = harness.recordOf({ commandId: 'c-0', ...create('a') });
+        harness.hooks.onWrite = () => {
+          if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
+        };
+        await expect(harness.take(record)).rejects.toThrow();
+      },
+    ],
+    [
+      'a ref whose keys are dead',
+      async (harness: ControlHarness) => {
+        await harness.run(create('a'));
+        await harness.run({ type: 'subscription.delete', ref: 'a' });
+        vi.setSystemTime(Date.now() + 2 * HOUR);
+      },
+    ],
+  ])('the deletion of %s, killed before its result: has done what it says', async (_, begin) => {
+    await using harness = await openControlHarness({ retiredKeysTtlMs: HOUR });
+    await begin(harness);
+    const expiresAt = Date.now() + 1_000;
+    const record = harness.recordOf({ commandId: 'd-1', type: 'subscription.delete', ref: 'a', expiresAt });
+    await takeWithoutResult(harness, record);
+    expect([harness.state.size, await harness.subscriptions()]).toEqual([0, []]);
+    vi.setSystemTime(Date.now() + HOUR);
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ commandId: 'd-1', status: 'SUCCEEDED' });
+  });
+
   it('a replay that has an expiry changes nothing that another command matches by', async () => {
     await using harness = await openControlHarness({ publicUrl: 'http://127.0.0.1:9' });
     await harness.run(create('a'));

@@ -1,18 +1,25 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { signingPartFault } from '../../crypto/keys.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
+import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
-import { type SubscriptionRecord, sealSecrets } from '../../subscriptions/subscription-record.ts';
+import {
+  openSecrets,
+  replacedBy,
+  replacedText,
+  type SubscriptionRecord,
+  sealSecrets,
+} from '../../subscriptions/subscription-record.ts';
 import { listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   carriedSecrets,
   eventsOf,
+  hasBegun,
   providerEvents,
   receiverUrl,
   resealed,
-  secretsOf,
   storeState,
 } from './subscription-state.ts';
 
@@ -22,23 +29,29 @@ import {
  */
 export async function adoptSubscription(context: OperationContext): Promise<Settled> {
   const { command, subscriptions, dialect } = context;
-  const before = subscriptions.get(command.ref);
+  const current = subscriptions.get(command.ref);
+  // A crash came behind the first of this command's writes: what was before it is in that record.
+  const isResumed = current?.state === 'ACTIVE' && hasBegun(context);
   const dir = await context.dirSecrets(command.ref);
   if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
   const item = await findItem(context, dir);
   const subscriptionId = item.id;
-  if (before?.state === 'ACTIVE' && before.subscriptionId !== subscriptionId)
+  if (current?.state === 'ACTIVE' && current.subscriptionId !== subscriptionId)
     throw new HooklineError('REF_IN_USE');
   const listed = (item.events ?? []).map((event) => eventNameOf(dialect, event) ?? event);
   const events = eventsOf(context) ?? listed;
   if (command.dryRun) return { message: `dry run: would adopt ${subscriptionId}`, subscriptionId };
   const active = { state: 'ACTIVE', subscriptionId } as const;
-  const adopted = { ...active, sealedKeys: keptKeys(context, before, active) };
+  const sealedKeys = keptKeys(context, current, active);
+  const isChange = isToBeChanged(context, item);
+  const replaced = isResumed ? (current.replaced ?? null) : replacedText(current ?? null);
   // Before the call: with its effect deliveries come here, and are verified by the id that the state has.
-  await storeState(context, { ...adopted, events: listed });
-  if (isToBeChanged(context, item)) {
-    await changeItem(context, { item, before, encryptionKey: dir.encryptionKeys[0] });
-    await storeState(context, { ...adopted, events });
+  await storeState(context, { ...active, sealedKeys, events: listed, replaced: isChange ? replaced : null });
+  if (isChange) {
+    const kept = sealedKeys && openSecrets(context.sealingKeys, { ...active, ref: command.ref }, sealedKeys);
+    const encryptionKey = dir.encryptionKeys[0] ?? kept?.encryptionKey;
+    await changeItem(context, { item, encryptionKey, isResumed, replaced });
+    await storeState(context, { ...active, sealedKeys, events });
   }
   return { message: 'adopted', subscriptionId };
 }
@@ -74,27 +87,58 @@ function isToBeChanged(context: OperationContext, item: ListedItem): boolean {
   return isElsewhere || command.events !== null || Object.keys(command.extra).length > 0;
 }
 
+type Change = {
+  readonly item: ListedItem;
+  readonly encryptionKey: string | undefined;
+  readonly isResumed: boolean;
+  /** What the ref goes back to; null: it stays, as the adoption had its effect before. */
+  readonly replaced: string | null;
+};
+
 /** Without events of its own the command leaves those that the subscription has. */
-async function changeItem(
-  context: OperationContext,
-  to: { item: ListedItem; before: SubscriptionRecord | undefined; encryptionKey: string | undefined },
-): Promise<void> {
+async function changeItem(context: OperationContext, change: Change): Promise<void> {
   const { command, session, records, lease } = context;
-  const { item, before } = to;
+  const { item, encryptionKey, replaced } = change;
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
     events: providerEvents(context, eventsOf(context)) ?? item.events ?? undefined,
     subscriptionId: item.id,
-    encryptionKey: to.encryptionKey ?? (before && secretsOf(context, before)?.encryptionKey),
+    encryptionKey,
+  };
+  // A call that was made before a crash, or whose answer was lost, may have had its effect.
+  let mayBeDone = change.isResumed;
+  let mayStillCome = false;
+  const update = async () => {
+    const outcome = await session.api.update(item.id, values, command.extra);
+    mayBeDone ||= !isWithoutEffect(outcome);
+    mayStillCome ||= outcome.timedOutEarly === true;
+    return outcome;
   };
   try {
-    const outcome = await session.untilDone(() => session.api.update(item.id, values, command.extra));
+    const outcome = await session.untilDone(update);
     if (outcome.judgement === 'gone') throw new HooklineError('SUBSCRIPTION_NOT_FOUND', item.id);
   } catch (error) {
-    // It is certain that nothing was changed: the ref is as it was before.
-    if (hasCode(error, 'PROVIDER_REFUSED', 'TOKEN_REFUSED', 'SUBSCRIPTION_NOT_FOUND'))
-      await records.storeSubscription(command.ref, before ?? null, lease);
+    if (!(error instanceof HooklineError && error.result) || replaced === null) throw error;
+    const before = replacedBy({ replaced });
+    // What may deliver here must be verified here: only where nothing was changed the ref is as it was before.
+    if (before?.state !== 'ACTIVE') {
+      if (mayStillCome || (mayBeDone && (await mayBeHere(context, item.id)))) throw error;
+    }
+    const withdrawn = records.storeSubscription(command.ref, before, lease);
+    await withdrawn.catch((late) => {
+      if (!hasCode(late, 'COMMAND_TIMED_OUT')) throw late;
+    });
     throw error;
   }
+}
+
+async function mayBeHere(context: OperationContext, id: string): Promise<boolean> {
+  const isHere = ({ url }: ListedItem) => url === null || url === receiverUrl(context, context.command.ref);
+  return context.session
+    .close(() => listItems(context))
+    .then(
+      (items) => items.some((one) => one.id === id && isHere(one)),
+      () => true,
+    );
 }

@@ -1,10 +1,11 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { newEncryptionKey, signingPartFault } from '../../crypto/keys.ts';
-import type { Outcome } from '../../provider/call-provider.ts';
+import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { CreatedItem } from '../../provider/provider-api.ts';
 import type { TemplateValues } from '../../provider/template.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import {
+  replacedText,
   type SubscriptionRecord,
   type SubscriptionSecrets,
   sealSecrets,
@@ -46,11 +47,13 @@ export async function createSubscription(context: OperationContext): Promise<Set
   await clearAddress(context, isResumed);
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);
-  const store = (becomes: Pick<SubscriptionRecord, 'state' | 'subscriptionId'>, all: SubscriptionSecrets) => {
+  type Becomes = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'replaced'>;
+  const store = (becomes: Becomes, all: SubscriptionSecrets) => {
     const sealedKeys = sealSecrets(context.sealingKeys, { ...becomes, ref: command.ref }, all);
     return storeState(context, { ...becomes, events, sealedKeys });
   };
-  await store({ state: 'REQUESTED', subscriptionId: null }, secrets);
+  const replaced = replacedText(beforeIntent(before));
+  await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);
   const { id, signingSecret } = await createOrWithdraw(context, { secrets, before, dir });
   const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
   await store({ state: 'ACTIVE', subscriptionId: id }, complete);
@@ -99,7 +102,7 @@ async function createOrWithdraw(
           () => false,
         )));
   if (isClear) {
-    const withdrawn = records.storeSubscription(command.ref, beforeIntent(context, before), lease);
+    const withdrawn = records.storeSubscription(command.ref, beforeIntent(before), lease);
     // An intent that cannot be withdrawn in time stays, as if something may be there.
     await withdrawn.catch((error) => {
       if (!hasCode(error, 'COMMAND_TIMED_OUT')) throw error;
@@ -150,12 +153,6 @@ async function createUntilVerifiable(
     if (error instanceof HooklineError && error.result) return { failure: error, mayBeThere, mayStillCome };
     throw error;
   }
-}
-
-/** A redirect isn't followed, and may be the answer to what was done: many a service answers a POST with one. */
-function isWithoutEffect({ judgement, status }: Outcome): boolean {
-  if (judgement === 'refused') return status !== null && status >= 400;
-  return judgement === 'later' || judgement === 'unauthorised' || judgement === 'gone';
 }
 
 /** Why a created subscription could not be verified; null where it can. */

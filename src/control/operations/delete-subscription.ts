@@ -28,8 +28,8 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   if (before.state === 'REQUESTED' || subscriptionId === null) {
     // A create that came to no end: what it may have left has our address.
     await clearAddress(context, true);
-    const left = beforeIntent(context, before);
-    await records.storeSubscription(command.ref, left && { ...left, begunBy: command.commandId }, lease);
+    const left = beforeIntent(before);
+    await records.storeSubscription(command.ref, left && { ...left, commandId: command.commandId }, lease);
     return { message: 'deleted: its creation had not come to an end' };
   }
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));

@@ -2,18 +2,20 @@ import { eventNameOf, providerNameOf } from '../../provider/dialect.ts';
 import {
   openSecrets,
   type RetiredSecrets,
+  replacedBy,
   type SubscriptionRecord,
   type SubscriptionSecrets,
   sealSecrets,
 } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, OperationDeps } from './operation.ts';
 
-type State = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'events' | 'sealedKeys'>;
+type State = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'events' | 'sealedKeys' | 'replaced'>;
 
 /** Stores what is now known of the command's ref. */
 export async function storeState(context: OperationContext, state: State): Promise<void> {
   const { command, topic, records, lease } = context;
   const record: SubscriptionRecord = {
+    replaced: null,
     ...state,
     ref: command.ref,
     receiverUrl: receiverUrl(context, command.ref),
@@ -106,22 +108,10 @@ export function carriedSecrets(
   return previous.length > 0 ? { previous } : {};
 }
 
-/**
- * What was there before a creation that comes to nothing: the deleted subscription whose keys are still live, which the
- * intent carries where it has taken its place; else nothing.
- */
-export function beforeIntent(
-  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
-  record: SubscriptionRecord | undefined,
-): SubscriptionRecord | null {
-  if (record?.state === 'RETIRED') return record;
-  const [latest, ...earlier] = carriedSecrets(context, record).previous ?? [];
-  if (!record || !latest) return null;
-  const { subscriptionId, retiredAt, ...keys } = latest;
-  const secrets = { ...keys, ...(earlier.length > 0 && { previous: earlier }) };
-  const retired = { ...record, state: 'RETIRED', subscriptionId } as const;
-  const sealedKeys = sealSecrets(context.sealingKeys, retired, secrets);
-  return { ...retired, sealedKeys, updatedAt: retiredAt };
+/** What the ref goes back to if a creation comes to nothing: what was there before the first intent. */
+export function beforeIntent(before: SubscriptionRecord | undefined): SubscriptionRecord | null {
+  if (before?.state === 'REQUESTED') return replacedBy(before);
+  return before ?? null;
 }
 
 /** Where the provider delivers to: derived, never taken from a command, and one per ref. */

@@ -162,12 +162,14 @@ describe('a creation that comes to nothing', () => {
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
     expect(harness.state.get('a')).toMatchObject({
-      state: 'RETIRED',
-      subscriptionId: retired.subscriptionId,
-      updatedAt: retired.updatedAt,
+      ...retired,
+      sealedKeys: expect.anything(),
     });
     expect(harness.secretsOf('a')).toEqual(secrets);
     expect(await harness.subscriptions()).toEqual([]);
+    // What was decided before the creation came to nothing is not out of date.
+    const next = { ...create('a'), ifMatch: retired.commandId };
+    expect(await harness.run(next)).toMatchObject({ status: 'SUCCEEDED' });
   });
 
   it('over an intent that carried several deleted ones leaves all of them', async () => {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { create, NEARLY_ALL_MS, openControlHarness, passTime } from '../../support/control-harness.ts';
+import {
+  create,
+  killed,
+  NEARLY_ALL_MS,
+  openControlHarness,
+  passTime,
+} from '../../support/control-harness.ts';
 
 const remove = (more: object = {}) => ({ type: 'subscription.delete', ref: 'a', ...more });
 
@@ -59,6 +65,24 @@ describe('a deletion', () => {
     expect([harness.state.get('a')?.state, (await harness.subscriptions()).length]).toEqual(['REQUESTED', 1]);
     expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED' });
     expect([harness.state.size, await harness.subscriptions()]).toEqual([0, []]);
+  });
+
+  it('of a creation over a deleted subscription is the change that others match by', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    await harness.run(remove());
+    const deleted = harness.state.get('a');
+    harness.hooks.onWrite = () => {
+      if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
+    };
+    const record = harness.recordOf({ commandId: 'c-1', ...create('a') });
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    delete harness.hooks.onWrite;
+    expect(await harness.run({ commandId: 'd-2', ...remove() })).toMatchObject({ status: 'SUCCEEDED' });
+    expect(harness.state.get('a')).toEqual({ ...deleted, commandId: 'd-2' });
+    const stale = { ...create('a'), ifMatch: 'c-1' };
+    expect(await harness.run(stale)).toMatchObject({ errorCode: 'PRECONDITION_FAILED' });
+    expect(await harness.run({ ...create('a'), ifMatch: 'd-2' })).toMatchObject({ status: 'SUCCEEDED' });
   });
 
   it('as a dry run changes nothing', async () => {

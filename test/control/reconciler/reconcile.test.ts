@@ -7,8 +7,10 @@ import { HooklineError } from '../../../src/core/errors.ts';
 import {
   type ControlHarness,
   create,
+  NEARLY_ALL_MS,
   openControlHarness,
   PUBLIC_URL,
+  passTime,
 } from '../../support/control-harness.ts';
 
 const HOUR = 3_600_000;
@@ -312,6 +314,27 @@ describe('under RECONCILE=repair', () => {
     await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
     await the.look();
     expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+  });
+
+  it('a subscription whose adoption came to no end is reported, and not moved here', async () => {
+    await using harness = await openControlHarness();
+    const { id, url, signingSecret } = await harness.seed();
+    harness.fixture.secrets('a', { 'subscription-id': id, 'signing-secret': signingSecret });
+    passTime(harness, 'PUT', NEARLY_ALL_MS);
+    await harness.sandbox.fail(
+      { operation: 'update', kind: 'status', code: 503 },
+      { operation: 'list', kind: 'alter', set: {} },
+      { operation: 'list', kind: 'status', code: 403 },
+    );
+    const adopt = { type: 'subscription.adopt', ref: 'a' };
+    expect(await harness.run(adopt)).toMatchObject({ errorCode: 'PROVIDER_UNAVAILABLE' });
+    const the = reconcilerOf(harness, 'repair');
+    await the.look();
+    expect([the.sent, the.codes()]).toEqual([[], [['SUBSCRIPTION_CHANGED', 'a']]]);
+    expect(await there(harness)).toMatchObject([{ id, url }]);
+    // The next command for it ends the doubt.
+    expect(await harness.run(adopt)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(harness.state.get('a')?.replaced).toBeNull();
   });
 
   it('what was changed is told again what it should be; what is foreign is not touched', async () => {
