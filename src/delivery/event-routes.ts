@@ -81,10 +81,13 @@ function createEventHeaders(): EventHeaders {
   const sameBytes = (ref: string, type: string, receivedAt: number): Buffer => {
     if (last?.receivedAt === receivedAt && last.ref === ref && last.type === type) return last.bytes;
     const bytes = layHeaders(sameHeaders(ref, type, receivedAt));
-    last = bytes.length <= MAX_KEPT_BYTES ? { ref, type, receivedAt, bytes } : undefined;
+    last = { ref, type, receivedAt, bytes };
     return bytes;
   };
-  return ({ eventId, ref, type, entityId, receivedAt, traceparent }) => {
+  return (context) => {
+    const { eventId, ref, type, entityId, receivedAt, traceparent } = context;
+    if (type.length > MAX_COPIED_BYTES || (entityId?.length ?? 0) > MAX_COPIED_BYTES)
+      return longHeaders(context);
     const bytes = sameBytes(ref, type, receivedAt);
     let size = SAME_HEADERS + 1;
     let most = 1 + sizedBytes(NAMES.id) + signedBytes(eventId.length) + eventId.length + bytes.length;
@@ -113,8 +116,17 @@ function createEventHeaders(): EventHeaders {
   };
 }
 
-/** A type may be as long as a message. */
-const MAX_KEPT_BYTES = 1024;
+/** A type or an entity that is as long as a message is not copied: it is the record's key, or in the message. */
+function longHeaders({ eventId, ref, type, entityId, receivedAt, traceparent }: EventContext): RecordHeaders {
+  return new Map([
+    [NAMES.id, Buffer.from(eventId, 'latin1')],
+    ...sameHeaders(ref, type, receivedAt),
+    ...(entityId === null ? [] : [[NAMES.subject, entityId] as const]),
+    ...(traceparent === undefined ? [] : [[NAMES.traceparent, Buffer.from(traceparent, 'latin1')] as const]),
+  ]);
+}
+
+const MAX_COPIED_BYTES = 1_024;
 const SAME_HEADERS = 5;
 
 const sameHeaders = (ref: string, type: string, receivedAt: number) =>

@@ -131,11 +131,15 @@ function routeByType(
 const BEGINNING = Buffer.from('{"type":"');
 const QUOTE = 0x22;
 
+/** Longer types are none that a schema claims. */
+const MAX_GUESSED = 1_024;
+
 /** The type, where the message begins with it as most do; a guess. */
 function firstType(message: Buffer): string | undefined {
   const { length } = BEGINNING;
   if (message.length < length || BEGINNING.compare(message, 0, length) !== 0) return undefined;
-  return message.toString('latin1', length, message.indexOf(QUOTE, length));
+  const end = message.indexOf(QUOTE, length);
+  return end < 0 || end > length + MAX_GUESSED ? undefined : message.toString('latin1', length, end);
 }
 
 function parsing<T>(message: Buffer, work: () => T): T {
