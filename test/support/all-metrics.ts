@@ -2,7 +2,7 @@ import { verifyMetrics } from '../../src/cli/verify/verify-metrics.ts';
 import { controlMetrics } from '../../src/control/observe-control.ts';
 import { openMetrics } from '../../src/dead-letters/observe-open.ts';
 import { deadLetterMetrics } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
-import { spoolMetrics } from '../../src/delivery/store/open-store.ts';
+import { spoolMetrics } from '../../src/delivery/store/observe-spool.ts';
 import { serverMetrics } from '../../src/ingress/ingress-server.ts';
 import { largeBodyMetrics } from '../../src/ingress/large-body/large-body-threads.ts';
 import { deliveryMetrics, memoryMetrics, webhookMetrics } from '../../src/ingress/observe-ingress.ts';

@@ -5,6 +5,8 @@ export type Entry = {
   readonly delivery: VerifiedDelivery;
   readonly resolve: (receipt: Receipt) => void;
   readonly reject: (error: unknown) => void;
+  /** For a handover: it does so once, or a row that is drained now and then would make it wait without end. */
+  readonly hasWaited?: true;
 };
 
 /** Deliveries that are being published, in the order of their arrival. */

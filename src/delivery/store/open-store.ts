@@ -3,6 +3,7 @@ import type { spoolSettings } from '../../config/shared-settings.ts';
 import { isLarge, type LargeBodyPublisher } from '../../core/delivery.ts';
 import { HooklineError } from '../../core/errors.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
+import type { SealingKeys } from '../../crypto/sealing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
@@ -13,7 +14,8 @@ import type { AcceptPorts } from '../accept-delivery.ts';
 import { objectFirst } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
 import { publishDelivery } from '../publish-delivery.ts';
-import { SpoolingStore, type SpoolObserver } from './spooling-store.ts';
+import { observeSpool, spoolMetrics } from './observe-spool.ts';
+import { SpoolingStore } from './spooling-store.ts';
 
 /** Longest time that an event waits for the brokers. With a spool that is all that a slow Kafka costs its sender. */
 const PUBLISH_DEADLINE_MS = { alone: 15_000, spooling: 2_000 };
@@ -104,23 +106,40 @@ export async function openSpool(
 ): Promise<Spool | undefined> {
   spoolMetrics(metrics).spoolMaxBytes.set(dir === undefined ? 0 : maxBytes);
   if (dir === undefined) return undefined;
-  const keys = sealingKeys && sealingKeysNow(sealingKeys);
-  const spool = await Spool.open({ dir, maxBytes, sealingKeys: keys, clock, onDeath: components.fail });
-  sealingKeys?.onRenewed(async (renewed) => {
-    const { keyMissing } = spool.state;
-    try {
-      await spool.renewKeys(renewed);
-      if (spool.state.keyMissing !== keyMissing) reportMissingKeys(logger, spool);
-    } catch {
-      // A failure is the spool's own trouble: it shows there, and is tried again.
-    }
-  });
+  const open = (keys: SealingKeys | undefined) =>
+    Spool.open({ dir, maxBytes, sealingKeys: keys, clock, onDeath: components.fail });
+  const spool = await openWithLiveKeys(sealingKeys, open, (opened) => reportMissingKeys(logger, opened));
   components.add('spool', { stop: () => spool.close() });
   if (!sealingKeys)
     logger.warn(
       "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
     );
   reportMissingKeys(logger, spool);
+  return spool;
+}
+
+/**
+ * Opens a spool, and renews its keys with the file's, also where that changed while it was opened.
+ * @param onMissing called where a renewal has changed how many rows have no key
+ */
+export async function openWithLiveKeys(
+  live: LiveSealingKeys | undefined,
+  open: (keys: SealingKeys | undefined) => Promise<Spool>,
+  onMissing: (spool: Spool) => void,
+): Promise<Spool> {
+  const keys = live && sealingKeysNow(live);
+  const spool = await open(keys);
+  const renew = async (renewed: SealingKeys) => {
+    const { keyMissing } = spool.state;
+    try {
+      await spool.renewKeys(renewed);
+      if (spool.state.keyMissing !== keyMissing) onMissing(spool);
+    } catch {
+      // A failure is the spool's own trouble: it shows there, and is tried again.
+    }
+  };
+  live?.onRenewed(renew);
+  if (live && live.all !== keys?.all) await renew(sealingKeysNow(live));
   return spool;
 }
 
@@ -131,106 +150,3 @@ function reportMissingKeys(logger: Logger, spool: Pick<Spool, 'state'>): void {
   const err = new HooklineError('SPOOL_KEY_MISSING', `${keyMissing} rows`, { remedy });
   logger.error({ err, code: err.code }, 'deliveries stay in the spool');
 }
-
-/** An acknowledged event that is not in Kafka after this time is late: the objective in deploy/helm/hookline/files/alerts.yaml says so. */
-const LATE_AFTER_MS = 60_000;
-const COUNT_LATE_EVERY_MS = 15_000;
-
-/** What happens to the spool, as metrics and one log line per change. */
-function observeSpool(parts: {
-  logger: Logger;
-  metrics: Metrics;
-  spool: Pick<Spool, 'state' | 'countLate'>;
-  clock: Clock;
-}): SpoolObserver & { stop(): void } {
-  const { logger, metrics, spool, clock } = parts;
-  const own = spoolMetrics(metrics);
-  let lateSeen = 0;
-  const countLate = () => {
-    // A failure is the spool's own trouble, and the next count has what this one missed.
-    if (spool.state.rows > 0) spool.countLate(clock.wall() - LATE_AFTER_MS).catch(() => {});
-  };
-  const counting = clock.every(COUNT_LATE_EVERY_MS, countLate, { ref: false });
-  metrics.samplers.add(() => {
-    const { rows, bytes, oldestAt, keyMissing, late } = spool.state;
-    own.spoolLate.inc(late - lateSeen);
-    lateSeen = late;
-    own.spoolKeyMissing.set(keyMissing);
-    own.spoolDeliveries.set(rows);
-    own.spoolBytes.set(bytes);
-    own.spoolOldest.set(oldestAt === null ? 0 : Math.max(0, (clock.wall() - oldestAt) / 1_000));
-  });
-  let saidFailure = '';
-  return {
-    stop: () => counting.cancel(),
-    spooling(why) {
-      own.spoolInUse.set(1);
-      saidFailure = '';
-      logger.warn({ why }, 'the spool is in use');
-    },
-    holding(why) {
-      own.spoolInUse.set(0);
-      own.spoolHolding.set(1);
-      saidFailure = '';
-      logger.warn(
-        { why },
-        'events that need the object store, and later ones of their keys, wait in the spool',
-      );
-    },
-    drained(deliveries, seconds) {
-      own.spoolInUse.set(0);
-      own.spoolHolding.set(0);
-      own.spoolDrained.inc(deliveries);
-      logger.info({ deliveries, seconds: Number(seconds.toFixed(3)) }, 'the spool is drained');
-    },
-    drainFailed(error) {
-      const { message } = error as Error;
-      if (message === saidFailure) return;
-      saidFailure = message;
-      logger.warn({ err: error }, 'the spool is not drained, tried again');
-    },
-    drainBroken(error) {
-      logger.error({ err: error }, 'the spool is not drained: an error of Hookline itself; it begins again');
-    },
-  };
-}
-
-/** The spool. */
-export const spoolMetrics = (metrics: Metrics) => ({
-  spoolInUse: metrics.gauge({
-    name: 'hookline_spool_in_use',
-    help: '1 while new events go to the spool, else 0',
-  }),
-  spoolHolding: metrics.gauge({
-    name: 'hookline_spool_holding',
-    help: '1 while only events that wait for the object store, and later ones of their keys, go to the spool, else 0',
-  }),
-  spoolDeliveries: metrics.gauge({
-    name: 'hookline_spool_deliveries',
-    help: 'Deliveries in the spool',
-  }),
-  spoolBytes: metrics.gauge({
-    name: 'hookline_spool_bytes',
-    help: 'Bytes of the spool that are in use',
-  }),
-  spoolKeyMissing: metrics.gauge({
-    name: 'hookline_spool_key_missing',
-    help: 'Deliveries in the spool that no key of SEALING_KEY_FILE opens',
-  }),
-  spoolMaxBytes: metrics.gauge({
-    name: 'hookline_spool_max_bytes',
-    help: 'SPOOL_MAX_BYTES; 0 without a spool',
-  }),
-  spoolOldest: metrics.gauge({
-    name: 'hookline_spool_oldest_seconds',
-    help: 'Age of the oldest delivery in the spool; 0 where it is empty',
-  }),
-  spoolDrained: metrics.counter({
-    name: 'hookline_spool_drained_total',
-    help: 'Deliveries that went from the spool to Kafka',
-  }),
-  spoolLate: metrics.counter({
-    name: 'hookline_spool_late_total',
-    help: 'Acknowledged deliveries that were still in the spool, and not in Kafka, a minute after their receipt; counted every 15 s',
-  }),
-});

@@ -63,7 +63,7 @@ export class SpoolingStore {
   constructor(ports: SpoolingStorePorts) {
     this.#ports = ports;
     // As another entry: what is left of a try before must not send its record.
-    this.#handover = new Handover(ports.clock, (entry) => this.#take({ ...entry }));
+    this.#handover = new Handover(ports.clock, (entry) => this.#take({ ...entry, hasWaited: true }));
     if (ports.spool.outstanding > 0) this.#startSpooling('an earlier process left deliveries in it');
   }
 
@@ -173,7 +173,7 @@ export class SpoolingStore {
   }
 
   #toSpool(entry: Entry): void {
-    if (!this.#handover.queue(entry)) void this.#append(entry);
+    if (entry.hasWaited || !this.#handover.queue(entry)) void this.#append(entry);
   }
 
   async #append({ delivery, resolve, reject }: Entry): Promise<void> {

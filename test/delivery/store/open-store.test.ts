@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../../src/delivery/store/open-store.ts';
+import { openStore, openWithLiveKeys } from '../../../src/delivery/store/open-store.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { deliveryParts, verified } from '../../support/delivery-parts.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { openFilledSpool, sealingKeysOf } from '../../support/spool-scene.ts';
 import { until } from '../../support/until.ts';
 
 it('events that wait in the spool for longer than a minute are counted as late, each once', async () => {
@@ -46,4 +47,25 @@ it('events that wait in the spool for longer than a minute are counted as late, 
   await until('the second too', async () => (await late()) === 2);
   await clock.advance(300_000);
   expect(await late()).toBe(2);
+});
+
+it('keys that change while the spool is opened are used, and those that change later', async () => {
+  const listeners: ((keys: ReturnType<typeof sealingKeysOf>) => void)[] = [];
+  const live = {
+    ...sealingKeysOf('b'),
+    onRenewed: (listener: (typeof listeners)[number]) => void listeners.push(listener),
+  };
+  const open = async () => {
+    const filled = await openFilledSpool('{"n":1}');
+    await filled.renewKeys(sealingKeysOf('b'));
+    // The row is sealed with `a`, which comes back in this moment.
+    Object.assign(live, sealingKeysOf('b', 'a'));
+    return filled;
+  };
+  const missing: number[] = [];
+  const spool = await openWithLiveKeys(live, open, ({ state }) => missing.push(state.keyMissing));
+  expect([spool.outstanding, missing]).toEqual([1, [0]]);
+  for (const listener of listeners) listener(sealingKeysOf('b'));
+  await until('the key is gone', async () => missing.length === 2);
+  expect([spool.outstanding, missing]).toEqual([0, [0, 1]]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { observeControl } from '../../../src/control/observe-control.ts';
-import { spoolMetrics } from '../../../src/delivery/store/open-store.ts';
+import { spoolMetrics } from '../../../src/delivery/store/observe-spool.ts';
 import { createIngressObserver, observeDelivery } from '../../../src/ingress/observe-ingress.ts';
 import { observeBodyStore } from '../../../src/object-store/open-body-store.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';

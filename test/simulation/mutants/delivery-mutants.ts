@@ -50,6 +50,18 @@ export const SPOOLING: readonly Mutant[] = [
     put: 'this.#take(entry)',
   },
   {
+    name: 'what waited for a handover waits for the next one',
+    file: STORE,
+    find: 'if (entry.hasWaited || !this.#handover.queue(entry))',
+    put: 'if (!this.#handover.queue(entry))',
+  },
+  {
+    name: 'keys that change while the spool is opened are missed',
+    file: 'delivery/store/open-store.ts',
+    find: 'if (live && live.all !== keys?.all) await renew(sealingKeysNow(live));',
+    put: '',
+  },
+  {
     name: 'what an earlier process left in the spool is not drained first',
     file: STORE,
     find: "if (ports.spool.outstanding > 0) this.#startSpooling('an earlier process left deliveries in it');",

@@ -5,6 +5,9 @@ import { SpoolWork } from '../../../src/spool/spool-work.ts';
 import type { Actor, Simulation } from '../engine/simulation.ts';
 import { ModelSpoolFile, type ModelVolume } from './model-volume.ts';
 
+/** A thread starts, and the file is opened and looked through. */
+const OPENS_MS = 100;
+
 /**
  * The spool's thread without a thread: calls of one turn cross together, what it does takes the time that the disk needs,
  * and meanwhile others wait. What it does with them is the production code's.
@@ -56,7 +59,8 @@ export class ModelThread implements SpoolCalls {
   }
 
   #executeLater(): void {
-    const wait = Math.max(0.02, this.#volume.busyUntil - this.#simulation.now);
+    const isFirst = this.#n === 1;
+    const wait = Math.max(isFirst ? OPENS_MS : 0.02, this.#volume.busyUntil - this.#simulation.now);
     this.#simulation.after(wait, this.#actor, () => {
       // Answers of what came before took longer than was known.
       if (this.#volume.busyUntil > this.#simulation.now) return this.#executeLater();

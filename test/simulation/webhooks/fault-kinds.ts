@@ -77,23 +77,17 @@ export const KINDS = {
   'sealing-key-added': {
     most: 0,
     isPossible: isSealed,
-    begin: once(({ site, host }) => {
-      site.sealingKeys.add();
-      host.renewSealingKeys();
-    }),
+    begin: once(({ site }) => site.sealingKeys.add()),
   },
   'sealing-keys-lost': {
     most: 8_000,
     isPossible: isSealed,
-    begin: ({ site, host }) => {
-      site.sealingKeys.add();
-      site.sealingKeys.dropOld();
-      host.renewSealingKeys();
+    begin: ({ site }) => {
+      site.sealingKeys.replace();
       return () => {
         const locked = site.volume.lockedRows(site.sealingKeys.current);
         site.sealingKeys.restore();
         site.passed.push(...openRows(locked, site.sealingKeys.current));
-        host.renewSealingKeys();
       };
     },
   },

@@ -89,16 +89,6 @@ export class Host {
     if (this.#actor) this.#actor.wallSkew += ms;
   }
 
-  /** SEALING_KEY_FILE has changed: a process that runs reads it again. */
-  renewSealingKeys(): void {
-    const { current } = this;
-    const keys = this.#site.sealingKeys.current;
-    if (current && keys)
-      this.#site.simulation.after(5, current.actor, () => void current.renewSealingKeys(keys), {
-        what: 'renews keys',
-      });
-  }
-
   /** As a rolling restart: requests in progress are answered first. */
   restart(): void {
     const actor = this.#actor;

@@ -6,7 +6,7 @@ import { acceptDelivery } from '../../../src/delivery/accept-delivery.ts';
 import { ClaimCheck } from '../../../src/delivery/claim-check.ts';
 import { createEventRoutes, type EventRoutes } from '../../../src/delivery/event-routes.ts';
 import { deliveryTopics, openDelivery } from '../../../src/delivery/open-delivery.ts';
-import { type DeliveryStore, openStore } from '../../../src/delivery/store/open-store.ts';
+import { type DeliveryStore, openStore, openWithLiveKeys } from '../../../src/delivery/store/open-store.ts';
 import type { KafkaConnection } from '../../../src/kafka/connect/connection.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
@@ -123,11 +123,6 @@ export class Incarnation implements Receiver {
     return acceptDelivery(delivery, { check, header: signature }, ports);
   }
 
-  /** As when SEALING_KEY_FILE changes; see `openSpool` of src/delivery/store/open-store.ts. */
-  async renewSealingKeys(keys: SealingKeys): Promise<void> {
-    await this.#spool?.renewKeys(keys).catch(() => {});
-  }
-
   /** As its components are stopped at a SIGTERM; requests in progress have ended before. */
   async stop(): Promise<void> {
     await this.#store.stop();
@@ -139,11 +134,13 @@ export class Incarnation implements Receiver {
 const SILENT = { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} };
 
 function openSpool({ simulation, volume, sealingKeys }: Site, actor: Actor, clock: Clock): Promise<Spool> {
-  return Spool.open({
-    ...{ dir: '/spool', maxBytes: SPOOL_BYTES, clock, sealingKeys: sealingKeys.current },
-    startThread: (deps) => new ModelThread(simulation, actor, volume, deps),
-    onDeath: () => {},
-  });
+  const open = (keys: SealingKeys | undefined) =>
+    Spool.open({
+      ...{ dir: '/spool', maxBytes: SPOOL_BYTES, clock, sealingKeys: keys },
+      startThread: (deps) => new ModelThread(simulation, actor, volume, deps),
+      onDeath: () => {},
+    });
+  return openWithLiveKeys(sealingKeys.open(actor), open, () => {});
 }
 
 function openKeyring(clock: Clock): LiveKeyring {

@@ -66,7 +66,7 @@ function tookMs({ arrivedAt, answeredAt }: Attempt, frozen: Judged['frozen']): n
   return asleep.reduce((ms, one) => ms - Math.max(0, one), answeredAt - arrivedAt);
 }
 
-/** What waits for a handover is tried once more. */
+/** What waited for a handover, which it does once, is tried once more. */
 const TRIES = 2;
 const HANDOVER_MS = 1_000;
 /** Syncs of the disk. */
@@ -74,7 +74,7 @@ const SPOOLED_SLACK_MS = 1_500;
 
 /** With a spool none is refused for Kafka's sake, and one that needs no object waits for Kafka alone. */
 function judgeSpooling({ site, host, frozen }: Judged): string[] {
-  const limit = TRIES * (site.system.deadlineMs + HANDOVER_MS) + SPOOLED_SLACK_MS;
+  const limit = TRIES * site.system.deadlineMs + HANDOVER_MS + SPOOLED_SLACK_MS;
   return host.attempts.flatMap((attempt) => {
     const { webhook, answer } = attempt;
     if (answer === undefined || answer === 'reset') return [];

@@ -36,7 +36,6 @@ function receiverOver(producer: kafkajs.Producer, actor: Actor): Receiver {
       }
       return { eventId, stored: 'kafka' };
     },
-    renewSealingKeys: async () => {},
     stop: () => producer.disconnect(),
   };
 }

@@ -1,5 +1,4 @@
 import type { Receipt } from '../../../src/core/delivery.ts';
-import type { SealingKeys } from '../../../src/crypto/sealing.ts';
 import type { Actor } from '../engine/simulation.ts';
 import type { Webhook } from './messages.ts';
 import type { Site } from './site.ts';
@@ -13,7 +12,6 @@ export type Receiver = {
   readonly outstanding: number;
   /** @throws HooklineError */
   receive(webhook: Webhook): Promise<Receipt>;
-  renewSealingKeys(keys: SealingKeys): Promise<void>;
   /** Why it is not ready, or null. */
   trouble(): string | null;
   /** The orderly end; requests in progress have ended before. */

@@ -84,7 +84,7 @@ function siteOf(simulation: Simulation, { system }: Plan): Site {
     ...{ simulation, system, network, cluster },
     volume: new ModelVolume(simulation),
     bucket: new ModelBucket(),
-    sealingKeys: new SealingKeyFile(system.isSealed),
+    sealingKeys: new SealingKeyFile(simulation, system.isSealed),
     passed: [],
     store: new Actor('objects'),
   };
