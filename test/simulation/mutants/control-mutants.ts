@@ -36,7 +36,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: CREATE, name: 'a subscription is created without an intent' },
-    find: "await store({ state: 'REQUESTED', subscriptionId: null }, secrets);",
+    find: "await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);",
     put: '',
   },
   {

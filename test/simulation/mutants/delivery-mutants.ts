@@ -46,7 +46,7 @@ export const SPOOLING: readonly Mutant[] = [
   {
     name: 'what waited for a handover shares its try with the one before',
     file: STORE,
-    find: 'this.#take({ ...entry })',
+    find: 'this.#take({ ...entry, hasWaited: true })',
     put: 'this.#take(entry)',
   },
   {
