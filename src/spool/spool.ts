@@ -51,6 +51,8 @@ export class Spool {
   /** Called when other keys are in use: rows may have become readable. */
   onKeysRenewed: (() => void) | undefined;
   #keyRenewals = 0;
+  /** Other keys are in use as soon as the file is opened again. */
+  #isRenewalAwaited = false;
   #state = EMPTY;
   #appending = 0;
   #trouble: HooklineError | null = null;
@@ -124,7 +126,18 @@ export class Spool {
 
   /** Seals with these keys from now on, and opens what they open. What was sealed before and they do not open stays. */
   async renewKeys(sealingKeys: SealingKeys): Promise<void> {
-    await this.#call({ kind: 'renew-keys', sealingKeys });
+    try {
+      await this.#call({ kind: 'renew-keys', sealingKeys });
+    } catch (error) {
+      // The thread has them, and opens the file with them as soon as that works.
+      this.#isRenewalAwaited = true;
+      throw error;
+    }
+    this.#noteRenewal();
+  }
+
+  #noteRenewal(): void {
+    this.#isRenewalAwaited = false;
     this.#keyRenewals++;
     this.onKeysRenewed?.();
   }
@@ -158,6 +171,7 @@ export class Spool {
     try {
       const answer = await this.#thread.call(request);
       if (!READS.has(request.kind)) this.#trouble = null;
+      if (this.#isRenewalAwaited) this.#noteRenewal();
       return answer;
     } catch (error) {
       if (!this.#thread.isEnded) this.#noteTrouble(error as HooklineError);

@@ -111,11 +111,9 @@ export function cachedRecords(file: CacheFile, clock: Clock): CachedRecords {
   };
 }
 
-/** What a record's `replaced` says of the one before it. Only an intent's own `replaced` is kept: they do not pile up. */
-export function replacedText(before: SubscriptionRecord | null): string {
-  if (!before) return 'null';
-  return JSON.stringify(toCached(before.state === 'REQUESTED' ? before : { ...before, replaced: null }));
-}
+/** A record, or that there was none, as the `replaced` of the one that takes its place. */
+export const replacedText = (before: SubscriptionRecord | null): string =>
+  JSON.stringify(before && toCached(before));
 
 /** The record that a record took the place of; null if there was none, or what says so is damaged. */
 export function replacedBy({ replaced }: Pick<SubscriptionRecord, 'replaced'>): SubscriptionRecord | null {

@@ -1,5 +1,5 @@
 import { createCipheriv, createHash, hkdfSync } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,6 +8,7 @@ import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Spool } from '../../src/spool/spool.ts';
 import { verified } from '../support/delivery-parts.ts';
+import { until } from '../support/until.ts';
 
 const MIB = 1024 ** 2;
 const ALL = { maxRows: 1_000_000, maxBytes: 1_000 * MIB };
@@ -253,6 +254,24 @@ describe('sealing keys that are renewed while the spool is open', () => {
       for (const n of [4, 5]) await spool.append(row(n));
       await spool.remove(read.map(({ id }) => id));
       expect([spool.state.keyMissing, spool.outstanding]).toEqual([0, 2]);
+    });
+  });
+
+  it('while the disk fails are in use when it is well again, and that is told', async () => {
+    await append([A], 1);
+    await withSpool([B], async (spool) => {
+      let told = 0;
+      spool.onKeysRenewed = () => {
+        told += spool.outstanding;
+      };
+      renameSync(dir, `${dir}.gone`);
+      writeFileSync(dir, 'no folder');
+      await expect(spool.renewKeys(keysOf(B, A))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+      expect([spool.keyRenewals, told]).toEqual([0, 0]);
+      rmSync(dir);
+      renameSync(`${dir}.gone`, dir);
+      await until('the disk is well', () => spool.trouble === null);
+      expect([spool.keyRenewals, told, spool.state.keyMissing]).toEqual([1, 1, 0]);
     });
   });
 });

@@ -3,24 +3,19 @@ import { signingPartFault } from '../../crypto/keys.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
 import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
-import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
-import {
-  openSecrets,
-  replacedBy,
-  replacedText,
-  type SubscriptionRecord,
-  sealSecrets,
-} from '../../subscriptions/subscription-record.ts';
-import { listItems } from './clear-address.ts';
+import { replacedBy, type SubscriptionRecord, sealSecrets } from '../../subscriptions/subscription-record.ts';
+import { clearAddress, listCredibly, listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   carriedSecrets,
   eventsOf,
-  hasBegun,
   providerEvents,
   receiverUrl,
+  replacing,
   resealed,
+  secretsOf,
   storeState,
+  withdraw,
 } from './subscription-state.ts';
 
 /**
@@ -30,35 +25,44 @@ import {
 export async function adoptSubscription(context: OperationContext): Promise<Settled> {
   const { command, subscriptions, dialect } = context;
   const current = subscriptions.get(command.ref);
-  // A crash came behind the first of this command's writes: what was before it is in that record.
-  const isResumed = current?.state === 'ACTIVE' && hasBegun(context);
+  const isActive = current?.state === 'ACTIVE';
+  const isResumed = isActive && current.commandId === command.commandId;
+  // This very command, resumed after its state was stored and before its result was.
+  if (isResumed && current.replaced == null)
+    return { message: 'adopted', subscriptionId: current.subscriptionId };
+  // An adoption that has not come to an end: this one before a crash, or an earlier one.
+  const inDoubt = isActive && current.replaced != null ? current : null;
   const dir = await context.dirSecrets(command.ref);
   if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
-  const item = await findItem(context, dir);
+  const wantedId = isResumed ? (current.subscriptionId ?? undefined) : dir.subscriptionIds[0];
+  const item = await findItem(context, wantedId).catch(async (error) => {
+    if (inDoubt && hasCode(error, 'SUBSCRIPTION_NOT_FOUND')) await withdrawUnlessHere(context, inDoubt);
+    throw error;
+  });
   const subscriptionId = item.id;
-  if (current?.state === 'ACTIVE' && current.subscriptionId !== subscriptionId)
-    throw new HooklineError('REF_IN_USE');
+  if (isActive && current.subscriptionId !== subscriptionId) throw new HooklineError('REF_IN_USE');
   const listed = (item.events ?? []).map((event) => eventNameOf(dialect, event) ?? event);
   const events = eventsOf(context) ?? listed;
   if (command.dryRun) return { message: `dry run: would adopt ${subscriptionId}`, subscriptionId };
+  // What a creation that came to no end may have left has our address, and a secret that nobody knows.
+  if (current?.state === 'REQUESTED') await clearAddress(context, true, subscriptionId);
   const active = { state: 'ACTIVE', subscriptionId } as const;
   const sealedKeys = keptKeys(context, current, active);
-  const isChange = isToBeChanged(context, item);
-  const replaced = isResumed ? (current.replaced ?? null) : replacedText(current ?? null);
-  // Before the call: with its effect deliveries come here, and are verified by the id that the state has.
-  await storeState(context, { ...active, sealedKeys, events: listed, replaced: isChange ? replaced : null });
-  if (isChange) {
-    const kept = sealedKeys && openSecrets(context.sealingKeys, { ...active, ref: command.ref }, sealedKeys);
-    const encryptionKey = dir.encryptionKeys[0] ?? kept?.encryptionKey;
-    await changeItem(context, { item, encryptionKey, isResumed, replaced });
-    await storeState(context, { ...active, sealedKeys, events });
+  const adopted = { ...active, sealedKeys };
+  if (isToBeChanged(context, item)) {
+    const replaced = inDoubt?.replaced ?? replacing(context, current);
+    // Before the call: with its effect deliveries come here, and are verified by the id that the state has.
+    const record = await storeState(context, { ...adopted, events: listed, replaced });
+    const encryptionKey = dir.encryptionKeys[0] ?? secretsOf(context, record)?.encryptionKey;
+    await changeItem(context, { item, encryptionKey, record, mayBeDone: inDoubt !== null });
   }
+  await storeState(context, { ...adopted, events });
   return { message: 'adopted', subscriptionId };
 }
 
-async function findItem(context: OperationContext, dir: DirSecrets): Promise<ListedItem> {
+/** The one of this id, or at our address. */
+async function findItem(context: OperationContext, wantedId: string | undefined): Promise<ListedItem> {
   const url = receiverUrl(context, context.command.ref);
-  const [wantedId] = dir.subscriptionIds;
   const items = await listItems(context);
   const item = items.find((one) => (wantedId === undefined ? one.url === url : one.id === wantedId));
   if (!item) throw new HooklineError('SUBSCRIPTION_NOT_FOUND', wantedId ?? url);
@@ -90,15 +94,16 @@ function isToBeChanged(context: OperationContext, item: ListedItem): boolean {
 type Change = {
   readonly item: ListedItem;
   readonly encryptionKey: string | undefined;
-  readonly isResumed: boolean;
-  /** What the ref goes back to; null: it stays, as the adoption had its effect before. */
-  readonly replaced: string | null;
+  /** What is stored of the ref. */
+  readonly record: SubscriptionRecord;
+  /** A call that was made before may have had its effect. */
+  readonly mayBeDone: boolean;
 };
 
 /** Without events of its own the command leaves those that the subscription has. */
 async function changeItem(context: OperationContext, change: Change): Promise<void> {
-  const { command, session, records, lease } = context;
-  const { item, encryptionKey, replaced } = change;
+  const { command, session } = context;
+  const { item, encryptionKey, record } = change;
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
@@ -106,8 +111,7 @@ async function changeItem(context: OperationContext, change: Change): Promise<vo
     subscriptionId: item.id,
     encryptionKey,
   };
-  // A call that was made before a crash, or whose answer was lost, may have had its effect.
-  let mayBeDone = change.isResumed;
+  let { mayBeDone } = change;
   let mayStillCome = false;
   const update = async () => {
     const outcome = await session.api.update(item.id, values, command.extra);
@@ -119,26 +123,25 @@ async function changeItem(context: OperationContext, change: Change): Promise<vo
     const outcome = await session.untilDone(update);
     if (outcome.judgement === 'gone') throw new HooklineError('SUBSCRIPTION_NOT_FOUND', item.id);
   } catch (error) {
-    if (!(error instanceof HooklineError && error.result) || replaced === null) throw error;
-    const before = replacedBy({ replaced });
-    // What may deliver here must be verified here: only where nothing was changed the ref is as it was before.
-    if (before?.state !== 'ACTIVE') {
-      if (mayStillCome || (mayBeDone && (await mayBeHere(context, item.id)))) throw error;
-    }
-    const withdrawn = records.storeSubscription(command.ref, before, lease);
-    await withdrawn.catch((late) => {
-      if (!hasCode(late, 'COMMAND_TIMED_OUT')) throw late;
-    });
+    if (!(error instanceof HooklineError && error.result)) throw error;
+    // Back to the same subscription: its deliveries are verified all the same.
+    const isSame = replacedBy(record)?.state === 'ACTIVE';
+    if (isSame || !mayBeDone) await withdraw(context, record);
+    else if (!mayStillCome) await withdrawUnlessHere(context, record);
     throw error;
   }
 }
 
-async function mayBeHere(context: OperationContext, id: string): Promise<boolean> {
-  const isHere = ({ url }: ListedItem) => url === null || url === receiverUrl(context, context.command.ref);
-  return context.session
-    .close(() => listItems(context))
+/** What may deliver here must be verified here: the ref goes back only where its subscription is known to be elsewhere. */
+async function withdrawUnlessHere(context: OperationContext, record: SubscriptionRecord): Promise<void> {
+  const { session } = context;
+  const url = receiverUrl(context, record.ref);
+  const isElsewhere = await session
+    .close(() => listCredibly(context))
     .then(
-      (items) => items.some((one) => one.id === id && isHere(one)),
-      () => true,
+      (items) =>
+        !items.some((one) => one.id === record.subscriptionId && (one.url === null || one.url === url)),
+      () => false,
     );
+  if (isElsewhere) await withdraw(context, record);
 }

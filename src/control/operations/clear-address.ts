@@ -10,16 +10,15 @@ const MAX_LEFT_BEHIND = 100;
 /**
  * Makes sure that the provider has no subscription for the ref's address. It removes what stands there if it is ours:
  * a call whose answer was lost has left it.
+ * @param but the id of one that stays
  * @throws HooklineError URL_IN_USE where it isn't ours; PROVIDER_ANSWER_INVALID
  */
-export async function clearAddress(context: OperationContext, isOurs: boolean): Promise<void> {
-  const { session, command, subscriptions } = context;
+export async function clearAddress(context: OperationContext, isOurs: boolean, but?: string): Promise<void> {
+  const { session, command } = context;
   const url = receiverUrl(context, command.ref);
-  const items = await listItems(context);
   // A faulty list would hide what our own call has made, and a second subscription would be created.
-  const others = subscriptions.all().filter(({ ref }) => ref !== command.ref);
-  if (isOurs) refuseEmptyList(items, others);
-  const found = items.filter((one) => one.url === url);
+  const items = await (isOurs ? listCredibly(context) : listItems(context));
+  const found = items.filter((one) => one.url === url && one.id !== but);
   if (found.length > MAX_LEFT_BEHIND)
     throw new HooklineError(
       'PROVIDER_ANSWER_INVALID',
@@ -40,5 +39,17 @@ export async function listItems({
 }: Pick<OperationContext, 'session'>): Promise<readonly ListedItem[]> {
   const { items } = await session.untilDone(() => session.api.list());
   if (!items) throw new HooklineError('PROVIDER_ANSWER_INVALID', 'the list of subscriptions');
+  return items;
+}
+
+/**
+ * Lists them where what is missing counts, too.
+ * @throws HooklineError PROVIDER_ANSWER_INVALID also where the list is empty and other refs have active subscriptions
+ */
+export async function listCredibly(context: OperationContext): Promise<readonly ListedItem[]> {
+  const { command, subscriptions } = context;
+  const items = await listItems(context);
+  const others = subscriptions.all().filter(({ ref }) => ref !== command.ref);
+  refuseEmptyList(items, others);
   return items;
 }

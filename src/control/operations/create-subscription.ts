@@ -1,11 +1,10 @@
-import { HooklineError, hasCode } from '../../core/errors.ts';
+import { HooklineError } from '../../core/errors.ts';
 import { newEncryptionKey, signingPartFault } from '../../crypto/keys.ts';
 import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { CreatedItem } from '../../provider/provider-api.ts';
 import type { TemplateValues } from '../../provider/template.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import {
-  replacedText,
   type SubscriptionRecord,
   type SubscriptionSecrets,
   sealSecrets,
@@ -13,14 +12,16 @@ import {
 import { clearAddress } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
-  beforeIntent,
+  beforeCommand,
   carriedSecrets,
   eventsOf,
   hasBegun,
   providerEvents,
   receiverUrl,
+  replacing,
   secretsOf,
   storeState,
+  withdraw,
 } from './subscription-state.ts';
 
 /**
@@ -52,9 +53,10 @@ export async function createSubscription(context: OperationContext): Promise<Set
     const sealedKeys = sealSecrets(context.sealingKeys, { ...becomes, ref: command.ref }, all);
     return storeState(context, { ...becomes, events, sealedKeys });
   };
-  const replaced = replacedText(beforeIntent(before));
-  await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);
-  const { id, signingSecret } = await createOrWithdraw(context, { secrets, before, dir });
+  // Of an intent that is there already: what was before that one.
+  const replaced = isResumed ? resumedFrom(context, before) : replacing(context, before);
+  const intent = await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);
+  const { id, signingSecret } = await createOrWithdraw(context, { secrets, intent, dir });
   const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
   await store({ state: 'ACTIVE', subscriptionId: id }, complete);
   return { message: 'created', subscriptionId: id };
@@ -71,18 +73,21 @@ function intendedSecrets(
   return { encryptionKey, ...carriedSecrets(context, before) };
 }
 
+const resumedFrom = (context: OperationContext, intent: SubscriptionRecord): string =>
+  intent.replaced ?? replacing(context, beforeCommand(context, intent) ?? undefined);
+
 type Creation = {
   readonly secrets: SubscriptionSecrets;
-  readonly before: SubscriptionRecord | undefined;
+  readonly intent: SubscriptionRecord;
   readonly dir: DirSecrets;
 };
 
 /** If the creation fails, the ref is as it was before, the keys of deleted subscriptions included. */
 async function createOrWithdraw(
   context: OperationContext,
-  { secrets, before, dir }: Creation,
+  { secrets, intent, dir }: Creation,
 ): Promise<CreatedItem> {
-  const { command, session, records, lease } = context;
+  const { command, session } = context;
   const values = {
     ref: command.ref,
     url: receiverUrl(context, command.ref),
@@ -101,13 +106,7 @@ async function createOrWithdraw(
           () => true,
           () => false,
         )));
-  if (isClear) {
-    const withdrawn = records.storeSubscription(command.ref, beforeIntent(before), lease);
-    // An intent that cannot be withdrawn in time stays, as if something may be there.
-    await withdrawn.catch((error) => {
-      if (!hasCode(error, 'COMMAND_TIMED_OUT')) throw error;
-    });
-  }
+  if (isClear) await withdraw(context, intent);
   throw ended.failure;
 }
 

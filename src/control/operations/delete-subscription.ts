@@ -1,7 +1,7 @@
 import { clearAddress } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
-  beforeIntent,
+  beforeCommand,
   hasBegun,
   isForgettable,
   noteBegin,
@@ -28,8 +28,12 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   if (before.state === 'REQUESTED' || subscriptionId === null) {
     // A create that came to no end: what it may have left has our address.
     await clearAddress(context, true);
-    const left = beforeIntent(before);
-    await records.storeSubscription(command.ref, left && { ...left, commandId: command.commandId }, lease);
+    const left = beforeCommand(context, before);
+    await records.storeSubscription(
+      command.ref,
+      left ? { ...left, commandId: command.commandId } : null,
+      lease,
+    );
     return { message: 'deleted: its creation had not come to an end' };
   }
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));

@@ -1,8 +1,10 @@
+import { hasCode } from '../../core/errors.ts';
 import { eventNameOf, providerNameOf } from '../../provider/dialect.ts';
 import {
   openSecrets,
   type RetiredSecrets,
   replacedBy,
+  replacedText,
   type SubscriptionRecord,
   type SubscriptionSecrets,
   sealSecrets,
@@ -11,8 +13,8 @@ import type { OperationContext, OperationDeps } from './operation.ts';
 
 type State = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'events' | 'sealedKeys' | 'replaced'>;
 
-/** Stores what is now known of the command's ref. */
-export async function storeState(context: OperationContext, state: State): Promise<void> {
+/** Stores what is now known of the command's ref, and returns it: what was read of the state may be behind. */
+export async function storeState(context: OperationContext, state: State): Promise<SubscriptionRecord> {
   const { command, topic, records, lease } = context;
   const record: SubscriptionRecord = {
     replaced: null,
@@ -25,6 +27,23 @@ export async function storeState(context: OperationContext, state: State): Promi
     updatedAt: context.clock.wall(),
   };
   await records.storeSubscription(command.ref, record, lease);
+  return record;
+}
+
+/**
+ * The command has come to nothing: the ref is as it was before. What cannot be stored in time stays, as if the command may
+ * have had an effect.
+ */
+export async function withdraw(context: OperationContext, record: SubscriptionRecord): Promise<void> {
+  const { command, records, lease } = context;
+  const before = beforeCommand(context, record);
+  if (before === undefined) return;
+  // It was begun, and may have had an effect that the state does not show.
+  const begun = before?.state === 'ACTIVE' && command.expiresAt !== null && { begunBy: command.commandId };
+  const withdrawn = records.storeSubscription(command.ref, before && { ...before, ...begun }, lease);
+  await withdrawn.catch((error) => {
+    if (!hasCode(error, 'COMMAND_TIMED_OUT')) throw error;
+  });
 }
 
 /** The `extra` that the provider got for this subscription; nothing of another subscription's is kept. */
@@ -108,10 +127,55 @@ export function carriedSecrets(
   return previous.length > 0 ? { previous } : {};
 }
 
-/** What the ref goes back to if a creation comes to nothing: what was there before the first intent. */
-export function beforeIntent(before: SubscriptionRecord | undefined): SubscriptionRecord | null {
-  if (before?.state === 'REQUESTED') return replacedBy(before);
-  return before ?? null;
+/**
+ * The `replaced` of a record that takes the place of this one. It holds no keys, which go along in the new record's own and
+ * are sealed and forgotten with these, unless no sealing key opens them now; and no `extra` that is not needed.
+ */
+export function replacing(context: OperationContext, before: SubscriptionRecord | undefined): string {
+  if (!before) return replacedText(null);
+  const { state, sealedKeys, extra, replaced } = before;
+  const isCarried = sealedKeys !== null && secretsOf(context, before) !== undefined;
+  return replacedText({
+    ...before,
+    sealedKeys: isCarried ? null : sealedKeys,
+    extra: state === 'ACTIVE' && extra !== extraOf(context) ? (extra ?? null) : undefined,
+    replaced: state === 'REQUESTED' ? replaced : null,
+  } as SubscriptionRecord);
+}
+
+/**
+ * What the ref goes back to if the command of this record comes to nothing: null where there was nothing before. Undefined
+ * where its keys would be lost, as no sealing key opens the record now.
+ */
+export function beforeCommand(
+  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
+  record: SubscriptionRecord,
+): SubscriptionRecord | null | undefined {
+  // An intent of an older version tells it by the keys that it carries.
+  if (record.replaced == null) return lastRetired(context, record);
+  const before = replacedBy(record);
+  if (!before || before.sealedKeys !== null) return before;
+  if (record.sealedKeys !== null && !secretsOf(context, record)) return undefined;
+  const { state, subscriptionId } = before;
+  const extra = (before.extra === undefined && state === 'ACTIVE' ? record.extra : before.extra) ?? null;
+  if (state !== 'RETIRED' || subscriptionId === record.subscriptionId)
+    return { ...before, extra, sealedKeys: resealed(context, record, before) };
+  const retired = lastRetired(context, record);
+  const sealedKeys = retired?.subscriptionId === subscriptionId ? retired.sealedKeys : null;
+  return { ...before, extra, sealedKeys };
+}
+
+/** The deleted subscription whose keys a record carries, and that of those before it; null where none is live. */
+function lastRetired(
+  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
+  record: SubscriptionRecord,
+): SubscriptionRecord | null {
+  const [latest, ...earlier] = carriedSecrets(context, record).previous ?? [];
+  if (!latest) return null;
+  const { subscriptionId, retiredAt, ...keys } = latest;
+  const secrets = { ...keys, ...(earlier.length > 0 && { previous: earlier }) };
+  const retired = { ...record, state: 'RETIRED', subscriptionId, replaced: null } as const;
+  return { ...retired, sealedKeys: sealSecrets(context.sealingKeys, retired, secrets), updatedAt: retiredAt };
 }
 
 /** Where the provider delivers to: derived, never taken from a command, and one per ref. */

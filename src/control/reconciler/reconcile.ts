@@ -6,7 +6,7 @@ import type { SubscriptionRecord } from '../../subscriptions/subscription-record
 import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
 import type { OperationDeps } from '../operations/operation.ts';
 import { isForgettable } from '../operations/subscription-state.ts';
-import { forgetCommand, type OwnCommand, repairCommands } from './repair-commands.ts';
+import { forgetCommand, isRepairable, type OwnCommand, repairCommands } from './repair-commands.ts';
 import {
   driftResolved,
   driftResult,
@@ -126,7 +126,7 @@ async function repair(
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
   // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses.
-  const changed = drifts.filter(({ record }) => record?.commandId).length;
+  const changed = drifts.filter(({ record }) => isRepairable(record)).length;
   const isWithheld = changed > deps.repairMax;
   deps.onWithheld(isWithheld ? changed : 0);
   if (isWithheld) return;

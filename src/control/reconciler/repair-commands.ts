@@ -15,14 +15,19 @@ export type OwnCommand = {
   readonly ifMatch: string;
 };
 
+/** Not what is foreign, and not where an adoption came to no end: nobody was told that the subscription is ours. */
+export const isRepairable = (
+  record: SubscriptionRecord | null,
+): record is SubscriptionRecord & { commandId: string } =>
+  Boolean(record?.commandId) && record?.replaced == null;
+
 /**
  * The commands that bring the provider to what the state says. They go through the command topic, behind the commands
  * that are there already. Their ifMatch is the state at which the drift was seen: what a team has asked for since is not
  * undone. A foreign subscription has none, nor has one whose adoption did not come to an end.
  */
 export function repairCommands({ kind, record }: Drift, newId: () => string, dialect: Dialect): OwnCommand[] {
-  // An adoption that came to no end: nobody was told that the subscription is ours.
-  if (!record?.commandId || record.replaced) return [];
+  if (!isRepairable(record)) return [];
   const { ref, events } = record;
   const common = { ref, issuedBy: RECONCILER };
   // An older rule may have accepted more: what would be REJECTED now is left out, so that the rest is repaired.

@@ -135,7 +135,7 @@ export async function openWithLiveKeys(
       await spool.renewKeys(renewed);
       if (spool.state.keyMissing !== keyMissing) onMissing(spool);
     } catch {
-      // A failure is the spool's own trouble: it shows there, and is tried again.
+      // A failure is the spool's own trouble: it shows there, and the keys are used when that is over.
     }
   };
   live?.onRenewed(renew);

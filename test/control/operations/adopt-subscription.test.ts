@@ -1,47 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import {
-  type ControlHarness,
-  create,
-  killed,
-  NEARLY_ALL_MS,
-  openControlHarness,
-  PUBLIC_URL,
-  passTime,
-} from '../../support/control-harness.ts';
-
-const url = `${PUBLIC_URL}/webhooks/a`;
-const adopt = (more: object = {}) => ({ type: 'subscription.adopt', ref: 'a', ...more });
-
-/** A foreign subscription whose secrets are in SECRETS_DIR. */
-async function seedKnown(harness: ControlHarness, more: object = {}) {
-  const seeded = await harness.seed(more);
-  harness.fixture.secrets('a', { 'subscription-id': seeded.id, 'signing-secret': seeded.signingSecret });
-  return seeded;
-}
-
-async function createAndDelete(harness: ControlHarness) {
-  await harness.run(create('a'));
-  await harness.run({ type: 'subscription.delete', ref: 'a' });
-}
-
-async function createInPart(harness: ControlHarness) {
-  harness.hooks.onWrite = () => {
-    if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
-  };
-  const record = harness.recordOf({ commandId: 'c-1', ...create('a') });
-  await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-  delete harness.hooks.onWrite;
-}
-
-/** Takes a command whose process is killed right before it changes the subscription. */
-async function takeUntilPut(harness: ControlHarness, record: ReturnType<ControlHarness['recordOf']>) {
-  harness.hooks.onCall = ({ method }) => {
-    if (method === 'PUT') throw killed();
-  };
-  await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-  delete harness.hooks.onCall;
-}
+import { adopt, createInPart, deleteOne, seedKnown, url } from '../../support/adoptions.ts';
+import { create, NEARLY_ALL_MS, openControlHarness, passTime } from '../../support/control-harness.ts';
 
 describe('an adoption', () => {
   it('takes a subscription over: it delivers here, and has the events that it had', async () => {
@@ -127,75 +87,10 @@ describe('an adoption', () => {
     expect(harness.state.size).toBe(0);
   });
 
-  const REFUSED = { operation: 'update', kind: 'status', code: 422 } as const;
-
-  it.each([
-    ['nothing', async () => {}],
-    ['a deleted subscription', (harness: ControlHarness) => createAndDelete(harness)],
-    ['a creation that came to no end', (harness: ControlHarness) => createInPart(harness)],
-    [
-      'the same subscription',
-      async (harness: ControlHarness) => {
-        expect(await harness.run(adopt({ events: ['accounts-entries'] }))).toMatchObject({
-          status: 'SUCCEEDED',
-        });
-      },
-    ],
-  ])('that is refused after a crash has FAILED, and the ref is as it was: %s', async (_, begin) => {
-    await using harness = await openControlHarness();
-    await seedKnown(harness);
-    await begin(harness);
-    const before = harness.state.get('a');
-    const record = harness.recordOf({ commandId: 'a-1', ...adopt({ events: ['payment_status'] }) });
-    await takeUntilPut(harness, record);
-    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', commandId: 'a-1' });
-    // Twice: what the first resumption stores is not taken for what was before it.
-    await takeUntilPut(harness, record);
-    await harness.sandbox.fail(REFUSED);
-    await harness.take(record);
-    expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
-    expect(harness.state.get('a')).toEqual(before);
-  });
-
-  it.each([
-    ['before a crash', 'update'],
-    ['although the answer was lost', 'answer'],
-  ])('that had its effect %s, and is refused then, stays: its deliveries are verified', async (_, lost) => {
-    await using harness = await openControlHarness();
-    const { id } = await seedKnown(harness);
-    const record = harness.recordOf({ commandId: 'a-1', ...adopt({ events: ['payment_status'] }) });
-    if (lost === 'update') {
-      harness.hooks.onWrite = () => {
-        if (harness.state.get('a')) throw killed();
-      };
-      await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-      delete harness.hooks.onWrite;
-      await harness.sandbox.fail(REFUSED);
-    } else await harness.sandbox.fail({ operation: 'update', kind: 'drop-after' }, REFUSED);
-    await harness.take(record);
-    expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
-    expect(await harness.subscriptions()).toMatchObject([{ id, url }]);
-    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: id });
-  });
-
-  it('that was complete before a crash is not undone by a refusal', async () => {
-    await using harness = await openControlHarness();
-    const { id } = await seedKnown(harness);
-    const record = harness.recordOf({ commandId: 'a-1', ...adopt({ events: ['payment_status'] }) });
-    harness.hooks.onWrite = (what) => {
-      if (what === 'result') throw killed();
-    };
-    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-    delete harness.hooks.onWrite;
-    await harness.sandbox.fail(REFUSED);
-    await harness.take(record);
-    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: id, replaced: null });
-  });
-
   it('over a deleted subscription does not have bodies encrypted for that one', async () => {
     const dialect = '{"update":{"body":{"url":"{url}","encryptionKey":"{encryptionKey}"}}}';
     await using harness = await openControlHarness({ dialect });
-    await createAndDelete(harness);
+    await deleteOne(harness);
     await seedKnown(harness);
     const bodies: unknown[] = [];
     harness.hooks.onCall = ({ method, body }) => {

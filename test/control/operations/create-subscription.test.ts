@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { SealingKeys } from '../../../src/crypto/sealing.ts';
+import { openSecrets } from '../../../src/subscriptions/subscription-record.ts';
 import {
   create,
   killed,
@@ -9,6 +11,7 @@ import {
   PUBLIC_URL,
   passTime,
 } from '../../support/control-harness.ts';
+import { sealingKeysOf } from '../../support/spool-scene.ts';
 
 const url = `${PUBLIC_URL}/webhooks/a`;
 
@@ -145,7 +148,9 @@ describe('a creation that comes to nothing', () => {
     await using the = await harnessWithRetired();
     await the.harness.sandbox.fail(fault);
     expect(await the.harness.run(create('a'))).toMatchObject({ status: 'FAILED' });
-    expect(the.harness.state.get('a')).toEqual(the.retired);
+    // Its keys are sealed anew.
+    expect(the.harness.state.get('a')).toEqual({ ...the.retired, sealedKeys: expect.anything() });
+    expect(the.harness.secretsOf('a')).toEqual(the.secrets);
   });
 
   it('after a crash over its intent leaves the keys of the deleted one, too', async () => {
@@ -171,6 +176,48 @@ describe('a creation that comes to nothing', () => {
     const next = { ...create('a'), ifMatch: retired.commandId };
     expect(await harness.run(next)).toMatchObject({ status: 'SUCCEEDED' });
   });
+
+  it('after a change of the sealing key leaves the keys of the deleted one under the new one', async () => {
+    await using the = await harnessWithRetired();
+    const { harness, retired, secrets } = the;
+    const [old, renewed] = [harness.parts.sealingKeys, sealingKeysOf('b')];
+    const use = (sealingKeys: SealingKeys) => Object.assign(harness.parts, { sealingKeys });
+    use({ current: renewed.current, all: [...renewed.all, ...old.all] });
+    const record = harness.recordOf({ commandId: 'c-2', ...create('a') });
+    harness.hooks.onWrite = () => {
+      if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
+    };
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    delete harness.hooks.onWrite;
+    use(renewed);
+    await harness.sandbox.fail({ operation: 'create', kind: 'status', code: 422 });
+    await harness.take(record);
+    const after = harness.state.get('a') ?? expect.fail('no record');
+    expect(after).toMatchObject({ ...retired, sealedKeys: expect.anything() });
+    expect(openSecrets(renewed, after, after.sealedKeys as Buffer)).toEqual(secrets);
+  });
+
+  it.each(['subscription.create', 'subscription.delete'])(
+    'and whose intent is of an older version leaves the keys of the deleted one: %s',
+    async (type) => {
+      await using the = await harnessWithRetired();
+      const { harness, retired, secrets } = the;
+      const record = harness.recordOf({ commandId: 'c-2', ...create('a') });
+      harness.hooks.onWrite = () => {
+        if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
+      };
+      await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+      delete harness.hooks.onWrite;
+      const intent = harness.state.get('a') ?? expect.fail('no record');
+      harness.state.set('a', { ...intent, replaced: null });
+      await harness.sandbox.fail({ operation: 'create', kind: 'status', code: 422 });
+      if (type === 'subscription.create') await harness.take(record);
+      else await harness.run({ type, ref: 'a' });
+      const { subscriptionId, updatedAt } = retired;
+      expect(harness.state.get('a')).toMatchObject({ state: 'RETIRED', subscriptionId, updatedAt });
+      expect(harness.secretsOf('a')).toEqual(secrets);
+    },
+  );
 
   it('over an intent that carried several deleted ones leaves all of them', async () => {
     await using the = await harnessWithRetired();

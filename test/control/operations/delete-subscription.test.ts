@@ -72,6 +72,7 @@ describe('a deletion', () => {
     await harness.run(create('a'));
     await harness.run(remove());
     const deleted = harness.state.get('a');
+    const secrets = harness.secretsOf('a');
     harness.hooks.onWrite = () => {
       if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
     };
@@ -79,7 +80,8 @@ describe('a deletion', () => {
     await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
     delete harness.hooks.onWrite;
     expect(await harness.run({ commandId: 'd-2', ...remove() })).toMatchObject({ status: 'SUCCEEDED' });
-    expect(harness.state.get('a')).toEqual({ ...deleted, commandId: 'd-2' });
+    expect(harness.state.get('a')).toEqual({ ...deleted, commandId: 'd-2', sealedKeys: expect.anything() });
+    expect(harness.secretsOf('a')).toEqual(secrets);
     const stale = { ...create('a'), ifMatch: 'c-1' };
     expect(await harness.run(stale)).toMatchObject({ errorCode: 'PRECONDITION_FAILED' });
     expect(await harness.run({ ...create('a'), ifMatch: 'd-2' })).toMatchObject({ status: 'SUCCEEDED' });

@@ -332,6 +332,13 @@ describe('under RECONCILE=repair', () => {
     await the.look();
     expect([the.sent, the.codes()]).toEqual([[], [['SUBSCRIPTION_CHANGED', 'a']]]);
     expect(await there(harness)).toMatchObject([{ id, url }]);
+    // Nor does it count for RECONCILE_REPAIR_MAX.
+    await harness.run(create('b'));
+    await harness.run(create('beside'));
+    const gone = harness.state.get('b')?.subscriptionId;
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${gone}`);
+    await reconcile({ ...the.parts, repairMax: 1 }, new Map(), harness.lease);
+    expect(the.sent.map(({ type }) => type)).toEqual(['subscription.delete', 'subscription.create']);
     // The next command for it ends the doubt.
     expect(await harness.run(adopt)).toMatchObject({ status: 'SUCCEEDED' });
     expect(harness.state.get('a')?.replaced).toBeNull();

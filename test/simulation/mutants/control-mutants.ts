@@ -37,7 +37,7 @@ export const COMMANDS: readonly Mutant[] = [
   {
     ...{ of, file: CREATE, name: 'a subscription is created without an intent' },
     find: "await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);",
-    put: '',
+    put: '{ ...before, replaced } as never;',
   },
   {
     ...{ of, file: CREATE, name: 'a created subscription is not stored' },
