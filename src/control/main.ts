@@ -19,6 +19,7 @@ import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { type Components, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { limitHeapGrowth } from '../runtime/v8-flags.ts';
+import { secretsIn } from '../subscriptions/secrets-dir.ts';
 import { observeTokens } from '../tokens/observe-tokens.ts';
 import { loadControlConfig } from './config.ts';
 import { followState } from './follow-state.ts';
@@ -79,7 +80,8 @@ async function start(components: Components): Promise<void> {
     observeOpen(access, config.topics.prefix, { logger, metrics }),
   );
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
-  const control = add('control', openControl({ ...opened, config, sealingKeys, observe, clock }));
+  const dirSecrets = secretsIn(config.subscriptions.secretsDir);
+  const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));
 
   const group = { kafka, groupId, topics, sessionTimeoutMs, clock };
   const commands = add(

@@ -11,12 +11,12 @@ import type { GroupReaderDeps } from '../kafka/consume/group-reader.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
 import type { ProviderCall } from '../provider/call-provider.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { readDirSecrets } from '../subscriptions/secrets-dir.ts';
 import { claimState } from './claim-state.ts';
 import type { ControlConfig } from './config.ts';
 import { createControlRecords } from './control-records.ts';
 import type { FollowedState } from './follow-state.ts';
 import type { ControlObserver } from './observe-control.ts';
+import type { OperationDeps } from './operations/operation.ts';
 import { createCommandReader, keysOf } from './read-command.ts';
 import { openReconciler } from './reconciler/start-reconciler.ts';
 import { type ControlDeps, runCommand } from './run-command.ts';
@@ -30,6 +30,7 @@ export type OpenControlDeps = {
   readonly publisher: Pick<Publisher, 'publish' | 'abandon'>;
   readonly state: FollowedState;
   readonly call: ProviderCall;
+  readonly dirSecrets: OperationDeps['dirSecrets'];
   /** Counts open dead-letter records while this process works. */
   readonly openDeadLetters: Pick<OpenWatch, 'working'>;
   readonly observe: ControlObserver;
@@ -39,12 +40,10 @@ export type OpenControlDeps = {
 /** Runs the commands that are read; and the reconciler, which runs while this process works. */
 export type Control = Pick<GroupReaderDeps, 'keysOf' | 'handle' | 'onWorking'> & { stop(): Promise<void> };
 
-const NO_SECRETS = { subscriptionIds: [], signingSecrets: [], encryptionKeys: [] };
-
 /** Puts together what the flow of a command needs: the records that it writes, the claim of the state, the operations. */
 export function openControl(deps: OpenControlDeps): Control {
   const { config, schemas, ids, publisher, state, observe, clock } = deps;
-  const { secretsDir, retiredKeysTtlMs } = config.subscriptions;
+  const { retiredKeysTtlMs } = config.subscriptions;
   const { publicUrl, commandDeadlineMs, sessionTimeoutMs } = config.control;
   const { prefix } = config.topics;
   const records = createControlRecords({
@@ -60,7 +59,7 @@ export function openControl(deps: OpenControlDeps): Control {
       createRecordReader(schemas.command.codec, ids.of(schemas.command), deps.registry, clock),
     ),
     acquireState: claim.acquire,
-    dirSecrets: async (ref) => (secretsDir === undefined ? NO_SECRETS : readDirSecrets(secretsDir, ref)),
+    dirSecrets: deps.dirSecrets,
     refPatterns: (topic) => refPatternsOf(config.commandTopics, topic),
     observe: observe.finished,
     unnamed: observe.unnamed,

@@ -12,6 +12,14 @@ export type DirSecrets = {
   readonly encryptionKeys: readonly string[];
 };
 
+const NO_SECRETS: DirSecrets = { subscriptionIds: [], signingSecrets: [], encryptionKeys: [] };
+
+/** Reads a ref's files whenever it is asked; without SECRETS_DIR there are none. */
+export const secretsIn =
+  (dir: string | undefined) =>
+  async (ref: string): Promise<DirSecrets> =>
+    dir === undefined ? NO_SECRETS : readDirSecrets(dir, ref);
+
 const FILES = {
   subscriptionIds: { name: 'subscription-id', fault: signingPartFault },
   signingSecrets: { name: 'signing-secret', fault: signingPartFault },

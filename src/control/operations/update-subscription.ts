@@ -16,6 +16,8 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   const before = subscriptions.get(command.ref);
   if (before?.state !== 'ACTIVE' || before.subscriptionId === null) throw new HooklineError('UNKNOWN_REF');
   const { subscriptionId } = before;
+  // This very command, resumed after its state was stored and before its result was.
+  if (before.commandId === command.commandId) return { message: 'updated', subscriptionId };
   // The events of an adopted subscription may not be known: the field is then left out, which is not an empty list.
   const events = eventsOf(context) ?? (before.events.length > 0 ? before.events : null);
   const [keyInFile] = (await context.dirSecrets(command.ref)).encryptionKeys;

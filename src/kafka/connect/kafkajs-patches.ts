@@ -85,6 +85,9 @@ runner.fetch = async function (this: Runner, nodeId) {
  * Two requests that find a connection closed at the same time make two of it. The first one is forgotten, and stays open when the
  * client is closed. Here the second request waits for the first one's.
  *
+ * One that is given up before it is made counts as connected when it is made all the same, later than another attempt has failed: its
+ * requests go nowhere from then on. Here it is not made any more.
+ *
  * It also hears nothing of a socket that this process destroys, as those that a consumer leaves open when it has ended: it looks for
  * requests without an answer ten times a second from then on, for each of them, forever. Here it is told.
  */
@@ -102,6 +105,7 @@ const connection = prototypeIn<Connection>('network/connection.js');
 const connect = connection.connect;
 const connecting = new WeakMap<Connection, Promise<boolean>>();
 const watched = new WeakSet<Socket>();
+const established = new WeakSet<Socket>();
 connection.connect = function (this: Connection) {
   const before = connecting.get(this);
   if (before) return before;
@@ -110,6 +114,11 @@ connection.connect = function (this: Connection) {
   const { socket } = this;
   if (!socket || watched.has(socket)) return made;
   watched.add(socket);
+  // Its failure is that of who has asked for it.
+  made.then(
+    () => established.add(socket),
+    () => {},
+  );
   socket.once('close', () => {
     if (this.socket !== socket || !this.isConnected()) return;
     if (this.authHandlers) this.authHandlers.onError();
@@ -117,6 +126,14 @@ connection.connect = function (this: Connection) {
     void this.disconnect();
   });
   return made;
+};
+
+const disconnect = connection.disconnect;
+connection.disconnect = async function (this: Connection) {
+  const { socket } = this;
+  const ended = await disconnect.call(this);
+  if (socket && !established.has(socket)) socket.destroy();
+  return ended;
 };
 
 /**

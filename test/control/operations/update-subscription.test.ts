@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../src/control/run-command.ts';
 import { parseSealingKeys, seal } from '../../../src/crypto/sealing.ts';
 import { openSecrets } from '../../../src/subscriptions/subscription-record.ts';
-import { create, openControlHarness } from '../../support/control-harness.ts';
+import { create, killed, openControlHarness } from '../../support/control-harness.ts';
 
 const update = (more: object = {}) => ({ type: 'subscription.update', ref: 'a', ...more });
 const EVENTS = ['payment_status', 'accounts-entries'];
@@ -103,6 +103,20 @@ describe('an update', () => {
     harness.fixture.secrets('a', { 'encryption-key': 'k'.repeat(32) });
     await harness.run(update());
     expect(bodies).toMatchObject([{ encryptionKey }, { encryptionKey: 'k'.repeat(32) }]);
+  });
+
+  it('that was complete before a crash has succeeded, whatever the provider answers now', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    const record = harness.recordOf({ commandId: 'u-1', ...update({ events: EVENTS }) });
+    harness.hooks.onWrite = (what) => {
+      if (what === 'result') throw killed();
+    };
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    delete harness.hooks.onWrite;
+    await harness.sandbox.fail({ operation: 'update', kind: 'status', code: 422 });
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED', message: 'updated' });
   });
 
   it('of what the provider no longer has has FAILED, and the state says what it said', async () => {

@@ -55,3 +55,23 @@ it('a login under way fails with the socket that this process destroys', async (
   made[0]?.emit('close');
   expect(onError).toHaveBeenCalledOnce();
 });
+
+it('one that is given up before it is made is not made later', async () => {
+  const sockets: { onConnect: () => void; destroyed: boolean }[] = [];
+  const socketFactory = ({ onConnect }: { onConnect: () => void }) => {
+    const one = { onConnect, destroyed: false };
+    sockets.push(one);
+    const destroy = () => {
+      one.destroyed = true;
+    };
+    return Object.assign(new EventEmitter(), { end() {}, unref() {}, setKeepAlive() {}, destroy });
+  };
+  const log = { debug() {}, info() {}, error() {} };
+  const rest = { logger: { namespace: () => log }, connectionTimeout: 5, requestTimeout: 1_000 };
+  const connection = new Connection({ host: 'b', port: 1, socketFactory, ...rest });
+  await expect(connection.connect()).rejects.toThrow('Connection timeout');
+  await expect(connection.connect()).rejects.toThrow('Connection timeout');
+  // As Node does it: a socket that is destroyed is not connected any more.
+  for (const { destroyed, onConnect } of sockets) if (!destroyed) onConnect();
+  expect([sockets.length, connection.isConnected()]).toEqual([2, false]);
+});

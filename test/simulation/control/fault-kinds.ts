@@ -83,6 +83,7 @@ export const CONTROL_KINDS = {
   'provider-failed-after': { most: 12_000, begin: ofProvider('failed-after') },
   'provider-twice': { most: 8_000, begin: ofProvider('twice') },
   'provider-busy': { most: 12_000, begin: ofProvider('busy') },
+  'provider-refuses': { most: 12_000, begin: ofProvider('refused') },
   'provider-forgets-tokens': { most: 0, begin: once(({ site }) => site.provider.forgetTokens()) },
   'provider-unavailable': {
     most: 20_000,

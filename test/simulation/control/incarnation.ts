@@ -16,6 +16,7 @@ import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 import { createTokenSource } from '../../../src/provider/token-source.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Logger } from '../../../src/runtime/logger.ts';
+import type { DirSecrets } from '../../../src/subscriptions/secrets-dir.ts';
 import { actorClock } from '../engine/actor-clock.ts';
 import { quietContext } from '../engine/quiet-context.ts';
 import type { Actor } from '../engine/simulation.ts';
@@ -26,6 +27,7 @@ import {
   COMMANDS,
   type ControlSite,
   DEAD_LETTERS,
+  type Foreign,
   PREFIX,
   PUBLIC_URL,
   RESULTS,
@@ -64,6 +66,7 @@ export async function startControl(
   const provider = openSimulatedProvider(site, actor, { clock, observe });
   const control = openControl({
     ...{ ...parts, publisher, state, observe, call: provider.call, sealingKeys: SEALING_KEYS },
+    dirSecrets: async (ref) => secretsOf(site.foreign.get(ref)),
     ...{ config: configOf(site), openDeadLetters: { working() {} } },
   });
   const commands = await readInGroup({
@@ -86,6 +89,13 @@ export async function startControl(
     },
   };
 }
+
+/** As in SECRETS_DIR. */
+const secretsOf = (foreign: Foreign | undefined): DirSecrets => ({
+  subscriptionIds: foreign ? [foreign.id] : [],
+  signingSecrets: foreign ? [foreign.signingSecret] : [],
+  encryptionKeys: [],
+});
 
 /** As src/provider/open-provider.ts has it, but for the HTTP client and the file with the JWT. */
 function openSimulatedProvider(

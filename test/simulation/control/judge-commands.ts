@@ -17,7 +17,7 @@ type Judged = {
   readonly state: ReadonlyMap<string, SubscriptionRecord>;
 };
 
-/** The provider refuses nothing, and nothing is unexpected. */
+/** Without a fault the provider refuses nothing, and nothing is unexpected. */
 const NEVER = new Set(['INTERNAL', 'PROVIDER_REFUSED', 'TOKEN_REFUSED']);
 
 /** Each command has one result, and the results of a ref, one after the other, lead to its state. */
@@ -26,7 +26,10 @@ export function judgeCommands(judged: Judged): string[] {
   const ofCommands = results.filter(({ result }) => result.status !== 'DRIFT');
   const found = byPosition(results);
   const faults = ofCommands
-    .filter((one) => NEVER.has(one.result.errorCode ?? '') && !wasForgottenTwice(one, plan))
+    .filter(
+      (one) =>
+        NEVER.has(one.result.errorCode ?? '') && !wasForgottenTwice(one, plan) && !wasRefused(one, plan),
+    )
     .map(({ result }) => `${result.type} ${result.ref} ends with ${endOf(result)}: ${result.message}`);
   const missing = plan.commands
     .filter(({ number }) => !commands.some(({ fields }) => fields.commandId === `c-${number}`))
@@ -56,6 +59,9 @@ const wasForgottenTwice = ({ result, readableAt }: StoredResult, plan: ControlPl
   result.errorCode === 'PROVIDER_REFUSED' &&
   result.httpStatus === 401 &&
   plan.faults.filter(({ kind, at }) => kind === 'provider-forgets-tokens' && at < readableAt).length > 1;
+
+const wasRefused = ({ result }: StoredResult, plan: ControlPlan): boolean =>
+  result.errorCode === 'PROVIDER_REFUSED' && plan.faults.some(({ kind }) => kind === 'provider-refuses');
 
 const endOf = ({ status, errorCode }: EndedCommand['result']) => `${status} ${errorCode ?? ''}`.trimEnd();
 
@@ -127,6 +133,13 @@ function follow(known: Known, { fields, result }: EndedCommand): string | undefi
       Object.assign(known, { isActive: true, id: result.subscriptionId, events: events ?? '' });
       return fault;
     }
+    case 'subscription.adopt SUCCEEDED': {
+      const isOther = known.id != null && known.id !== result.subscriptionId;
+      const fault = known.isActive && isOther ? `${known.id} is there` : undefined;
+      Object.assign(known, { isActive: true, id: result.subscriptionId, events });
+      return fault;
+    }
+    case 'subscription.adopt REJECTED REF_IN_USE':
     case 'subscription.create REJECTED REF_IN_USE':
       return isThere(known);
     case 'subscription.update SUCCEEDED':
@@ -136,6 +149,9 @@ function follow(known: Known, { fields, result }: EndedCommand): string | undefi
       known.isActive = false;
       return undefined;
   }
+  // It may have had an effect, and stay: then its subscription is verified.
+  if (fields.type === 'subscription.adopt' && status === 'FAILED' && !known.isActive)
+    Object.assign(known, { isActive: undefined, id: undefined, events: undefined });
   const needsIt = fields.type === 'subscription.update' || fields.type === 'webhook.replay';
   if (needsIt && errorCode === 'UNKNOWN_REF') {
     const fault = known.isActive ? 'it is there' : undefined;

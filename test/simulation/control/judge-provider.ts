@@ -1,4 +1,5 @@
 import { openSecrets, type SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import { START } from '../engine/simulation.ts';
 import type { Effect, Subscription } from '../provider/model-provider.ts';
 import { reportedDrift, type StoredResult } from './ledger.ts';
 import { SEALING_KEYS } from './parts.ts';
@@ -13,7 +14,8 @@ type State = ReadonlyMap<string, SubscriptionRecord>;
 export function judgeProvider(site: ControlSite, results: readonly StoredResult[], state: State): string[] {
   const reported = reportedDrift(results);
   return differences(site, state).flatMap(({ id, url, what }) => {
-    if (!mayDiffer(site, url) && !isUnsure(site, results, { id, url })) return [what];
+    if (!mayDiffer(site, results, url) && !isInDoubt(state, id) && !isUnsure(site, results, { id, url }))
+      return [what];
     // An empty list while the state has active ones is taken for a wrong dialect: an error says so, and no record of drift.
     const isDoubted = site.provider.subscriptions.size === 0;
     const isTold = site.system.reconcile === 'off' || reported.has(id) || isDoubted;
@@ -23,7 +25,7 @@ export function judgeProvider(site: ControlSite, results: readonly StoredResult[
 
 type Difference = { readonly id: string; readonly url: string; readonly what: string };
 
-function differences({ provider }: ControlSite, state: State): Difference[] {
+function differences({ provider, foreign }: ControlSite, state: State): Difference[] {
   const found: Difference[] = [];
   const left = new Map(provider.subscriptions);
   for (const [ref, record] of state) {
@@ -34,8 +36,9 @@ function differences({ provider }: ControlSite, state: State): Difference[] {
     left.delete(id);
     const fault = item ? faultOf(item, record, url) : 'is not at the provider';
     if (fault) found.push({ id, url, what: `${ref}: ${id} ${fault}` });
-    const { signingSecret } =
-      (record.sealedKeys && openSecrets(SEALING_KEYS, record, record.sealedKeys)) ?? {};
+    const inDir = foreign.get(ref);
+    const sealed = record.sealedKeys && openSecrets(SEALING_KEYS, record, record.sealedKeys);
+    const signingSecret = sealed?.signingSecret ?? (inDir?.id === id ? inDir.signingSecret : undefined);
     if (signingSecret === undefined || signingSecret !== provider.secrets.get(id))
       found.push({ id: '', url: '', what: `${ref}: its webhooks cannot be verified` });
   }
@@ -43,8 +46,9 @@ function differences({ provider }: ControlSite, state: State): Difference[] {
   const asked = new Set(
     [...state.values()].filter((one) => one.state === 'REQUESTED').map((one) => one.receiverUrl),
   );
+  const elsewhere = new Set([...foreign.values()].map((one) => one.url));
   for (const { id, url } of left.values())
-    if (!asked.has(url))
+    if (!asked.has(url) && !elsewhere.has(url))
       found.push({ id, url, what: `the provider has ${id} for ${url}, and the state has not` });
   return found;
 }
@@ -60,6 +64,10 @@ function faultOf(item: Subscription, record: SubscriptionRecord, url: string): s
   return wanted !== '' && has !== wanted ? `has the events ${has} instead of ${wanted}` : undefined;
 }
 
+/** Whether an adoption has come to no end: its subscription may be elsewhere. */
+const isInDoubt = (state: State, id: string) =>
+  [...state.values()].some((record) => record.subscriptionId === id && record.replaced != null);
+
 /** Whether a change that was asked for has FAILED: the provider may have made it all the same. */
 function isUnsure(
   { begun }: ControlSite,
@@ -73,11 +81,27 @@ function isUnsure(
   return hasFailed && begun.all.some(({ what }) => !what.startsWith('GET') && what.endsWith(`/${id}`));
 }
 
-/** Whether something took effect at the address for which nobody waited, or for who does not work any more. */
-function mayDiffer({ provider, cluster }: ControlSite, url: string): boolean {
+/**
+ * Whether something took effect at the address for which nobody waited, or for who does not work any more. What came before a
+ * creation or an adoption that has succeeded was cleared by that.
+ */
+function mayDiffer(
+  { provider, cluster }: ControlSite,
+  results: readonly StoredResult[],
+  url: string,
+): boolean {
   const { assigned } = cluster.coordinator.group;
+  const cleared = results
+    .filter(({ result: { type, status, ref } }) => {
+      const isOne = type === 'subscription.create' || type === 'subscription.adopt';
+      return isOne && status === 'SUCCEEDED' && url.endsWith(`/${ref}`);
+    })
+    .map(({ result }) => Number(result.receivedAt) - START);
+  const since = Math.max(0, ...cleared);
   const isWorking = ({ at, by }: Effect) => assigned.findLast((one) => one.at <= at)?.clientId === by;
   return provider.effects.some((effect) => {
-    return effect.subscription?.url === url && (effect.isForsaken || !isWorking(effect));
+    return (
+      effect.at >= since && effect.subscription?.url === url && (effect.isForsaken || !isWorking(effect))
+    );
   });
 }

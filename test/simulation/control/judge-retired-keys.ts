@@ -11,7 +11,12 @@ const LATE_MS = 20_000;
 
 /** The keys of what was deleted verify webhooks that are still on their way, for RETIRED_KEYS_TTL_MS and not much longer. */
 export function judgeRetiredKeys(
-  { provider, system, simulation }: Pick<ControlSite, 'provider' | 'system' | 'simulation'>,
+  {
+    provider,
+    system,
+    simulation,
+    foreign,
+  }: Pick<ControlSite, 'provider' | 'system' | 'simulation' | 'foreign'>,
   ended: readonly EndedCommand[],
   state: ReadonlyMap<string, SubscriptionRecord>,
 ): string[] {
@@ -19,6 +24,8 @@ export function judgeRetiredKeys(
   const { retiredKeysTtlMs, reconcileIntervalMs } = system;
   const forgotten = ended.filter(isDeletion).flatMap(({ result }) => {
     const { ref, subscriptionId, finishedAt } = result;
+    // Those of SECRETS_DIR are in the hands of who has put them there.
+    if (foreign.get(ref ?? '')?.id === subscriptionId) return [];
     if (Number(finishedAt) + retiredKeysTtlMs < now + NEARLY_OVER_MS) return [];
     const secret = provider.secrets.get(subscriptionId ?? '');
     const isKept = keysIn(state.get(ref ?? '')).some(

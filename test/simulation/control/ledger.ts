@@ -91,10 +91,11 @@ export function stateIn(cluster: Cluster): Map<string, SubscriptionRecord> {
   return state;
 }
 
-/** Drift that was reported and has not ended, by the ids of subscriptions. */
+/** Drift that was reported and has not ended, by the ids of subscriptions. One of another kind may have ended meanwhile. */
 export function reportedDrift(results: readonly StoredResult[]): Set<string> {
-  const open = new Map<string, boolean>();
+  const last = new Map<string, CommandResult>();
   for (const { result } of results)
-    if (result.status === 'DRIFT') open.set(`${result.subscriptionId}`, result.errorCode !== null);
-  return new Set([...open].filter(([, isOpen]) => isOpen).map(([id]) => id));
+    if (result.status === 'DRIFT') last.set(result.ref ?? `id ${result.subscriptionId}`, result);
+  const open = [...last.values()].filter(({ errorCode }) => errorCode !== null);
+  return new Set(open.map(({ subscriptionId }) => `${subscriptionId}`));
 }

@@ -1,3 +1,4 @@
+import { judgeAdoptions } from './judge-adoptions.ts';
 import { judgeCommands } from './judge-commands.ts';
 import { judgeDeadLetters } from './judge-dead-letters.ts';
 import { judgeDrift } from './judge-drift.ts';
@@ -21,6 +22,7 @@ export function judgeControl(site: ControlSite, plan: ControlPlan): string[] {
     ...judgeResults(site, ended, hasTrueTimes),
     ...judgeKeys(results),
     ...judgeMatches(ended),
+    ...judgeAdoptions(site, ended, state),
     ...judgeDeadLetters(cluster, commands),
     ...(hasTrueTimes ? judgeDrift(site, results, state) : []),
     ...(hasTrueTimes ? judgeRetiredKeys(site, ended, state) : []),

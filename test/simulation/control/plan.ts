@@ -39,15 +39,21 @@ const HOLD_UP = [
   ...(['provider-slow-network', 'slow-network', 'answers-late', 'answers-dropped'] as const),
 ];
 
+const UNCLEAR = [
+  ...(['provider-lost', 'provider-swallowed', 'provider-late', 'provider-failed-after'] as const),
+  ...(['provider-failed', 'provider-busy', 'provider-slow-network'] as const),
+];
+
 /** The schedule of a seed: which system, which commands, and a few of a random subset of all kinds of faults. */
 export function planControl(seed: number): ControlPlan {
   const random = createRandom(seed, 'control');
   const system = planSystem(random);
-  const kinds = chooseKinds(random);
+  const isAdopting = random.chance(0.25);
+  const kinds = isAdopting ? chooseDoubts(random) : chooseKinds(random);
   const count = random.between(3, 8);
   const faults = Array.from({ length: count }, () => planFault(random.pick(kinds), random));
   return {
-    ...{ seed, system, commands: planCommands(random, LATEST_MS).map(later) },
+    ...{ seed, system, commands: planCommands(random, LATEST_MS, isAdopting).map(later) },
     faults: faults.sort((a, b) => a.at - b.at),
   };
 }
@@ -56,6 +62,11 @@ export function planControl(seed: number): ControlPlan {
 function chooseKinds(random: Random): ControlFaultKind[] {
   if (random.chance(0.4)) return [random.pick(TAKEOVERS), random.pick(HOLD_UP)];
   return Array.from({ length: random.between(1, 5) }, () => random.pick(KINDS));
+}
+
+/** What leaves open whether the provider has changed something, and its refusal behind that. */
+function chooseDoubts(random: Random): ControlFaultKind[] {
+  return ['provider-refuses', random.pick(TAKEOVERS), random.pick(UNCLEAR)];
 }
 
 const later = (command: PlannedCommand) => ({ ...command, at: command.at + EARLIEST_MS });

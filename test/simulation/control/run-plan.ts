@@ -43,7 +43,7 @@ export async function runControl(
   { keepsLines = false }: { readonly keepsLines?: boolean } = {},
 ): Promise<ControlOutcome> {
   const simulation = new Simulation(plan.seed, { keepsLines });
-  const site = siteOf(simulation, plan.system);
+  const site = siteOf(simulation, plan);
   const { connect } = site.network;
   const violations = await within(taken, { simulation, connect }, () =>
     new Run(plan, site).run().catch((error) => [`the simulation ended: ${(error as Error).stack}`]),
@@ -55,7 +55,7 @@ export async function runControl(
 
 const MAX_BYTES = 1_048_588;
 
-function siteOf(simulation: Simulation, system: ControlSystem): ControlSite {
+function siteOf(simulation: Simulation, { system, commands }: ControlPlan): ControlSite {
   const network = new Network(simulation);
   const { brokers, minIsr, partitions } = system;
   const topics = [COMMANDS, RESULTS, SUBSCRIPTIONS, DEAD_LETTERS].map((name) => {
@@ -63,7 +63,16 @@ function siteOf(simulation: Simulation, system: ControlSystem): ControlSite {
   });
   const cluster = new Cluster(simulation, network, { brokers, minIsr, topics, hasGroup: true });
   const provider = new ModelProvider(simulation, network);
-  return { simulation, system, network, cluster, provider, begun: new BegunCalls() };
+  const adopted = new Set(
+    commands.filter(({ fields }) => fields.type === 'subscription.adopt').map(({ ref }) => ref),
+  );
+  const foreign = new Map(
+    [...adopted].map((ref) => {
+      const { id, url } = provider.addForeign(`https://elsewhere.example/${ref}`, ['payment_status']);
+      return [ref, { id, url, signingSecret: provider.secrets.get(id) ?? '' }];
+    }),
+  );
+  return { simulation, system, network, cluster, provider, begun: new BegunCalls(), foreign };
 }
 
 class Run {
@@ -106,6 +115,8 @@ class Run {
       return [`${RECOVERY_MS / 1_000} s after the last fault: ${waiting.join(', ')}`, ...this.#unhandled()];
     // Differences are reported that two comparisons have found.
     await simulation.runUntil(simulation.now + 3 * system.reconcileIntervalMs + 10_000);
+    // Nor is a command judged that a comparison has just sent.
+    await simulation.runUntil(simulation.now + RECOVERY_MS, () => this.#isRecovered);
     const judged = judgeControl(this.#site, this.#plan);
     return [...judged, ...(await this.#end()), ...this.#unhandled()];
   }

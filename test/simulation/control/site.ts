@@ -21,6 +21,8 @@ export type ControlSystem = {
   readonly retiredKeysTtlMs: number;
 };
 
+export type Foreign = { readonly id: string; readonly url: string; readonly signingSecret: string };
+
 /** Everything around the control processes. It survives their crashes. */
 export type ControlSite = {
   readonly simulation: Simulation;
@@ -30,6 +32,8 @@ export type ControlSite = {
   readonly provider: ModelProvider;
   /** Every request that a process has begun, in order. */
   readonly begun: BegunCalls;
+  /** Subscriptions that were there before, by the ref that may adopt them: SECRETS_DIR has their secrets. */
+  readonly foreign: ReadonlyMap<string, Foreign>;
 };
 
 export const PREFIX = 'payments';

@@ -3,12 +3,18 @@ import type { Mutant } from './mutant.ts';
 const of = 'control';
 const FLOW = 'control/run-command.ts';
 const CREATE = 'control/operations/create-subscription.ts';
+const ADOPT = 'control/operations/adopt-subscription.ts';
 const WORK = 'kafka/consume/partition-work.ts';
 const ASSIGNED = 'kafka/consume/assigned-work.ts';
 const CALL = 'provider/call-provider.ts';
 const CLIENT = 'kafka/connect/kafkajs-patches.ts';
 
 export const COMMANDS: readonly Mutant[] = [
+  {
+    ...{ of, file: CLIENT, name: 'a connection that was given up is made later' },
+    find: 'if (socket && !established.has(socket)) socket.destroy();',
+    put: '',
+  },
   {
     ...{ of, file: WORK, name: 'a command is committed before its result is stored' },
     find: 'const handled = await this.#untilEnd(record, () => this.#deps.handle(record, lease));',
@@ -53,6 +59,31 @@ export const COMMANDS: readonly Mutant[] = [
     ...{ of, file: CREATE, name: 'the address is not cleared before a creation that is resumed' },
     find: 'await clearAddress(context, isResumed);',
     put: 'if (!isResumed) await clearAddress(context, false);',
+  },
+  {
+    ...{ of, file: ADOPT, name: 'an adoption that is resumed takes its own record for what was before' },
+    find: 'const replaced = inDoubt?.replaced ?? replacing(context, current);',
+    put: 'const replaced = replacing(context, current);',
+  },
+  {
+    ...{ of, file: ADOPT, name: 'an adoption that comes to nothing is not withdrawn' },
+    find: 'if (isSame || !mayBeDone) await withdraw(context, record);',
+    put: 'if (isSame) await withdraw(context, record);',
+  },
+  {
+    ...{ of, file: ADOPT, name: 'an adoption is withdrawn although it may have had its effect' },
+    find: 'if (isSame || !mayBeDone) await withdraw(context, record);',
+    put: 'if (isSame || !mayStillCome) await withdraw(context, record);',
+  },
+  {
+    ...{ of, file: ADOPT, name: 'what a creation has left stays when another subscription is adopted' },
+    find: "if (current?.state === 'REQUESTED') await clearAddress(context, true, subscriptionId);",
+    put: '',
+  },
+  {
+    ...{ of, file: ADOPT, name: 'an adoption ends in doubt although it was carried out' },
+    find: 'await storeState(context, { ...adopted, events });',
+    put: '',
   },
   {
     ...{ of, file: 'control/operations/delete-subscription.ts', name: 'a deletion is not stored' },

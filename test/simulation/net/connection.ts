@@ -8,6 +8,8 @@ export type ServerConnection = {
   send(bytes: Buffer, extraMs?: number): void;
   /** Closes it; the client sees a reset. */
   reset(): void;
+  /** Whether nobody waits at its other end, though that may not be known here yet. */
+  isAbandoned(): boolean;
 };
 
 /** Who listens at a port. */
@@ -50,6 +52,7 @@ export class Connection {
   /** When the last thing on its way arrives, up and down. */
   readonly #last = { up: 0, down: 0 };
   #isReset = false;
+  #isAbandoned = false;
 
   constructor(simulation: Simulation, random: Random, { actor, server, paths, port, onWrite }: Ends) {
     this.#simulation = simulation;
@@ -85,6 +88,7 @@ export class Connection {
 
   /** The client has closed it, or is dead: the server learns that behind what was sent before. */
   clientGone(): void {
+    this.#isAbandoned = true;
     this.#up('closed', () => {
       this.#accepted?.closed();
       this.onClosed();
@@ -110,6 +114,7 @@ export class Connection {
       this.#accepted = this.#server.accept({
         send: (bytes, extraMs = 0) => this.#send(bytes, extraMs),
         reset: () => this.reset(),
+        isAbandoned: () => this.#isAbandoned,
       });
       this.#down('connected', () => this.socket.connected());
       return;

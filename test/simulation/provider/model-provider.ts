@@ -33,9 +33,20 @@ export type Effect = {
  * - `failed-after`: 503, after its effect
  * - `twice`: it takes effect twice, as behind a proxy that repeats it
  * - `busy`: 429 with Retry-After
+ * - `refused`: 422 to what would change something
  */
 export const PROVIDER_FAULTS = [
-  ...(['lost', 'swallowed', 'late', 'forsaken', 'failed', 'failed-after', 'twice', 'busy'] as const),
+  ...([
+    'lost',
+    'swallowed',
+    'late',
+    'forsaken',
+    'failed',
+    'failed-after',
+    'twice',
+    'busy',
+    'refused',
+  ] as const),
 ];
 export type ProviderFault = {
   readonly kind: (typeof PROVIDER_FAULTS)[number];
@@ -51,6 +62,8 @@ type Asked = {
   readonly message: Message;
   isForsaken: boolean;
 };
+
+const isChange = ({ method, path }: Asked) => method !== 'GET' && path !== '/oauth/token';
 
 /** The provider: tokens, subscriptions and replays as src/sandbox has them, and what can go wrong with them. */
 export class ModelProvider implements Server {
@@ -71,6 +84,15 @@ export class ModelProvider implements Server {
     this.#simulation = simulation;
     this.#random = simulation.random('provider');
     network.listen(PROVIDER_PORT, this);
+  }
+
+  /** One that was there before. */
+  addForeign(url: string, events: readonly string[]): Subscription {
+    const foreign = { id: this.#newText(36), url, events };
+    this.subscriptions.set(foreign.id, foreign);
+    this.secrets.set(foreign.id, this.#newText(36));
+    this.effects.push({ at: 0, what: 'creates', subscription: foreign, by: '', isForsaken: false });
+    return foreign;
   }
 
   /** Tokens that were given out are not taken any more. */
@@ -115,8 +137,10 @@ export class ModelProvider implements Server {
     const work = () => {
       this.underWay--;
       if (met?.kind === 'failed') return reply({ status: 500 });
+      if (met?.kind === 'refused' && isChange(asked)) return reply({ status: 422 });
       if (met?.kind === 'busy') return reply({ status: 429, headers: { 'retry-after': '1' } });
       if (met?.kind === 'twice') this.#carryOut({ ...asked, isForsaken: true });
+      asked.isForsaken ||= connection.isAbandoned();
       const answer = this.#carryOut(asked);
       if (met?.kind === 'lost') return connection.reset();
       if (met?.kind === 'swallowed') return;

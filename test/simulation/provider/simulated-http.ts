@@ -9,7 +9,13 @@ import { readMessage, writeMessage } from './http-wire.ts';
 const CONNECT_MS = 5_000;
 
 /** A request that a process begins: all checks are behind it. */
-export type Begun = { readonly at: number; readonly actor: Actor; readonly what: string };
+export type Begun = {
+  readonly at: number;
+  readonly actor: Actor;
+  readonly what: string;
+  /** Of its answer; undefined where the process has got none. */
+  status?: number;
+};
 
 /** All requests that processes have begun, in order. */
 export class BegunCalls {
@@ -46,7 +52,9 @@ export function simulatedHttp(
   const open = new Set<(error: Error) => void>();
   return {
     send(request) {
-      begun.note({ at: clock.now(), actor, what: `${request.method} ${new URL(request.url).pathname}` });
+      const what = `${request.method} ${new URL(request.url).pathname}`;
+      const call: Begun = { at: clock.now(), actor, what };
+      begun.note(call);
       const { hostname, port } = new URL(request.url);
       const socket = network.connect({ host: hostname, port: Number(port), timeout: CONNECT_MS });
       return new Promise<HttpAnswer>((resolve, reject) => {
@@ -60,7 +68,11 @@ export function simulatedHttp(
         open.add(fail);
         const late = () => fail(new DOMException(`no whole answer`, 'TimeoutError'));
         const timer = clock.after(request.timeoutMs, late);
-        exchange(socket, actor.name, request, (answer) => finish(() => resolve(answer)), fail);
+        const answered = (answer: HttpAnswer) => {
+          call.status = answer.status;
+          finish(() => resolve(answer));
+        };
+        exchange(socket, actor.name, request, answered, fail);
       });
     },
     async stop() {
