@@ -92,7 +92,13 @@ function judgeDuplicates(ended: readonly EndedCommand[]): string[] {
 }
 
 /** What is known of a ref, by what its commands have ended with; undefined: either may be. */
-type Known = { isActive: boolean | undefined; id: string | null | undefined; events: string | undefined };
+type Known = {
+  isActive: boolean | undefined;
+  id: string | null | undefined;
+  events: string | undefined;
+  /** An adoption has come to no end: what is there may go with the next one that fails. */
+  isInDoubt: boolean;
+};
 
 /** Each command ends with what the ones before it make of it; the last one leaves the state. */
 function judgeRef(
@@ -100,7 +106,7 @@ function judgeRef(
   ended: readonly EndedCommand[],
   record: SubscriptionRecord | undefined,
 ): string[] {
-  const known: Known = { isActive: false, id: null, events: undefined };
+  const known: Known = { isActive: false, id: null, events: undefined, isInDoubt: false };
   const faults: string[] = [];
   for (const command of ended.toSorted((a, b) => a.offset - b.offset)) {
     const fault = follow(known, command);
@@ -117,6 +123,10 @@ function judgeRef(
   return faults;
 }
 
+const CERTAIN = new Set(
+  ['create', 'update', 'delete', 'adopt'].map((operation) => `subscription.${operation}`),
+);
+
 function follow(known: Known, { fields, result }: EndedCommand): string | undefined {
   const { status, errorCode } = result;
   if (status === 'DUPLICATE' || result.dryRun) return undefined;
@@ -127,6 +137,7 @@ function follow(known: Known, { fields, result }: EndedCommand): string | undefi
     return undefined;
   }
   const events = fields.events?.toSorted().join(', ');
+  if (status === 'SUCCEEDED' && CERTAIN.has(fields.type)) known.isInDoubt = false;
   switch (`${fields.type} ${endOf(result)}`) {
     case 'subscription.create SUCCEEDED': {
       const fault = known.isActive ? 'it is there already' : undefined;
@@ -150,8 +161,8 @@ function follow(known: Known, { fields, result }: EndedCommand): string | undefi
       return undefined;
   }
   // It may have had an effect, and stay: then its subscription is verified.
-  if (fields.type === 'subscription.adopt' && status === 'FAILED' && !known.isActive)
-    Object.assign(known, { isActive: undefined, id: undefined, events: undefined });
+  if (fields.type === 'subscription.adopt' && status === 'FAILED' && (!known.isActive || known.isInDoubt))
+    Object.assign(known, { isActive: undefined, id: undefined, events: undefined, isInDoubt: true });
   const needsIt = fields.type === 'subscription.update' || fields.type === 'webhook.replay';
   if (needsIt && errorCode === 'UNKNOWN_REF') {
     const fault = known.isActive ? 'it is there' : undefined;

@@ -10,11 +10,17 @@ type State = ReadonlyMap<string, SubscriptionRecord>;
 /**
  * The provider has what the state says, and what is ACTIVE can be verified. They may differ where the provider did something
  * for which nobody waited any more; then the difference is reported, if that is wanted.
+ * @param about.hasTrueTimes false where the clocks of processes jump
  */
-export function judgeProvider(site: ControlSite, results: readonly StoredResult[], state: State): string[] {
+export function judgeProvider(
+  site: ControlSite,
+  about: { results: readonly StoredResult[]; state: State; hasTrueTimes: boolean },
+): string[] {
+  const { results, state, hasTrueTimes } = about;
   const reported = reportedDrift(results);
   return differences(site, state).flatMap(({ id, url, what }) => {
-    if (!mayDiffer(site, results, url) && !isInDoubt(state, id) && !isUnsure(site, results, { id, url }))
+    const since = hasTrueTimes ? clearedAt(results, url) : 0;
+    if (!mayDiffer(site, url, since) && !isInDoubt(state, id) && !isUnsure(site, results, { id, url }))
       return [what];
     // An empty list while the state has active ones is taken for a wrong dialect: an error says so, and no record of drift.
     const isDoubted = site.provider.subscriptions.size === 0;
@@ -82,26 +88,23 @@ function isUnsure(
 }
 
 /**
- * Whether something took effect at the address for which nobody waited, or for who does not work any more. What came before a
- * creation or an adoption that has succeeded was cleared by that.
+ * Whether something took effect at the address for which nobody waited, or for who does not work any more, since that was cleared
+ * last.
  */
-function mayDiffer(
-  { provider, cluster }: ControlSite,
-  results: readonly StoredResult[],
-  url: string,
-): boolean {
+function mayDiffer({ provider, cluster }: ControlSite, url: string, since: number): boolean {
   const { assigned } = cluster.coordinator.group;
-  const cleared = results
-    .filter(({ result: { type, status, ref } }) => {
-      const isOne = type === 'subscription.create' || type === 'subscription.adopt';
-      return isOne && status === 'SUCCEEDED' && url.endsWith(`/${ref}`);
-    })
-    .map(({ result }) => Number(result.receivedAt) - START);
-  const since = Math.max(0, ...cleared);
   const isWorking = ({ at, by }: Effect) => assigned.findLast((one) => one.at <= at)?.clientId === by;
   return provider.effects.some((effect) => {
-    return (
-      effect.at >= since && effect.subscription?.url === url && (effect.isForsaken || !isWorking(effect))
-    );
+    const isOld = effect.at < since || effect.subscription?.url !== url;
+    return !isOld && (effect.isForsaken || !isWorking(effect));
   });
+}
+
+/** When the last creation or adoption began that has succeeded for the address: what was there before it has removed. */
+function clearedAt(results: readonly StoredResult[], url: string): number {
+  const cleared = results.filter(({ result: { type, status, ref } }) => {
+    const isOne = type === 'subscription.create' || type === 'subscription.adopt';
+    return isOne && status === 'SUCCEEDED' && url.endsWith(`/${ref}`);
+  });
+  return Math.max(0, ...cleared.map(({ result }) => Number(result.receivedAt) - START));
 }

@@ -26,7 +26,7 @@ export function judgeControl(site: ControlSite, plan: ControlPlan): string[] {
     ...judgeDeadLetters(cluster, commands),
     ...(hasTrueTimes ? judgeDrift(site, results, state) : []),
     ...(hasTrueTimes ? judgeRetiredKeys(site, ended, state) : []),
-    ...judgeProvider(site, results, state),
+    ...judgeProvider(site, { results, state, hasTrueTimes }),
     ...judgeWorker(site),
   ];
 }
