@@ -42,7 +42,13 @@ const ANSWER_JSON = { maxValues: 200_000, maxDepth: 1_000 };
  * What changes something is waited for longer: an answer that is given up on may stand for an effect that is still to
  * come, behind everything that is done instead. Where the caller's time is up before, the outcome says so.
  */
-const TIMEOUT_MS = { GET: 10_000, POST: 60_000, PUT: 60_000, DELETE: 60_000 } as const;
+export const CHANGE_TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = {
+  GET: 10_000,
+  POST: CHANGE_TIMEOUT_MS,
+  PUT: CHANGE_TIMEOUT_MS,
+  DELETE: CHANGE_TIMEOUT_MS,
+} as const;
 
 /**
  * Calls the management API with the one token; a token that isn't taken is replaced once, by a fresh one.

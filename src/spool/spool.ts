@@ -48,8 +48,7 @@ export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME
 export class Spool {
   readonly #thread: SpoolCalls;
   readonly #clock: Clock;
-  /** Called when other keys are in use: rows may have become readable. */
-  onKeysRenewed: (() => void) | undefined;
+  readonly #renewalListeners: (() => void)[] = [];
   #keyRenewals = 0;
   /** Other keys are in use as soon as the file is opened again. */
   #isRenewalAwaited = false;
@@ -136,10 +135,15 @@ export class Spool {
     this.#noteRenewal();
   }
 
+  /** Calls `listener` whenever other keys have come into use: rows may have become readable, or be so no longer. */
+  onKeysRenewed(listener: () => void): void {
+    this.#renewalListeners.push(listener);
+  }
+
   #noteRenewal(): void {
     this.#isRenewalAwaited = false;
     this.#keyRenewals++;
-    this.onKeysRenewed?.();
+    for (const listener of this.#renewalListeners) listener();
   }
 
   /** How often other keys came into use: with each, rows may have become readable that stand before others. */
@@ -171,7 +175,7 @@ export class Spool {
     try {
       const answer = await this.#thread.call(request);
       if (!READS.has(request.kind)) this.#trouble = null;
-      if (this.#isRenewalAwaited) this.#noteRenewal();
+      if (this.#isRenewalAwaited && request.kind !== 'renew-keys') this.#noteRenewal();
       return answer;
     } catch (error) {
       if (!this.#thread.isEnded) this.#noteTrouble(error as HooklineError);

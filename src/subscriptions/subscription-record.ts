@@ -15,7 +15,10 @@ export type SubscriptionRecord = {
   readonly sealedKeys: Buffer | null;
   /** The command that changed it last. */
   readonly commandId: string | null;
-  /** A command with an expiry that was begun since. Absent in records of older versions, which had its id as `commandId`. */
+  /**
+   * A command with an expiry that was begun since; or the same as `commandId`, of an adoption or update that was carried out.
+   * Absent in records of older versions, which had the id of one that was begun as `commandId`.
+   */
   readonly begunBy?: string | null;
   /** JSON of the `extra` that was last sent for it; a repair sends it again. Absent in records of older versions. */
   readonly extra?: string | null;

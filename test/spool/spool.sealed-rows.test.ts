@@ -261,9 +261,9 @@ describe('sealing keys that are renewed while the spool is open', () => {
     await append([A], 1);
     await withSpool([B], async (spool) => {
       let told = 0;
-      spool.onKeysRenewed = () => {
+      spool.onKeysRenewed(() => {
         told += spool.outstanding;
-      };
+      });
       renameSync(dir, `${dir}.gone`);
       writeFileSync(dir, 'no folder');
       await expect(spool.renewKeys(keysOf(B, A))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
@@ -272,6 +272,8 @@ describe('sealing keys that are renewed while the spool is open', () => {
       renameSync(`${dir}.gone`, dir);
       await until('the disk is well', () => spool.trouble === null);
       expect([spool.keyRenewals, told, spool.state.keyMissing]).toEqual([1, 1, 0]);
+      await spool.renewKeys(keysOf(B));
+      expect([spool.keyRenewals, told, spool.state.keyMissing]).toEqual([2, 1, 1]);
     });
   });
 });

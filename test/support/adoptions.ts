@@ -26,6 +26,7 @@ export async function createInPart(harness: ControlHarness) {
   const record = harness.recordOf({ commandId: 'c-1', ...create('a') });
   await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
   delete harness.hooks.onWrite;
+  return record;
 }
 
 /** Takes a command whose process is killed right before it changes the subscription. */

@@ -1,5 +1,6 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { signingPartFault } from '../../crypto/keys.ts';
+import { CHANGE_TIMEOUT_MS } from '../../provider/call-provider.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
 import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
@@ -7,8 +8,10 @@ import { replacedBy, type SubscriptionRecord, sealSecrets } from '../../subscrip
 import { clearAddress, listCredibly, listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
+  beforeCommand,
   carriedSecrets,
   eventsOf,
+  isCarriedOut,
   providerEvents,
   receiverUrl,
   replacing,
@@ -28,15 +31,18 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   const isActive = current?.state === 'ACTIVE';
   const isResumed = isActive && current.commandId === command.commandId;
   // This very command, resumed after its state was stored and before its result was.
-  if (isResumed && current.replaced == null)
+  if (isResumed && isCarriedOut(context))
     return { message: 'adopted', subscriptionId: current.subscriptionId };
   // An adoption that has not come to an end: this one before a crash, or an earlier one.
   const inDoubt = isActive && current.replaced != null ? current : null;
   const dir = await context.dirSecrets(command.ref);
   if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
+  if (current?.state === 'REQUESTED' && dir.subscriptionIds.length === 0)
+    throw new HooklineError('KEYS_MISSING', NAMELESS);
   const wantedId = isResumed ? (current.subscriptionId ?? undefined) : dir.subscriptionIds[0];
   const item = await findItem(context, wantedId).catch(async (error) => {
-    if (inDoubt && hasCode(error, 'SUBSCRIPTION_NOT_FOUND')) await withdrawUnlessHere(context, inDoubt);
+    const isGone = hasCode(error, 'SUBSCRIPTION_NOT_FOUND');
+    if (inDoubt && isGone && !command.dryRun) await withdrawUnlessHere(context, inDoubt);
     throw error;
   });
   const subscriptionId = item.id;
@@ -50,15 +56,21 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   const sealedKeys = keptKeys(context, current, active);
   const adopted = { ...active, sealedKeys };
   if (isToBeChanged(context, item)) {
-    const replaced = inDoubt?.replaced ?? replacing(context, current);
+    const replaced = replacing(context, inDoubt ? beforeCommand(context, inDoubt) : current);
     // Before the call: with its effect deliveries come here, and are verified by the id that the state has.
     const record = await storeState(context, { ...adopted, events: listed, replaced });
     const encryptionKey = dir.encryptionKeys[0] ?? secretsOf(context, record)?.encryptionKey;
-    await changeItem(context, { item, encryptionKey, record, mayBeDone: inDoubt !== null });
+    // The process of a call before a crash is gone for a while; that of another command may be at work.
+    const mayStillCome =
+      inDoubt !== null && !isResumed && inDoubt.updatedAt > context.clock.wall() - CHANGE_TIMEOUT_MS;
+    await changeItem(context, { item, encryptionKey, record, mayBeDone: inDoubt !== null, mayStillCome });
   }
-  await storeState(context, { ...adopted, events });
+  await storeState(context, { ...adopted, events, begunBy: command.commandId });
   return { message: 'adopted', subscriptionId };
 }
+
+const NAMELESS =
+  'its subscription-id too, as a creation of the ref that came to no end may have left another one at the address';
 
 /** The one of this id, or at our address. */
 async function findItem(context: OperationContext, wantedId: string | undefined): Promise<ListedItem> {
@@ -98,6 +110,8 @@ type Change = {
   readonly record: SubscriptionRecord;
   /** A call that was made before may have had its effect. */
   readonly mayBeDone: boolean;
+  /** It may have it later. */
+  readonly mayStillCome: boolean;
 };
 
 /** Without events of its own the command leaves those that the subscription has. */
@@ -111,8 +125,7 @@ async function changeItem(context: OperationContext, change: Change): Promise<vo
     subscriptionId: item.id,
     encryptionKey,
   };
-  let { mayBeDone } = change;
-  let mayStillCome = false;
+  let { mayBeDone, mayStillCome } = change;
   const update = async () => {
     const outcome = await session.api.update(item.id, values, command.extra);
     mayBeDone ||= !isWithoutEffect(outcome);

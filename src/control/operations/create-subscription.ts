@@ -53,8 +53,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
     const sealedKeys = sealSecrets(context.sealingKeys, { ...becomes, ref: command.ref }, all);
     return storeState(context, { ...becomes, events, sealedKeys });
   };
-  // Of an intent that is there already: what was before that one.
-  const replaced = isResumed ? resumedFrom(context, before) : replacing(context, before);
+  const replaced = replacing(context, isResumed ? beforeCommand(context, before) : before);
   const intent = await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);
   const { id, signingSecret } = await createOrWithdraw(context, { secrets, intent, dir });
   const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
@@ -72,9 +71,6 @@ function intendedSecrets(
   const encryptionKey = dir.encryptionKeys[0] ?? intended ?? newEncryptionKey();
   return { encryptionKey, ...carriedSecrets(context, before) };
 }
-
-const resumedFrom = (context: OperationContext, intent: SubscriptionRecord): string =>
-  intent.replaced ?? replacing(context, beforeCommand(context, intent) ?? undefined);
 
 type Creation = {
   readonly secrets: SubscriptionSecrets;

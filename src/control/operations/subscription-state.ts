@@ -11,7 +11,10 @@ import {
 } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, OperationDeps } from './operation.ts';
 
-type State = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'events' | 'sealedKeys' | 'replaced'>;
+type State = Pick<
+  SubscriptionRecord,
+  'state' | 'subscriptionId' | 'events' | 'sealedKeys' | 'replaced' | 'begunBy'
+>;
 
 /** Stores what is now known of the command's ref, and returns it: what was read of the state may be behind. */
 export async function storeState(context: OperationContext, state: State): Promise<SubscriptionRecord> {
@@ -37,7 +40,6 @@ export async function storeState(context: OperationContext, state: State): Promi
 export async function withdraw(context: OperationContext, record: SubscriptionRecord): Promise<void> {
   const { command, records, lease } = context;
   const before = beforeCommand(context, record);
-  if (before === undefined) return;
   // It was begun, and may have had an effect that the state does not show.
   const begun = before?.state === 'ACTIVE' && command.expiresAt !== null && { begunBy: command.commandId };
   const withdrawn = records.storeSubscription(command.ref, before && { ...before, ...begun }, lease);
@@ -47,9 +49,13 @@ export async function withdraw(context: OperationContext, record: SubscriptionRe
 }
 
 /** The `extra` that the provider got for this subscription; nothing of another subscription's is kept. */
-function extraOf({ command, subscriptions }: OperationContext): string | null {
+function extraOf(context: OperationContext): string | null {
+  const { command, subscriptions } = context;
   if (Object.keys(command.extra).length > 0) return JSON.stringify(command.extra);
-  const before = subscriptions.get(command.ref);
+  const current = subscriptions.get(command.ref);
+  // Whether the provider got that of an adoption in doubt is not known.
+  const before =
+    current?.state === 'ACTIVE' && current.replaced != null ? beforeCommand(context, current) : current;
   const isSame =
     command.type === 'subscription.adopt'
       ? before?.state === 'ACTIVE'
@@ -69,6 +75,12 @@ export function isForgettable(
 export function hasBegun({ command, subscriptions }: OperationContext): boolean {
   const { commandId, begunBy } = subscriptions.get(command.ref) ?? {};
   return commandId === command.commandId || begunBy === command.commandId;
+}
+
+/** Whether this very command was carried out before a crash: see `begunBy`. */
+export function isCarriedOut({ command, subscriptions }: OperationContext): boolean {
+  const { commandId, begunBy } = subscriptions.get(command.ref) ?? {};
+  return commandId === command.commandId && begunBy === command.commandId;
 }
 
 /**
@@ -128,41 +140,34 @@ export function carriedSecrets(
 }
 
 /**
- * The `replaced` of a record that takes the place of this one. It holds no keys, which go along in the new record's own and
- * are sealed and forgotten with these, unless no sealing key opens them now; and no `extra` that is not needed.
+ * The `replaced` of a record that takes the place of this one, sealed as that is: with the key in force. An `extra` that the new
+ * record has too is left out.
  */
-export function replacing(context: OperationContext, before: SubscriptionRecord | undefined): string {
-  if (!before) return replacedText(null);
-  const { state, sealedKeys, extra, replaced } = before;
-  const isCarried = sealedKeys !== null && secretsOf(context, before) !== undefined;
+export function replacing(
+  context: OperationContext,
+  before: SubscriptionRecord | null | undefined,
+  extra: string | null = extraOf(context),
+): string {
+  if (!before || isForgettable(context, before)) return replacedText(null);
+  const isIntent = before.state === 'REQUESTED';
   return replacedText({
     ...before,
-    sealedKeys: isCarried ? null : sealedKeys,
-    extra: state === 'ACTIVE' && extra !== extraOf(context) ? (extra ?? null) : undefined,
-    replaced: state === 'REQUESTED' ? replaced : null,
+    sealedKeys: resealed(context, before, before),
+    extra: before.extra === extra ? undefined : (before.extra ?? null),
+    replaced: isIntent ? replacing(context, beforeCommand(context, before), before.extra ?? null) : null,
   } as SubscriptionRecord);
 }
 
-/**
- * What the ref goes back to if the command of this record comes to nothing: null where there was nothing before. Undefined
- * where its keys would be lost, as no sealing key opens the record now.
- */
+/** What the ref goes back to if the command of this record comes to nothing: null where there was nothing before. */
 export function beforeCommand(
   context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
   record: SubscriptionRecord,
-): SubscriptionRecord | null | undefined {
+): SubscriptionRecord | null {
   // An intent of an older version tells it by the keys that it carries.
   if (record.replaced == null) return lastRetired(context, record);
   const before = replacedBy(record);
-  if (!before || before.sealedKeys !== null) return before;
-  if (record.sealedKeys !== null && !secretsOf(context, record)) return undefined;
-  const { state, subscriptionId } = before;
-  const extra = (before.extra === undefined && state === 'ACTIVE' ? record.extra : before.extra) ?? null;
-  if (state !== 'RETIRED' || subscriptionId === record.subscriptionId)
-    return { ...before, extra, sealedKeys: resealed(context, record, before) };
-  const retired = lastRetired(context, record);
-  const sealedKeys = retired?.subscriptionId === subscriptionId ? retired.sealedKeys : null;
-  return { ...before, extra, sealedKeys };
+  if (!before) return null;
+  return { ...before, extra: (before.extra === undefined ? record.extra : before.extra) ?? null };
 }
 
 /** The deleted subscription whose keys a record carries, and that of those before it; null where none is live. */

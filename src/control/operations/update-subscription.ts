@@ -2,6 +2,7 @@ import { HooklineError } from '../../core/errors.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   eventsOf,
+  isCarriedOut,
   noteBegin,
   providerEvents,
   receiverUrl,
@@ -17,7 +18,7 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   if (before?.state !== 'ACTIVE' || before.subscriptionId === null) throw new HooklineError('UNKNOWN_REF');
   const { subscriptionId } = before;
   // This very command, resumed after its state was stored and before its result was.
-  if (before.commandId === command.commandId) return { message: 'updated', subscriptionId };
+  if (isCarriedOut(context)) return { message: 'updated', subscriptionId };
   // The events of an adopted subscription may not be known: the field is then left out, which is not an empty list.
   const events = eventsOf(context) ?? (before.events.length > 0 ? before.events : null);
   const [keyInFile] = (await context.dirSecrets(command.ref)).encryptionKeys;
@@ -37,7 +38,8 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   const outcome = await session.untilDone(() => session.api.update(subscriptionId, values, command.extra));
   if (outcome.judgement === 'gone')
     throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: delete and create it`);
-  const updated = { state: 'ACTIVE', subscriptionId, events: events ?? [] } as const;
+  const { commandId: begunBy } = command;
+  const updated = { state: 'ACTIVE', subscriptionId, events: events ?? [], begunBy } as const;
   // Sealed again, so that an old sealing key is needed no longer.
   await storeState(context, { ...updated, sealedKeys: resealed(context, before, updated) });
   return { message: 'updated', subscriptionId };

@@ -78,7 +78,7 @@ function storeWithSpool(
     ...{ spool, clock, observer },
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
   });
-  spool.onKeysRenewed = () => store.wake();
+  spool.onKeysRenewed(() => store.wake());
   return {
     store: (verified) => store.store(verified),
     trouble() {
@@ -129,15 +129,14 @@ export async function openWithLiveKeys(
 ): Promise<Spool> {
   const keys = live && sealingKeysNow(live);
   const spool = await open(keys);
-  const renew = async (renewed: SealingKeys) => {
+  let missing = spool.state.keyMissing;
+  spool.onKeysRenewed(() => {
     const { keyMissing } = spool.state;
-    try {
-      await spool.renewKeys(renewed);
-      if (spool.state.keyMissing !== keyMissing) onMissing(spool);
-    } catch {
-      // A failure is the spool's own trouble: it shows there, and the keys are used when that is over.
-    }
-  };
+    if (keyMissing !== missing) onMissing(spool);
+    missing = keyMissing;
+  });
+  // A failure is the spool's own trouble: it shows there, and the keys are used when that is over.
+  const renew = (renewed: SealingKeys) => spool.renewKeys(renewed).catch(() => {});
   live?.onRenewed(renew);
   if (live && live.all !== keys?.all) await renew(sealingKeysNow(live));
   return spool;

@@ -105,7 +105,6 @@ const connection = prototypeIn<Connection>('network/connection.js');
 const connect = connection.connect;
 const connecting = new WeakMap<Connection, Promise<boolean>>();
 const watched = new WeakSet<Socket>();
-const established = new WeakSet<Socket>();
 connection.connect = function (this: Connection) {
   const before = connecting.get(this);
   if (before) return before;
@@ -114,11 +113,7 @@ connection.connect = function (this: Connection) {
   const { socket } = this;
   if (!socket || watched.has(socket)) return made;
   watched.add(socket);
-  // Its failure is that of who has asked for it.
-  made.then(
-    () => established.add(socket),
-    () => {},
-  );
+  made.catch(() => socket.destroy());
   socket.once('close', () => {
     if (this.socket !== socket || !this.isConnected()) return;
     if (this.authHandlers) this.authHandlers.onError();
@@ -126,14 +121,6 @@ connection.connect = function (this: Connection) {
     void this.disconnect();
   });
   return made;
-};
-
-const disconnect = connection.disconnect;
-connection.disconnect = async function (this: Connection) {
-  const { socket } = this;
-  const ended = await disconnect.call(this);
-  if (socket && !established.has(socket)) socket.destroy();
-  return ended;
 };
 
 /**

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { adopt, createInPart, deleteOne, seedKnown, takeUntilPut, url } from '../../support/adoptions.ts';
 import {
   type ControlHarness,
@@ -88,17 +88,46 @@ describe('an adoption that does not come to its end at once', () => {
     expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: id, replaced: null });
   });
 
-  it('that is tried again and refused leaves what was before both', async () => {
-    await using harness = await openControlHarness({ deadlineMs: 1_500 });
+  it('that is tried again and refused leaves what was before both, when the first cannot take effect any more', async () => {
+    await using harness = await openControlHarness({ deadlineMs: 1_500, retiredKeysTtlMs: 3_600_000 });
     await deleteOne(harness);
     const before = harness.state.get('a');
     await seedKnown(harness);
     await harness.sandbox.fail(HANGS);
     expect(await harness.run(adopt())).toMatchObject({ status: 'FAILED' });
-    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', replaced: expect.any(String) });
+    const inDoubt = { state: 'ACTIVE', replaced: expect.any(String) };
+    expect(harness.state.get('a')).toMatchObject(inDoubt);
     await harness.sandbox.fail(REFUSED);
-    expect(await harness.run(adopt())).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
-    expect(harness.state.get('a')).toEqual({ ...before, sealedKeys: expect.anything() });
+    const refused = { status: 'FAILED', errorCode: 'PROVIDER_REFUSED' };
+    expect(await harness.run(adopt())).toMatchObject(refused);
+    expect(harness.state.get('a')).toMatchObject(inDoubt);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_001 });
+    onTestFinished(() => void vi.useRealTimers());
+    await harness.sandbox.fail(REFUSED);
+    expect(await harness.run(adopt())).toMatchObject(refused);
+    expect(harness.state.get('a')).toEqual(before && { ...before, sealedKeys: expect.anything() });
+  });
+
+  it('as a dry run leaves what is in doubt', async () => {
+    await using harness = await openControlHarness();
+    const { id } = await seedKnown(harness);
+    await takeUntilPut(harness, harness.recordOf({ commandId: 'a-1', ...adopt() }));
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${id}`);
+    const dry = await harness.run(adopt({ dryRun: true }));
+    expect(dry).toMatchObject({ errorCode: 'SUBSCRIPTION_NOT_FOUND' });
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', replaced: 'null' });
+  });
+
+  it('over a creation that came to no end needs the subscription-id: two may be at the address', async () => {
+    await using harness = await openControlHarness();
+    await createInPart(harness);
+    const wanted = await harness.seed({ url });
+    harness.fixture.secrets('a', { 'signing-secret': wanted.signingSecret });
+    expect(await harness.run(adopt())).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_MISSING' });
+    expect(await harness.subscriptions()).toHaveLength(2);
+    harness.fixture.secrets('a', { 'subscription-id': wanted.id });
+    expect(await harness.run(adopt())).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.subscriptions()).toMatchObject([{ id: wanted.id, url }]);
   });
 
   it('that is refused while the list is empty, and others are active, stays: the list may be wrong', async () => {

@@ -12,8 +12,8 @@ const CLIENT = 'kafka/connect/kafkajs-patches.ts';
 export const COMMANDS: readonly Mutant[] = [
   {
     ...{ of, file: CLIENT, name: 'a connection that was given up is made later' },
-    find: 'if (socket && !established.has(socket)) socket.destroy();',
-    put: '',
+    find: 'made.catch(() => socket.destroy());',
+    put: 'made.catch(() => {});',
   },
   {
     ...{ of, file: WORK, name: 'a command is committed before its result is stored' },
@@ -62,7 +62,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ADOPT, name: 'an adoption that is resumed takes its own record for what was before' },
-    find: 'const replaced = inDoubt?.replaced ?? replacing(context, current);',
+    find: 'const replaced = replacing(context, inDoubt ? beforeCommand(context, inDoubt) : current);',
     put: 'const replaced = replacing(context, current);',
   },
   {
@@ -82,7 +82,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ADOPT, name: 'an adoption ends in doubt although it was carried out' },
-    find: 'await storeState(context, { ...adopted, events });',
+    find: 'await storeState(context, { ...adopted, events, begunBy: command.commandId });',
     put: '',
   },
   {
