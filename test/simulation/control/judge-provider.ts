@@ -74,6 +74,8 @@ function faultOf(item: Subscription, record: SubscriptionRecord, url: string): s
 const isInDoubt = (state: State, id: string) =>
   [...state.values()].some((record) => record.subscriptionId === id && record.replaced != null);
 
+const CHANGES = new Set<string>(['subscription.update', 'subscription.delete', 'subscription.adopt']);
+
 /** Whether a change that was asked for has FAILED: the provider may have made it all the same. */
 function isUnsure(
   { begun }: ControlSite,
@@ -81,7 +83,7 @@ function isUnsure(
   { id, url }: Pick<Difference, 'id' | 'url'>,
 ): boolean {
   const hasFailed = results.some(({ result: { type, status, ref } }) => {
-    const isChange = type === 'subscription.update' || type === 'subscription.delete';
+    const isChange = CHANGES.has(type);
     return isChange && status === 'FAILED' && url.endsWith(`/${ref}`);
   });
   return hasFailed && begun.all.some(({ what }) => !what.startsWith('GET') && what.endsWith(`/${id}`));
