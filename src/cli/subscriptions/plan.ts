@@ -76,7 +76,8 @@ function changeTo(
   record: SubscriptionRecord | undefined,
   drift: ListedDrift | null,
 ): Change[] {
-  if (record?.state !== 'ACTIVE') {
+  // An adoption that did not come to its end is asked for again.
+  if (record?.state !== 'ACTIVE' || (adopt && record.replaced != null)) {
     const action = adopt ? 'adopt' : 'create';
     const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, drift: null, ifMatch: null };
     return [{ ref, action, ...before, eventsAfter: events, extra }];

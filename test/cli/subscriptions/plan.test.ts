@@ -51,6 +51,7 @@ describe('a plan', () => {
     ['create', 'was deleted by another topic', [record('a', { state: 'RETIRED', owner: 'o' })], {}],
     ['create', 'did not finish', [record('a', { state: 'REQUESTED' })], {}],
     ['adopt', 'is to be adopted', [], { adopt: true, events: null }],
+    ['adopt', 'was not adopted to the end', [record('a', { replaced: 'null' })], { adopt: true }],
     ['update', 'has other events', [record('a', { events: ['accounts-entries'] })], {}],
     ['update', 'was adopted with unknown events', [record('a', { events: [] })], {}],
   ] as const)('has to %s what %s', (action, _, records, more) => {
