@@ -114,6 +114,10 @@ export function cachedRecords(file: CacheFile, clock: Clock): CachedRecords {
   };
 }
 
+/** Whether it is of an adoption that did not come to its end: the provider may have its effect or not. */
+export const isUnfinished = ({ state, replaced }: Pick<SubscriptionRecord, 'state' | 'replaced'>): boolean =>
+  state === 'ACTIVE' && replaced != null;
+
 /** A record, or that there was none, as the `replaced` of the one that takes its place. */
 export const replacedText = (before: SubscriptionRecord | null): string =>
   JSON.stringify(before && toCached(before));

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import { leaseOf } from '../../src/core/lease.ts';
+import { createInPart } from '../support/adoptions.ts';
 import {
   type ControlHarness,
   create,
@@ -90,16 +91,7 @@ describe('a command whose process is killed, taken up an hour after its time', (
   });
 
   it.each([
-    [
-      'a creation that came to no end',
-      async (harness: ControlHarness) => {
-        const record = harness.recordOf({ commandId: 'c-0', ...create('a') });
-        harness.hooks.onWrite = () => {
-          if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
-        };
-        await expect(harness.take(record)).rejects.toThrow();
-      },
-    ],
+    ['a creation that came to no end', createInPart],
     [
       'a ref whose keys are dead',
       async (harness: ControlHarness) => {

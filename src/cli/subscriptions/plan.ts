@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CommandType, ListedDrift } from '../../core/command.ts';
 import { newId } from '../../crypto/ids.ts';
-import { acceptedExtra, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import {
+  acceptedExtra,
+  isUnfinished,
+  type SubscriptionRecord,
+} from '../../subscriptions/subscription-record.ts';
 import type { WantedSubscription, WantedSubscriptions } from './read-wanted.ts';
 
 /** Replace: the provider no longer has it; it is deleted here and created again. */
@@ -77,7 +81,7 @@ function changeTo(
   drift: ListedDrift | null,
 ): Change[] {
   // An adoption that did not come to its end is asked for again.
-  if (record?.state !== 'ACTIVE' || (adopt && record.replaced != null)) {
+  if (record?.state !== 'ACTIVE' || (adopt && isUnfinished(record))) {
     const action = adopt ? 'adopt' : 'create';
     const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, drift: null, ifMatch: null };
     return [{ ref, action, ...before, eventsAfter: events, extra }];

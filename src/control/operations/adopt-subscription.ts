@@ -4,7 +4,12 @@ import { CHANGE_TIMEOUT_MS } from '../../provider/call-provider.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
 import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
-import { replacedBy, type SubscriptionRecord, sealSecrets } from '../../subscriptions/subscription-record.ts';
+import {
+  isUnfinished,
+  replacedBy,
+  type SubscriptionRecord,
+  sealSecrets,
+} from '../../subscriptions/subscription-record.ts';
 import { clearAddress, listCredibly, listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
@@ -33,8 +38,8 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   // This very command, resumed after its state was stored and before its result was.
   if (isResumed && isCarriedOut(context))
     return { message: 'adopted', subscriptionId: current.subscriptionId };
-  // An adoption that has not come to an end: this one before a crash, or an earlier one.
-  const inDoubt = isActive && current.replaced != null ? current : null;
+  // Of an adoption: this one before a crash, or an earlier one.
+  const unfinished = current && isUnfinished(current) ? current : null;
   const dir = await context.dirSecrets(command.ref);
   if (dir.signingSecrets.length === 0) throw new HooklineError('KEYS_MISSING');
   if (current?.state === 'REQUESTED' && dir.subscriptionIds.length === 0)
@@ -42,7 +47,7 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   const wantedId = isResumed ? (current.subscriptionId ?? undefined) : dir.subscriptionIds[0];
   const item = await findItem(context, wantedId).catch(async (error) => {
     const isGone = hasCode(error, 'SUBSCRIPTION_NOT_FOUND');
-    if (inDoubt && isGone && !command.dryRun) await withdrawUnlessHere(context, inDoubt);
+    if (unfinished && isGone && !command.dryRun) await withdrawUnlessHere(context, unfinished);
     throw error;
   });
   const subscriptionId = item.id;
@@ -56,14 +61,14 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   const sealedKeys = keptKeys(context, current, active);
   const adopted = { ...active, sealedKeys };
   if (isToBeChanged(context, item)) {
-    const replaced = replacing(context, inDoubt ? beforeCommand(context, inDoubt) : current);
+    const replaced = replacing(context, unfinished ? beforeCommand(context, unfinished) : current);
     // Before the call: with its effect deliveries come here, and are verified by the id that the state has.
     const record = await storeState(context, { ...adopted, events: listed, replaced });
     const encryptionKey = dir.encryptionKeys[0] ?? secretsOf(context, record)?.encryptionKey;
     // The process of a call before a crash is gone for a while; that of another command may be at work.
     const mayStillCome =
-      inDoubt !== null && !isResumed && inDoubt.updatedAt > context.clock.wall() - CHANGE_TIMEOUT_MS;
-    await changeItem(context, { item, encryptionKey, record, mayBeDone: inDoubt !== null, mayStillCome });
+      unfinished !== null && !isResumed && unfinished.updatedAt > context.clock.wall() - CHANGE_TIMEOUT_MS;
+    await changeItem(context, { item, encryptionKey, record, mayBeDone: unfinished !== null, mayStillCome });
   }
   await storeState(context, { ...adopted, events, begunBy: command.commandId });
   return { message: 'adopted', subscriptionId };

@@ -1,6 +1,7 @@
 import { hasCode } from '../../core/errors.ts';
 import { eventNameOf, providerNameOf } from '../../provider/dialect.ts';
 import {
+  isUnfinished,
   openSecrets,
   type RetiredSecrets,
   replacedBy,
@@ -53,9 +54,8 @@ function extraOf(context: OperationContext): string | null {
   const { command, subscriptions } = context;
   if (Object.keys(command.extra).length > 0) return JSON.stringify(command.extra);
   const current = subscriptions.get(command.ref);
-  // Whether the provider got that of an adoption in doubt is not known.
-  const before =
-    current?.state === 'ACTIVE' && current.replaced != null ? beforeCommand(context, current) : current;
+  // Whether the provider got that of an unfinished one is not known.
+  const before = current && isUnfinished(current) ? beforeCommand(context, current) : current;
   const isSame =
     command.type === 'subscription.adopt'
       ? before?.state === 'ACTIVE'

@@ -1,6 +1,10 @@
 import type { Dialect } from '../../provider/dialect.ts';
 import { sendableAgain } from '../../provider/extra-fields.ts';
-import { acceptedExtra, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import {
+  acceptedExtra,
+  isUnfinished,
+  type SubscriptionRecord,
+} from '../../subscriptions/subscription-record.ts';
 import type { Drift } from '../operations/find-drift.ts';
 import { RECONCILER } from './reported-drift.ts';
 
@@ -19,7 +23,7 @@ export type OwnCommand = {
 export const isRepairable = (
   record: SubscriptionRecord | null,
 ): record is SubscriptionRecord & { commandId: string } =>
-  Boolean(record?.commandId) && record?.replaced == null;
+  record !== null && Boolean(record.commandId) && !isUnfinished(record);
 
 /**
  * The commands that bring the provider to what the state says. They go through the command topic, behind the commands

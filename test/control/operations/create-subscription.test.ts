@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SealingKeys } from '../../../src/crypto/sealing.ts';
 import { openSecrets } from '../../../src/subscriptions/subscription-record.ts';
+import { createInPart } from '../../support/adoptions.ts';
 import {
   create,
-  killed,
   NEARLY_ALL_MS,
   openControlHarness,
   PUBLIC_URL,
@@ -156,13 +156,8 @@ describe('a creation that comes to nothing', () => {
   it('after a crash over its intent leaves the keys of the deleted one, too', async () => {
     await using the = await harnessWithRetired();
     const { harness, retired, secrets } = the;
-    const record = harness.recordOf({ commandId: 'c-2', ...create('a') });
-    harness.hooks.onWrite = () => {
-      if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
-    };
-    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    const record = await createInPart(harness);
     expect(harness.state.get('a')).toMatchObject({ state: 'REQUESTED' });
-    delete harness.hooks.onWrite;
     await harness.sandbox.fail({ operation: 'create', kind: 'status', code: 422 });
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
@@ -183,12 +178,7 @@ describe('a creation that comes to nothing', () => {
     const [old, renewed] = [harness.parts.sealingKeys, sealingKeysOf('b')];
     const use = (sealingKeys: SealingKeys) => Object.assign(harness.parts, { sealingKeys });
     use({ current: renewed.current, all: [...renewed.all, ...old.all] });
-    const record = harness.recordOf({ commandId: 'c-2', ...create('a') });
-    harness.hooks.onWrite = () => {
-      if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
-    };
-    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-    delete harness.hooks.onWrite;
+    const record = await createInPart(harness);
     use(renewed);
     await harness.sandbox.fail({ operation: 'create', kind: 'status', code: 422 });
     await harness.take(record);
@@ -202,12 +192,7 @@ describe('a creation that comes to nothing', () => {
     async (type) => {
       await using the = await harnessWithRetired();
       const { harness, retired, secrets } = the;
-      const record = harness.recordOf({ commandId: 'c-2', ...create('a') });
-      harness.hooks.onWrite = () => {
-        if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
-      };
-      await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-      delete harness.hooks.onWrite;
+      const record = await createInPart(harness);
       const intent = harness.state.get('a') ?? expect.fail('no record');
       harness.state.set('a', { ...intent, replaced: null });
       await harness.sandbox.fail({ operation: 'create', kind: 'status', code: 422 });

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  create,
-  killed,
-  NEARLY_ALL_MS,
-  openControlHarness,
-  passTime,
-} from '../../support/control-harness.ts';
+import { createInPart } from '../../support/adoptions.ts';
+import { create, NEARLY_ALL_MS, openControlHarness, passTime } from '../../support/control-harness.ts';
 
 const remove = (more: object = {}) => ({ type: 'subscription.delete', ref: 'a', ...more });
 
@@ -73,12 +68,7 @@ describe('a deletion', () => {
     await harness.run(remove());
     const deleted = harness.state.get('a');
     const secrets = harness.secretsOf('a');
-    harness.hooks.onWrite = () => {
-      if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
-    };
-    const record = harness.recordOf({ commandId: 'c-1', ...create('a') });
-    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
-    delete harness.hooks.onWrite;
+    await createInPart(harness);
     expect(await harness.run({ commandId: 'd-2', ...remove() })).toMatchObject({ status: 'SUCCEEDED' });
     expect(harness.state.get('a')).toEqual({ ...deleted, commandId: 'd-2', sealedKeys: expect.anything() });
     expect(harness.secretsOf('a')).toEqual(secrets);

@@ -2,7 +2,7 @@ import type { SubscriptionRecord } from '../../../src/subscriptions/subscription
 import type { EndedCommand } from './ledger.ts';
 import type { ControlSite } from './site.ts';
 
-/** A subscription that was there before is ours when an adoption has succeeded, and in doubt after one that has not. */
+/** A subscription that was there before is ours when an adoption has succeeded, and unfinished after one that has not. */
 export function judgeAdoptions(
   { foreign, begun }: Pick<ControlSite, 'foreign' | 'begun'>,
   ended: readonly EndedCommand[],
@@ -16,11 +16,11 @@ export function judgeAdoptions(
       own.some(({ fields, result }) => fields.type === type && result.status === status && !result.dryRun);
     if (record.replaced != null) {
       if (!ends('subscription.adopt', 'FAILED'))
-        return [`${ref}: ${id} is in doubt, and no adoption has FAILED`];
+        return [`${ref}: ${id} is unfinished, and no adoption has FAILED`];
       const isUnclear = begun.all.some(
         ({ what, status = 0 }) => what === `PUT /subscription/${id}` && !isRefusal(status),
       );
-      return isUnclear ? [] : [`${ref}: ${id} is in doubt, and each call was refused`];
+      return isUnclear ? [] : [`${ref}: ${id} is unfinished, and each call was refused`];
     }
     const isOurs = ends('subscription.adopt', 'SUCCEEDED') || ends('subscription.update', 'SUCCEEDED');
     return isOurs ? [] : [`${ref}: ${id} is taken for ours, and no adoption has succeeded`];

@@ -97,7 +97,7 @@ type Known = {
   id: string | null | undefined;
   events: string | undefined;
   /** An adoption has come to no end: what is there may go with the next one that fails. */
-  isInDoubt: boolean;
+  isUnfinished: boolean;
 };
 
 /** Each command ends with what the ones before it make of it; the last one leaves the state. */
@@ -106,7 +106,7 @@ function judgeRef(
   ended: readonly EndedCommand[],
   record: SubscriptionRecord | undefined,
 ): string[] {
-  const known: Known = { isActive: false, id: null, events: undefined, isInDoubt: false };
+  const known: Known = { isActive: false, id: null, events: undefined, isUnfinished: false };
   const faults: string[] = [];
   for (const command of ended.toSorted((a, b) => a.offset - b.offset)) {
     const fault = follow(known, command);
@@ -137,7 +137,7 @@ function follow(known: Known, { fields, result }: EndedCommand): string | undefi
     return undefined;
   }
   const events = fields.events?.toSorted().join(', ');
-  if (status === 'SUCCEEDED' && CERTAIN.has(fields.type)) known.isInDoubt = false;
+  if (status === 'SUCCEEDED' && CERTAIN.has(fields.type)) known.isUnfinished = false;
   switch (`${fields.type} ${endOf(result)}`) {
     case 'subscription.create SUCCEEDED': {
       const fault = known.isActive ? 'it is there already' : undefined;
@@ -161,8 +161,8 @@ function follow(known: Known, { fields, result }: EndedCommand): string | undefi
       return undefined;
   }
   // It may have had an effect, and stay: then its subscription is verified.
-  if (fields.type === 'subscription.adopt' && status === 'FAILED' && (!known.isActive || known.isInDoubt))
-    Object.assign(known, { isActive: undefined, id: undefined, events: undefined, isInDoubt: true });
+  if (fields.type === 'subscription.adopt' && status === 'FAILED' && (!known.isActive || known.isUnfinished))
+    Object.assign(known, { isActive: undefined, id: undefined, events: undefined, isUnfinished: true });
   const needsIt = fields.type === 'subscription.update' || fields.type === 'webhook.replay';
   if (needsIt && errorCode === 'UNKNOWN_REF') {
     const fault = known.isActive ? 'it is there' : undefined;

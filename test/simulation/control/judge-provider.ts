@@ -20,7 +20,7 @@ export function judgeProvider(
   const reported = reportedDrift(results);
   return differences(site, state).flatMap(({ id, url, what }) => {
     const since = hasTrueTimes ? clearedAt(results, url) : 0;
-    if (!mayDiffer(site, url, since) && !isInDoubt(state, id) && !isUnsure(site, results, { id, url }))
+    if (!mayDiffer(site, url, since) && !isUnfinished(state, id) && !isUnsure(site, results, { id, url }))
       return [what];
     // An empty list while the state has active ones is taken for a wrong dialect: an error says so, and no record of drift.
     const isDoubted = site.provider.subscriptions.size === 0;
@@ -71,7 +71,7 @@ function faultOf(item: Subscription, record: SubscriptionRecord, url: string): s
 }
 
 /** Whether an adoption has come to no end: its subscription may be elsewhere. */
-const isInDoubt = (state: State, id: string) =>
+const isUnfinished = (state: State, id: string) =>
   [...state.values()].some((record) => record.subscriptionId === id && record.replaced != null);
 
 const CHANGES = new Set<string>(['subscription.update', 'subscription.delete', 'subscription.adopt']);

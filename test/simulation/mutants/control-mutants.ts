@@ -62,7 +62,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ADOPT, name: 'an adoption that is resumed takes its own record for what was before' },
-    find: 'const replaced = replacing(context, inDoubt ? beforeCommand(context, inDoubt) : current);',
+    find: 'const replaced = replacing(context, unfinished ? beforeCommand(context, unfinished) : current);',
     put: 'const replaced = replacing(context, current);',
   },
   {
@@ -81,7 +81,7 @@ export const COMMANDS: readonly Mutant[] = [
     put: '',
   },
   {
-    ...{ of, file: ADOPT, name: 'an adoption ends in doubt although it was carried out' },
+    ...{ of, file: ADOPT, name: 'an adoption stays unfinished although it was carried out' },
     find: 'await storeState(context, { ...adopted, events, begunBy: command.commandId });',
     put: '',
   },

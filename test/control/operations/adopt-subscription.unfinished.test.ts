@@ -95,12 +95,12 @@ describe('an adoption that does not come to its end at once', () => {
     await seedKnown(harness);
     await harness.sandbox.fail(HANGS);
     expect(await harness.run(adopt())).toMatchObject({ status: 'FAILED' });
-    const inDoubt = { state: 'ACTIVE', replaced: expect.any(String) };
-    expect(harness.state.get('a')).toMatchObject(inDoubt);
+    const unfinished = { state: 'ACTIVE', replaced: expect.any(String) };
+    expect(harness.state.get('a')).toMatchObject(unfinished);
     await harness.sandbox.fail(REFUSED);
     const refused = { status: 'FAILED', errorCode: 'PROVIDER_REFUSED' };
     expect(await harness.run(adopt())).toMatchObject(refused);
-    expect(harness.state.get('a')).toMatchObject(inDoubt);
+    expect(harness.state.get('a')).toMatchObject(unfinished);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_001 });
     onTestFinished(() => void vi.useRealTimers());
     await harness.sandbox.fail(REFUSED);
@@ -108,7 +108,7 @@ describe('an adoption that does not come to its end at once', () => {
     expect(harness.state.get('a')).toEqual(before && { ...before, sealedKeys: expect.anything() });
   });
 
-  it('as a dry run leaves what is in doubt', async () => {
+  it('as a dry run leaves what is unfinished', async () => {
     await using harness = await openControlHarness();
     const { id } = await seedKnown(harness);
     await takeUntilPut(harness, harness.recordOf({ commandId: 'a-1', ...adopt() }));
