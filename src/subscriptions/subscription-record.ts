@@ -118,15 +118,29 @@ export function cachedRecords(file: CacheFile, clock: Clock): CachedRecords {
 export const isUnfinished = ({ state, replaced }: Pick<SubscriptionRecord, 'state' | 'replaced'>): boolean =>
   state === 'ACTIVE' && replaced != null;
 
+/**
+ * The subscription that the provider should have: also while it is created anew, or where that has not come to its end. Its
+ * commandId is then that of this creation.
+ */
+export function wantedBy(record: SubscriptionRecord): SubscriptionRecord | null {
+  if (record.state === 'ACTIVE') return record;
+  const before = record.state === 'REQUESTED' ? replacedBy(record) : null;
+  return before?.state === 'ACTIVE' ? { ...before, commandId: record.commandId } : null;
+}
+
 /** A record, or that there was none, as the `replaced` of the one that takes its place. */
 export const replacedText = (before: SubscriptionRecord | null): string =>
   JSON.stringify(before && toCached(before));
 
 /** The record that a record took the place of; null if there was none, or what says so is damaged. */
-export function replacedBy({ replaced }: Pick<SubscriptionRecord, 'replaced'>): SubscriptionRecord | null {
+export function replacedBy(
+  record: Pick<SubscriptionRecord, 'replaced' | 'extra'>,
+): SubscriptionRecord | null {
   try {
-    const kept: unknown = JSON.parse(replaced ?? 'null');
-    return isCached(kept) ? fromCached(kept) : null;
+    const kept: unknown = JSON.parse(record.replaced ?? 'null');
+    if (!isCached(kept)) return null;
+    // What both have is left out.
+    return { ...fromCached(kept), extra: (kept.extra === undefined ? record.extra : kept.extra) ?? null };
   } catch {
     return null;
   }

@@ -19,11 +19,11 @@ export async function deleteOne(harness: ControlHarness) {
 }
 
 /** The ref `a` has an intent, whose creation was made and not stored. */
-export async function createInPart(harness: ControlHarness) {
+export async function createInPart(harness: ControlHarness, more: object = {}) {
   harness.hooks.onWrite = () => {
     if (harness.state.get('a')?.state === 'REQUESTED') throw killed();
   };
-  const record = harness.recordOf({ commandId: 'c-1', ...create('a') });
+  const record = harness.recordOf({ commandId: 'c-1', ...create('a', more) });
   await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
   delete harness.hooks.onWrite;
   return record;

@@ -5,17 +5,17 @@ import type { CreatedItem } from '../../provider/provider-api.ts';
 import type { TemplateValues } from '../../provider/template.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import {
+  isUnfinished,
   type SubscriptionRecord,
   type SubscriptionSecrets,
   sealSecrets,
 } from '../../subscriptions/subscription-record.ts';
-import { clearAddress } from './clear-address.ts';
+import { clearAddress, listCredibly } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   beforeCommand,
   carriedSecrets,
   eventsOf,
-  hasBegun,
   providerEvents,
   receiverUrl,
   replacing,
@@ -27,18 +27,19 @@ import {
 /**
  * Creates the subscription of a ref, effective once: the intent is stored before the call, and the receiver's address,
  * which is the ref's alone, tells afterwards whether a call whose answer was lost had its effect. A subscription whose
- * signing secret went with a lost answer is removed and created again: what is ACTIVE can be verified.
+ * signing secret went with a lost answer is removed and created again: what is ACTIVE can be verified. One that the
+ * provider no longer has is created anew by a command whose `ifMatch` names the state that says so.
  */
 export async function createSubscription(context: OperationContext): Promise<Settled> {
-  const { command, subscriptions } = context;
+  const { command, session, subscriptions } = context;
   const before = subscriptions.get(command.ref);
-  if (before?.state === 'ACTIVE') {
-    if (!hasBegun(context)) throw new HooklineError('REF_IN_USE');
-    // This very command, resumed after its state was stored and before its result was.
-    return { message: 'created', subscriptionId: before.subscriptionId };
-  }
+  const active = before?.state === 'ACTIVE' ? before : null;
+  // This very command, resumed after its state was stored and before its result was.
+  if (active?.commandId === command.commandId)
+    return { message: 'created', subscriptionId: active.subscriptionId };
+  if (active && !(await isMissing(context, active))) throw new HooklineError('REF_IN_USE');
   const isResumed = before?.state === 'REQUESTED';
-  // Before any call: with files that cannot be used nothing must be begun.
+  // Before any change: with files that cannot be used nothing must be begun.
   const dir = await context.dirSecrets(command.ref);
   if (command.dryRun) {
     // A dry run only looks for a foreign subscription at the address: a real run would fail on it.
@@ -46,6 +47,8 @@ export async function createSubscription(context: OperationContext): Promise<Set
     return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}` };
   }
   await clearAddress(context, isResumed);
+  // A list may be wrong: nothing stays whose webhooks would no longer be verified.
+  if (active?.subscriptionId) await session.untilDone(() => session.api.remove(active.subscriptionId ?? ''));
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);
   type Becomes = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'replaced'>;
@@ -59,6 +62,14 @@ export async function createSubscription(context: OperationContext): Promise<Set
   const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
   await store({ state: 'ACTIVE', subscriptionId: id }, complete);
   return { message: 'created', subscriptionId: id };
+}
+
+/** Whether the provider no longer has an active subscription, and the command knows of that one. */
+async function isMissing(context: OperationContext, active: SubscriptionRecord): Promise<boolean> {
+  // Of an unfinished adoption nobody was told that it is ours.
+  if (context.command.ifMatch === null || isUnfinished(active)) return false;
+  const items = await listCredibly(context);
+  return items.every(({ id }) => id !== active.subscriptionId);
 }
 
 /** The encryption key is chosen before the call: of an intent that is there already, of SECRETS_DIR, or a new one. */

@@ -2,7 +2,7 @@ import type { ListedDrift } from '../../core/command.ts';
 import { type ErrorCode, HooklineError } from '../../core/errors.ts';
 import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
-import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { type SubscriptionRecord, wantedBy } from '../../subscriptions/subscription-record.ts';
 import { receiverUrl } from './subscription-state.ts';
 
 export const DRIFT_KINDS = ['missing', 'changed', 'disabled', 'foreign'] as const;
@@ -42,18 +42,21 @@ type Compared = {
 /** Compares what the provider lists with the state. What the list doesn't show of an item is not compared. */
 export function findDrift({ records, items, dialect, publicUrl }: Compared): Drift[] {
   const listed = new Map(items.map((item) => [item.id, item]));
-  const active = records.filter((record) => record.state === 'ACTIVE');
-  const ours = active.flatMap((record): Drift[] => {
+  const requested = records.filter(({ state }) => state === 'REQUESTED').map((one) => one.receiverUrl);
+  // A subscription at an address that is being created is what our own call has just made.
+  const asked = new Set(requested);
+  const wanted = records.map(wantedBy).filter((record) => record !== null);
+  const ours = wanted.flatMap((record): Drift[] => {
     const subscriptionId = record.subscriptionId ?? '';
     const item = listed.get(subscriptionId);
     listed.delete(subscriptionId);
-    if (!item) return [{ kind: 'missing', subscriptionId, detail: record.receiverUrl, record }];
+    // That one was not listed when its creation anew began, and its keys are retired since.
+    if (!item || asked.has(record.receiverUrl))
+      return [{ kind: 'missing', subscriptionId, detail: record.receiverUrl, record }];
     if (!item.isActive) return [{ kind: 'disabled', subscriptionId, detail: record.receiverUrl, record }];
     const detail = differences(record, item, { dialect, url: receiverUrl({ publicUrl }, record.ref) });
     return detail === '' ? [] : [{ kind: 'changed', subscriptionId, detail: shorten(detail), record }];
   });
-  // A subscription at an address that is being created is what our own call has just made.
-  const asked = new Set(records.filter(({ state }) => state === 'REQUESTED').map((one) => one.receiverUrl));
   const foreign = [...listed.values()]
     .filter(({ url }) => url === null || !asked.has(url))
     .map(({ id, url }): Drift => {

@@ -115,7 +115,10 @@ export function resealed(
   return sealSecrets(sealingKeys, { ...becomes, ref: before.ref }, secrets);
 }
 
-/** Keys of the ref's deleted subscriptions whose deliveries may still be under way: a new one must not shut them out. */
+/**
+ * Keys of the ref's earlier subscriptions, the one of this record included, whose deliveries may still be under way: a new one must
+ * not shut them out.
+ */
 export function carriedSecrets(
   context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
   before: SubscriptionRecord | undefined,
@@ -123,18 +126,19 @@ export function carriedSecrets(
   const secrets = before && secretsOf(context, before);
   if (!before || !secrets) return {};
   const { signingSecret, encryptionKey } = secrets;
+  const now = context.clock.wall();
   const retired: RetiredSecrets[] =
-    before.state === 'RETIRED' && before.subscriptionId !== null && signingSecret !== undefined
+    before.subscriptionId !== null && signingSecret !== undefined
       ? [
           {
             subscriptionId: before.subscriptionId,
             signingSecret,
-            retiredAt: before.updatedAt,
+            retiredAt: before.state === 'RETIRED' ? before.updatedAt : now,
             ...(encryptionKey !== undefined && { encryptionKey }),
           },
         ]
       : [];
-  const since = context.clock.wall() - context.retiredKeysTtlMs;
+  const since = now - context.retiredKeysTtlMs;
   const previous = [...retired, ...(secrets.previous ?? [])].filter((keys) => keys.retiredAt > since);
   return previous.length > 0 ? { previous } : {};
 }
@@ -164,10 +168,7 @@ export function beforeCommand(
   record: SubscriptionRecord,
 ): SubscriptionRecord | null {
   // An intent of an older version tells it by the keys that it carries.
-  if (record.replaced == null) return lastRetired(context, record);
-  const before = replacedBy(record);
-  if (!before) return null;
-  return { ...before, extra: (before.extra === undefined ? record.extra : before.extra) ?? null };
+  return record.replaced == null ? lastRetired(context, record) : replacedBy(record);
 }
 
 /** The deleted subscription whose keys a record carries, and that of those before it; null where none is live. */

@@ -37,7 +37,7 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   await noteBegin(context, before);
   const outcome = await session.untilDone(() => session.api.update(subscriptionId, values, command.extra));
   if (outcome.judgement === 'gone')
-    throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: delete and create it`);
+    throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: create it anew, with ifMatch`);
   const { commandId: begunBy } = command;
   const updated = { state: 'ACTIVE', subscriptionId, events: events ?? [], begunBy } as const;
   // Sealed again, so that an old sealing key is needed no longer.

@@ -6,7 +6,7 @@ import type { SubscriptionRecord } from '../../subscriptions/subscription-record
 import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
 import type { OperationDeps } from '../operations/operation.ts';
 import { isForgettable } from '../operations/subscription-state.ts';
-import { forgetCommand, isRepairable, type OwnCommand, repairCommands } from './repair-commands.ts';
+import { forgetCommand, isRepairable, type OwnCommand, repairCommand } from './repair-commands.ts';
 import {
   driftResolved,
   driftResult,
@@ -68,18 +68,23 @@ export async function reconcile(deps: ReconcileDeps, tries: Tries, lease: Lease)
   for (const drift of confirmed.filter(isNews)) await store(driftResult(drift, report()));
   // What one of the two comparisons has seen may be there: it has not ended.
   const present = new Set([...found.drifts, ...confirmed].map(subjectOfDrift));
-  for (const before of deps.reported.open())
-    if (!present.has(subjectOf(before))) await store(driftResolved(before, report()));
+  const isOver = (before: Pick<CommandResult, 'ref' | 'subscriptionId'>) =>
+    !present.has(subjectOf(before)) && !found.changed.has(before.ref ?? '');
+  for (const before of deps.reported.open()) if (isOver(before)) await store(driftResolved(before, report()));
   if (deps.mode === 'repair') await repair(deps, confirmed, tries, lease);
 }
 
 /** The text that a drift is reported by, which changes with it. */
 const textOf = (drift: Drift) => listedDrift(drift).message;
 
-async function compare(
-  deps: ReconcileDeps,
-  signal: AbortSignal,
-): Promise<{ drifts: Drift[]; httpStatus: number | null }> {
+type Comparison = {
+  readonly drifts: readonly Drift[];
+  readonly httpStatus: number | null;
+  /** Refs that were changed meanwhile, of which nothing is known. */
+  readonly changed: ReadonlySet<string>;
+};
+
+async function compare(deps: ReconcileDeps, signal: AbortSignal): Promise<Comparison> {
   const { subscriptions, dialect, publicUrl } = deps;
   await subscriptions.caughtUp(signal);
   const before = new Set(subscriptions.all());
@@ -96,7 +101,7 @@ async function compare(
   const drifts = findDrift({ records, items, dialect, publicUrl }).filter(
     ({ record, subscriptionId }) => !ids.has(subscriptionId) && !(record && changed.has(record.ref)),
   );
-  return { drifts, httpStatus };
+  return { drifts, httpStatus, changed };
 }
 
 async function listed({
@@ -131,9 +136,8 @@ async function repair(
   deps.onWithheld(isWithheld ? changed : 0);
   if (isWithheld) return;
   for (const drift of drifts) {
-    const commands = repairCommands(drift, deps.newId, deps.dialect);
-    if (drift.record && isDue(tries, subjectOfDrift(drift)))
-      await sendAll(deps, drift.record, commands, lease);
+    const command = repairCommand(drift, deps.newId, deps.dialect);
+    if (drift.record && isDue(tries, subjectOfDrift(drift))) await send(deps, drift.record, command, lease);
   }
 }
 
@@ -144,28 +148,29 @@ async function forgetRetired(deps: ReconcileDeps, tries: Tries, lease: Lease): P
   for (const record of deps.subscriptions.all()) {
     const subject = `${RETIRED}${record.ref} ${record.updatedAt}`;
     if (isForgettable(deps, record) && isDue(tries, subject))
-      await sendAll(deps, record, forgetCommand(record, deps.newId), lease);
+      await send(deps, record, forgetCommand(record, deps.newId), lease);
   }
 }
 
-/** The second of two commands rests on the first: where that is not sent, neither is the other. */
-async function sendAll(
+async function send(
   deps: ReconcileDeps,
   { owner, ref }: SubscriptionRecord,
-  commands: OwnCommand[],
+  command: OwnCommand | null,
   lease: Lease,
-) {
+): Promise<void> {
   lease.check();
   try {
-    for (const command of commands) await deps.send(owner, command);
+    if (command) await deps.send(owner, command);
   } catch (error) {
     deps.onUnsent(error, ref);
   }
 }
 
-/** At the 1st, 2nd, 4th, 8th … comparison: what the provider undoes again is not repaired without end. */
+const LONGEST_PAUSE = 16;
+
+/** At the 1st, 2nd, 4th, 8th, 16th, 32nd, 48th … comparison: what the provider undoes again is not repaired all the time. */
 function isDue(tries: Tries, subject: string): boolean {
   const count = (tries.get(subject) ?? 0) + 1;
   tries.set(subject, count);
-  return (count & (count - 1)) === 0;
+  return (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;
 }

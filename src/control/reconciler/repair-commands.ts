@@ -26,12 +26,16 @@ export const isRepairable = (
   record !== null && Boolean(record.commandId) && !isUnfinished(record);
 
 /**
- * The commands that bring the provider to what the state says. They go through the command topic, behind the commands
- * that are there already. Their ifMatch is the state at which the drift was seen: what a team has asked for since is not
+ * The command that brings the provider to what the state says. It goes through the command topic, behind the commands
+ * that are there already. Its ifMatch is the state at which the drift was seen: what a team has asked for since is not
  * undone. A foreign subscription has none, nor has one whose adoption did not come to an end.
  */
-export function repairCommands({ kind, record }: Drift, newId: () => string, dialect: Dialect): OwnCommand[] {
-  if (!isRepairable(record)) return [];
+export function repairCommand(
+  { kind, record }: Drift,
+  newId: () => string,
+  dialect: Dialect,
+): OwnCommand | null {
+  if (!isRepairable(record)) return null;
   const { ref, events } = record;
   const common = { ref, issuedBy: RECONCILER };
   // An older rule may have accepted more: what would be REJECTED now is left out, so that the rest is repaired.
@@ -39,14 +43,16 @@ export function repairCommands({ kind, record }: Drift, newId: () => string, dia
   const ifMatch = record.commandId;
   // An update without events sends again what should be there.
   if (kind !== 'missing')
-    return [{ commandId: newId(), type: 'subscription.update', ...common, ...extra, ifMatch }];
-  const deletion: OwnCommand = { commandId: newId(), type: 'subscription.delete', ...common, ifMatch };
-  const creation = { commandId: newId(), type: 'subscription.create', ...common, ...extra } as const;
-  return [deletion, { ...creation, ...(events.length > 0 && { events }), ifMatch: deletion.commandId }];
+    return { commandId: newId(), type: 'subscription.update', ...common, ...extra, ifMatch };
+  const creation = { commandId: newId(), type: 'subscription.create', ...common, ...extra, ifMatch } as const;
+  return { ...creation, ...(events.length > 0 && { events }) };
 }
 
 /** The command that forgets a subscription which was deleted, once its keys are no longer live. */
-export function forgetCommand({ ref, commandId }: SubscriptionRecord, newId: () => string): OwnCommand[] {
-  if (commandId === null) return [];
-  return [{ commandId: newId(), type: 'subscription.delete', ref, issuedBy: RECONCILER, ifMatch: commandId }];
+export function forgetCommand(
+  { ref, commandId }: SubscriptionRecord,
+  newId: () => string,
+): OwnCommand | null {
+  if (commandId === null) return null;
+  return { commandId: newId(), type: 'subscription.delete', ref, issuedBy: RECONCILER, ifMatch: commandId };
 }

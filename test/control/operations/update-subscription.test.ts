@@ -127,7 +127,7 @@ describe('an update', () => {
     expect(await harness.run(update({ events: EVENTS }))).toMatchObject({
       status: 'FAILED',
       errorCode: 'SUBSCRIPTION_NOT_FOUND',
-      message: expect.stringContaining('delete and create it'),
+      message: expect.stringContaining('create it anew, with ifMatch'),
     });
     expect(harness.state.get('a')).toEqual(before);
   });

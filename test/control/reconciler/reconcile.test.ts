@@ -198,6 +198,24 @@ describe('drift', () => {
     expect([the.drifts, the.gauges]).toEqual([[], [[]]]);
   });
 
+  it('has not ended because its ref is changed while the list is made', async () => {
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const the = reconcilerOf(harness);
+    await seedAgain(harness, one.id, { events: ['collection-status'] });
+    await the.look();
+    const { list } = the.parts.api;
+    const api = {
+      async list() {
+        const outcome = await list();
+        harness.state.set('a', { ...(harness.state.get('a') ?? expect.fail('no record')) });
+        return outcome;
+      },
+    };
+    await reconcile({ ...the.parts, api }, new Map(), harness.lease);
+    expect(the.codes()).toEqual([['SUBSCRIPTION_CHANGED', 'a']]);
+  });
+
   it('is not known where the list can not be had: nothing is told and nothing ends', async () => {
     await using one = await harnessWithOne();
     const the = reconcilerOf(one.harness, 'repair');
@@ -245,7 +263,7 @@ describe('under RECONCILE=repair', () => {
     await look(2);
     expect([the.sent, the.withheld, the.drifts.length]).toEqual([[], [3], 4]);
     await look(3);
-    expect([the.sent.length, the.withheld]).toEqual([6, [3, 0]]);
+    expect([the.sent.length, the.withheld]).toEqual([3, [3, 0]]);
     await look(3);
     expect((await there(harness)).length).toBe(4);
   });
@@ -258,10 +276,7 @@ describe('under RECONCILE=repair', () => {
     await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
     await the.look();
     await the.look();
-    expect(the.sent).toMatchObject([
-      { type: 'subscription.delete', status: 'SUCCEEDED' },
-      { type: 'subscription.create', status: 'SUCCEEDED' },
-    ]);
+    expect(the.sent).toMatchObject([{ type: 'subscription.create', status: 'SUCCEEDED' }]);
     const [made, ...more] = await there(harness);
     expect([more, made?.events, made?.url]).toEqual([[], ['payment-status'], `${PUBLIC_URL}/webhooks/a`]);
     expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: made?.id });
@@ -271,6 +286,35 @@ describe('under RECONCILE=repair', () => {
       [null, 'a'],
     ]);
   });
+
+  it.each([
+    ['is refused', [{ operation: 'create', kind: 'status', code: 422 }], 'ACTIVE'],
+    ['may have had its effect', [{ operation: 'create', kind: 'hang', effect: true }], 'REQUESTED'],
+  ] as const)(
+    'what is missing is missing until it is there, also where its creation %s',
+    async (_, faults, state) => {
+      await using one = await harnessWithOne({ deadlineMs: 1_000 });
+      const { harness } = one;
+      const the = reconcilerOf(harness, 'repair');
+      const before = harness.secretsOf('a');
+      await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+      await harness.sandbox.fail(...faults);
+      await the.look();
+      expect(the.sent).toMatchObject([{ type: 'subscription.create', status: 'FAILED' }]);
+      expect(harness.state.get('a')).toMatchObject({ state });
+      await the.look();
+      expect(the.sent.at(-1)).toMatchObject({ type: 'subscription.create', status: 'SUCCEEDED' });
+      await the.look();
+      expect(await there(harness)).toMatchObject([{ id: harness.state.get('a')?.subscriptionId }]);
+      expect(harness.secretsOf('a')?.previous).toEqual([
+        { ...before, subscriptionId: one.id, retiredAt: expect.any(Number) },
+      ]);
+      expect(the.codes()).toEqual([
+        ['SUBSCRIPTION_MISSING', 'a'],
+        [null, 'a'],
+      ]);
+    },
+  );
 
   it('what a team has sent beside the events is sent again', async () => {
     await using harness = await openControlHarness({ dialect: '{"extra":{"allow":["note"]}}' });
@@ -300,7 +344,7 @@ describe('under RECONCILE=repair', () => {
     const the = reconcilerOf(harness, 'repair');
     await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
     await the.look();
-    expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED']);
     expect(await there(harness)).toMatchObject([{ url: before.receiverUrl, extra: { note: 1 } }]);
   });
 
@@ -313,7 +357,7 @@ describe('under RECONCILE=repair', () => {
     const the = reconcilerOf(harness, 'repair');
     await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${before.subscriptionId}`);
     await the.look();
-    expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(the.sent.map(({ status }) => status)).toEqual(['SUCCEEDED']);
   });
 
   it('a subscription whose adoption came to no end is reported, and not moved here', async () => {
@@ -338,7 +382,7 @@ describe('under RECONCILE=repair', () => {
     const gone = harness.state.get('b')?.subscriptionId;
     await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${gone}`);
     await reconcile({ ...the.parts, repairMax: 1 }, new Map(), harness.lease);
-    expect(the.sent.map(({ type }) => type)).toEqual(['subscription.delete', 'subscription.create']);
+    expect(the.sent.map(({ type }) => type)).toEqual(['subscription.create']);
     // The next command for it ends the doubt.
     expect(await harness.run(adopt)).toMatchObject({ status: 'SUCCEEDED' });
     expect(harness.state.get('a')?.replaced).toBeNull();
@@ -378,7 +422,7 @@ describe('under RECONCILE=repair', () => {
     );
     await harness.run({ type: 'subscription.delete', ref: 'a' });
     for (const [topic, command] of commands) await send(topic, command);
-    expect(the.sent.map(({ status }) => status)).toEqual(['REJECTED', 'REJECTED']);
+    expect(the.sent.map(({ status }) => status)).toEqual(['REJECTED']);
     expect(harness.results.at(-1)).toMatchObject({ errorCode: 'PRECONDITION_FAILED' });
     expect(await there(harness)).toEqual([]);
   });
@@ -397,13 +441,10 @@ describe('under RECONCILE=repair', () => {
       await send(topic, command);
     };
     await reconcile({ ...the.parts, send: only }, new Map(), harness.lease);
-    expect([the.unsent, the.sent.map(({ type }) => type)]).toEqual([
-      ['a'],
-      ['subscription.delete', 'subscription.create'],
-    ]);
+    expect([the.unsent, the.sent.map(({ type }) => type)]).toEqual([['a'], ['subscription.create']]);
   });
 
-  it('what the provider undoes each time is repaired at the 1st, 2nd, 4th, 8th look', async () => {
+  it('what the provider undoes each time is repaired at the 1st, 2nd, 4th, 8th, 16th, 32nd, 48th look', async () => {
     await using one = await harnessWithOne();
     const the = reconcilerOf(one.harness, 'repair');
     await one.harness.sandbox.fail({
@@ -412,8 +453,13 @@ describe('under RECONCILE=repair', () => {
       set: { '/0/events': [] },
       times: null,
     });
-    for (let n = 0; n < 9; n++) await the.look();
-    expect(the.sent).toHaveLength(4);
+    const sent: number[] = [];
+    for (let n = 1; n < 64; n++) {
+      const before = the.sent.length;
+      await the.look();
+      if (the.sent.length > before) sent.push(n);
+    }
+    expect(sent).toEqual([1, 2, 4, 8, 16, 32, 48]);
     expect(the.drifts).toHaveLength(1);
   });
 });

@@ -5,7 +5,7 @@ import { GROUP_CODES } from '../kafka/protocol.ts';
 import type { AnswerFault } from '../kafka/serve-produce.ts';
 import { PROVIDER_PORT, type ProviderFault } from '../provider/model-provider.ts';
 import type { ControlPod } from './fleet.ts';
-import type { ControlSite, ControlSystem } from './site.ts';
+import { type ControlSite, type ControlSystem, PUBLIC_URL } from './site.ts';
 
 /** Where faults happen. */
 export type ControlScene = { readonly site: ControlSite; readonly pods: readonly ControlPod[] };
@@ -84,6 +84,10 @@ export const CONTROL_KINDS = {
   'provider-twice': { most: 8_000, begin: ofProvider('twice') },
   'provider-busy': { most: 12_000, begin: ofProvider('busy') },
   'provider-refuses': { most: 12_000, begin: ofProvider('refused') },
+  'provider-changed-by-hand': {
+    most: 0,
+    begin: once(({ site: { provider } }, { value }) => provider.changeByHand(value, `${PUBLIC_URL}/`)),
+  },
   'provider-forgets-tokens': { most: 0, begin: once(({ site }) => site.provider.forgetTokens()) },
   'provider-unavailable': {
     most: 20_000,

@@ -92,12 +92,14 @@ function judgeDuplicates(ended: readonly EndedCommand[]): string[] {
 }
 
 /** What is known of a ref, by what its commands have ended with; undefined: either may be. */
-type Known = {
+export type Known = {
   isActive: boolean | undefined;
   id: string | null | undefined;
   events: string | undefined;
   /** An adoption has come to no end: what is there may go with the next one that fails. */
   isUnfinished: boolean;
+  /** A creation anew has come to no end: until one has, it is not there for other commands, or it is. */
+  isAnew?: boolean;
 };
 
 /** Each command ends with what the ones before it make of it; the last one leaves the state. */
@@ -127,20 +129,24 @@ const CERTAIN = new Set(
   ['create', 'update', 'delete', 'adopt'].map((operation) => `subscription.${operation}`),
 );
 
-function follow(known: Known, { fields, result }: EndedCommand): string | undefined {
+export function follow(known: Known, { fields, result }: EndedCommand): string | undefined {
   const { status, errorCode } = result;
   if (status === 'DUPLICATE' || result.dryRun) return undefined;
   // Its time was up while a write of the state was on its way.
+  const isAnew =
+    fields.type === 'subscription.create' && fields.ifMatch !== undefined && known.isActive !== false;
+  if (isAnew && status === 'FAILED') Object.assign(known, { isActive: undefined, isAnew: true });
   if (errorCode === 'COMMAND_TIMED_OUT' && fields.type !== 'webhook.replay') {
     known.events = undefined;
     if (fields.type !== 'subscription.update') Object.assign(known, { isActive: undefined, id: undefined });
     return undefined;
   }
   const events = fields.events?.toSorted().join(', ');
-  if (status === 'SUCCEEDED' && CERTAIN.has(fields.type)) known.isUnfinished = false;
+  if (status === 'SUCCEEDED' && CERTAIN.has(fields.type))
+    Object.assign(known, { isUnfinished: false, isAnew: false });
   switch (`${fields.type} ${endOf(result)}`) {
     case 'subscription.create SUCCEEDED': {
-      const fault = known.isActive ? 'it is there already' : undefined;
+      const fault = known.isActive && !isAnew ? 'it is there already' : undefined;
       Object.assign(known, { isActive: true, id: result.subscriptionId, events: events ?? '' });
       return fault;
     }
@@ -166,7 +172,7 @@ function follow(known: Known, { fields, result }: EndedCommand): string | undefi
   const needsIt = fields.type === 'subscription.update' || fields.type === 'webhook.replay';
   if (needsIt && errorCode === 'UNKNOWN_REF') {
     const fault = known.isActive ? 'it is there' : undefined;
-    known.isActive = false;
+    if (!known.isAnew) known.isActive = false;
     return fault;
   }
   return needsIt && status !== 'REJECTED' ? isThere(known) : undefined;

@@ -1,4 +1,8 @@
-import { openSecrets, type SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import {
+  openSecrets,
+  type SubscriptionRecord,
+  wantedBy,
+} from '../../../src/subscriptions/subscription-record.ts';
 import { START } from '../engine/simulation.ts';
 import type { Effect, Subscription } from '../provider/model-provider.ts';
 import { reportedDrift, type StoredResult } from './ledger.ts';
@@ -18,7 +22,9 @@ export function judgeProvider(
 ): string[] {
   const { results, state, hasTrueTimes } = about;
   const reported = reportedDrift(results);
-  return differences(site, state).flatMap(({ id, url, what }) => {
+  const unrepaired = unrepairedIn(site, state);
+  const different = differences(site, state).flatMap(({ id, url, what }) => {
+    if (unrepaired.includes(what)) return [];
     const since = hasTrueTimes ? clearedAt(results, url) : 0;
     if (!mayDiffer(site, url, since) && !isUnfinished(state, id) && !isUnsure(site, results, { id, url }))
       return [what];
@@ -27,9 +33,24 @@ export function judgeProvider(
     const isTold = site.system.reconcile === 'off' || reported.has(id) || isDoubted;
     return isTold ? [] : [`${what}, and nothing reports it`];
   });
+  return [...unrepaired.map((what) => `${what}, and it is not repaired`), ...different];
 }
 
-type Difference = { readonly id: string; readonly url: string; readonly what: string };
+/** What `RECONCILE=repair` has to repair: each ref has what its record says. */
+export function unrepairedIn(site: ControlSite, state: State): string[] {
+  // An empty list is taken for a wrong dialect.
+  if (site.system.reconcile !== 'repair' || site.provider.subscriptions.size === 0) return [];
+  const found = differences(site, state);
+  // A foreign one at the address is not touched.
+  const taken = new Set(found.filter(({ ref }) => ref === undefined).map(({ url }) => url));
+  const different = found
+    .filter(({ id, ref, url }) => ref !== undefined && !taken.has(url) && !isUnfinished(state, id))
+    .map(({ what }) => what);
+  const requested = [...state.values()].filter((record) => record.state === 'REQUESTED' && wantedBy(record));
+  return [...different, ...requested.map(({ ref }) => `${ref}: it is not created anew`)];
+}
+
+type Difference = { readonly id: string; readonly url: string; readonly what: string; readonly ref?: string };
 
 function differences({ provider, foreign }: ControlSite, state: State): Difference[] {
   const found: Difference[] = [];
@@ -41,7 +62,7 @@ function differences({ provider, foreign }: ControlSite, state: State): Differen
     const item = left.get(id);
     left.delete(id);
     const fault = item ? faultOf(item, record, url) : 'is not at the provider';
-    if (fault) found.push({ id, url, what: `${ref}: ${id} ${fault}` });
+    if (fault) found.push({ ref, id, url, what: `${ref}: ${id} ${fault}` });
     const inDir = foreign.get(ref);
     const sealed = record.sealedKeys && openSecrets(SEALING_KEYS, record, record.sealedKeys);
     const signingSecret = sealed?.signingSecret ?? (inDir?.id === id ? inDir.signingSecret : undefined);

@@ -1,5 +1,5 @@
 import { START } from '../engine/simulation.ts';
-import type { Effect } from '../provider/model-provider.ts';
+import { BY_HAND, type Effect } from '../provider/model-provider.ts';
 import { type EndedCommand, nameOf, type StoredResult } from './ledger.ts';
 import type { ControlSite } from './site.ts';
 
@@ -70,10 +70,14 @@ function listFaults({ result }: EndedCommand, effects: readonly Effect[]): strin
   ];
   const faults = listed
     .filter(({ ref, url }) => ref !== null && !url?.endsWith(`/${ref}`))
+    .filter(({ subscriptionId }) => !wasMoved(effects, subscriptionId))
     .map(({ subscriptionId, ref, url }) => `lists ${subscriptionId} as ${ref}, and it has ${url}`);
   const had = setsBetween(effects, from - ROUNDING_MS, to + ROUNDING_MS);
   return had.has(nameOfSet(ids)) ? faults : [...faults, `lists what the provider never had: ${ids}`];
 }
+
+const wasMoved = (effects: readonly Effect[], id: string) =>
+  effects.some(({ by, subscription }) => by === BY_HAND && subscription?.id === id);
 
 const nameOfSet = (ids: Iterable<string>) => [...ids].sort().join();
 

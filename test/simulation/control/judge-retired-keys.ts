@@ -22,8 +22,8 @@ export function judgeRetiredKeys(
 ): string[] {
   const now = simulation.now + START;
   const { retiredKeysTtlMs, reconcileIntervalMs } = system;
-  const forgotten = ended.filter(isDeletion).flatMap(({ result }) => {
-    const { ref, subscriptionId, finishedAt } = result;
+  const deleted = ended.filter(isDeletion).map(({ result }) => result);
+  const forgotten = [...deleted, ...createdAnew(ended)].flatMap(({ ref, subscriptionId, finishedAt }) => {
     // Those of SECRETS_DIR are in the hands of who has put them there.
     if (foreign.get(ref ?? '')?.id === subscriptionId) return [];
     if (Number(finishedAt) + retiredKeysTtlMs < now + NEARLY_OVER_MS) return [];
@@ -38,6 +38,31 @@ export function judgeRetiredKeys(
     .filter(([, { state: is, updatedAt }]) => is === 'RETIRED' && Number(updatedAt) + latest < now)
     .map(([ref, { updatedAt }]) => `${ref}: is kept ${now - Number(updatedAt)} ms after its end`);
   return [...forgotten, ...kept];
+}
+
+type Ended = Pick<EndedCommand['result'], 'ref' | 'subscriptionId' | 'finishedAt'>;
+
+/** What the provider no longer had when it was created anew. */
+function createdAnew(ended: readonly EndedCommand[]): Ended[] {
+  const last = new Map<string, string | null>();
+  return ended
+    .toSorted((a, b) => a.offset - b.offset)
+    .flatMap(({ fields, result }): Ended[] => {
+      const { ref, subscriptionId, status, finishedAt } = result;
+      if (ref === null || result.dryRun || status === 'REJECTED' || status === 'DUPLICATE') return [];
+      const before = last.get(ref);
+      const isCreation = fields.type === 'subscription.create';
+      if (isCreation && status === 'SUCCEEDED') {
+        last.set(ref, subscriptionId);
+        return before != null && fields.ifMatch !== undefined
+          ? [{ ref, subscriptionId: before, finishedAt }]
+          : [];
+      }
+      // What it has ended with may be in doubt.
+      if (!isCreation && fields.type !== 'webhook.replay' && fields.type !== 'subscription.update')
+        last.delete(ref);
+      return [];
+    });
 }
 
 /** What was there is deleted. */

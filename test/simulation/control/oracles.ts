@@ -4,6 +4,7 @@ import { judgeDeadLetters } from './judge-dead-letters.ts';
 import { judgeDrift } from './judge-drift.ts';
 import { judgeMatches } from './judge-matches.ts';
 import { judgeProvider } from './judge-provider.ts';
+import { judgeRepairs } from './judge-repairs.ts';
 import { judgeKeys, judgeResults } from './judge-results.ts';
 import { judgeRetiredKeys } from './judge-retired-keys.ts';
 import { commandsIn, endedIn, resultsIn, stateIn } from './ledger.ts';
@@ -23,6 +24,7 @@ export function judgeControl(site: ControlSite, plan: ControlPlan): string[] {
     ...judgeKeys(results),
     ...judgeMatches(ended),
     ...judgeAdoptions(site, ended, state),
+    ...judgeRepairs(ended, state),
     ...judgeDeadLetters(cluster, commands),
     ...(hasTrueTimes ? judgeDrift(site, results, state) : []),
     ...(hasTrueTimes ? judgeRetiredKeys(site, ended, state) : []),

@@ -17,6 +17,7 @@ export type ControlPlan = {
 /** All commands are sent, and all faults begin, within it; the processes have started before. */
 const EARLIEST_MS = 3_000;
 const LATEST_MS = 20_000;
+const LOSSES_MS = 6_000;
 
 const KINDS = Object.keys(CONTROL_KINDS) as ControlFaultKind[];
 /** After which another process works, or the one before begins again. */
@@ -49,11 +50,19 @@ export function planControl(seed: number): ControlPlan {
   const random = createRandom(seed, 'control');
   const system = planSystem(random);
   const isAdopting = random.chance(0.25);
-  const kinds = isAdopting ? chooseDoubts(random) : chooseKinds(random);
+  const isRepairing = system.reconcile === 'repair';
+  // What is to be repaired comes after the last command, so that none does what a repair is to do; and the faults after that.
+  const isQuiet = isRepairing && random.chance(0.7);
+  const kinds =
+    isAdopting || (isRepairing && random.chance(0.5)) ? chooseDoubts(random) : chooseKinds(random);
   const count = random.between(3, 8);
-  const faults = Array.from({ length: count }, () => planFault(random.pick(kinds), random));
+  const planned = Array.from({ length: count }, () => planFault(random.pick(kinds), random));
+  const faults = planned.map((fault) => (isQuiet ? { ...fault, at: fault.at + LOSSES_MS } : fault));
+  if (isQuiet && random.chance(0.5)) faults.push(planHang(random));
+  const latestMs = isQuiet ? LOSSES_MS : LATEST_MS;
+  if (isRepairing) faults.push(...Array.from({ length: 2 }, () => planLoss(random)));
   return {
-    ...{ seed, system, commands: planCommands(random, LATEST_MS, isAdopting).map(later) },
+    ...{ seed, system, commands: planCommands(random, latestMs, isAdopting).map(later) },
     faults: faults.sort((a, b) => a.at - b.at),
   };
 }
@@ -69,6 +78,18 @@ function chooseDoubts(random: Random): ControlFaultKind[] {
   return ['provider-refuses', random.pick(TAKEOVERS), random.pick(UNCLEAR)];
 }
 
+/** What is to be repaired: most often a deletion. */
+function planLoss(random: Random): ControlFault {
+  const { at, value, ...fault } = planFault('provider-changed-by-hand', random);
+  return { ...fault, at: LOSSES_MS + Math.floor(at / 4), value: random.chance(0.7) ? value / 3 : value };
+}
+
+/** While it is repaired, some calls have no answer in time: whether they have an effect stays open. */
+function planHang(random: Random): ControlFault {
+  const fault = planFault(random.pick(['provider-swallowed', 'provider-forsaken']), random);
+  return { ...fault, at: 2 * LOSSES_MS + Math.floor(fault.at / 4), ms: 8_000, chance: 0.4 };
+}
+
 const later = (command: PlannedCommand) => ({ ...command, at: command.at + EARLIEST_MS });
 
 function planSystem(random: Random): ControlSystem {
@@ -76,9 +97,9 @@ function planSystem(random: Random): ControlSystem {
   return {
     ...{ replicas: random.pick([1, 2, 2, 2]), brokers, minIsr: brokers === 1 ? 1 : 2 },
     partitions: random.between(1, 3),
-    deadlineMs: random.pick([8_000, 30_000, 90_000]),
+    deadlineMs: random.pick([8_000, 8_000, 30_000, 90_000]),
     sessionTimeoutMs: random.pick([6_000, 10_000]),
-    reconcile: random.pick(['report', 'report', 'off']),
+    reconcile: random.pick(['report', 'report', 'off', 'repair']),
     reconcileIntervalMs: random.pick([4_000, 15_000]),
     retiredKeysTtlMs: random.pick([0, 20_000, 3_600_000]),
   };

@@ -8,7 +8,8 @@ import { ModelProvider } from '../provider/model-provider.ts';
 import { BegunCalls } from '../provider/simulated-http.ts';
 import { CONTROL_KINDS, type ControlScene } from './fault-kinds.ts';
 import { ControlPod } from './fleet.ts';
-import { commandsIn } from './ledger.ts';
+import { unrepairedIn } from './judge-provider.ts';
+import { commandsIn, stateIn } from './ledger.ts';
 import { judgeControl } from './oracles.ts';
 import type { ControlFault, ControlPlan } from './plan.ts';
 import {
@@ -33,6 +34,7 @@ export type ControlOutcome = {
 /** After the last fault: longer than a call of the provider that is never answered, the deadline of its command, and a takeover. */
 const RECOVERY_MS = 240_000;
 const CHECK_MS = 250;
+const REPAIR_CHECK_MS = 2_000;
 /** After a stop: longer than any attempt or wait of what has stopped. */
 const STOPPED_MS = 12_000;
 
@@ -113,6 +115,7 @@ class Run {
     const waiting = this.#waiting();
     if (waiting.length > 0)
       return [`${RECOVERY_MS / 1_000} s after the last fault: ${waiting.join(', ')}`, ...this.#unhandled()];
+    await this.#untilRepaired();
     // Differences are reported that two comparisons have found.
     await simulation.runUntil(simulation.now + 3 * system.reconcileIntervalMs + 10_000);
     // Nor is a command judged that a comparison has just sent.
@@ -136,6 +139,15 @@ class Run {
         end();
       });
     });
+  }
+
+  /** Until the provider has what the state says, where control is to see to that. */
+  async #untilRepaired(): Promise<void> {
+    const { simulation, system, cluster } = this.#site;
+    if (system.reconcile !== 'repair') return;
+    const end = simulation.now + RECOVERY_MS;
+    while (simulation.now < end && unrepairedIn(this.#site, stateIn(cluster)).length > 0)
+      await simulation.runUntil(simulation.now + REPAIR_CHECK_MS);
   }
 
   /** What is not done yet. */

@@ -16,7 +16,7 @@ export type ControlSystem = {
   /** CONTROL_SESSION_TIMEOUT_MS. */
   readonly sessionTimeoutMs: number;
   /** RECONCILE: what is done about what differs. */
-  readonly reconcile: 'off' | 'report';
+  readonly reconcile: 'off' | 'report' | 'repair';
   readonly reconcileIntervalMs: number;
   readonly retiredKeysTtlMs: number;
 };

@@ -3,6 +3,9 @@ import type { Mutant } from './mutant.ts';
 const of = 'control';
 const FLOW = 'control/run-command.ts';
 const CREATE = 'control/operations/create-subscription.ts';
+const DELETE = 'control/operations/delete-subscription.ts';
+const STATE = 'control/operations/subscription-state.ts';
+const RECONCILE = 'control/reconciler/reconcile.ts';
 const ADOPT = 'control/operations/adopt-subscription.ts';
 const WORK = 'kafka/consume/partition-work.ts';
 const ASSIGNED = 'kafka/consume/assigned-work.ts';
@@ -86,7 +89,7 @@ export const COMMANDS: readonly Mutant[] = [
     put: '',
   },
   {
-    ...{ of, file: 'control/operations/delete-subscription.ts', name: 'a deletion is not stored' },
+    ...{ of, file: DELETE, name: 'a deletion is not stored' },
     find: 'await storeState(context, { ...retired, events: before.events, sealedKeys });',
     put: '',
   },
@@ -95,10 +98,38 @@ export const COMMANDS: readonly Mutant[] = [
     find: 'await storeState(context, { ...updated, sealedKeys: resealed(context, before, updated) });',
     put: '',
   },
+];
+
+export const REPAIRS: readonly Mutant[] = [
   {
-    ...{ of, file: 'control/reconciler/reconcile.ts', name: 'drift is not reported' },
+    ...{ of, file: RECONCILE, name: 'drift is not reported' },
     find: 'for (const drift of confirmed.filter(isNews)) await store(driftResult(drift, report()));',
     put: '',
+  },
+  {
+    ...{ of, file: RECONCILE, name: 'drift is not repaired' },
+    find: "if (deps.mode === 'repair') await repair(deps, confirmed, tries, lease);",
+    put: '',
+  },
+  {
+    ...{ of, file: RECONCILE, name: 'drift is repaired once' },
+    find: 'return (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;',
+    put: 'return count === 1;',
+  },
+  {
+    ...{ of, file: CREATE, name: 'what is missing is created anew by any command' },
+    find: 'if (context.command.ifMatch === null || isUnfinished(active)) return false;',
+    put: 'if (isUnfinished(active)) return false;',
+  },
+  {
+    ...{ of, file: CREATE, name: 'a creation anew that comes to nothing leaves nothing' },
+    find: 'const replaced = replacing(context, isResumed ? beforeCommand(context, before) : before);',
+    put: 'const replaced = replacing(context, isResumed ? beforeCommand(context, before) : active ? null : before);',
+  },
+  {
+    ...{ of, file: STATE, name: 'the keys of what is created anew are forgotten' },
+    find: 'before.subscriptionId !== null && signingSecret !== undefined',
+    put: "before.state === 'RETIRED' && before.subscriptionId !== null && signingSecret !== undefined",
   },
 ];
 

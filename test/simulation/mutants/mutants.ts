@@ -1,4 +1,4 @@
-import { COMMANDS, CONSUMING, ONE_WORKS, PROVIDER } from './control-mutants.ts';
+import { COMMANDS, CONSUMING, ONE_WORKS, PROVIDER, REPAIRS } from './control-mutants.ts';
 import { OBJECTS_AND_BEFORE, SPOOLING } from './delivery-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PRODUCING, WRITING } from './produce-mutants.ts';
@@ -13,6 +13,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OBJECTS_AND_BEFORE,
   ...RECORDS,
   ...COMMANDS,
+  ...REPAIRS,
   ...RESULTS,
   ...PROVIDER,
   ...ONE_WORKS,

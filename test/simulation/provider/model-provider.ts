@@ -55,6 +55,16 @@ export type ProviderFault = {
   readonly ms: number;
 };
 
+/** By whom a change is that nobody has asked for here. */
+export const BY_HAND = 'hand';
+
+/** What a subscription becomes; undefined: it is deleted. */
+const HAND_CHANGES: readonly ((known: Subscription) => Subscription | undefined)[] = [
+  () => undefined,
+  (known) => ({ ...known, events: ['payment_status'] }),
+  (known) => ({ ...known, url: `https://moved.example/${known.id}` }),
+];
+
 type Answer = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> };
 type Asked = {
   readonly method: string;
@@ -93,6 +103,30 @@ export class ModelProvider implements Server {
     this.secrets.set(foreign.id, this.#newText(36));
     this.effects.push({ at: 0, what: 'creates', subscription: foreign, by: '', isForsaken: false });
     return foreign;
+  }
+
+  /**
+   * As somebody does who works at the provider itself: one of those whose address begins so is deleted, gets other events, or another
+   * address.
+   * @param value from 0 to 1: which, and what
+   */
+  changeByHand(value: number, ours: string): void {
+    const found = [...this.subscriptions.values()].filter(({ url }) => url.startsWith(ours));
+    const drawn = Math.floor(value * found.length * HAND_CHANGES.length);
+    const known = found[drawn % found.length];
+    if (!known) return;
+    const changed = HAND_CHANGES[Math.floor(drawn / found.length)]?.(known);
+    const note = (what: string, subscription: Subscription) => {
+      this.#simulation.trace.note('provider', `${what} by hand ${subscription.id} ${subscription.url}`);
+      const { now: at } = this.#simulation;
+      this.effects.push({ at, what, subscription, by: BY_HAND, isForsaken: true });
+    };
+    if (!changed) {
+      this.subscriptions.delete(known.id);
+      return note('deletes', known);
+    }
+    this.subscriptions.set(known.id, changed);
+    for (const one of [known, changed]) note('updates', one);
   }
 
   /** Tokens that were given out are not taken any more. */
