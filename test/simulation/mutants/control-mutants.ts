@@ -90,7 +90,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: DELETE, name: 'a deletion is not stored' },
-    find: 'await storeState(context, { ...retired, events: before.events, sealedKeys });',
+    find: 'await storeState(context, { ...retired, events: left.events, sealedKeys });',
     put: '',
   },
   {
