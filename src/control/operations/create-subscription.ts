@@ -41,6 +41,9 @@ export async function createSubscription(context: OperationContext): Promise<Set
   const isResumed = before?.state === 'REQUESTED';
   // Before any change: with files that cannot be used nothing must be begun.
   const dir = await context.dirSecrets(command.ref);
+  // Keys in files come first: those of another subscription shut out the new one.
+  if (dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0)
+    throw new HooklineError('KEYS_INVALID', `${command.ref}/subscription-id: ${OF_ANOTHER}`);
   if (command.dryRun) {
     // A dry run only looks for a foreign subscription at the address: a real run would fail on it.
     if (!isResumed) await clearAddress(context, false);
@@ -63,6 +66,9 @@ export async function createSubscription(context: OperationContext): Promise<Set
   await store({ state: 'ACTIVE', subscriptionId: id }, complete);
   return { message: 'created', subscriptionId: id };
 }
+
+const OF_ANOTHER =
+  'webhooks of a new subscription would be refused; remove this file and signing-secret, or adopt the one that they are of';
 
 /** Whether the provider no longer has an active subscription, and the command knows of that one. */
 async function isMissing(context: OperationContext, active: SubscriptionRecord): Promise<boolean> {

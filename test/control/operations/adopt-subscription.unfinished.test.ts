@@ -25,12 +25,25 @@ async function takeUntil(
 
 describe('an adoption that does not come to its end at once', () => {
   it.each([
-    ['nothing', async () => {}],
-    ['a deleted subscription', (harness: ControlHarness) => deleteOne(harness)],
-    ['a creation that came to no end', (harness: ControlHarness) => createInPart(harness)],
+    ['nothing', seedKnown],
+    [
+      'a deleted subscription',
+      async (harness: ControlHarness) => {
+        await deleteOne(harness);
+        await seedKnown(harness);
+      },
+    ],
+    [
+      'a creation that came to no end',
+      async (harness: ControlHarness) => {
+        await createInPart(harness);
+        await seedKnown(harness);
+      },
+    ],
     [
       'the same subscription',
       async (harness: ControlHarness) => {
+        await seedKnown(harness);
         expect(await harness.run(adopt({ events: ['accounts-entries'] }))).toMatchObject({
           status: 'SUCCEEDED',
         });
@@ -38,7 +51,6 @@ describe('an adoption that does not come to its end at once', () => {
     ],
   ])('that is refused after a crash has FAILED, and the ref is as it was: %s', async (_, begin) => {
     await using harness = await openControlHarness();
-    await seedKnown(harness);
     await begin(harness);
     const before = harness.state.get('a');
     const secrets = harness.secretsOf('a');

@@ -75,6 +75,31 @@ describe('a creation', () => {
     expect(harness.written).toEqual([]);
   });
 
+  it.each([
+    ['a creation', {}],
+    ['a creation anew', { ifMatch: 'c-0' }],
+    ['a dry run', { dryRun: true }],
+  ])(
+    'is REJECTED where its webhooks would be refused, as files of another subscription come first: %s',
+    async (_, more) => {
+      await using harness = await openControlHarness();
+      await harness.run(create('beside'));
+      if ('ifMatch' in more) {
+        await harness.run(create('a', { commandId: 'c-0' }));
+        const { subscriptionId } = harness.state.get('a') ?? {};
+        await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${subscriptionId}`);
+      }
+      harness.fixture.secrets('a', { 'subscription-id': 'i'.repeat(36), 'signing-secret': 's'.repeat(36) });
+      const before = harness.state.get('a');
+      const result = await harness.run(create('a', more));
+      expect(result).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_INVALID' });
+      expect(result.message).toContain('a/subscription-id: webhooks of a new subscription would be refused');
+      expect([harness.state.get('a'), await harness.subscriptions()]).toMatchObject([before, [{}]]);
+      harness.fixture.secrets('a', { 'subscription-id': '', 'signing-secret': '' });
+      expect(await harness.run(create('a', more))).toMatchObject({ status: 'SUCCEEDED' });
+    },
+  );
+
   it('whose files can not be read does not hold its partition up', async () => {
     await using harness = await openControlHarness();
     mkdirSync(join(harness.fixture.dir, 'secrets', 'a', 'encryption-key'), { recursive: true });
