@@ -120,12 +120,14 @@ export const isUnfinished = ({ state, replaced }: Pick<SubscriptionRecord, 'stat
 
 /**
  * The subscription that the provider should have: also while it is created anew, or where that has not come to its end. Its
- * commandId is then that of this creation.
+ * commandId, events and extra are then those of this creation.
  */
 export function wantedBy(record: SubscriptionRecord): SubscriptionRecord | null {
   if (record.state === 'ACTIVE') return record;
   const before = record.state === 'REQUESTED' ? replacedBy(record) : null;
-  return before?.state === 'ACTIVE' ? { ...before, commandId: record.commandId } : null;
+  if (before?.state !== 'ACTIVE') return null;
+  const { commandId, events, extra = null } = record;
+  return { ...before, commandId, events, extra };
 }
 
 /** A record, or that there was none, as the `replaced` of the one that takes its place. */

@@ -2,7 +2,7 @@ import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { type CliConfig, connectKafka } from '../shell/connections.ts';
 import { type AwaitedResults, awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
 import { describeError, type Shell } from '../shell/shell.ts';
-import { commandOf, type Plan, type PlannedCommand } from './plan.ts';
+import { commandsOf, type Plan, type PlannedCommand } from './plan.ts';
 
 /** The outcome of one command of a plan. `status` is null if no result arrived. */
 export type Applied = {
@@ -24,7 +24,7 @@ export async function applyPlan(
   { topic, changes }: Plan,
   timeoutMs: number,
 ): Promise<Applied[]> {
-  const commands = changes.map(commandOf);
+  const commands = changes.flatMap(commandsOf);
   const waits = commands.map(({ commandId }) => results.of(commandId, timeoutMs));
   const begin = performance.now();
   await send(topic, commands, timeoutMs);

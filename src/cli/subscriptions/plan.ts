@@ -8,7 +8,7 @@ import {
 } from '../../subscriptions/subscription-record.ts';
 import type { WantedSubscription, WantedSubscriptions } from './read-wanted.ts';
 
-/** Replace: the provider no longer has it, and it is created anew. */
+/** Replace: the provider no longer has it; it is deleted here and created again. */
 export const ACTIONS = ['create', 'adopt', 'update', 'replace', 'delete'] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -116,10 +116,10 @@ export type PlannedCommand = {
 };
 
 /**
- * The command of a change. `ifMatch` names the state that the plan was made from: if somebody else changes the
+ * The commands of a change, in order. `ifMatch` names the state that the plan was made from: if somebody else changes the
  * ref in the meantime, the command is rejected instead of undoing that.
  */
-export function commandOf(change: Change): PlannedCommand {
+export function commandsOf(change: Change): PlannedCommand[] {
   const { ref, eventsAfter, extra, ifMatch } = change;
   const match = ifMatch === null ? {} : { ifMatch };
   const wanted = {
@@ -132,12 +132,14 @@ export function commandOf(change: Change): PlannedCommand {
   switch (change.action) {
     case 'create':
     case 'adopt':
-      return command(change.action, wanted);
+      return [command(change.action, wanted)];
     case 'update':
-      return command('update', { ...wanted, ...match });
+      return [command('update', { ...wanted, ...match })];
     case 'delete':
-      return command('delete', match);
-    case 'replace':
-      return command('create', { ...wanted, ...match });
+      return [command('delete', match)];
+    case 'replace': {
+      const deletion = command('delete', match);
+      return [deletion, command('create', { ...wanted, ifMatch: deletion.commandId })];
+    }
   }
 }

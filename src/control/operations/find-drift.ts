@@ -76,7 +76,7 @@ export function findDrift({ records, items, dialect, publicUrl }: Compared): Dri
  * @throws HooklineError PROVIDER_ANSWER_INVALID
  */
 export function refuseEmptyList(items: readonly ListedItem[], records: readonly SubscriptionRecord[]): void {
-  const active = records.filter(({ state }) => state === 'ACTIVE').length;
+  const active = records.filter((record) => wantedBy(record) !== null).length;
   if (items.length > 0 || active === 0) return;
   throw new HooklineError(
     'PROVIDER_ANSWER_INVALID',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandOf, planChanges } from '../../../src/cli/subscriptions/plan.ts';
+import { commandsOf, planChanges } from '../../../src/cli/subscriptions/plan.ts';
 import type { WantedSubscription } from '../../../src/cli/subscriptions/read-wanted.ts';
 import { showPlan } from '../../../src/cli/subscriptions/show-plan.ts';
 import type { ListedDrift } from '../../../src/core/command.ts';
@@ -151,7 +151,7 @@ Plan: 1 to create, 1 to adopt, 2 to update, 1 to replace, 1 to delete; 1 already
 });
 
 describe('the commands of a plan', () => {
-  const commands = (...given: Parameters<typeof planOf>) => planOf(...given).changes.map(commandOf);
+  const commands = (...given: Parameters<typeof planOf>) => planOf(...given).changes.flatMap(commandsOf);
 
   it('name the state that the plan was made from, so that later changes are not undone', () => {
     expect(commands([wanted('a', { events: ['accounts-entries'] })], [record('a'), record('b')])).toEqual([
@@ -163,10 +163,12 @@ describe('the commands of a plan', () => {
     ]);
   });
 
-  it('create anew what the provider no longer has, and delete nothing before that', () => {
-    expect(commands([wanted('a')], [record('a')], [drift('a', 'MISSING')])).toMatchObject([
-      { type: 'subscription.create', events: ['payment-status'], ifMatch: 'c-a' },
-    ]);
+  it('create again only what the deletion before has deleted', () => {
+    const [deletion, creation] = commands([wanted('a')], [record('a')], [drift('a', 'MISSING')]);
+    expect(deletion).toMatchObject({ type: 'subscription.delete', ifMatch: 'c-a' });
+    expect(creation).toMatchObject({
+      ...{ type: 'subscription.create', events: ['payment-status'], ifMatch: deletion?.commandId },
+    });
   });
 
   it('create and adopt with the wanted events and extra fields', () => {

@@ -44,7 +44,10 @@ export function unrepairedIn(site: ControlSite, state: State): string[] {
   // A foreign one at the address is not touched.
   const taken = new Set(found.filter(({ ref }) => ref === undefined).map(({ url }) => url));
   const different = found
-    .filter(({ id, ref, url }) => ref !== undefined && !taken.has(url) && !isUnfinished(state, id))
+    .filter(
+      ({ id, ref, url }) =>
+        ref !== undefined && !taken.has(url) && !site.foreign.has(ref) && !isUnfinished(state, id),
+    )
     .map(({ what }) => what);
   const requested = [...state.values()].filter((record) => record.state === 'REQUESTED' && wantedBy(record));
   return [...different, ...requested.map(({ ref }) => `${ref}: it is not created anew`)];
