@@ -51,7 +51,8 @@ export async function createSubscription(context: OperationContext): Promise<Set
   }
   await clearAddress(context, isResumed);
   // A list may be wrong: nothing stays whose webhooks would no longer be verified.
-  if (active?.subscriptionId) await session.untilDone(() => session.api.remove(active.subscriptionId ?? ''));
+  const lost = active?.subscriptionId;
+  if (lost) await session.untilDone(() => session.api.remove(lost));
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);
   type Becomes = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'replaced'>;

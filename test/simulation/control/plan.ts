@@ -17,6 +17,7 @@ export type ControlPlan = {
 /** All commands are sent, and all faults begin, within it; the processes have started before. */
 const EARLIEST_MS = 3_000;
 const LATEST_MS = 20_000;
+/** Where repairs are to be seen by themselves, the commands are sent within this, and what is lost is lost after it. */
 const LOSSES_MS = 6_000;
 
 const KINDS = Object.keys(CONTROL_KINDS) as ControlFaultKind[];
