@@ -23,7 +23,7 @@ beforeAll(async () => {
   Object.assign(process.env, store.env);
   receiver = await ReceiverFixture.make(
     { brokers: inject('brokers'), registryUrl: inject('registryUrl') },
-    { ...store.env, BODY_STORE_DEADLINE_MS: '1500' },
+    { ...store.env, BODY_STORE_DEADLINE_MS: '6000' },
   );
   url = `${receiver.ingress.url}/webhooks/ledger-eu`;
   env = { ...receiver.fixture.env, ...store.env };
@@ -219,7 +219,7 @@ describe('while the object store is unavailable', () => {
     expect(await send(messageOf('held-b', 501))).toEqual([200, 'spool']);
     expect(await send(messageOf('free', 500))).toEqual([200, 'kafka']);
     await store.start();
-    await ingress.process.logged('the spool is drained', 60_000);
+    await ingress.process.logged('the spool is drained', 110_000);
     const sizes = (await receiver.fixture.read('payment-status'))
       .filter(({ key }) => key?.startsWith('held-'))
       .map(({ key, record }) => {

@@ -34,7 +34,8 @@ export class ReceiverFixture implements AsyncDisposable {
     env: Record<string, string> = {},
   ): Promise<ReceiverFixture> {
     const fixture = await Fixture.make(stack);
-    const sandbox = await startSandbox({ port: 0, retryScheduleS: [] });
+    // Large bodies go behind everything else: on a loaded machine one may take longer than a provider would wait.
+    const sandbox = await startSandbox({ port: 0, retryScheduleS: [], deliveryTimeoutMs: 60_000 });
     const receiver = new ReceiverFixture(fixture, { process: undefined as never, url: '' }, sandbox);
     fixture.secrets('ledger-eu', {
       'subscription-id': receiver.subscriptionId,
@@ -89,5 +90,8 @@ export class ReceiverFixture implements AsyncDisposable {
   }
 }
 
-export const receiptOf = (execution: Execution) =>
-  JSON.parse(execution.responseBody) as { eventId: string; stored: string };
+/** The receipt that a webhook was answered with. A delivery without one fails here, and says what was wrong. */
+export function receiptOf({ status, error, responseBody }: Execution): { eventId: string; stored: string } {
+  if (status !== 200) throw new Error(`answered ${status}: ${error ?? responseBody}`);
+  return JSON.parse(responseBody) as { eventId: string; stored: string };
+}
