@@ -17,6 +17,7 @@ import {
   carriedSecrets,
   eventsOf,
   isCarriedOut,
+  noteBegin,
   providerEvents,
   receiverUrl,
   replacing,
@@ -56,7 +57,10 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   const events = eventsOf(context) ?? listed;
   if (command.dryRun) return { message: `dry run: would adopt ${subscriptionId}`, subscriptionId };
   // What a creation that came to no end may have left has our address, and a secret that nobody knows.
-  if (current?.state === 'REQUESTED') await clearAddress(context, true, subscriptionId);
+  if (current?.state === 'REQUESTED') {
+    await noteBegin(context, current);
+    await clearAddress(context, true, subscriptionId);
+  }
   const active = { state: 'ACTIVE', subscriptionId } as const;
   const sealedKeys = keptKeys(context, current, active);
   const adopted = { ...active, sealedKeys };

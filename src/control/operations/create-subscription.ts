@@ -16,6 +16,7 @@ import {
   beforeCommand,
   carriedSecrets,
   eventsOf,
+  noteBegin,
   providerEvents,
   receiverUrl,
   replacing,
@@ -31,7 +32,7 @@ import {
  * provider no longer has is created anew by a command whose `ifMatch` names the state that says so.
  */
 export async function createSubscription(context: OperationContext): Promise<Settled> {
-  const { command, session, subscriptions } = context;
+  const { command, subscriptions } = context;
   const before = subscriptions.get(command.ref);
   const active = before?.state === 'ACTIVE' ? before : null;
   // This very command, resumed after its state was stored and before its result was.
@@ -49,10 +50,9 @@ export async function createSubscription(context: OperationContext): Promise<Set
     if (!isResumed) await clearAddress(context, false);
     return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}` };
   }
+  if (before && isResumed) await noteBegin(context, before);
   await clearAddress(context, isResumed);
-  // A list may be wrong: nothing stays whose webhooks would no longer be verified.
-  const lost = active?.subscriptionId;
-  if (lost) await session.untilDone(() => session.api.remove(lost));
+  if (active) await removeLost(context, active);
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);
   type Becomes = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'replaced'>;
@@ -77,6 +77,13 @@ async function isMissing(context: OperationContext, active: SubscriptionRecord):
   if (context.command.ifMatch === null || isUnfinished(active)) return false;
   const items = await listCredibly(context);
   return items.every(({ id }) => id !== active.subscriptionId);
+}
+
+/** A list may be wrong: nothing stays whose webhooks would no longer be verified. */
+async function removeLost(context: OperationContext, lost: SubscriptionRecord): Promise<void> {
+  const { session } = context;
+  await noteBegin(context, lost);
+  await session.untilDone(() => session.api.remove(lost.subscriptionId as string));
 }
 
 /** The encryption key is chosen before the call: of an intent that is there already, of SECRETS_DIR, or a new one. */

@@ -130,14 +130,18 @@ async function repair(
   const present = new Set(drifts.map(subjectOfDrift));
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
+  const repairable = drifts.filter(({ record }) => isRepairable(record));
+  const fresh = repairable.filter((drift) => !tries.has(subjectOfDrift(drift)));
+  // What was tried before counts as allowed, and must not keep the others waiting.
+  const again = repairable.filter((drift) => !fresh.includes(drift) && isDue(tries, subjectOfDrift(drift)));
   // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses.
-  const changed = drifts.filter(({ record }) => isRepairable(record)).length;
-  const isWithheld = changed > deps.repairMax;
-  deps.onWithheld(isWithheld ? changed : 0);
+  const isWithheld = fresh.length > deps.repairMax;
+  deps.onWithheld(isWithheld ? fresh.length : 0);
   if (isWithheld) return;
-  for (const drift of drifts) {
+  for (const drift of fresh) isDue(tries, subjectOfDrift(drift));
+  for (const drift of [...fresh, ...again].slice(0, deps.repairMax)) {
     const command = repairCommand(drift, deps.newId, deps.dialect);
-    if (drift.record && isDue(tries, subjectOfDrift(drift))) await send(deps, drift.record, command, lease);
+    if (drift.record) await send(deps, drift.record, command, lease);
   }
 }
 

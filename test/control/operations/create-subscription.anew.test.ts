@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { adopt, createInPart, seedKnown, takeUntilPut } from '../../support/adoptions.ts';
 import { type ControlHarness, create, killed, openControlHarness } from '../../support/control-harness.ts';
 
@@ -22,6 +22,25 @@ const at = async (harness: ControlHarness) =>
 const retired = (the: Awaited<ReturnType<typeof harnessWithMissing>>) => [
   { ...the.secrets, subscriptionId: the.before.subscriptionId, retiredAt: expect.any(Number) },
 ];
+
+/** The command's process dies after it has removed a subscription; it is taken up when the command has expired. */
+async function takeLate(harness: ControlHarness, command: object) {
+  const expiresAt = Date.now() + 60_000;
+  const record = harness.recordOf({ commandId: 'c-2', ...command, expiresAt });
+  let isRemoved = false;
+  harness.hooks.onCall = ({ method }) => {
+    if (method === 'DELETE') isRemoved = true;
+  };
+  harness.hooks.onWrite = () => {
+    if (isRemoved) throw killed();
+  };
+  await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+  delete harness.hooks.onWrite;
+  expect(isRemoved).toBe(true);
+  onTestFinished(() => void vi.useRealTimers());
+  vi.useFakeTimers({ toFake: ['Date'], now: expiresAt + 1 });
+  await harness.take(record);
+}
 
 describe('a creation anew', () => {
   it('keeps what was there until it can be verified, and its keys after that', async () => {
@@ -104,6 +123,30 @@ describe('a creation anew', () => {
     await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
     delete harness.hooks.onWrite;
     await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await at(harness)).toMatchObject([{ id: harness.state.get('a')?.subscriptionId }]);
+  });
+
+  it('that has removed what the list did not show is not EXPIRED when it is taken up', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a', { commandId: 'c-0' }));
+    await harness.run(create('beside'));
+    const others = (await harness.subscriptions()).filter(({ url }) => !url.endsWith('/webhooks/a'));
+    const cut = { operation: 'list', kind: 'status', code: 200, body: others } as const;
+    await harness.sandbox.fail(cut, cut);
+    await takeLate(harness, create('a', MATCH));
+    expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await at(harness)).toMatchObject([{ id: harness.state.get('a')?.subscriptionId }]);
+  });
+
+  it.each([
+    ['creation', create('a')],
+    ['adoption', adopt()],
+  ])('nor is the %s that has removed what an earlier creation has left', async (_, command) => {
+    await using harness = await openControlHarness();
+    await createInPart(harness);
+    if (command.type === 'subscription.adopt') await seedKnown(harness);
+    await takeLate(harness, command);
     expect(harness.results.at(-1)).toMatchObject({ status: 'SUCCEEDED' });
     expect(await at(harness)).toMatchObject([{ id: harness.state.get('a')?.subscriptionId }]);
   });

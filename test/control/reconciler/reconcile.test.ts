@@ -4,6 +4,7 @@ import { type ReconcileDeps, reconcile, type Tries } from '../../../src/control/
 import { ReportedDrift } from '../../../src/control/reconciler/reported-drift.ts';
 import type { CommandResult } from '../../../src/core/command.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
+import { createInPart } from '../../support/adoptions.ts';
 import {
   type ControlHarness,
   create,
@@ -242,6 +243,18 @@ describe('drift', () => {
     expect(the.gauges).toEqual([[]]);
   });
 
+  it('is none where the list is empty, and what the provider has lost is being created anew', async () => {
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const the = reconcilerOf(harness, 'repair');
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    await createInPart(harness, { ifMatch: harness.state.get('a')?.commandId });
+    await harness.run({ type: 'subscription.delete', ref: 'beside' });
+    await harness.sandbox.fail({ operation: 'list', kind: 'status', code: 200, body: [], times: 1 });
+    await expect(the.look()).rejects.toMatchObject({ code: 'PROVIDER_ANSWER_INVALID' });
+    expect([the.drifts, the.sent]).toEqual([[], []]);
+  });
+
   it('is none of an empty list where nothing is active', async () => {
     await using harness = await openControlHarness();
     const the = reconcilerOf(harness, 'repair');
@@ -266,6 +279,42 @@ describe('under RECONCILE=repair', () => {
     expect([the.sent.length, the.withheld]).toEqual([3, [3, 0]]);
     await look(3);
     expect((await there(harness)).length).toBe(4);
+  });
+
+  it('of a creation anew that came to no end, the events that it asked for are created', async () => {
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const the = reconcilerOf(harness, 'repair');
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${one.id}`);
+    const ifMatch = harness.state.get('a')?.commandId;
+    await createInPart(harness, { ifMatch, events: ['accounts-entries'] });
+    expect(harness.state.get('a')).toMatchObject({ state: 'REQUESTED', events: ['accounts-entries'] });
+    await the.look();
+    expect(the.sent).toMatchObject([{ type: 'subscription.create', status: 'SUCCEEDED' }]);
+    expect(await there(harness)).toMatchObject([{ events: ['accounts-entries'] }]);
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', events: ['accounts-entries'] });
+  });
+
+  it('what was tried in vain does not keep others from being repaired', async () => {
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    for (const ref of ['b', 'c']) await harness.run(create(ref));
+    const the = reconcilerOf(harness, 'repair');
+    const tries: Tries = new Map();
+    const look = async () => {
+      const refs: string[] = [];
+      const send: ReconcileDeps['send'] = async (_, { ref }) => void refs.push(ref);
+      await reconcile({ ...the.parts, send, repairMax: 2 }, tries, harness.lease);
+      return refs.join();
+    };
+    const lose = (ref: string) =>
+      harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${harness.state.get(ref)?.subscriptionId}`);
+    for (const ref of ['a', 'b']) await lose(ref);
+    const looks = [await look()];
+    await lose('c');
+    for (let n = 0; n < 3; n++) looks.push(await look());
+    expect(looks).toEqual(['a,b', 'c,a', 'c', 'a,b']);
+    expect(the.withheld).toEqual([0, 0, 0, 0]);
   });
 
   it('what is missing is created anew, and its old keys stay for deliveries under way', async () => {
