@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -59,6 +59,10 @@ const REGRESSIONS = [
     'webhooks/keys-that-change-while-the-spool-is-opened-are-taken.json',
     'keys that change while the spool is opened are missed',
   ],
+  [
+    'webhooks/a-spool-that-is-opened-anew-goes-on-with-its-numbers.json',
+    'rows of a spool that is opened anew have numbers that others had',
+  ],
   ['webhooks/removals-share-a-sync.json', 'each removal has a sync of its own'],
   ['webhooks/an-object-store-that-hangs-has-a-deadline.json', 'a write to the object store has no deadline'],
   [
@@ -90,10 +94,18 @@ const REGRESSIONS = [
     'the lease is not checked before a request',
   ],
   ['control/what-a-lost-answer-has-done-is-looked-for.json', 'a lost answer counts as no effect'],
+  [
+    'control/what-a-creation-has-left-goes-when-another-is-adopted.json',
+    'what a creation has left stays when another subscription is adopted',
+  ],
 ] as const;
 
-/** Others, whose mistake more than one guard prevents by now: no mutant brings it back. */
-const GUARDED_TWICE = [
+/** Others, whose mistake no mutant brings back: most are prevented by more than one guard by now. */
+const WITHOUT_MUTANT = [
+  'control/a-socket-that-is-ended-while-it-connects-connects-first.json',
+  'control/what-is-missing-is-not-deleted-to-be-repaired.json',
+  // Its oracle took the end of a command that was taken up again for its beginning.
+  'control/a-command-that-is-taken-up-again-has-cleared-its-address-before.json',
   'control/a-process-waits-for-what-it-has-written.json',
   // Its oracle did not know when nobody waits any more.
   'control/an-effect-may-come-after-its-call-was-given-up.json',
@@ -112,6 +124,14 @@ const COUNTS = [
 ] as const;
 
 describe('webhooks and commands in simulated time', () => {
+  it('have a test of each schedule that once broke a promise', () => {
+    const kept = ['control', 'webhooks'].flatMap((of) =>
+      readdirSync(join(HERE, 'regressions', of)).map((file) => `${of}/${file}`),
+    );
+    const run: string[] = [...REGRESSIONS.map(([file]) => file), ...WITHOUT_MUTANT];
+    expect(run.toSorted()).toEqual(kept.toSorted());
+  });
+
   it.each(COUNTS)('keep every promise in the same schedules of %s as ever', LONG, async (of, count) => {
     const { code, lines } = await simulate(['--of', of, '--seed', '1', '--schedules', count]);
     expect(lines.join('\n')).toContain(`schedules ${count}, violations 0, trace `);
@@ -136,7 +156,7 @@ describe('webhooks and commands in simulated time', () => {
     expect(broken.lines.at(-1)).toMatch(/^schedules 1, violations 1,/);
   });
 
-  it.each(GUARDED_TWICE)('%s', LONG, async (file) => {
+  it.each(WITHOUT_MUTANT)('%s', LONG, async (file) => {
     const { lines } = await simulate(['--first', '--plan', join(HERE, 'regressions', file)]);
     expect(lines.at(-1)).toMatch(/^schedules 1, violations 0,/);
   });

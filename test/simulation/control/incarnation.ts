@@ -27,7 +27,6 @@ import {
   COMMANDS,
   type ControlSite,
   DEAD_LETTERS,
-  type Foreign,
   PREFIX,
   PUBLIC_URL,
   RESULTS,
@@ -66,7 +65,7 @@ export async function startControl(
   const provider = openSimulatedProvider(site, actor, { clock, observe });
   const control = openControl({
     ...{ ...parts, publisher, state, observe, call: provider.call, sealingKeys: SEALING_KEYS },
-    dirSecrets: async (ref) => secretsOf(site.foreign.get(ref)),
+    dirSecrets: async (ref) => secretsOf(site, ref),
     ...{ config: configOf(site), openDeadLetters: { working() {} } },
   });
   const commands = await readInGroup({
@@ -91,11 +90,15 @@ export async function startControl(
 }
 
 /** As in SECRETS_DIR. */
-const secretsOf = (foreign: Foreign | undefined): DirSecrets => ({
-  subscriptionIds: foreign ? [foreign.id] : [],
-  signingSecrets: foreign ? [foreign.signingSecret] : [],
-  encryptionKeys: [],
-});
+function secretsOf({ simulation, foreign }: ControlSite, ref: string): DirSecrets {
+  const { id, signingSecret, knownAt = Number.POSITIVE_INFINITY } = foreign.get(ref) ?? {};
+  const isThere = simulation.now >= knownAt;
+  return {
+    subscriptionIds: isThere && id !== undefined ? [id] : [],
+    signingSecrets: isThere && signingSecret !== undefined ? [signingSecret] : [],
+    encryptionKeys: [],
+  };
+}
 
 /** As src/provider/open-provider.ts has it, but for the HTTP client and the file with the JWT. */
 function openSimulatedProvider(

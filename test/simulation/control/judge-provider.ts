@@ -126,11 +126,14 @@ function mayDiffer({ provider, cluster }: ControlSite, url: string, since: numbe
   });
 }
 
-/** When the last creation or adoption began that has succeeded for the address: what was there before it has removed. */
+/**
+ * When the last creation or adoption began that has succeeded for the address: what was there before it has removed. One that was
+ * taken up again when all was done has asked for nothing since.
+ */
 function clearedAt(results: readonly StoredResult[], url: string): number {
-  const cleared = results.filter(({ result: { type, status, ref } }) => {
+  const cleared = results.filter(({ result: { type, status, ref, attempts } }) => {
     const isOne = type === 'subscription.create' || type === 'subscription.adopt';
-    return isOne && status === 'SUCCEEDED' && url.endsWith(`/${ref}`);
+    return isOne && status === 'SUCCEEDED' && attempts !== 0 && url.endsWith(`/${ref}`);
   });
   return Math.max(0, ...cleared.map(({ result }) => Number(result.receivedAt) - START));
 }

@@ -65,13 +65,12 @@ function siteOf(simulation: Simulation, { system, commands }: ControlPlan): Cont
   });
   const cluster = new Cluster(simulation, network, { brokers, minIsr, topics, hasGroup: true });
   const provider = new ModelProvider(simulation, network);
-  const adopted = new Set(
-    commands.filter(({ fields }) => fields.type === 'subscription.adopt').map(({ ref }) => ref),
-  );
+  const adoptions = commands.filter(({ fields }) => fields.type === 'subscription.adopt');
+  const first = new Map(adoptions.toSorted((a, b) => b.at - a.at).map(({ ref, at }) => [ref, at]));
   const foreign = new Map(
-    [...adopted].map((ref) => {
+    [...first].map(([ref, knownAt]) => {
       const { id, url } = provider.addForeign(`https://elsewhere.example/${ref}`, ['payment_status']);
-      return [ref, { id, url, signingSecret: provider.secrets.get(id) ?? '' }];
+      return [ref, { id, url, signingSecret: provider.secrets.get(id) ?? '', knownAt }];
     }),
   );
   return { simulation, system, network, cluster, provider, begun: new BegunCalls(), foreign };

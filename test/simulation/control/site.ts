@@ -21,7 +21,13 @@ export type ControlSystem = {
   readonly retiredKeysTtlMs: number;
 };
 
-export type Foreign = { readonly id: string; readonly url: string; readonly signingSecret: string };
+export type Foreign = {
+  readonly id: string;
+  readonly url: string;
+  readonly signingSecret: string;
+  /** When its secrets are put into SECRETS_DIR: before that its ref is as any other. */
+  readonly knownAt: number;
+};
 
 /** Everything around the control processes. It survives their crashes. */
 export type ControlSite = {
