@@ -139,10 +139,12 @@ async function repair(
   deps.onWithheld(isWithheld ? fresh.length : 0);
   if (isWithheld) return;
   for (const drift of fresh) isDue(tries, subjectOfDrift(drift));
-  for (const drift of [...fresh, ...again].slice(0, deps.repairMax)) {
+  const due = [...fresh, ...again];
+  for (const drift of due.slice(0, deps.repairMax)) {
     const command = repairCommand(drift, deps.newId, deps.dialect);
     if (drift.record) await send(deps, drift.record, command, lease);
   }
+  for (const drift of due.slice(deps.repairMax)) putOff(tries, subjectOfDrift(drift));
 }
 
 const RETIRED = 'retired ';
@@ -178,3 +180,6 @@ function isDue(tries: Tries, subject: string): boolean {
   tries.set(subject, count);
   return (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;
 }
+
+/** It is due at the next comparison. */
+const putOff = (tries: Tries, subject: string) => tries.set(subject, (tries.get(subject) ?? 0) - 1);
