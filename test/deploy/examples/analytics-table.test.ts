@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { demoEvents } from '../../../deploy/examples/analytics/demo-events.ts';
 import type { StatusEvent } from '../../../deploy/examples/analytics/read-event.ts';
 import { pivot, statusPerAgent, statusPerHour } from '../../../deploy/examples/analytics/summary.ts';
@@ -11,6 +11,8 @@ import { TransactionTable } from '../../../deploy/examples/analytics/transaction
 import { readDocument, sectionOf, tableRows } from '../../support/documents.ts';
 import { ROOT } from '../../support/source-tree.ts';
 
+// A database is opened in each: seconds where others take the processor.
+vi.setConfig({ testTimeout: 120_000 });
 const dir = mkdtempSync(join(tmpdir(), 'analytics-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
