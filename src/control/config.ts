@@ -46,7 +46,7 @@ const controlSettings = {
   }),
   reconcileRepairMax: integer('RECONCILE_REPAIR_MAX', {
     about:
-      'how many subscriptions one comparison may repair; if more differ that it has not tried to repair yet, it changes none, and an alert fires',
+      'how many subscriptions one comparison may repair; if it would change more, it changes none, and an alert fires',
     fallback: '5',
     min: 0,
   }),

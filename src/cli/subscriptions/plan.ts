@@ -83,7 +83,7 @@ function changeTo(
   // An adoption that did not come to its end is asked for again.
   if (record?.state !== 'ACTIVE' || (adopt && isUnfinished(record))) {
     const action = adopt ? 'adopt' : 'create';
-    const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, drift, ifMatch: null };
+    const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, drift: null, ifMatch: null };
     return [{ ref, action, ...before, eventsAfter: events, extra }];
   }
   const { subscriptionId, commandId: ifMatch } = record;
@@ -91,11 +91,9 @@ function changeTo(
   const eventsAfter = events ?? eventsBefore;
   const extraBefore = acceptedExtra(record);
   const change = { ref, subscriptionId, eventsBefore, eventsAfter, extraBefore, extra, drift, ifMatch };
+  if (drift?.errorCode === 'SUBSCRIPTION_MISSING') return [{ ...change, action: 'replace' }];
   // Extra fields cannot be removed: a file without `extra` leaves them.
-  const isLeft = Object.keys(extra).length === 0;
-  if (drift?.errorCode === 'SUBSCRIPTION_MISSING')
-    return [{ ...change, action: 'replace', extra: isLeft ? extraBefore : extra }];
-  const isSameExtra = isLeft || isDeepStrictEqual(extra, extraBefore);
+  const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
   const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;
   return isSame && drift === null ? [] : [{ ...change, action: 'update' }];
 }

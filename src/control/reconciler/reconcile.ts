@@ -130,21 +130,15 @@ async function repair(
   const present = new Set(drifts.map(subjectOfDrift));
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
-  const repairable = drifts.filter(({ record }) => isRepairable(record));
-  const fresh = repairable.filter((drift) => !tries.has(subjectOfDrift(drift)));
-  // What was tried before counts as allowed, and must not keep the others waiting.
-  const again = repairable.filter((drift) => !fresh.includes(drift) && isDue(tries, subjectOfDrift(drift)));
   // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses.
-  const isWithheld = fresh.length > deps.repairMax;
-  deps.onWithheld(isWithheld ? fresh.length : 0);
+  const changed = drifts.filter(({ record }) => isRepairable(record)).length;
+  const isWithheld = changed > deps.repairMax;
+  deps.onWithheld(isWithheld ? changed : 0);
   if (isWithheld) return;
-  for (const drift of fresh) isDue(tries, subjectOfDrift(drift));
-  const due = [...fresh, ...again];
-  for (const drift of due.slice(0, deps.repairMax)) {
+  for (const drift of drifts) {
     const command = repairCommand(drift, deps.newId, deps.dialect);
-    if (drift.record) await send(deps, drift.record, command, lease);
+    if (drift.record && isDue(tries, subjectOfDrift(drift))) await send(deps, drift.record, command, lease);
   }
-  for (const drift of due.slice(deps.repairMax)) putOff(tries, subjectOfDrift(drift));
 }
 
 const RETIRED = 'retired ';
@@ -180,6 +174,3 @@ function isDue(tries: Tries, subject: string): boolean {
   tries.set(subject, count);
   return (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;
 }
-
-/** It is due at the next comparison. */
-const putOff = (tries: Tries, subject: string) => tries.set(subject, (tries.get(subject) ?? 0) - 1);

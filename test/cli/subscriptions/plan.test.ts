@@ -84,21 +84,6 @@ describe('a plan', () => {
     ]);
   });
 
-  it('creates what is missing again with the extra fields that it had, unless the file has others', () => {
-    const records = [record('a', { extra: '{"x":1}' })];
-    const extraOf = (more: object) => {
-      const [change] = planOf([wanted('a', more)], records, [drift('a', 'MISSING')]).changes;
-      return change && commandsOf(change).map(({ type, extra }) => [type, extra]);
-    };
-    expect(extraOf({})?.at(-1)).toEqual(['subscription.create', { x: 1 }]);
-    expect(extraOf({ extra: { x: 2 } })?.at(-1)).toEqual(['subscription.create', { x: 2 }]);
-  });
-
-  it('shows how a subscription differs whose creation anew has come to no end', () => {
-    const plan = planOf([wanted('a')], [record('a', { state: 'REQUESTED' })], [drift('a', 'MISSING')]);
-    expect(plan.changes).toMatchObject([{ action: 'create', drift: { errorCode: 'SUBSCRIPTION_MISSING' } }]);
-  });
-
   it('deletes what the topic owns and the file does not name, and nothing else', () => {
     const records = [
       record('a'),

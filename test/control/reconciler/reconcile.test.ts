@@ -295,29 +295,6 @@ describe('under RECONCILE=repair', () => {
     expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', events: ['accounts-entries'] });
   });
 
-  it('what was tried in vain does not keep others from being repaired', async () => {
-    await using one = await harnessWithOne();
-    const { harness } = one;
-    for (const ref of ['b', 'c']) await harness.run(create(ref));
-    const the = reconcilerOf(harness, 'repair');
-    const tries: Tries = new Map();
-    const look = async () => {
-      const refs: string[] = [];
-      const send: ReconcileDeps['send'] = async (_, { ref }) => void refs.push(ref);
-      await reconcile({ ...the.parts, send, repairMax: 2 }, tries, harness.lease);
-      return refs.join();
-    };
-    const lose = (ref: string) =>
-      harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${harness.state.get(ref)?.subscriptionId}`);
-    for (const ref of ['a', 'b']) await lose(ref);
-    const looks = [await look()];
-    await lose('c');
-    for (let n = 0; n < 3; n++) looks.push(await look());
-    // `b` was due with `a`, and one too many.
-    expect(looks).toEqual(['a,b', 'c,a', 'b,c', 'a']);
-    expect(the.withheld).toEqual([0, 0, 0, 0]);
-  });
-
   it('what is missing is created anew, and its old keys stay for deliveries under way', async () => {
     await using one = await harnessWithOne();
     const { harness } = one;
