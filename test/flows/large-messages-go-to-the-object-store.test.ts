@@ -229,7 +229,7 @@ describe('while the object store is unavailable', () => {
     expect(sizes.filter((one) => one.startsWith('held-a'))).toEqual(['held-a 950000', 'held-a 500']);
     expect(sizes.filter((one) => one.startsWith('held-b'))).toEqual(['held-b 3000000', 'held-b 501']);
     await ingress.process.stop();
-  });
+  }, 150_000);
 });
 
 describe('a store that refuses', () => {

@@ -35,7 +35,7 @@ export class ReceiverFixture implements AsyncDisposable {
   ): Promise<ReceiverFixture> {
     const fixture = await Fixture.make(stack);
     // Large bodies go behind everything else: on a loaded machine one may take longer than a provider would wait.
-    const sandbox = await startSandbox({ port: 0, retryScheduleS: [], deliveryTimeoutMs: 60_000 });
+    const sandbox = await startSandbox({ port: 0, retryScheduleS: [], deliveryTimeoutMs: 50_000 });
     const receiver = new ReceiverFixture(fixture, { process: undefined as never, url: '' }, sandbox);
     fixture.secrets('ledger-eu', {
       'subscription-id': receiver.subscriptionId,

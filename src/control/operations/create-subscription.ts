@@ -52,7 +52,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
   }
   if (before && isResumed) await noteBegin(context, before);
   await clearAddress(context, isResumed);
-  if (active) await removeLost(context, active);
+  if (active?.subscriptionId) await removeLost(context, active, active.subscriptionId);
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);
   type Becomes = Pick<SubscriptionRecord, 'state' | 'subscriptionId' | 'replaced'>;
@@ -80,10 +80,10 @@ async function isMissing(context: OperationContext, active: SubscriptionRecord):
 }
 
 /** A list may be wrong: nothing stays whose webhooks would no longer be verified. */
-async function removeLost(context: OperationContext, lost: SubscriptionRecord): Promise<void> {
+async function removeLost(context: OperationContext, lost: SubscriptionRecord, id: string): Promise<void> {
   const { session } = context;
   await noteBegin(context, lost);
-  await session.untilDone(() => session.api.remove(lost.subscriptionId as string));
+  await session.untilDone(() => session.api.remove(id));
 }
 
 /** The encryption key is chosen before the call: of an intent that is there already, of SECRETS_DIR, or a new one. */

@@ -91,11 +91,11 @@ export async function startControl(
 
 /** As in SECRETS_DIR. */
 function secretsOf({ simulation, foreign }: ControlSite, ref: string): DirSecrets {
-  const { id, signingSecret, knownAt = Number.POSITIVE_INFINITY } = foreign.get(ref) ?? {};
-  const isThere = simulation.now >= knownAt;
+  const one = foreign.get(ref);
+  const known = one && simulation.now >= one.knownAt ? [one] : [];
   return {
-    subscriptionIds: isThere && id !== undefined ? [id] : [],
-    signingSecrets: isThere && signingSecret !== undefined ? [signingSecret] : [],
+    subscriptionIds: known.map(({ id }) => id),
+    signingSecrets: known.map(({ signingSecret }) => signingSecret),
     encryptionKeys: [],
   };
 }
