@@ -42,7 +42,7 @@ export async function withdraw(context: OperationContext, record: SubscriptionRe
   const { command, records, lease } = context;
   const before = beforeCommand(context, record);
   // It was begun, and may have had an effect that the state does not show.
-  const begun = before?.state === 'ACTIVE' && command.expiresAt !== null && { begunBy: command.commandId };
+  const begun = before !== null && command.expiresAt !== null && { begunBy: command.commandId };
   const withdrawn = records.storeSubscription(command.ref, before && { ...before, ...begun }, lease);
   await withdrawn.catch((error) => {
     if (!hasCode(error, 'COMMAND_TIMED_OUT')) throw error;

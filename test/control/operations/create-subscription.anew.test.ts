@@ -152,6 +152,33 @@ describe('a creation anew', () => {
   });
 
   it.each([
+    ['creation', create('a')],
+    ['adoption', adopt()],
+  ])('nor is the %s over a deleted one that was refused after that', async (_, command) => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a', { commandId: 'c-0' }));
+    await harness.run({ commandId: 'd-0', type: 'subscription.delete', ref: 'a' });
+    await createInPart(harness);
+    if (command.type === 'subscription.adopt') await seedKnown(harness);
+    await harness.sandbox.fail(
+      { ...REFUSED, times: null },
+      { operation: 'update', kind: 'status', code: 422, times: null },
+    );
+    const expiresAt = Date.now() + 60_000;
+    const record = harness.recordOf({ commandId: 'c-2', ...command, expiresAt });
+    harness.hooks.onWrite = (what) => {
+      if (what === 'result') throw killed();
+    };
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    delete harness.hooks.onWrite;
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: expiresAt + 1 });
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
+    expect(harness.state.get('a')?.state).toBe('RETIRED');
+  });
+
+  it.each([
     ['is made when it is taken up', [], { state: 'ACTIVE', commandId: 'c-1' }],
     ['that is refused then leaves the ref as it was', [REFUSED], { state: 'ACTIVE', commandId: 'c-0' }],
   ])('whose process dies %s', async (_, faults, becomes) => {
