@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HooklineError, hasCode } from '../core/errors.ts';
 
 /** What moving a subject over needs of the registry. Rejects as the registry's client does. */
 export type SubjectVersions = {
   /** Versions that the schema is not compatible with, by the subject's own rule. */
   incompatible(): Promise<readonly number[]>;
+  /** Whether one of the subject's versions is exactly this schema. */
+  isRegistered(): Promise<boolean>;
   setCompatibility(level: 'FULL_TRANSITIVE' | 'NONE'): Promise<unknown>;
   register(): Promise<unknown>;
   /** Soft-deletes a version. Resolves where it is deleted already. */
@@ -13,7 +16,9 @@ export type SubjectVersions = {
 };
 
 /** Two that run at once can each set the rule back while the other one registers. */
-const MAX_TRIES = 5;
+const MAX_TRIES = 8;
+/** Before the nth try at most n times as long, by chance: those that run in step would overtake one another each time. */
+const MAX_PAUSE_MS = 100;
 
 /**
  * Registers a schema whatever the subject's versions are, and soft-deletes those that it is not compatible with.
@@ -36,6 +41,7 @@ export async function moveOver(
       // Without a rule nothing is incompatible: somebody else has set it back in between.
       const isOvertaken = hasCode(versions.explain(error), 'SCHEMA_INCOMPATIBLE');
       if (!isOvertaken || tries === MAX_TRIES) throw error;
+      await sleep(Math.random() * tries * MAX_PAUSE_MS);
     }
   }
 }
@@ -53,8 +59,11 @@ async function tryOnce(
   }
   let failure: unknown;
   try {
-    await versions.setCompatibility('NONE');
-    await versions.register();
+    // Once it is there, nobody else has to do without the rule.
+    if (!(await versions.isRegistered())) {
+      await versions.setCompatibility('NONE');
+      await versions.register();
+    }
     if (removed) await removeAll(versions, incompatible, removed);
   } catch (error) {
     failure = error;

@@ -85,6 +85,11 @@ export function createRegistry(options: RegistryOptions): Registry {
     return versions.length === 0 ? null : incompatible;
   };
   const avro = (schema: string) => ({ type: SchemaType.AVRO as const, schema });
+  const isRegistered = (subject: string, schema: string) =>
+    registry.getRegistryIdBySchema(subject, avro(schema)).then(
+      () => true,
+      (error) => !hasCode(classify(error, options), 'SCHEMA_NOT_REGISTERED') && Promise.reject(error),
+    );
   return {
     idOf: (subject, schema) =>
       ask(async () => checked(await registry.getRegistryIdBySchema(subject, avro(schema)), Number.isInteger)),
@@ -109,6 +114,7 @@ export function createRegistry(options: RegistryOptions): Registry {
           subject,
           {
             incompatible: async () => (await incompatibleVersions(subject, schema)) ?? [],
+            isRegistered: () => isRegistered(subject, schema),
             setCompatibility: (compatibility) => Subject.updateConfig({ subject, body: { compatibility } }),
             register: () => Subject.register({ subject, body: { schema } }),
             remove: (version) => call('DELETE', `${pathOf(subject)}/${version}`).catch(orIfGone(null)),
@@ -227,13 +233,8 @@ function withoutToken(own: HooklineError, url: string): HooklineError {
   const isRefused = own.code === 'ACCESS_TOKEN_REFUSED';
   if (!isRefused && own.code !== 'ACCESS_TOKEN_UNAVAILABLE') return own;
   // The remedy is at the end of the message.
-  return new HooklineError(
-    isRefused ? 'REGISTRY_REFUSED' : 'REGISTRY_UNAVAILABLE',
-    `${url}: ${own.message}`,
-    {
-      cause: own,
-    },
-  );
+  const code = isRefused ? 'REGISTRY_REFUSED' : 'REGISTRY_UNAVAILABLE';
+  return new HooklineError(code, `${url}: ${own.message}`, { cause: own });
 }
 
 /** What an answer says of itself may be megabytes, and goes into the log. */

@@ -20,6 +20,7 @@ function subject(
   };
   const ports: SubjectVersions = {
     incompatible: async () => [...versions].filter((version) => version !== 9),
+    isRegistered: async () => versions.has(9),
     setCompatibility: (to) =>
       call(to, () => {
         level = to;
@@ -96,10 +97,17 @@ describe('a subject', () => {
     expect(state()).toEqual({ level: 'FULL_TRANSITIVE', versions: [9] });
   });
 
+  it('that somebody else has moved over in part never loses its rule', async () => {
+    const { ports, calls, state } = subject([1, 2, 9]);
+    expect(await moveOver('s', ports)).toEqual([1, 2]);
+    expect(calls).toEqual(['FULL_TRANSITIVE', 'remove 1', 'remove 2', 'FULL_TRANSITIVE']);
+    expect(state()).toEqual({ level: 'FULL_TRANSITIVE', versions: [9] });
+  });
+
   it('that refuses without end is given up', async () => {
     const refused = new HooklineError('SCHEMA_INCOMPATIBLE', 'field a');
     const { ports, calls } = subject([1], (call) => (call === 'register' ? refused : undefined));
     await expect(moveOver('s', ports)).rejects.toBe(refused);
-    expect(calls.filter((call) => call === 'register')).toHaveLength(5);
+    expect(calls.filter((call) => call === 'register')).toHaveLength(8);
   });
 });

@@ -14,8 +14,8 @@ export type ArchiveInput = Pick<StartInput, 'dir' | 'signal' | 'onProgress'> & {
   jdkMajor: number;
 };
 
-const READY_MS = 60_000;
-const MADE_WITHIN_MS = 3 * 60_000;
+const READY_MS = 120_000;
+const MADE_WITHIN_MS = 5 * 60_000;
 
 /**
  * The classes that Kafka loads as the JVM keeps them (class data sharing): a broker then starts in half the time, with

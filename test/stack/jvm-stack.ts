@@ -4,21 +4,40 @@ import { kafkaClassArchive } from './class-archive.ts';
 import type { Jdk } from './find-jdk.ts';
 import { startKafkaCluster } from './kafka-cluster.ts';
 import { fetchParts } from './kafka-parts.ts';
-import { planPorts } from './plan-ports.ts';
+import { type Ports, planPorts } from './plan-ports.ts';
 import { startRegistry } from './registry.ts';
 import { type Stack, type StartInput, stackOf } from './stack.ts';
+import { PortTakenError } from './stack-error.ts';
 import { startSupervisor } from './supervise.ts';
 
 /** A broker that lives for a minute spends most of it in the second compiler, to be quicker in the hours after. */
 const FIRST_COMPILER = ['-XX:TieredStopAtLevel=1'];
 
-/** Kafka and the registry as plain JVM programs. They start side by side, and when one fails the other is ended. */
-export async function startJvmStack(input: StartInput & { jdk: Jdk; partsDir: string }): Promise<Stack> {
+const MAX_TRIES = 3;
+
+type JvmInput = StartInput & { jdk: Jdk; partsDir: string };
+
+/**
+ * Kafka and the registry as plain JVM programs. They start side by side, and when one fails the other is ended. Seconds
+ * lie between the look for free ports and the moment in which they are taken: where another program was faster, others
+ * are taken.
+ */
+export async function startJvmStack(input: JvmInput, plan = planPorts): Promise<Stack> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOnce(input, await plan(input));
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || tries === MAX_TRIES) throw error;
+      input.onProgress('another program has taken a port in the meantime: once more');
+    }
+  }
+}
+
+async function startOnce(input: JvmInput, ports: Ports): Promise<Stack> {
   const { jdk, env, onProgress, dir } = input;
   const parts = await fetchParts({ dir: input.partsDir, jdk, env, signal: input.signal, onProgress });
   const java = join(jdk.home, 'bin/java');
   const classArchive = await kafkaClassArchive({ ...input, java, jars: parts.kafka, jdkMajor: jdk.major });
-  const ports = await planPorts(input);
   mkdirSync(dir, { recursive: true });
   const runDir = mkdtempSync(join(dir, 'run-'));
   const supervisor = await startSupervisor(runDir);

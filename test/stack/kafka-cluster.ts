@@ -46,7 +46,8 @@ export type ClusterInput = KafkaOptions & {
   signal: AbortSignal;
 };
 
-const READY_MS = 60_000;
+/** On a machine that others saturate a JVM starts ten times slower. */
+const READY_MS = 180_000;
 
 /** Starts a KRaft cluster of plain JVMs, each broker and controller at once, and waits until it answers as a whole. */
 export async function startKafkaCluster(input: ClusterInput): Promise<KafkaCluster> {
