@@ -152,9 +152,9 @@ describe('a creation anew', () => {
   });
 
   it.each([
-    ['creation', create('a')],
-    ['adoption', adopt()],
-  ])('nor is the %s over a deleted one that was refused after that', async (_, command) => {
+    ['creation', create('a'), 'RETIRED'],
+    ['adoption', adopt(), 'REQUESTED'],
+  ])('nor is the %s over a deleted one that was refused after that', async (_, command, becomes) => {
     await using harness = await openControlHarness();
     await harness.run(create('a', { commandId: 'c-0' }));
     await harness.run({ commandId: 'd-0', type: 'subscription.delete', ref: 'a' });
@@ -171,11 +171,11 @@ describe('a creation anew', () => {
     };
     await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
     delete harness.hooks.onWrite;
+    expect(harness.state.get('a')).toMatchObject({ state: becomes, begunBy: 'c-2' });
     onTestFinished(() => void vi.useRealTimers());
     vi.useFakeTimers({ toFake: ['Date'], now: expiresAt + 1 });
     await harness.take(record);
     expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
-    expect(harness.state.get('a')?.state).toBe('RETIRED');
   });
 
   it.each([
