@@ -22,7 +22,10 @@ export type ReconcileDeps = Pick<
   /** Follows the results topic, where earlier reports stand. */
   readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };
   readonly mode: 'off' | 'report' | 'repair';
-  /** If one comparison would change more subscriptions than this, it changes none. */
+  /**
+   * A comparison changes at most so many subscriptions; and none where more than this were not tried before, or differ
+   * again after a repair.
+   */
   readonly repairMax: number;
   readonly api: Pick<ProviderApi, 'list'>;
   readonly reported: ReportedDrift;
@@ -34,14 +37,21 @@ export type ReconcileDeps = Pick<
   /** How long after news the two are compared once more: a command may have been under way. */
   readonly confirmAfterMs: number;
   readonly onDrift: (result: CommandResult) => void;
-  /** Gets, at each comparison, how many subscriptions would be repaired if they were not too many; otherwise 0. */
+  /** Gets, at each comparison, how many those are if they are too many; otherwise 0. */
   readonly onWithheld: (count: number) => void;
   /** Gets the drift that there is now. */
   readonly onCompared: (drifts: readonly Drift[]) => void;
 };
 
-/** What has been tried already, by subject, for as long as this process compares. */
-export type Tries = Map<string, number>;
+/** What has been tried already, by subject, for as long as this process compares: what was tried longest ago comes first. */
+export type Tries = Map<string, Tried>;
+
+type Tried = {
+  /** How many comparisons in a row have found it. */
+  readonly count: number;
+  /** The command that had changed the ref last when it was tried: while that is so, the try has come to nothing. */
+  readonly ifMatch: string | null;
+};
 
 /**
  * Compares the provider with the state once, reports drift that is new or has ended, and sends the commands that repair
@@ -71,7 +81,12 @@ export async function reconcile(deps: ReconcileDeps, tries: Tries, lease: Lease)
   const isOver = (before: Pick<CommandResult, 'ref' | 'subscriptionId'>) =>
     !present.has(subjectOf(before)) && !found.changed.has(before.ref ?? '');
   for (const before of deps.reported.open()) if (isOver(before)) await store(driftResolved(before, report()));
-  if (deps.mode === 'repair') await repair(deps, confirmed, tries, lease);
+  if (deps.mode !== 'repair') return;
+  // What was changed meanwhile, by its own repair perhaps, may differ all the same.
+  for (const ref of found.changed) present.add(subjectOf({ ref, subscriptionId: null }));
+  for (const subject of tries.keys())
+    if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
+  await repair(deps, confirmed, tries, lease);
 }
 
 /** The text that a drift is reported by, which changes with it. */
@@ -127,17 +142,30 @@ async function repair(
   tries: Tries,
   lease: Lease,
 ): Promise<void> {
-  const present = new Set(drifts.map(subjectOfDrift));
-  for (const subject of tries.keys())
-    if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
-  // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses.
-  const changed = drifts.filter(({ record }) => isRepairable(record)).length;
-  const isWithheld = changed > deps.repairMax;
-  deps.onWithheld(isWithheld ? changed : 0);
+  const found = drifts.flatMap((drift) => {
+    const { record } = drift;
+    return isRepairable(record) ? [{ drift, record, subject: subjectOfDrift(drift) }] : [];
+  });
+  // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses. What the
+  // provider has refused to change was seen before, and keeps nothing else from being repaired.
+  const isFresh = ({ subject, record }: (typeof found)[number]) =>
+    tries.get(subject)?.ifMatch !== record.commandId;
+  const fresh = found.filter(isFresh).length;
+  const isWithheld = fresh > deps.repairMax;
+  deps.onWithheld(isWithheld ? fresh : 0);
   if (isWithheld) return;
-  for (const drift of drifts) {
-    const command = repairCommand(drift, deps.newId, deps.dialect);
-    if (drift.record && isDue(tries, subjectOfDrift(drift))) await send(deps, drift.record, command, lease);
+  const turns = new Map([...tries.keys()].map((subject, turn) => [subject, turn]));
+  const turnOf = ({ subject }: { subject: string }) => turns.get(subject) ?? -1;
+  let left = deps.repairMax;
+  for (const { drift, record, subject } of found.toSorted((a, b) => turnOf(a) - turnOf(b))) {
+    const { count, ifMatch } = looked(tries, subject);
+    if (!isDue(count)) tries.set(subject, { count, ifMatch });
+    // What is left over stays due, and comes before what is tried now.
+    if (!isDue(count) || left === 0) continue;
+    left--;
+    tries.delete(subject);
+    tries.set(subject, { count, ifMatch: record.commandId });
+    await send(deps, record, repairCommand(drift, deps.newId, deps.dialect), lease);
   }
 }
 
@@ -145,11 +173,17 @@ const RETIRED = 'retired ';
 
 async function forgetRetired(deps: ReconcileDeps, tries: Tries, lease: Lease): Promise<void> {
   await deps.subscriptions.caughtUp(lease.signal);
+  const forgettable = new Set<string>();
   for (const record of deps.subscriptions.all()) {
+    if (!isForgettable(deps, record)) continue;
     const subject = `${RETIRED}${record.ref} ${record.updatedAt}`;
-    if (isForgettable(deps, record) && isDue(tries, subject))
-      await send(deps, record, forgetCommand(record, deps.newId), lease);
+    forgettable.add(subject);
+    const tried = looked(tries, subject);
+    tries.set(subject, tried);
+    if (isDue(tried.count)) await send(deps, record, forgetCommand(record, deps.newId), lease);
   }
+  for (const subject of tries.keys())
+    if (subject.startsWith(RETIRED) && !forgettable.has(subject)) tries.delete(subject);
 }
 
 async function send(
@@ -169,8 +203,10 @@ async function send(
 const LONGEST_PAUSE = 16;
 
 /** At the 1st, 2nd, 4th, 8th, 16th, 32nd, 48th … comparison: what the provider undoes again is not repaired all the time. */
-function isDue(tries: Tries, subject: string): boolean {
-  const count = (tries.get(subject) ?? 0) + 1;
-  tries.set(subject, count);
-  return (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;
+const isDue = (count: number): boolean => (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;
+
+/** What was tried, with the comparison that is under way. */
+function looked(tries: Tries, subject: string): Tried {
+  const { count, ifMatch } = tries.get(subject) ?? { count: 0, ifMatch: null };
+  return { count: count + 1, ifMatch };
 }
