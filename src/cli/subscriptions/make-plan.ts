@@ -1,5 +1,6 @@
 import { envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
+import type { Dialect } from '../../provider/dialect.ts';
 import { dialectSettings } from '../../provider/settings.ts';
 import type { Shell } from '../shell/shell.ts';
 import type { CommandChannel } from './apply-plan.ts';
@@ -8,10 +9,12 @@ import { askForDrift, readRecords } from './read-present.ts';
 import { readWanted, type WantedSubscriptions } from './read-wanted.ts';
 
 /** Reads a file of subscriptions with the event names of the dialect. @throws ConfigError */
-export function readWantedFile({ source }: Pick<Shell, 'source'>, file: string, text: string) {
+export const readWantedFile = (shell: Pick<Shell, 'source'>, file: string, text: string) =>
+  readWanted(file, text, dialectOf(shell));
+
+function dialectOf({ source }: Pick<Shell, 'source'>): Dialect {
   const reader = envReader(source);
-  const { dialect } = reader.done(reader.read(dialectSettings));
-  return readWanted(file, text, dialect);
+  return reader.done(reader.read(dialectSettings)).dialect;
 }
 
 /** Refs that are not in the file and would be deleted: nobody deletes them by an oversight. */
@@ -32,5 +35,6 @@ export async function makePlan(
   const topic = wanted.topic ?? topicName(channel.config.topics.prefix, OWN_TOPICS.commands);
   // Read the state after the comparison, so that it contains what control compared with.
   const drift = refresh ? await askForDrift(channel, topic, timeoutMs) : [];
-  return planChanges(wanted, topic, { records: await readRecords(shell, channel), drift });
+  const records = await readRecords(shell, channel);
+  return planChanges(wanted, topic, { records, drift, dialect: dialectOf(shell) });
 }

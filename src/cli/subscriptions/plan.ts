@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CommandType, ListedDrift } from '../../core/command.ts';
 import { newId } from '../../crypto/ids.ts';
+import type { Dialect } from '../../provider/dialect.ts';
+import { sendableAgain } from '../../provider/extra-fields.ts';
 import {
   acceptedExtra,
   isUnfinished,
@@ -43,6 +45,8 @@ export type Present = {
   readonly records: readonly SubscriptionRecord[];
   /** Differences between the provider and the records; empty with --no-refresh. */
   readonly drift: readonly ListedDrift[];
+  /** It says which extra fields may be sent. */
+  readonly dialect: Dialect;
 };
 
 /**
@@ -58,7 +62,9 @@ export function planChanges(wanted: WantedSubscriptions, topic: string, present:
     return record !== undefined && record.state !== 'RETIRED' && record.owner !== topic;
   };
   const ours = wanted.subscriptions.filter(({ ref }) => !isOthers(ref));
-  const changes = ours.flatMap((one) => changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null));
+  const changes = ours.flatMap((one) =>
+    changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null, present.dialect),
+  );
   const named = new Set(wanted.subscriptions.map(({ ref }) => ref));
   const left = present.records.filter(
     ({ ref, owner, state }) => owner === topic && state !== 'RETIRED' && !named.has(ref),
@@ -79,20 +85,35 @@ function changeTo(
   { ref, events, adopt, extra }: WantedSubscription,
   record: SubscriptionRecord | undefined,
   drift: ListedDrift | null,
+  dialect: Dialect,
 ): Change[] {
+  // Extra fields cannot be removed: a file without `extra` leaves them, also where they have to be sent again.
+  const again = Object.keys(extra).length > 0 ? extra : sendableAgain(dialect, acceptedExtra(record));
   // An adoption that did not come to its end is asked for again.
   if (record?.state !== 'ACTIVE' || (adopt && isUnfinished(record))) {
     const action = adopt ? 'adopt' : 'create';
-    const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, drift: null, ifMatch: null };
-    return [{ ref, action, ...before, eventsAfter: events, extra }];
+    const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, ifMatch: null };
+    // What the provider has lost, and was to be created anew.
+    const isAnew = record?.state === 'REQUESTED' && !adopt;
+    const sent = isAnew ? { extra: again, drift } : { extra, drift: null };
+    return [{ ref, action, ...before, eventsAfter: events, ...sent }];
   }
   const { subscriptionId, commandId: ifMatch } = record;
   const eventsBefore = record.events.toSorted();
   const eventsAfter = events ?? eventsBefore;
   const extraBefore = acceptedExtra(record);
-  const change = { ref, subscriptionId, eventsBefore, eventsAfter, extraBefore, extra, drift, ifMatch };
+  const repaired = drift === null ? extra : again;
+  const change = {
+    ref,
+    subscriptionId,
+    eventsBefore,
+    eventsAfter,
+    extraBefore,
+    extra: repaired,
+    drift,
+    ifMatch,
+  };
   if (drift?.errorCode === 'SUBSCRIPTION_MISSING') return [{ ...change, action: 'replace' }];
-  // Extra fields cannot be removed: a file without `extra` leaves them.
   const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
   const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;
   return isSame && drift === null ? [] : [{ ...change, action: 'update' }];

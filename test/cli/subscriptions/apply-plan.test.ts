@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Shell } from '../../../src/cli/shell/shell.ts';
 import { applyPlan } from '../../../src/cli/subscriptions/apply-plan.ts';
 import { type Plan, planChanges } from '../../../src/cli/subscriptions/plan.ts';
+import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 
 const wanted = (ref: string) => ({ ref, events: ['payment-status'], adopt: false, extra: {}, at: '' });
 
 const plan: Plan = planChanges({ topic: undefined, subscriptions: [wanted('a'), wanted('b')] }, 'commands', {
-  ...{ records: [], drift: [] },
+  ...{ records: [], drift: [], dialect: DEFAULT_DIALECT },
 });
 
 /** A control that answers each command as `answer` says, by its ref. */

@@ -3,6 +3,7 @@ import { commandsOf, planChanges } from '../../../src/cli/subscriptions/plan.ts'
 import type { WantedSubscription } from '../../../src/cli/subscriptions/read-wanted.ts';
 import { showPlan } from '../../../src/cli/subscriptions/show-plan.ts';
 import type { ListedDrift } from '../../../src/core/command.ts';
+import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
 
 const TOPIC = 'payments.commands';
@@ -18,6 +19,8 @@ const record = (ref: string, more: Partial<SubscriptionRecord> = {}): Subscripti
   ...more,
 });
 
+const NOTE = '{"url":"https://older.example","note":1}';
+
 const drift = (ref: string | null, code: string): ListedDrift => {
   const errorCode = `SUBSCRIPTION_${code}`;
   return { ref, subscriptionId: `id-${ref}`, errorCode, message: `${errorCode}: so it is` };
@@ -28,7 +31,9 @@ function planOf(
   records: SubscriptionRecord[] = [],
   drifts: ListedDrift[] = [],
 ) {
-  return planChanges({ topic: undefined, subscriptions }, TOPIC, { records, drift: drifts });
+  return planChanges({ topic: undefined, subscriptions }, TOPIC, {
+    ...{ records, drift: drifts, dialect: DEFAULT_DIALECT },
+  });
 }
 
 const actions = (plan: ReturnType<typeof planOf>) =>
@@ -82,6 +87,26 @@ describe('a plan', () => {
       ...['  ~ a will be updated', '        payment-status'],
       ...['      - extra {"x":{"b":1,"a":2}}', '      + extra {"x":1}'],
     ]);
+  });
+
+  it.each([
+    ['replaced', record('a', { extra: NOTE }), 'MISSING', ['replace a']],
+    ['updated, as somebody has changed it', record('a', { extra: NOTE }), 'CHANGED', ['update a']],
+    ['created anew once more', record('a', { extra: NOTE, state: 'REQUESTED' }), 'MISSING', ['create a']],
+  ])('sends again the extra fields of what is %s, where the file has none', (_, before, code, expected) => {
+    const plan = planOf([wanted('a')], [before], [drift('a', code)]);
+    expect(actions(plan)).toEqual(expected);
+    expect(plan.changes[0]?.drift).toMatchObject({ errorCode: `SUBSCRIPTION_${code}` });
+    // What would set the address is left out: an older rule has accepted it.
+    expect(plan.changes.flatMap(commandsOf).at(-1)).toMatchObject({ extra: { note: 1 } });
+    const other = planOf([wanted('a', { extra: { note: 2 } })], [before], [drift('a', code)]);
+    expect(other.changes.flatMap(commandsOf).at(-1)).toMatchObject({ extra: { note: 2 } });
+  });
+
+  it('takes nothing from an adoption that did not come to its end: nobody has changed it', () => {
+    const before = record('a', { extra: NOTE, replaced: 'null' });
+    const [change] = planOf([wanted('a', { adopt: true })], [before], [drift('a', 'CHANGED')]).changes;
+    expect(change).toMatchObject({ action: 'adopt', drift: null, extra: {} });
   });
 
   it('deletes what the topic owns and the file does not name, and nothing else', () => {
