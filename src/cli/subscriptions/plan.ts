@@ -10,7 +10,7 @@ import {
 } from '../../subscriptions/subscription-record.ts';
 import type { WantedSubscription, WantedSubscriptions } from './read-wanted.ts';
 
-/** Replace: the provider no longer has it; it is deleted here and created again. */
+/** Replace: the provider no longer has it, and it is created anew. */
 export const ACTIONS = ['create', 'adopt', 'update', 'replace', 'delete'] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -28,6 +28,11 @@ export type Change = {
   readonly drift: ListedDrift | null;
   /** Id of the command that changed the ref last. */
   readonly ifMatch: string | null;
+  /**
+   * Of a replacement: whether it is deleted here first. That is needed only where the provider has nothing at all, as control
+   * takes its list for a fault then; and if the creation is refused, nothing is left that wants the subscription.
+   */
+  readonly deletesFirst?: boolean;
 };
 
 export type Plan = {
@@ -49,6 +54,8 @@ export type Present = {
   readonly dialect: Dialect;
 };
 
+const MISSING = 'SUBSCRIPTION_MISSING';
+
 /**
  * The changes after which a command topic owns exactly the subscriptions of a file. Subscriptions of other topics, and
  * those that Hookline did not create, stay unchanged.
@@ -62,9 +69,13 @@ export function planChanges(wanted: WantedSubscriptions, topic: string, present:
     return record !== undefined && record.state !== 'RETIRED' && record.owner !== topic;
   };
   const ours = wanted.subscriptions.filter(({ ref }) => !isOthers(ref));
-  const changes = ours.flatMap((one) =>
-    changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null, present.dialect),
-  );
+  const isMissing = ({ ref }: { ref: string }) => drifts.get(ref)?.errorCode === MISSING;
+  const ownedActive = present.records.filter(({ owner, state }) => owner === topic && state === 'ACTIVE');
+  const mayBeEmpty =
+    ownedActive.every(isMissing) && present.drift.every(({ errorCode }) => errorCode === MISSING);
+  const changes = ours
+    .flatMap((one) => changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null, present.dialect))
+    .map((change) => (change.action === 'replace' ? { ...change, deletesFirst: mayBeEmpty } : change));
   const named = new Set(wanted.subscriptions.map(({ ref }) => ref));
   const left = present.records.filter(
     ({ ref, owner, state }) => owner === topic && state !== 'RETIRED' && !named.has(ref),
@@ -113,7 +124,7 @@ function changeTo(
     drift,
     ifMatch,
   };
-  if (drift?.errorCode === 'SUBSCRIPTION_MISSING') return [{ ...change, action: 'replace' }];
+  if (drift?.errorCode === MISSING) return [{ ...change, action: 'replace' }];
   const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
   const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;
   return isSame && drift === null ? [] : [{ ...change, action: 'update' }];
@@ -159,6 +170,7 @@ export function commandsOf(change: Change): PlannedCommand[] {
     case 'delete':
       return [command('delete', match)];
     case 'replace': {
+      if (!change.deletesFirst) return [command('create', { ...wanted, ...match })];
       const deletion = command('delete', match);
       return [deletion, command('create', { ...wanted, ifMatch: deletion.commandId })];
     }

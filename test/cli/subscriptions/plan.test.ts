@@ -188,7 +188,20 @@ describe('the commands of a plan', () => {
     ]);
   });
 
-  it('create again only what the deletion before has deleted', () => {
+  it.each([
+    ['another of the topic', [record('a'), record('b')], []],
+    ['a foreign one', [record('a')], [drift(null, 'FOREIGN')]],
+  ])('create anew over the state where the provider still has %s', (_, records, more) => {
+    const files = [wanted('a', { extra: { note: 1 } }), wanted('b')].slice(0, records.length);
+    expect(commands(files, records, [drift('a', 'MISSING'), ...more])).toEqual([
+      {
+        ...{ commandId: expect.any(String), type: 'subscription.create', ref: 'a', ifMatch: 'c-a' },
+        ...{ events: ['payment-status'], extra: { note: 1 } },
+      },
+    ]);
+  });
+
+  it('create again only what the deletion before has deleted, where the provider may have nothing', () => {
     const [deletion, creation] = commands([wanted('a')], [record('a')], [drift('a', 'MISSING')]);
     expect(deletion).toMatchObject({ type: 'subscription.delete', ifMatch: 'c-a' });
     expect(creation).toMatchObject({
