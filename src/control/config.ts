@@ -46,7 +46,7 @@ const controlSettings = {
   }),
   reconcileRepairMax: integer('RECONCILE_REPAIR_MAX', {
     about:
-      'how many subscriptions one comparison may repair; where more than this differ that were not tried before, or were repaired since, it changes none, and an alert fires',
+      'how many subscriptions one comparison may repair; if it would change more, it changes none, and an alert fires',
     fallback: '5',
     min: 0,
   }),

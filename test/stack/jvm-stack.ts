@@ -4,7 +4,7 @@ import { kafkaClassArchive } from './class-archive.ts';
 import type { Jdk } from './find-jdk.ts';
 import { startKafkaCluster } from './kafka-cluster.ts';
 import { fetchParts } from './kafka-parts.ts';
-import { type Ports, planPorts } from './plan-ports.ts';
+import { planPorts } from './plan-ports.ts';
 import { startRegistry } from './registry.ts';
 import { type Stack, type StartInput, stackOf } from './stack.ts';
 import { PortTakenError } from './stack-error.ts';
@@ -25,7 +25,7 @@ type JvmInput = StartInput & { jdk: Jdk; partsDir: string };
 export async function startJvmStack(input: JvmInput, plan = planPorts): Promise<Stack> {
   for (let tries = 1; ; tries++) {
     try {
-      return await startOnce(input, await plan(input));
+      return await startOnce(input, plan);
     } catch (error) {
       if (!(error instanceof PortTakenError) || tries === MAX_TRIES) throw error;
       input.onProgress('another program has taken a port in the meantime: once more');
@@ -33,11 +33,12 @@ export async function startJvmStack(input: JvmInput, plan = planPorts): Promise<
   }
 }
 
-async function startOnce(input: JvmInput, ports: Ports): Promise<Stack> {
+async function startOnce(input: JvmInput, plan: typeof planPorts): Promise<Stack> {
   const { jdk, env, onProgress, dir } = input;
   const parts = await fetchParts({ dir: input.partsDir, jdk, env, signal: input.signal, onProgress });
   const java = join(jdk.home, 'bin/java');
   const classArchive = await kafkaClassArchive({ ...input, java, jars: parts.kafka, jdkMajor: jdk.major });
+  const ports = await plan(input);
   mkdirSync(dir, { recursive: true });
   const runDir = mkdtempSync(join(dir, 'run-'));
   const supervisor = await startSupervisor(runDir);

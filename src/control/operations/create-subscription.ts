@@ -62,7 +62,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
   };
   const replaced = replacing(context, isResumed ? beforeCommand(context, before) : before);
   const intent = await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);
-  const { id, signingSecret } = await createOrWithdraw(context, { secrets, intent, dir });
+  const { id, signingSecret } = await createOrWithdraw(context, { secrets, intent, dir, isResumed });
   const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
   await store({ state: 'ACTIVE', subscriptionId: id }, complete);
   return { message: 'created', subscriptionId: id };
@@ -101,12 +101,14 @@ type Creation = {
   readonly secrets: SubscriptionSecrets;
   readonly intent: SubscriptionRecord;
   readonly dir: DirSecrets;
+  /** Whether it takes up what an earlier try, its own perhaps, has left. */
+  readonly isResumed: boolean;
 };
 
 /** If the creation fails, the ref is as it was before, the keys of deleted subscriptions included. */
 async function createOrWithdraw(
   context: OperationContext,
-  { secrets, intent, dir }: Creation,
+  { secrets, intent, dir, isResumed }: Creation,
 ): Promise<CreatedItem> {
   const { command, session } = context;
   const values = {
@@ -127,7 +129,7 @@ async function createOrWithdraw(
           () => true,
           () => false,
         )));
-  if (isClear) await withdraw(context, intent);
+  if (isClear) await withdraw(context, intent, isResumed);
   throw ended.failure;
 }
 

@@ -22,10 +22,7 @@ export type ReconcileDeps = Pick<
   /** Follows the results topic, where earlier reports stand. */
   readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };
   readonly mode: 'off' | 'report' | 'repair';
-  /**
-   * A comparison changes at most so many subscriptions; and none where more than this were not tried before, or differ
-   * again after a repair.
-   */
+  /** If one comparison would change more subscriptions than this, it changes none. */
   readonly repairMax: number;
   readonly api: Pick<ProviderApi, 'list'>;
   readonly reported: ReportedDrift;
@@ -37,21 +34,14 @@ export type ReconcileDeps = Pick<
   /** How long after news the two are compared once more: a command may have been under way. */
   readonly confirmAfterMs: number;
   readonly onDrift: (result: CommandResult) => void;
-  /** Gets, at each comparison, how many those are if they are too many; otherwise 0. */
+  /** Gets, at each comparison, how many subscriptions would be repaired if they were not too many; otherwise 0. */
   readonly onWithheld: (count: number) => void;
   /** Gets the drift that there is now. */
   readonly onCompared: (drifts: readonly Drift[]) => void;
 };
 
-/** What has been tried already, by subject, for as long as this process compares: what was tried longest ago comes first. */
-export type Tries = Map<string, Tried>;
-
-type Tried = {
-  /** How many comparisons in a row have found it. */
-  readonly count: number;
-  /** The command that had changed the ref last when it was tried: while that is so, the try has come to nothing. */
-  readonly ifMatch: string | null;
-};
+/** What has been tried already, by subject, for as long as this process compares. */
+export type Tries = Map<string, number>;
 
 /**
  * Compares the provider with the state once, reports drift that is new or has ended, and sends the commands that repair
@@ -142,30 +132,15 @@ async function repair(
   tries: Tries,
   lease: Lease,
 ): Promise<void> {
-  const found = drifts.flatMap((drift) => {
-    const { record } = drift;
-    return isRepairable(record) ? [{ drift, record, subject: subjectOfDrift(drift) }] : [];
-  });
-  // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses. What the
-  // provider has refused to change was seen before, and keeps nothing else from being repaired.
-  const isFresh = ({ subject, record }: (typeof found)[number]) =>
-    tries.get(subject)?.ifMatch !== record.commandId;
-  const fresh = found.filter(isFresh).length;
-  const isWithheld = fresh > deps.repairMax;
-  deps.onWithheld(isWithheld ? fresh : 0);
+  // Hundreds at once are more likely a wrong answer, a cut list or a wrong PUBLIC_URL than hundreds of losses. What was tried
+  // in vain counts as well: a creation removes what the list does not show, also where it is refused then.
+  const changed = drifts.filter(({ record }) => isRepairable(record)).length;
+  const isWithheld = changed > deps.repairMax;
+  deps.onWithheld(isWithheld ? changed : 0);
   if (isWithheld) return;
-  const turns = new Map([...tries.keys()].map((subject, turn) => [subject, turn]));
-  const turnOf = ({ subject }: { subject: string }) => turns.get(subject) ?? -1;
-  let left = deps.repairMax;
-  for (const { drift, record, subject } of found.toSorted((a, b) => turnOf(a) - turnOf(b))) {
-    const { count, ifMatch } = looked(tries, subject);
-    if (!isDue(count)) tries.set(subject, { count, ifMatch });
-    // What is left over stays due, and comes before what is tried now.
-    if (!isDue(count) || left === 0) continue;
-    left--;
-    tries.delete(subject);
-    tries.set(subject, { count, ifMatch: record.commandId });
-    await send(deps, record, repairCommand(drift, deps.newId, deps.dialect), lease);
+  for (const drift of drifts) {
+    const command = repairCommand(drift, deps.newId, deps.dialect);
+    if (drift.record && isDue(tries, subjectOfDrift(drift))) await send(deps, drift.record, command, lease);
   }
 }
 
@@ -178,9 +153,7 @@ async function forgetRetired(deps: ReconcileDeps, tries: Tries, lease: Lease): P
     if (!isForgettable(deps, record)) continue;
     const subject = `${RETIRED}${record.ref} ${record.updatedAt}`;
     forgettable.add(subject);
-    const tried = looked(tries, subject);
-    tries.set(subject, tried);
-    if (isDue(tried.count)) await send(deps, record, forgetCommand(record, deps.newId), lease);
+    if (isDue(tries, subject)) await send(deps, record, forgetCommand(record, deps.newId), lease);
   }
   for (const subject of tries.keys())
     if (subject.startsWith(RETIRED) && !forgettable.has(subject)) tries.delete(subject);
@@ -203,10 +176,8 @@ async function send(
 const LONGEST_PAUSE = 16;
 
 /** At the 1st, 2nd, 4th, 8th, 16th, 32nd, 48th … comparison: what the provider undoes again is not repaired all the time. */
-const isDue = (count: number): boolean => (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;
-
-/** What was tried, with the comparison that is under way. */
-function looked(tries: Tries, subject: string): Tried {
-  const { count, ifMatch } = tries.get(subject) ?? { count: 0, ifMatch: null };
-  return { count: count + 1, ifMatch };
+function isDue(tries: Tries, subject: string): boolean {
+  const count = (tries.get(subject) ?? 0) + 1;
+  tries.set(subject, count);
+  return (count & (count - 1)) === 0 || count % LONGEST_PAUSE === 0;
 }

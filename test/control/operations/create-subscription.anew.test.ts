@@ -178,6 +178,25 @@ describe('a creation anew', () => {
     expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
   });
 
+  it('is EXPIRED over a deleted one where it was refused and has removed nothing', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a', { commandId: 'c-0' }));
+    await harness.run({ commandId: 'd-0', type: 'subscription.delete', ref: 'a' });
+    await harness.sandbox.fail(REFUSED);
+    const expiresAt = Date.now() + 60_000;
+    const record = harness.recordOf({ commandId: 'c-2', ...create('a'), expiresAt });
+    harness.hooks.onWrite = (what) => {
+      if (what === 'result') throw killed();
+    };
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    delete harness.hooks.onWrite;
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: expiresAt + 1 });
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'EXPIRED' });
+    expect(await at(harness)).toEqual([]);
+  });
+
   it.each([
     ['is made when it is taken up', [], { state: 'ACTIVE', commandId: 'c-1' }],
     ['that is refused then leaves the ref as it was', [REFUSED], { state: 'ACTIVE', commandId: 'c-0' }],

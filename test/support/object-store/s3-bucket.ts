@@ -31,7 +31,7 @@ const BUCKET = 'events';
 /** The one key that S3Mock knows. */
 export const KMS_KEY = 'hookline';
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'hookline', AWS_SECRET_ACCESS_KEY: 'hookline-secret' };
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 
 const S3MOCK: Bundle = {
   what: 'S3Mock (100 MB)',
