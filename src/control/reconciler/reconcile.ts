@@ -71,12 +71,11 @@ export async function reconcile(deps: ReconcileDeps, tries: Tries, lease: Lease)
   const isOver = (before: Pick<CommandResult, 'ref' | 'subscriptionId'>) =>
     !present.has(subjectOf(before)) && !found.changed.has(before.ref ?? '');
   for (const before of deps.reported.open()) if (isOver(before)) await store(driftResolved(before, report()));
-  if (deps.mode !== 'repair') return;
   // What was changed meanwhile, by its own repair perhaps, may differ all the same.
   for (const ref of found.changed) present.add(subjectOf({ ref, subscriptionId: null }));
   for (const subject of tries.keys())
     if (!subject.startsWith(RETIRED) && !present.has(subject)) tries.delete(subject);
-  await repair(deps, confirmed, tries, lease);
+  if (deps.mode === 'repair') await repair(deps, confirmed, tries, lease);
 }
 
 /** The text that a drift is reported by, which changes with it. */
