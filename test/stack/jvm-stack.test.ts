@@ -30,7 +30,7 @@ it('takes other ports where somebody listens on one of them by the time that Kaf
     },
     async (asked) => {
       const ports = await planPorts(asked);
-      return ++plans === 1 ? { ...ports, kafka: [taken] } : ports;
+      return ++plans === 1 ? { ...ports, internal: [taken] } : ports;
     },
   );
   await stack.stop();

@@ -1,5 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { StackError } from './stack-error.ts';
 
 export type Ports = {
@@ -58,9 +61,42 @@ export async function freePorts(
     const port = draw();
     if (told.has(port) || except.includes(port)) continue;
     told.add(port);
-    if (await isFree(port)) ports.push(port);
+    if (isClaimed(port) && (await isFree(port))) ports.push(port);
   }
   return ports;
+}
+
+/** Where the processes of a user tell one another what they were told: what a test starts draws from its part of the range. */
+export const CLAIMS = join(tmpdir(), `hookline-ports-${process.getuid?.() ?? 'all'}`);
+
+const claimed = new Set<string>();
+
+/** Whether the port is this process's now: no other one that still runs was told of it. */
+function isClaimed(port: number): boolean {
+  const file = join(CLAIMS, String(port));
+  if (isRunning(ownerOf(file))) return false;
+  mkdirSync(CLAIMS, { recursive: true });
+  writeFileSync(file, String(process.pid));
+  if (claimed.size === 0)
+    process.once('exit', () => claimed.forEach((one) => void rmSync(one, { force: true })));
+  claimed.add(file);
+  return true;
+}
+
+function ownerOf(file: string): number {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch {
+    return 0;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return pid > 0 && pid !== process.pid && process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 function isFree(port: number): Promise<boolean> {
