@@ -7,6 +7,7 @@ import {
   acceptedExtra,
   isUnfinished,
   type SubscriptionRecord,
+  wantedBy,
 } from '../../subscriptions/subscription-record.ts';
 import type { WantedSubscription, WantedSubscriptions } from './read-wanted.ts';
 
@@ -29,8 +30,8 @@ export type Change = {
   /** Id of the command that changed the ref last. */
   readonly ifMatch: string | null;
   /**
-   * Of a replacement: whether it is deleted here first. That is needed only where the provider has nothing at all, as control
-   * takes its list for a fault then; and if the creation is refused, nothing is left that wants the subscription.
+   * Of a replacement: whether it is deleted here first. If the creation is refused, nothing is left then that wants the
+   * subscription. It is needed where the provider may have nothing at all, as control takes its list for a fault then.
    */
   readonly deletesFirst?: boolean;
 };
@@ -75,7 +76,9 @@ export function planChanges(wanted: WantedSubscriptions, topic: string, present:
     ownedActive.every(isMissing) && present.drift.every(({ errorCode }) => errorCode === MISSING);
   const changes = ours
     .flatMap((one) => changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null, present.dialect))
-    .map((change) => (change.action === 'replace' ? { ...change, deletesFirst: mayBeEmpty } : change));
+    .map((change) =>
+      mayBeEmpty && change.action === 'replace' ? { ...change, deletesFirst: true } : change,
+    );
   const named = new Set(wanted.subscriptions.map(({ ref }) => ref));
   const left = present.records.filter(
     ({ ref, owner, state }) => owner === topic && state !== 'RETIRED' && !named.has(ref),
@@ -105,7 +108,7 @@ function changeTo(
     const action = adopt ? 'adopt' : 'create';
     const before = { subscriptionId: null, eventsBefore: [], extraBefore: {}, ifMatch: null };
     // What the provider has lost, and was to be created anew.
-    const isAnew = record?.state === 'REQUESTED' && !adopt;
+    const isAnew = record?.state === 'REQUESTED' && wantedBy(record) !== null && !adopt;
     const sent = isAnew ? { extra: again, drift } : { extra, drift: null };
     return [{ ref, action, ...before, eventsAfter: events, ...sent }];
   }
@@ -124,7 +127,9 @@ function changeTo(
     drift,
     ifMatch,
   };
-  if (drift?.errorCode === MISSING) return [{ ...change, action: 'replace' }];
+  // What was made again by hand is adopted once the ref is free; the others control does not create anew.
+  const deletesFirst = adopt || isUnfinished(record) || ifMatch === null;
+  if (drift?.errorCode === MISSING) return [{ ...change, action: 'replace', deletesFirst }];
   const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
   const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;
   return isSame && drift === null ? [] : [{ ...change, action: 'update' }];

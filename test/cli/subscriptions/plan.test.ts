@@ -4,7 +4,7 @@ import type { WantedSubscription } from '../../../src/cli/subscriptions/read-wan
 import { showPlan } from '../../../src/cli/subscriptions/show-plan.ts';
 import type { ListedDrift } from '../../../src/core/command.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
-import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import { replacedText, type SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
 
 const TOPIC = 'payments.commands';
 
@@ -20,6 +20,9 @@ const record = (ref: string, more: Partial<SubscriptionRecord> = {}): Subscripti
 });
 
 const NOTE = '{"url":"https://older.example","note":1}';
+
+/** A creation over what the provider has lost. */
+const ANEW = { extra: NOTE, state: 'REQUESTED', replaced: replacedText(record('a')) } as const;
 
 const drift = (ref: string | null, code: string): ListedDrift => {
   const errorCode = `SUBSCRIPTION_${code}`;
@@ -92,7 +95,7 @@ describe('a plan', () => {
   it.each([
     ['replaced', record('a', { extra: NOTE }), 'MISSING', ['replace a']],
     ['updated, as somebody has changed it', record('a', { extra: NOTE }), 'CHANGED', ['update a']],
-    ['created anew once more', record('a', { extra: NOTE, state: 'REQUESTED' }), 'MISSING', ['create a']],
+    ['created anew once more', record('a', ANEW), 'MISSING', ['create a']],
   ])('sends again the extra fields of what is %s, where the file has none', (_, before, code, expected) => {
     const plan = planOf([wanted('a')], [before], [drift('a', code)]);
     expect(actions(plan)).toEqual(expected);
@@ -101,6 +104,11 @@ describe('a plan', () => {
     expect(plan.changes.flatMap(commandsOf).at(-1)).toMatchObject({ extra: { note: 1 } });
     const other = planOf([wanted('a', { extra: { note: 2 } })], [before], [drift('a', code)]);
     expect(other.changes.flatMap(commandsOf).at(-1)).toMatchObject({ extra: { note: 2 } });
+  });
+
+  it('leaves out the extra fields of a first creation that came to no end', () => {
+    const first = record('a', { ...ANEW, replaced: 'null' });
+    expect(planOf([wanted('a')], [first]).changes[0]).toMatchObject({ action: 'create', extra: {} });
   });
 
   it('takes nothing from an adoption that did not come to its end: nobody has changed it', () => {
@@ -199,6 +207,15 @@ describe('the commands of a plan', () => {
         ...{ events: ['payment-status'], extra: { note: 1 } },
       },
     ]);
+  });
+
+  it.each([
+    ['is to be adopted', record('a'), { adopt: true }],
+    ['has an adoption that came to no end', record('a', { replaced: 'null' }), {}],
+    ['was changed by no command', record('a', { commandId: null }), {}],
+  ])('delete first what %s: control does not create it anew', (_, before, more) => {
+    const sent = commands([wanted('a', more), wanted('b')], [before, record('b')], [drift('a', 'MISSING')]);
+    expect(sent.map(({ type }) => type)).toEqual(['subscription.delete', 'subscription.create']);
   });
 
   it('create again only what the deletion before has deleted, where the provider may have nothing', () => {
