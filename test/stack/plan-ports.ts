@@ -61,7 +61,7 @@ export async function freePorts(
     const port = draw();
     if (told.has(port) || except.includes(port)) continue;
     told.add(port);
-    if (isClaimed(port) && (await isFree(port))) ports.push(port);
+    if (claim(port) && (await isFree(port))) ports.push(port);
   }
   return ports;
 }
@@ -71,8 +71,8 @@ export const CLAIMS = join(tmpdir(), `hookline-ports-${process.getuid?.() ?? 'al
 
 const claimed = new Set<string>();
 
-/** Whether the port is this process's now: no other one that still runs was told of it. */
-function isClaimed(port: number): boolean {
+/** Makes the port this process's; false where another one that still runs was told of it. */
+function claim(port: number): boolean {
   const file = join(CLAIMS, String(port));
   if (isRunning(ownerOf(file))) return false;
   mkdirSync(CLAIMS, { recursive: true });

@@ -37,17 +37,17 @@ export async function storeState(context: OperationContext, state: State): Promi
 /**
  * The command has come to nothing: the ref is as it was before. What cannot be stored in time stays, as if the command may
  * have had an effect.
- * @param hasRemoved whether the command may have removed at the provider what an earlier one has left
+ * @param mayHaveRemoved whether the command may have removed at the provider what an earlier one has left
  */
 export async function withdraw(
   context: OperationContext,
   record: SubscriptionRecord,
-  hasRemoved = false,
+  mayHaveRemoved = false,
 ): Promise<void> {
   const { command, records, lease } = context;
   const before = beforeCommand(context, record);
   // It was begun, and may have had an effect that the state does not show.
-  const hasEffect = hasRemoved || before?.state === 'ACTIVE' || before?.state === 'REQUESTED';
+  const hasEffect = mayHaveRemoved || before?.state === 'ACTIVE' || before?.state === 'REQUESTED';
   const begun = hasEffect && command.expiresAt !== null && { begunBy: command.commandId };
   const withdrawn = records.storeSubscription(command.ref, before && { ...before, ...begun }, lease);
   await withdrawn.catch((error) => {
