@@ -31,6 +31,18 @@ const LONG = { timeout: 240_000 };
 /** Schedules that have broken a promise once, made short, and a mutant that brings the mistake back. */
 const REGRESSIONS = [
   [
+    'control/an-adoption-that-is-resumed-knows-what-was-before.json',
+    'an adoption that is resumed takes its own record for what was before',
+  ],
+  [
+    'control/an-adoption-that-comes-to-nothing-is-withdrawn.json',
+    'an adoption that comes to nothing is not withdrawn',
+  ],
+  [
+    'control/what-may-deliver-here-is-verified-here.json',
+    'an adoption is withdrawn although it may have had its effect',
+  ],
+  [
     'webhooks/a-held-key-waits-for-those-with-the-brokers.json',
     'a held key does not wait for those with the brokers',
   ],

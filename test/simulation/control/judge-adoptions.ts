@@ -1,16 +1,26 @@
 import type { SubscriptionRecord } from '../../../src/subscriptions/subscription-record.ts';
+import { mayDiffer } from './judge-provider.ts';
 import type { EndedCommand } from './ledger.ts';
-import type { ControlSite } from './site.ts';
+import { type ControlSite, PUBLIC_URL } from './site.ts';
 
-/** A subscription that was there before is ours when an adoption has succeeded, and unfinished after one that has not. */
+/**
+ * A subscription that was there before is ours when an adoption has succeeded, and unfinished after one that has not; and where one has
+ * brought it to our address, the state knows it.
+ */
 export function judgeAdoptions(
-  { foreign, begun }: Pick<ControlSite, 'foreign' | 'begun'>,
+  site: ControlSite,
   ended: readonly EndedCommand[],
   state: ReadonlyMap<string, SubscriptionRecord>,
 ): string[] {
+  const { foreign, begun, provider } = site;
   return [...foreign].flatMap(([ref, { id }]) => {
     const record = state.get(ref);
-    if (record?.state !== 'ACTIVE' || record.subscriptionId !== id) return [];
+    if (record?.state !== 'ACTIVE' || record.subscriptionId !== id) {
+      const url = `${PUBLIC_URL}/webhooks/${ref}`;
+      const isHere = provider.subscriptions.get(id)?.url === url;
+      if (!isHere || record?.state === 'REQUESTED' || mayDiffer(site, url, 0)) return [];
+      return [`${ref}: an adoption has brought ${id} to our address, and the state has forgotten it`];
+    }
     const own = ended.filter(({ fields }) => fields.ref === ref && fields.issuedBy === undefined);
     const ends = (type: string, status: string) =>
       own.some(({ fields, result }) => fields.type === type && result.status === status && !result.dryRun);

@@ -117,7 +117,7 @@ function isUnsure(
  * Whether something took effect at the address for which nobody waited, or for who does not work any more, since that was cleared
  * last.
  */
-function mayDiffer({ provider, cluster }: ControlSite, url: string, since: number): boolean {
+export function mayDiffer({ provider, cluster }: ControlSite, url: string, since: number): boolean {
   const { assigned } = cluster.coordinator.group;
   const isWorking = ({ at, by }: Effect) => assigned.findLast((one) => one.at <= at)?.clientId === by;
   return provider.effects.some((effect) => {
