@@ -5,7 +5,7 @@ import { dialectSettings } from '../../provider/settings.ts';
 import type { Shell } from '../shell/shell.ts';
 import type { CommandChannel } from './apply-plan.ts';
 import { type Plan, planChanges } from './plan.ts';
-import { askForDrift, readRecords } from './read-present.ts';
+import { askProvider, readRecords } from './read-present.ts';
 import { readWanted, type WantedSubscriptions } from './read-wanted.ts';
 
 /** Reads a file of subscriptions with the event names of the dialect. @throws ConfigError */
@@ -25,6 +25,9 @@ export const refsDeleted = ({ changes }: Plan): string[] =>
 export const refsDrifted = ({ changes }: Plan): string[] =>
   changes.filter(({ drift }) => drift !== null).map(({ ref }) => ref);
 
+/** Without a difference nothing is created anew. */
+const NOT_ASKED = { drift: [], listsNone: false };
+
 /** The plan of what is wanted. A plan with conflicts must not be applied. */
 export async function makePlan(
   shell: Shell,
@@ -34,7 +37,7 @@ export async function makePlan(
 ): Promise<Plan> {
   const topic = wanted.topic ?? topicName(channel.config.topics.prefix, OWN_TOPICS.commands);
   // Read the state after the comparison, so that it contains what control compared with.
-  const drift = refresh ? await askForDrift(channel, topic, timeoutMs) : [];
+  const seen = refresh ? await askProvider(channel, topic, timeoutMs) : NOT_ASKED;
   const records = await readRecords(shell, channel);
-  return planChanges(wanted, topic, { records, drift, dialect: dialectOf(shell) });
+  return planChanges(wanted, topic, { records, ...seen, dialect: dialectOf(shell) });
 }

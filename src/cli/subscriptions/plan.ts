@@ -31,7 +31,8 @@ export type Change = {
   readonly ifMatch: string | null;
   /**
    * Of a replacement: whether it is deleted here first. If the creation is refused, nothing is left then that wants the
-   * subscription. It is needed where the provider may have nothing at all, as control takes its list for a fault then.
+   * subscription. It is needed where the provider may have nothing at all, as control takes its list for a fault then; and where
+   * control creates nothing anew.
    */
   readonly deletesFirst?: boolean;
 };
@@ -51,6 +52,8 @@ export type Present = {
   readonly records: readonly SubscriptionRecord[];
   /** Differences between the provider and the records; empty with --no-refresh. */
   readonly drift: readonly ListedDrift[];
+  /** The provider has listed no subscription of the topic's refs. */
+  readonly listsNone: boolean;
   /** It says which extra fields may be sent. */
   readonly dialect: Dialect;
 };
@@ -70,15 +73,9 @@ export function planChanges(wanted: WantedSubscriptions, topic: string, present:
     return record !== undefined && record.state !== 'RETIRED' && record.owner !== topic;
   };
   const ours = wanted.subscriptions.filter(({ ref }) => !isOthers(ref));
-  const isMissing = ({ ref }: { ref: string }) => drifts.get(ref)?.errorCode === MISSING;
-  const ownedActive = present.records.filter(({ owner, state }) => owner === topic && state === 'ACTIVE');
-  const mayBeEmpty =
-    ownedActive.every(isMissing) && present.drift.every(({ errorCode }) => errorCode === MISSING);
-  const changes = ours
-    .flatMap((one) => changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null, present.dialect))
-    .map((change) =>
-      mayBeEmpty && change.action === 'replace' ? { ...change, deletesFirst: true } : change,
-    );
+  const changes = ours.flatMap((one) =>
+    changeTo(one, records.get(one.ref), drifts.get(one.ref) ?? null, present),
+  );
   const named = new Set(wanted.subscriptions.map(({ ref }) => ref));
   const left = present.records.filter(
     ({ ref, owner, state }) => owner === topic && state !== 'RETIRED' && !named.has(ref),
@@ -99,7 +96,7 @@ function changeTo(
   { ref, events, adopt, extra }: WantedSubscription,
   record: SubscriptionRecord | undefined,
   drift: ListedDrift | null,
-  dialect: Dialect,
+  { dialect, listsNone }: Present,
 ): Change[] {
   // Extra fields cannot be removed: a file without `extra` leaves them, also where they have to be sent again.
   const again = Object.keys(extra).length > 0 ? extra : sendableAgain(dialect, acceptedExtra(record));
@@ -128,7 +125,7 @@ function changeTo(
     ifMatch,
   };
   // What was made again by hand is adopted once the ref is free; the others control does not create anew.
-  const deletesFirst = adopt || isUnfinished(record) || ifMatch === null;
+  const deletesFirst = listsNone || adopt || isUnfinished(record) || ifMatch === null;
   if (drift?.errorCode === MISSING) return [{ ...change, action: 'replace', deletesFirst }];
   const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
   const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;

@@ -6,6 +6,7 @@ import type { SubscriptionRecord } from '../../subscriptions/subscription-record
 import { ownRecordReader, watchReadErrors } from '../shell/read-own-topics.ts';
 import { describeError, type Shell } from '../shell/shell.ts';
 import type { CommandChannel } from './apply-plan.ts';
+import type { Present } from './plan.ts';
 
 /** All records of the compacted topic of subscriptions. */
 export async function readRecords(
@@ -31,21 +32,24 @@ export async function readRecords(
 }
 
 /** Makes control compare the provider with the state: the user of this command needs no access to the provider. */
-export async function askForDrift(
+export async function askProvider(
   { results, send }: CommandChannel,
   topic: string,
   timeoutMs: number,
-): Promise<readonly ListedDrift[]> {
+): Promise<Pick<Present, 'drift' | 'listsNone'>> {
   const commandId = newId();
   const remedy = '--no-refresh compares the file with the state only';
   const result = results.of(commandId, timeoutMs);
   await send(topic, [{ commandId, type: 'subscription.list' }], timeoutMs);
-  const { status, message, drift } = await result.catch((error: unknown) => {
+  const { status, message, drift, subscriptions } = await result.catch((error: unknown) => {
     throw new Error(
       `control did not say which subscriptions the provider has: ${describeError(error)} (${remedy})`,
     );
   });
   if (status !== 'SUCCEEDED')
     throw new Error(`control could not list the provider's subscriptions: ${message} (${remedy})`);
-  return (drift ?? []) as readonly ListedDrift[];
+  return {
+    drift: (drift ?? []) as readonly ListedDrift[],
+    listsNone: ((subscriptions ?? []) as readonly unknown[]).length === 0,
+  };
 }

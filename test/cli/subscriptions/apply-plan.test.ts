@@ -7,7 +7,7 @@ import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 const wanted = (ref: string) => ({ ref, events: ['payment-status'], adopt: false, extra: {}, at: '' });
 
 const plan: Plan = planChanges({ topic: undefined, subscriptions: [wanted('a'), wanted('b')] }, 'commands', {
-  ...{ records: [], drift: [], dialect: DEFAULT_DIALECT },
+  ...{ records: [], drift: [], listsNone: true, dialect: DEFAULT_DIALECT },
 });
 
 /** A control that answers each command as `answer` says, by its ref. */

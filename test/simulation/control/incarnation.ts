@@ -94,7 +94,7 @@ function secretsOf({ simulation, foreign }: ControlSite, ref: string): DirSecret
   const one = foreign.get(ref);
   const known = one && simulation.now >= one.knownAt ? [one] : [];
   return {
-    subscriptionIds: known.map(({ id }) => id),
+    subscriptionIds: known.filter(({ isNamed }) => isNamed).map(({ id }) => id),
     signingSecrets: known.map(({ signingSecret }) => signingSecret),
     encryptionKeys: [],
   };

@@ -17,6 +17,7 @@ import {
   type ControlSite,
   type ControlSystem,
   DEAD_LETTERS,
+  PUBLIC_URL,
   RESULTS,
   SUBSCRIPTIONS,
 } from './site.ts';
@@ -69,8 +70,13 @@ function siteOf(simulation: Simulation, { system, commands }: ControlPlan): Cont
   const first = new Map(adoptions.toSorted((a, b) => b.at - a.at).map(({ ref, at }) => [ref, at]));
   const foreign = new Map(
     [...first].map(([ref, knownAt]) => {
-      const { id, url } = provider.addForeign(`https://elsewhere.example/${ref}`, ['payment_status']);
-      return [ref, { id, url, signingSecret: provider.secrets.get(id) ?? '', knownAt }];
+      // Some are at our address, made there by hand; of those some are found by it alone.
+      const number = Number(ref.at(-1));
+      const isHere = number % 2 === 1;
+      const at = isHere ? `${PUBLIC_URL}/webhooks/${ref}` : `https://elsewhere.example/${ref}`;
+      const { id, url } = provider.addForeign(at, ['payment_status']);
+      const isNamed = number % 4 !== 3;
+      return [ref, { id, url, signingSecret: provider.secrets.get(id) ?? '', knownAt, isNamed }];
     }),
   );
   return { simulation, system, network, cluster, provider, begun: new BegunCalls(), foreign };

@@ -27,6 +27,8 @@ export type Foreign = {
   readonly signingSecret: string;
   /** When its secrets are put into SECRETS_DIR: before that its ref is as any other. */
   readonly knownAt: number;
+  /** A file has its id; without one it is found by its address. */
+  readonly isNamed: boolean;
 };
 
 /** Everything around the control processes. It survives their crashes. */
