@@ -14,12 +14,13 @@ const MAX_STORIES = 3;
 
 /** Runs the schedules of one job: of `jobs` it takes every so manieth. */
 export async function runSchedules(options: Options, { taken, say, found }: Deps): Promise<void> {
-  const { seed, job, jobs, minutes, plan: file } = options;
-  const count = file === undefined ? options.schedules : 1;
+  const { seed, job, jobs, minutes, plans } = options;
+  const count = plans.length > 0 ? plans.length : options.schedules;
   const end = performance.now() + minutes * 60_000;
   const deps = { taken, start: options.isKafkajs ? await kafkajs() : undefined };
   let stories = 0;
   for (let n = job; count === undefined ? performance.now() < end : n < count; n += jobs) {
+    const file = plans[n];
     const schedule = file === undefined ? scheduleOf(seed + n, options.of, deps) : scheduleIn(file, deps);
     const { lines, ...outcome } = await schedule.run({ keepsLines: options.isLoud });
     for (const line of lines ?? []) say(line);

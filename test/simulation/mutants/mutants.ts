@@ -3,7 +3,7 @@ import { OBJECTS_AND_BEFORE, SPOOLING } from './delivery-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PRODUCING, WRITING } from './produce-mutants.ts';
 import { RECORDS } from './record-mutants.ts';
-import { RESULTS } from './result-mutants.ts';
+import { REPORTS, RESULTS } from './result-mutants.ts';
 
 /** Each must break a promise. */
 export const MUTANTS: readonly Mutant[] = [
@@ -15,6 +15,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...COMMANDS,
   ...REPAIRS,
   ...RESULTS,
+  ...REPORTS,
   ...PROVIDER,
   ...ONE_WORKS,
   ...CONSUMING,

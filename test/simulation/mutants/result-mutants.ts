@@ -61,3 +61,63 @@ export const RESULTS: readonly Mutant[] = [
     put: 'endsAt = clock.now() + deadlineMs / 8;\n    const timer = clock.after(deadlineMs / 8,',
   },
 ];
+
+/** What is reported of differences, and what commands that change nothing say. */
+export const REPORTS: readonly Mutant[] = [
+  {
+    of: 'control',
+    name: 'drift is reported at each comparison',
+    file: 'control/reconciler/reconcile.ts',
+    find: 'deps.reported.of(subjectOfDrift(drift))?.message !== textOf(drift);',
+    put: "textOf(drift) !== '';",
+  },
+  {
+    of: 'control',
+    name: 'the end of a drift is reported at each comparison',
+    file: 'control/reconciler/reported-drift.ts',
+    find: 'return [...this.#reported.values()].filter(({ errorCode }) => errorCode !== null);',
+    put: 'return [...this.#reported.values()];',
+  },
+  {
+    of: 'control',
+    name: 'the end of a drift is not reported',
+    file: 'control/reconciler/reconcile.ts',
+    find: 'for (const before of deps.reported.open()) if (isOver(before)) await store(driftResolved(before, report()));',
+    put: '',
+  },
+  {
+    of: 'control',
+    name: 'a list gives each subscription the ref of another',
+    file: 'control/operations/list-subscriptions.ts',
+    find: '[record.subscriptionId, record.ref]',
+    put: "[record.subscriptionId, records.at(0)?.ref ?? '']",
+  },
+  {
+    of: 'control',
+    name: 'a dead-letter record names the offset behind its own',
+    file: 'control/control-records.ts',
+    find: '[NAMES.offset]: String(offset),',
+    put: '[NAMES.offset]: String(Number(offset) + 1),',
+  },
+  {
+    of: 'control',
+    name: 'a dry run is not called one',
+    file: 'control/result.ts',
+    find: 'dryRun: command.dryRun,',
+    put: 'dryRun: false,',
+  },
+  {
+    of: 'control',
+    name: 'a dry run deletes',
+    file: 'control/operations/delete-subscription.ts',
+    find: "if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId: before.subscriptionId };",
+    put: '',
+  },
+  {
+    of: 'control',
+    name: 'every second command counts as a duplicate',
+    file: 'control/run-command.ts',
+    find: 'isDuplicate: earlier !== undefined }',
+    put: 'isDuplicate: earlier !== undefined || position.offset % 2 === 1 }',
+  },
+];
