@@ -17,8 +17,10 @@ export function checkCommand(context: OperationContext): void {
   // First: a team learns nothing about refs of other teams.
   checkOwner(context);
   checkMatch(context);
+  // An adopted subscription may have others than the dialect knows, and keeps them where it is repaired.
+  const had = context.subscriptions.get(command.ref)?.events ?? [];
   for (const event of command.events ?? []) {
-    if (eventNameOf(dialect, event) !== undefined) continue;
+    if (eventNameOf(dialect, event) !== undefined || had.includes(event)) continue;
     const known = Object.keys(dialect.eventNames).join(', ');
     throw new HooklineError('UNKNOWN_EVENT', `${JSON.stringify(event)}; known are ${known}`);
   }

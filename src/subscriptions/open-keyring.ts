@@ -93,10 +93,14 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   });
   const before = deps.cache?.read() ?? [];
   for (const record of before) follow(record.ref, record);
+  // What has not been read again yet is kept: the topic may not be read to its end this time.
+  const known = new Map(before.map((record) => [record.ref, record]));
   let table: SubscriptionTable | undefined;
   const onChange = (ref: string, record: SubscriptionRecord | null) => {
     follow(ref, record);
-    deps.cache?.keep(() => table?.all() ?? []);
+    if (record) known.set(ref, record);
+    else known.delete(ref);
+    deps.cache?.keep(() => [...known.values()]);
   };
   const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
   const onAwaited = (error: unknown, at: string) => observer.awaited(error, at);

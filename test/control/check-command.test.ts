@@ -137,3 +137,16 @@ describe('before a command is carried out', () => {
     });
   });
 });
+
+it('events that an adopted subscription has may be sent again, though the dialect does not know them', async () => {
+  await using harness = await openControlHarness();
+  await harness.run(create('a'));
+  const record = harness.state.get('a') ?? expect.fail('no record');
+  harness.state.set('a', { ...record, events: ['payment-status', 'refund_status'] });
+  const unknown = { status: 'REJECTED', errorCode: 'UNKNOWN_EVENT', attempts: 0 };
+  expect(await harness.run({ ...update, events: ['refund_status', 'other'] })).toMatchObject(unknown);
+  // This provider has no such event, but it was asked.
+  expect(await harness.run({ ...update, events: ['payment-status', 'refund_status'] })).toMatchObject({
+    ...{ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' },
+  });
+});

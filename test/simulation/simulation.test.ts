@@ -30,6 +30,7 @@ const LONG = { timeout: 240_000 };
 
 /** Schedules that have broken a promise once, made short, and a mutant that brings the mistake back. */
 const REGRESSIONS = [
+  ['control/what-is-elsewhere-is-not-deleted.json', 'an adoption that is given up deletes what is elsewhere'],
   [
     'control/an-adoption-that-is-resumed-knows-what-was-before.json',
     'an adoption that is resumed takes its own record for what was before',

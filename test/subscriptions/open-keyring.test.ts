@@ -1,12 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseSealingKeys, readSealingKeys } from '../../src/crypto/sealing.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { cacheFile } from '../../src/runtime/startup-cache.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { followKeys, openKeyring } from '../../src/subscriptions/open-keyring.ts';
-import { type SubscriptionRecord, sealSecrets } from '../../src/subscriptions/subscription-record.ts';
+import {
+  cachedRecords,
+  type SubscriptionRecord,
+  sealSecrets,
+} from '../../src/subscriptions/subscription-record.ts';
 import { ScriptedTopic } from '../support/scripted-topic.ts';
 import { Fixture } from '../support/topics-fixture.ts';
+import { until } from '../support/until.ts';
 
 const newKeys = () => parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
 const sealingKeys = newKeys();
@@ -105,5 +114,55 @@ describe('SEALING_KEY_FILE', () => {
     expect(read).toThrow(expect.objectContaining({ code: 'SEALING_KEY_INVALID' }));
     expect(read).toThrow(path);
     expect(read).not.toThrow('not-a-key-at-all');
+  });
+});
+
+describe('the cache of an earlier process', () => {
+  const of = (ref: string): SubscriptionRecord => {
+    const record = { ...recordOf(null), ref };
+    return { ...record, sealedKeys: sealSecrets(sealingKeys, record, { signingSecret: id }) };
+  };
+  const refused = () => new Error('ECONNREFUSED');
+
+  it('keeps what a start has not read again, while a broker is away', async () => {
+    const faults = { notWritten: expect.fail, damaged: expect.fail };
+    const file = cacheFile(mkdtempSync(join(tmpdir(), 'cache-')), 'subscriptions.json', faults);
+    const cached = ['a', 'b'].map((ref) => ({
+      ...of(ref),
+      sealedKeys: of(ref).sealedKeys?.toString('base64'),
+    }));
+    file.write(cached);
+    const topic = new ScriptedTopic([1, 2]);
+    for (const [partition, ref] of ['a', 'b'].entries()) {
+      topic.append(partition, ref);
+      const one = topic.logs[partition]?.pop() ?? expect.fail('no record');
+      topic.logs[partition]?.push({ ...one, key: Buffer.from(ref) });
+    }
+    topic.failures.set(2, Array.from({ length: 1_000 }, refused));
+    const stopping = new AbortController();
+    const written: unknown[] = [];
+    const observed = {
+      ...file,
+      write(content: unknown) {
+        written.push(content);
+        file.write(content);
+      },
+    };
+    const opened = await openKeyring({
+      ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, sealingKeys, topic: 't', clock: systemClock },
+      openTopic: () => topic.open(),
+      read: async (value) => ({ ...of(`${value}`) }),
+      observer: {
+        ...{ secretsRead() {}, secretsFaulty() {}, sealed() {} },
+        ...{ unreadable() {}, awaited() {}, brokenOff() {} },
+      },
+      open: (attempt) => attempt(),
+      stopping: stopping.signal,
+      cache: cachedRecords(observed, systemClock),
+    });
+    await until('the cache is written', () => written.length > 0);
+    stopping.abort();
+    await opened.stop();
+    expect(file.read((content) => (content as { ref: string }[]).map(({ ref }) => ref))).toEqual(['a', 'b']);
   });
 });

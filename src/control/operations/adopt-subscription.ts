@@ -1,6 +1,5 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { signingPartFault } from '../../crypto/keys.ts';
-import { CHANGE_TIMEOUT_MS } from '../../provider/call-provider.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
 import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
@@ -10,13 +9,14 @@ import {
   type SubscriptionRecord,
   sealSecrets,
 } from '../../subscriptions/subscription-record.ts';
-import { clearAddress, listCredibly, listItems } from './clear-address.ts';
+import { clearAddress, listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   beforeCommand,
   carriedSecrets,
   eventsOf,
   isCarriedOut,
+  isOfAnotherRef,
   noteBegin,
   providerEvents,
   receiverUrl,
@@ -26,6 +26,7 @@ import {
   storeState,
   withdraw,
 } from './subscription-state.ts';
+import { isNotHere, mayStillCome } from './unfinished-adoption.ts';
 
 /**
  * Takes over a subscription that exists, without recreating it. It is found by the subscription-id in SECRETS_DIR, or
@@ -53,6 +54,8 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   });
   const subscriptionId = item.id;
   if (isActive && current.subscriptionId !== subscriptionId) throw new HooklineError('REF_IN_USE');
+  if (isOfAnotherRef(context, subscriptionId))
+    throw new HooklineError('REF_IN_USE', `${subscriptionId} is another ref's`);
   const listed = (item.events ?? []).map((event) => eventNameOf(dialect, event) ?? event);
   const events = eventsOf(context) ?? listed;
   if (command.dryRun) return { message: `dry run: would adopt ${subscriptionId}`, subscriptionId };
@@ -70,9 +73,9 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
     const record = await storeState(context, { ...adopted, events: listed, replaced });
     const encryptionKey = dir.encryptionKeys[0] ?? secretsOf(context, record)?.encryptionKey;
     // The process of a call before a crash is gone for a while; that of another command may be at work.
-    const mayStillCome =
-      unfinished !== null && !isResumed && unfinished.updatedAt > context.clock.wall() - CHANGE_TIMEOUT_MS;
-    await changeItem(context, { item, encryptionKey, record, mayBeDone: unfinished !== null, mayStillCome });
+    const mayCome = unfinished !== null && !isResumed && mayStillCome(context, unfinished);
+    const mayBeDone = unfinished !== null;
+    await changeItem(context, { item, encryptionKey, record, mayBeDone, mayStillCome: mayCome });
   }
   await storeState(context, { ...adopted, events, begunBy: command.commandId });
   return { message: 'adopted', subscriptionId };
@@ -85,7 +88,10 @@ const NAMELESS =
 async function findItem(context: OperationContext, wantedId: string | undefined): Promise<ListedItem> {
   const url = receiverUrl(context, context.command.ref);
   const items = await listItems(context);
-  const item = items.find((one) => (wantedId === undefined ? one.url === url : one.id === wantedId));
+  const found = items.filter((one) => (wantedId === undefined ? one.url === url : one.id === wantedId));
+  if (found.length > 1)
+    throw new HooklineError('KEYS_MISSING', `its subscription-id too, as ${found.length} are at the address`);
+  const [item] = found;
   if (!item) throw new HooklineError('SUBSCRIPTION_NOT_FOUND', wantedId ?? url);
   const fault = signingPartFault(item.id);
   if (fault) throw new HooklineError('PROVIDER_ANSWER_INVALID', `the id ${fault}`);
@@ -156,14 +162,6 @@ async function changeItem(context: OperationContext, change: Change): Promise<vo
 
 /** What may deliver here must be verified here: the ref goes back only where its subscription is known to be elsewhere. */
 async function withdrawUnlessHere(context: OperationContext, record: SubscriptionRecord): Promise<void> {
-  const { session } = context;
-  const url = receiverUrl(context, record.ref);
-  const isElsewhere = await session
-    .close(() => listCredibly(context))
-    .then(
-      (items) =>
-        !items.some((one) => one.id === record.subscriptionId && (one.url === null || one.url === url)),
-      () => false,
-    );
-  if (isElsewhere) await withdraw(context, record);
+  const isKnown = await context.session.close(() => isNotHere(context, record)).catch(() => false);
+  if (isKnown) await withdraw(context, record);
 }

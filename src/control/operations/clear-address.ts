@@ -2,7 +2,7 @@ import { HooklineError } from '../../core/errors.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import { refuseEmptyList } from './find-drift.ts';
 import type { OperationContext } from './operation.ts';
-import { receiverUrl } from './subscription-state.ts';
+import { isOfAnotherRef, receiverUrl } from './subscription-state.ts';
 
 /** Calls whose answers were lost leave a few; with a faulty list the removals would never end. */
 const MAX_LEFT_BEHIND = 100;
@@ -25,7 +25,8 @@ export async function clearAddress(context: OperationContext, isOurs: boolean, b
       `the list has ${found.length} subscriptions for ${url}`,
     );
   for (const item of found) {
-    if (!isOurs) throw new HooklineError('URL_IN_USE', item.id);
+    // Somebody may have given another ref's this address.
+    if (!isOurs || isOfAnotherRef(context, item.id)) throw new HooklineError('URL_IN_USE', item.id);
     await session.untilDone(() => session.api.remove(item.id));
   }
 }

@@ -158,9 +158,11 @@ async function createUntilVerifiable(
     for (let attempt = 1; ; attempt++) {
       const outcome = await session.api.create(values, command.extra);
       const fault = outcome.judgement === 'done' ? faultOf(outcome.created, dir) : null;
+      mayBeThere = !isWithoutEffect(outcome);
+      if (fault === SHUT_OUT)
+        throw new HooklineError('KEYS_INVALID', `${command.ref}/signing-secret: ${fault}`);
       if (outcome.judgement === 'done' && fault === null && outcome.created)
         return { created: outcome.created };
-      mayBeThere = !isWithoutEffect(outcome);
       mayStillCome = outcome.timedOutEarly === true;
       if (fault !== null && ++invalid >= MAX_INVALID_ANSWERS)
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);
@@ -177,6 +179,10 @@ async function createUntilVerifiable(
   }
 }
 
+/** The keys in files come first, and are those of an earlier subscription. */
+const SHUT_OUT =
+  'webhooks of the new subscription would be refused, as the provider gave it another secret; remove this file';
+
 /** Why a created subscription could not be verified; null where it can. */
 function faultOf(created: CreatedItem | null, { signingSecrets }: DirSecrets): string | null {
   if (!created) return 'it has no id';
@@ -188,5 +194,6 @@ function faultOf(created: CreatedItem | null, { signingSecrets }: DirSecrets): s
       : 'it has no signing secret, and SECRETS_DIR has none for the ref';
   }
   const secretFault = signingPartFault(created.signingSecret);
-  return secretFault && `the signing secret ${secretFault}`;
+  if (secretFault) return `the signing secret ${secretFault}`;
+  return signingSecrets.length > 0 && !signingSecrets.includes(created.signingSecret) ? SHUT_OUT : null;
 }

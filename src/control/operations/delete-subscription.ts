@@ -1,13 +1,17 @@
+import { HooklineError } from '../../core/errors.ts';
+import { isUnfinished, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { clearAddress } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   beforeCommand,
   hasBegun,
   isForgettable,
+  isOfAnotherRef,
   noteBegin,
   resealed,
   storeState,
 } from './subscription-state.ts';
+import { isElsewhere, mayStillCome } from './unfinished-adoption.ts';
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
 export async function deleteSubscription(context: OperationContext): Promise<Settled> {
@@ -25,21 +29,49 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   }
   if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId: before.subscriptionId };
   await noteBegin(context, before);
-  const isIntent = before.state === 'REQUESTED' || before.subscriptionId === null;
+  const ours = isUnfinished(before) ? await oursOf(context, before) : before;
+  const isIntent = ours !== null && (ours.state === 'REQUESTED' || ours.subscriptionId === null);
   // A create that came to no end: what it may have left has our address.
   if (isIntent) await clearAddress(context, true);
-  const left = isIntent ? beforeCommand(context, before) : before;
+  const left = isIntent ? beforeCommand(context, ours) : ours;
   // It was to be created anew: the one before it is deleted too.
   const subscriptionId = left?.state === 'ACTIVE' ? left.subscriptionId : null;
   if (left === null || subscriptionId === null) {
     await records.storeSubscription(command.ref, left && { ...left, commandId: command.commandId }, lease);
-    return { message: 'deleted: its creation had not come to an end' };
+    const what = isUnfinished(before) ? 'adoption' : 'creation';
+    return { message: `deleted: its ${what} had not come to an end` };
   }
+  if (isOfAnotherRef(context, subscriptionId)) return await retire(context, left, OF_ANOTHER);
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));
+  const isGone = outcome.judgement === 'gone';
+  return await retire(context, left, isGone ? 'deleted: the provider no longer had it' : 'deleted');
+}
+
+const OF_ANOTHER = "deleted: the subscription stays, as it is another ref's";
+
+/**
+ * What of an adoption that came to no end is ours: all of it, or what was there before where its subscription is elsewhere.
+ * @throws HooklineError PROVIDER_UNAVAILABLE where it may still come here
+ */
+async function oursOf(
+  context: OperationContext,
+  adopted: SubscriptionRecord,
+): Promise<SubscriptionRecord | null> {
+  if (!(await isElsewhere(context, adopted))) return adopted;
+  if (mayStillCome(context, adopted))
+    throw new HooklineError('PROVIDER_UNAVAILABLE', 'its adoption may still take effect: delete it later');
+  return beforeCommand(context, adopted);
+}
+
+async function retire(
+  context: OperationContext,
+  left: SubscriptionRecord,
+  message: string,
+): Promise<Settled> {
   // The keys stay with it: deliveries that are under way are still verified by them.
+  const { subscriptionId } = left;
   const retired = { state: 'RETIRED', subscriptionId } as const;
   const sealedKeys = resealed(context, left, retired);
   await storeState(context, { ...retired, events: left.events, sealedKeys });
-  const isGone = outcome.judgement === 'gone';
-  return { message: isGone ? 'deleted: the provider no longer had it' : 'deleted', subscriptionId };
+  return { message, subscriptionId };
 }

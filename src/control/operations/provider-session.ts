@@ -9,6 +9,8 @@ import { type Backoff, delayBefore } from '../../runtime/retry.ts';
 /** One command's calls of the provider: counted, and bounded by the command's deadline. */
 export type CommandSession = {
   readonly api: ProviderApi;
+  /** How long a command may take from its start to its outcome. */
+  readonly deadlineMs: number;
   /** Requests made so far, and the last answer's status. */
   readonly made: () => { readonly attempts: number; readonly httpStatus: number | null };
   /**
@@ -100,6 +102,7 @@ export function createCommandSession(deps: {
   };
   return {
     api: createProviderApi(counted, deps.dialect),
+    deadlineMs,
     made: () => ({ attempts, httpStatus }),
     begin,
     end() {

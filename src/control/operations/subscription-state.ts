@@ -9,6 +9,7 @@ import {
   type SubscriptionRecord,
   type SubscriptionSecrets,
   sealSecrets,
+  wantedBy,
 } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, OperationDeps } from './operation.ts';
 
@@ -75,6 +76,11 @@ export function isForgettable(
   record: SubscriptionRecord,
 ): boolean {
   return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < clock.wall();
+}
+
+/** Whether another ref has this subscription: it is not to be taken, nor to be removed. */
+export function isOfAnotherRef({ command, subscriptions }: OperationContext, id: string): boolean {
+  return subscriptions.all().some((one) => one.ref !== command.ref && wantedBy(one)?.subscriptionId === id);
 }
 
 /** Whether this very command was begun before a crash: the state then carries its id. */

@@ -155,3 +155,34 @@ describe('an adoption', () => {
     expect(harness.written).toEqual([]);
   });
 });
+
+describe('an adoption of what is another ref\u2019s', () => {
+  it('is REJECTED: it stays where it is', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('b'));
+    const [one] = await harness.subscriptions();
+    harness.fixture.secrets('a', {
+      'subscription-id': one?.id ?? '',
+      'signing-secret': one?.signingSecret ?? '',
+    });
+    expect(await harness.run(adopt())).toMatchObject({
+      ...{ status: 'REJECTED', errorCode: 'REF_IN_USE', message: expect.stringContaining("another ref's") },
+    });
+    expect(await harness.subscriptions()).toEqual([one]);
+    expect(harness.state.get('a')).toBeUndefined();
+  });
+});
+
+it('an adoption by address alone is REJECTED where two are there', async () => {
+  await using harness = await openControlHarness();
+  await harness.seed({ url });
+  const { signingSecret } = await harness.seed({ url });
+  harness.fixture.secrets('a', { 'signing-secret': signingSecret });
+  expect(await harness.run(adopt())).toMatchObject({
+    ...{
+      status: 'REJECTED',
+      errorCode: 'KEYS_MISSING',
+      message: expect.stringContaining('as 2 are at the address'),
+    },
+  });
+});

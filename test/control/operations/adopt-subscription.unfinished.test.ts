@@ -113,7 +113,7 @@ describe('an adoption that does not come to its end at once', () => {
     const refused = { status: 'FAILED', errorCode: 'PROVIDER_REFUSED' };
     expect(await harness.run(adopt())).toMatchObject(refused);
     expect(harness.state.get('a')).toMatchObject(unfinished);
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_001 });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1_500 + 60_001 });
     onTestFinished(() => void vi.useRealTimers());
     await harness.sandbox.fail(REFUSED);
     expect(await harness.run(adopt())).toMatchObject(refused);

@@ -405,3 +405,50 @@ describe('the address of a ref', () => {
     expect(await harness.subscriptions()).toHaveLength(2);
   });
 });
+
+describe('a creation where a file has the signing secret of an earlier subscription', () => {
+  it('is REJECTED, and leaves nothing: files come first, and its webhooks would be refused', async () => {
+    await using harness = await openControlHarness();
+    harness.fixture.secrets('a', { 'signing-secret': 's'.repeat(36) });
+    expect(await harness.run(create('a'))).toMatchObject({
+      ...{
+        status: 'REJECTED',
+        errorCode: 'KEYS_INVALID',
+        message: expect.stringContaining('a/signing-secret'),
+      },
+    });
+    expect(await harness.subscriptions()).toEqual([]);
+    expect(harness.state.get('a')).toBeUndefined();
+  });
+
+  it('anew leaves the ref as it was', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('beside'));
+    const { subscriptionId, commandId } = await harness.run(create('a', { commandId: 'c-1' }));
+    // Rotated by its file.
+    harness.fixture.secrets('a', { 'signing-secret': 's'.repeat(36) });
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${subscriptionId}`);
+    expect(await harness.run(create('a', { ifMatch: commandId }))).toMatchObject({
+      errorCode: 'KEYS_INVALID',
+    });
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId, commandId });
+    expect(await harness.subscriptions()).toHaveLength(1);
+  });
+});
+
+it.each(['subscription.create', 'subscription.delete'])(
+  'what another ref has at the address is not removed by a %s over an unfinished creation',
+  async (type) => {
+    await using harness = await openControlHarness();
+    const { subscriptionId } = await harness.run(create('b'));
+    await createInPart(harness);
+    const one = (await harness.subscriptions()).find(({ id }) => id === subscriptionId);
+    const json = { id: subscriptionId, signingSecret: one?.signingSecret, events: ['payment_status'], url };
+    await harness.sandbox.call('POST', '/_sandbox/subscriptions', { json });
+    expect(await harness.run({ type, ref: 'a' })).toMatchObject({
+      status: 'REJECTED',
+      errorCode: 'URL_IN_USE',
+    });
+    expect((await harness.subscriptions()).map(({ id }) => id)).toContain(subscriptionId);
+  },
+);

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createInPart } from '../../support/adoptions.ts';
-import { create, NEARLY_ALL_MS, openControlHarness, passTime } from '../../support/control-harness.ts';
+import { adopt, createInPart, deleteOne, seedKnown, url } from '../../support/adoptions.ts';
+import {
+  type ControlHarness,
+  create,
+  NEARLY_ALL_MS,
+  openControlHarness,
+  passTime,
+} from '../../support/control-harness.ts';
 
 const remove = (more: object = {}) => ({ type: 'subscription.delete', ref: 'a', ...more });
 
@@ -83,4 +89,86 @@ describe('a deletion', () => {
     expect(await harness.run(remove({ dryRun: true }))).toMatchObject({ status: 'SUCCEEDED', attempts: 0 });
     expect(await harness.subscriptions()).toHaveLength(1);
   });
+});
+
+describe('a deletion over an adoption that came to no end', () => {
+  const LONG_AGO_MS = 10 * 60_000;
+  async function unfinished(more: object = {}) {
+    const harness = await openControlHarness({ deadlineMs: 1_500 });
+    const seeded = await seedKnown(harness, more);
+    await harness.sandbox.fail({ operation: 'update', kind: 'hang' });
+    expect(await harness.run(adopt())).toMatchObject({ status: 'FAILED' });
+    return { harness, seeded };
+  }
+  const age = (harness: ControlHarness) => {
+    const record = harness.state.get('a') ?? expect.fail('no record');
+    harness.state.set('a', { ...record, updatedAt: record.updatedAt - LONG_AGO_MS });
+  };
+
+  it('leaves what is elsewhere: it was never ours', async () => {
+    const { harness, seeded } = await unfinished();
+    await using _ = harness;
+    age(harness);
+    expect(await harness.run(remove())).toMatchObject({
+      status: 'SUCCEEDED',
+      message: 'deleted: its adoption had not come to an end',
+    });
+    expect(await harness.subscriptions()).toMatchObject([{ id: seeded.id, url: seeded.url }]);
+    expect(harness.state.get('a')).toBeUndefined();
+  });
+
+  it('waits while it may still come here', async () => {
+    const { harness, seeded } = await unfinished();
+    await using _ = harness;
+    expect(await harness.run(remove())).toMatchObject({
+      status: 'FAILED',
+      errorCode: 'PROVIDER_UNAVAILABLE',
+      message: expect.stringContaining('delete it later'),
+    });
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: seeded.id });
+  });
+
+  it('removes what is here by then', async () => {
+    const { harness, seeded } = await unfinished();
+    await using _ = harness;
+    await harness.sandbox.call('POST', '/_sandbox/subscriptions', {
+      json: { id: seeded.id, signingSecret: seeded.signingSecret, events: ['payment_status'], url },
+    });
+    expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
+    expect(await harness.subscriptions()).toEqual([]);
+  });
+
+  it('leaves a deleted one before it as it was', async () => {
+    await using harness = await openControlHarness({ deadlineMs: 1_500 });
+    await deleteOne(harness);
+    const retired = harness.state.get('a');
+    const { id } = await seedKnown(harness);
+    await harness.sandbox.fail({ operation: 'update', kind: 'hang' });
+    await harness.run(adopt());
+    age(harness);
+    expect(await harness.run(remove({ commandId: 'c-9' }))).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.subscriptions()).toMatchObject([{ id }]);
+    expect(harness.state.get('a')).toMatchObject({
+      ...{
+        state: 'RETIRED',
+        subscriptionId: retired?.subscriptionId,
+        updatedAt: retired?.updatedAt,
+        commandId: 'c-9',
+      },
+    });
+    expect(harness.secretsOf('a')).toHaveProperty('signingSecret');
+  });
+});
+
+it('a deletion leaves a subscription that another ref has, too', async () => {
+  await using harness = await openControlHarness();
+  const { subscriptionId } = await harness.run(create('a'));
+  const record = harness.state.get('a') ?? expect.fail('no record');
+  harness.state.set('b', { ...record, ref: 'b' });
+  expect(await harness.run(remove())).toMatchObject({
+    status: 'SUCCEEDED',
+    message: "deleted: the subscription stays, as it is another ref's",
+  });
+  expect(await harness.subscriptions()).toMatchObject([{ id: subscriptionId }]);
+  expect(harness.state.get('a')).toMatchObject({ state: 'RETIRED' });
 });

@@ -5,7 +5,7 @@ import { type ControlSite, PUBLIC_URL } from './site.ts';
 
 /**
  * A subscription that was there before is ours when an adoption has succeeded, and unfinished after one that has not; and where one has
- * brought it to our address, the state knows it.
+ * brought it to our address, the state knows it. It is not deleted while it delivers elsewhere.
  */
 export function judgeAdoptions(
   site: ControlSite,
@@ -13,7 +13,13 @@ export function judgeAdoptions(
   state: ReadonlyMap<string, SubscriptionRecord>,
 ): string[] {
   const { foreign, begun, provider } = site;
-  return [...foreign].flatMap(([ref, { id }]) => {
+  const elsewhere = new Set(
+    [...foreign.values()].map(({ url }) => url).filter((url) => !url.startsWith(PUBLIC_URL)),
+  );
+  const taken = provider.effects
+    .filter(({ what, subscription }) => what === 'deletes' && elsewhere.has(subscription?.url ?? ''))
+    .map(({ subscription }) => `${subscription?.id} was deleted, and delivered elsewhere`);
+  const faults = [...foreign].flatMap(([ref, { id }]) => {
     const record = state.get(ref);
     if (record?.state !== 'ACTIVE' || record.subscriptionId !== id) {
       const url = `${PUBLIC_URL}/webhooks/${ref}`;
@@ -35,6 +41,7 @@ export function judgeAdoptions(
     const isOurs = ends('subscription.adopt', 'SUCCEEDED') || ends('subscription.update', 'SUCCEEDED');
     return isOurs ? [] : [`${ref}: ${id} is taken for ours, and no adoption has succeeded`];
   });
+  return [...taken, ...faults];
 }
 
 const isRefusal = (status: number) => status >= 400 && status < 500;

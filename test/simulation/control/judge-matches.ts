@@ -41,5 +41,5 @@ function lastBehind({ fields, result }: EndedCommand, last: Last): Last {
   if (type !== 'subscription.delete') return commandId;
   if (message?.startsWith('nothing to delete')) return message.includes('no subscription') ? null : undefined;
   if (message?.startsWith('forgotten')) return null;
-  return message?.startsWith('deleted: its creation') ? undefined : commandId;
+  return message?.startsWith('deleted: its ') ? undefined : commandId;
 }

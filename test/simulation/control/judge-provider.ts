@@ -55,7 +55,7 @@ export function unrepairedIn(site: ControlSite, state: State): string[] {
 
 type Difference = { readonly id: string; readonly url: string; readonly what: string; readonly ref?: string };
 
-function differences({ provider, foreign }: ControlSite, state: State): Difference[] {
+function differences({ provider, foreign, system }: ControlSite, state: State): Difference[] {
   const found: Difference[] = [];
   const left = new Map(provider.subscriptions);
   for (const [ref, record] of state) {
@@ -68,7 +68,10 @@ function differences({ provider, foreign }: ControlSite, state: State): Differen
     if (fault) found.push({ ref, id, url, what: `${ref}: ${id} ${fault}` });
     const inDir = foreign.get(ref);
     const sealed = record.sealedKeys && openSecrets(SEALING_KEYS, record, record.sealedKeys);
-    const signingSecret = sealed?.signingSecret ?? (inDir?.id === id ? inDir.signingSecret : undefined);
+    // Files come first, also those of another; a subscription that was there before them may be shut out.
+    const madeAt = provider.effects.find((one) => one.what === 'creates' && one.subscription?.id === id)?.at;
+    const isByFile = inDir && (inDir.id === id || Number(madeAt) > inDir.knownAt + system.deadlineMs);
+    const signingSecret = isByFile ? inDir.signingSecret : sealed?.signingSecret;
     if (signingSecret === undefined || signingSecret !== provider.secrets.get(id))
       found.push({ id: '', url: '', what: `${ref}: its webhooks cannot be verified` });
   }

@@ -89,6 +89,16 @@ export const COMMANDS: readonly Mutant[] = [
     put: '',
   },
   {
+    ...{ of, file: DELETE, name: 'an adoption that is given up deletes what is elsewhere' },
+    find: 'if (!(await isElsewhere(context, adopted))) return adopted;',
+    put: 'if (adopted) return adopted;',
+  },
+  {
+    ...{ of, file: CREATE, name: 'files of an earlier subscription shut out a new one' },
+    find: '!signingSecrets.includes(created.signingSecret) ? SHUT_OUT : null;',
+    put: '!signingSecrets.includes(created.signingSecret) ? null : null;',
+  },
+  {
     ...{ of, file: DELETE, name: 'a deletion is not stored' },
     find: 'await storeState(context, { ...retired, events: left.events, sealedKeys });',
     put: '',
