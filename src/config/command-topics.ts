@@ -1,5 +1,5 @@
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import { Fault, type Setting, setting } from './env.ts';
+import { type EnvReader, Fault, type Setting, setting } from './env.ts';
 
 /** A topic that commands are read from. */
 export type CommandTopic = {
@@ -43,6 +43,20 @@ export function parseCommandTopics(text: string): readonly CommandTopic[] {
     topics.set(name, pattern === null ? null : [...new Set([...(before ?? []), pattern])]);
   }
   return Object.freeze([...topics].map(([name, refs]) => ({ name, refs })));
+}
+
+/** What Hookline writes itself is read as no command: of the dead-letter topic each record would make another one. */
+export function checkCommandTopics(
+  topics: readonly CommandTopic[] | undefined,
+  prefix: string | undefined,
+  reader: Pick<EnvReader, 'fault'>,
+): void {
+  if (!topics || prefix === undefined) return;
+  const { commands: _, ...others } = OWN_TOPICS;
+  const own = new Set(Object.values(others).map((topic) => topicName(prefix, topic)));
+  for (const { name } of topics)
+    if (own.has(name))
+      reader.fault(`COMMAND_TOPICS names ${name}, which Hookline writes: give another topic.`);
 }
 
 function readEntry(entry: string): { name: string; pattern: string | null } {

@@ -1,5 +1,5 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/registry-settings.ts';
-import { commandTopicsSetting } from '../config/command-topics.ts';
+import { checkCommandTopics, commandTopicsSetting } from '../config/command-topics.ts';
 import {
   type EnvSource,
   envReader,
@@ -91,6 +91,7 @@ export function loadControlConfig(source: EnvSource) {
   checkRegistrySettings(config.registry, reader);
   checkProviderSettings(config.provider, reader);
   const { commandTopics } = config.control;
+  checkCommandTopics(commandTopics, config.topics.prefix, reader);
   const usual = { name: topicName(config.topics.prefix, OWN_TOPICS.commands), refs: null };
   return reader.done({ ...config, commandTopics: commandTopics?.length > 0 ? commandTopics : [usual] });
 }

@@ -54,7 +54,9 @@ function parseNames(text: string): SealedLayout['names'] | null {
     if (!field || !Object.hasOwn(NAMES, field) || !name || rest.length > 0) return null;
     names[field] = name;
   }
-  return names as SealedLayout['names'];
+  // Two pieces with one name could not be told apart.
+  const isClear = new Set(Object.values(names)).size === Object.keys(NAMES).length;
+  return isClear ? (names as SealedLayout['names']) : null;
 }
 
 /** The layout of sealed bodies, for ingress and for redrives. */

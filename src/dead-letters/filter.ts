@@ -58,6 +58,11 @@ export function parseFilter(conditions: readonly string[] = [], now = Date.now()
       throw new InvalidInput(`--filter is ${JSON.stringify(text)}: give name=value, where ${FILTER_HELP}.`);
     }
     const values = list.split(',').map((value) => value.trim());
+    // Of an empty one nobody knows what it should select.
+    if (values.includes(''))
+      throw new InvalidInput(
+        `--filter is ${JSON.stringify(text)}: one of its values is empty; leave it out.`,
+      );
     return { name, test: condition(values, now) };
   });
   return {
@@ -69,7 +74,10 @@ export function parseFilter(conditions: readonly string[] = [], now = Date.now()
 function ofHeader(header: string, values: readonly string[]): Predicate {
   // A list may be as long as a command line, and there are many records to compare with it.
   const wanted = new Set(values);
-  return ({ headers }) => wanted.has(headers[header] ?? '');
+  return ({ headers }) => {
+    const value = headers[header];
+    return value !== undefined && wanted.has(value);
+  };
 }
 
 function known(name: string, all: readonly string[], values: readonly string[]): readonly string[] {

@@ -1,6 +1,7 @@
 import type { DeadLetterTopic } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Redelivery } from './open-redelivery.ts';
+import { orderOfDeadLetter } from './redrive-delivery.ts';
 import { type DeadLetterOutcome, redriveOne } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
 
@@ -17,5 +18,7 @@ export const redriveAll = (
   runInOrder(selected, {
     ...options,
     prepare: (batch) => topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0)),
+    orderOf: (deadLetter, bodies) =>
+      orderOfDeadLetter(deadLetter, bodies.get(deadLetter.at), redelivery.delivery),
     one: (deadLetter, bodies) => redriveOne(deadLetter, bodies.get(deadLetter.at), redelivery),
   });

@@ -2,7 +2,8 @@ import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/d
 import { isRef } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { publishDelivery } from '../delivery/publish-delivery.ts';
+import type { DeliveryPorts } from '../delivery/ports.ts';
+import { identifyDelivery, publishDelivery } from '../delivery/publish-delivery.ts';
 import { type DeadLetter, redrivesOf } from './dead-letters.ts';
 import type { Redelivery } from './open-redelivery.ts';
 
@@ -37,6 +38,23 @@ export async function redriveDelivery(
   if (!stored) throw new TypeError(`${deadLetter.at} was stored without being published`);
   const isDeadLetter = stored.record.topic === ports.deadLetterTopic;
   return { eventId, position: stored.position, code: isDeadLetter ? codeOf(stored.record) : null };
+}
+
+/** The same for all whose order counts: deliveries of one entity, and commands of one ref. */
+export function orderOfDeadLetter(
+  deadLetter: DeadLetter,
+  body: Buffer | Error | undefined,
+  ports: DeliveryPorts,
+): string {
+  const { headers, key, at } = deadLetter;
+  if (headers[NAMES.stage] === 'COMMAND') return `command ${headers[NAMES.topic]} ${key ?? at}`;
+  const delivery = Buffer.isBuffer(body) ? restoreDeadLetter(deadLetter, body) : null;
+  try {
+    if (delivery) return identifyDelivery(delivery, ports).order;
+  } catch {
+    // Its own try says what is wrong with it.
+  }
+  return `record ${at}`;
 }
 
 /** Its signature was verified before it was dead-lettered, except at stage SPOOL. */

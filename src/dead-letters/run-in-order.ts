@@ -16,6 +16,8 @@ type Run<T> = RunOptions & {
   /** What a batch needs: read once for all of it. */
   readonly prepare: (batch: readonly DeadLetter[]) => Promise<T>;
   readonly one: (deadLetter: DeadLetter, prepared: T) => Promise<DeadLetterOutcome>;
+  /** The same for all whose order counts: one waits until the one before is done, and stays where that has failed. */
+  readonly orderOf?: (deadLetter: DeadLetter, prepared: T) => string;
 };
 
 /**
@@ -24,13 +26,15 @@ type Run<T> = RunOptions & {
  */
 export async function runInOrder<T>(
   selected: readonly DeadLetter[],
-  { prepare, one, rate, signal, onProgress }: Run<T>,
+  { prepare, one, orderOf, rate, signal, onProgress }: Run<T>,
 ): Promise<DeadLetterOutcome[]> {
   const outcomes: DeadLetterOutcome[] = [];
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
   const nextTurn = createRate(rate, ending);
-  const run = async (deadLetter: DeadLetter, prepared: T) => {
+  const run = async (deadLetter: DeadLetter, prepared: T, before: Promise<void> | undefined) => {
+    await before;
+    if (before && ending.aborted) return;
     const outcome = await one(deadLetter, prepared);
     if (outcome.outcome === 'failed') failing.abort();
     outcomes.push(outcome);
@@ -40,10 +44,14 @@ export async function runInOrder<T>(
     if (ending.aborted) break;
     const prepared = await prepare(batch);
     const inProgress: Promise<void>[] = [];
+    const latest = new Map<string, Promise<void>>();
     for (const deadLetter of batch) {
       await nextTurn();
       if (ending.aborted) break;
-      inProgress.push(run(deadLetter, prepared));
+      const order = orderOf?.(deadLetter, prepared);
+      const running = run(deadLetter, prepared, order === undefined ? undefined : latest.get(order));
+      if (order !== undefined) latest.set(order, running);
+      inProgress.push(running);
     }
     await Promise.all(inProgress);
   }

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { overlapsOf, parseCommandTopics, refPatternsOf, takesRef } from '../../src/config/command-topics.ts';
+import {
+  checkCommandTopics,
+  overlapsOf,
+  parseCommandTopics,
+  refPatternsOf,
+  takesRef,
+} from '../../src/config/command-topics.ts';
 
 describe('COMMAND_TOPICS', () => {
   it('names topics, with or without patterns of refs', () => {
@@ -79,4 +85,19 @@ describe('a pattern of refs', () => {
       }),
     );
   });
+});
+
+it('what Hookline writes itself is no topic of commands', () => {
+  const faults: string[] = [];
+  const check = (text: string, prefix?: string) =>
+    checkCommandTopics(parseCommandTopics(text), prefix, { fault: (fault) => faults.push(fault) });
+  check('payments.commands,payments.commands.ledger=gl,other.dead-letter', 'payments');
+  check('payments.dead-letter', undefined);
+  expect(faults).toEqual([]);
+  check('payments.dead-letter,payments.subscriptions,payments.audit', 'payments');
+  expect(faults.map((fault) => fault.split(',')[0])).toEqual([
+    'COMMAND_TOPICS names payments.dead-letter',
+    'COMMAND_TOPICS names payments.subscriptions',
+    'COMMAND_TOPICS names payments.audit',
+  ]);
 });

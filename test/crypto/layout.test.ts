@@ -42,6 +42,8 @@ describe('ENCRYPTION_LAYOUT', () => {
     'json:key=x',
     'json:iv=',
     'json:iv=a=b',
+    'json:iv=data',
+    'json:iv=a,tag=a',
     'payload/',
     'json:__proto__=x',
   ])('%j is none', (text) => {

@@ -37,6 +37,7 @@ describe('a filter of dead-letter records', () => {
     [['at=0:1,3:4'], ['sealed', 'done']],
     [['code=UNDECRYPTABLE'], ['sealed', 'broken', 'large', 'done']],
     [['topic=payments.payment-status'], []],
+    [['topic=undefined'], []],
   ])('%j matches %j', (conditions, names) => {
     expect(matching(...conditions)).toEqual(names);
   });
@@ -51,6 +52,8 @@ describe('a filter of dead-letter records', () => {
     ['since=yesterday', 'give a time'],
     ['until=5w', 'give a time'],
     ['since=1h,2h', 'give a time'],
+    ['topic=payments.payment-status,', 'one of its values is empty'],
+    ['topic= ,x', 'one of its values is empty'],
   ])('%s is refused with what is accepted', (condition, remedy) => {
     expect(() => parseFilter([condition])).toThrow(InvalidInput);
     expect(() => parseFilter([condition])).toThrow(remedy);

@@ -135,7 +135,7 @@ describe('a command in the dead-letter topic', () => {
     await the.control.stop();
     the.control = await the.fixture.control(the.urls);
     const elsewhere = await cli(
-      { ...env, COMMAND_TOPICS: the.fixture.topic('command-results') },
+      { ...env, COMMAND_TOPICS: the.fixture.topic('payment-status') },
       'dlq',
       'redrive',
       '--filter',

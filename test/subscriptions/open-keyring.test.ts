@@ -124,7 +124,7 @@ describe('the cache of an earlier process', () => {
   };
   const refused = () => new Error('ECONNREFUSED');
 
-  it('keeps what a start has not read again, while a broker is away', async () => {
+  it('keeps what a start has not read again, while a broker is unavailable', async () => {
     const faults = { notWritten: expect.fail, damaged: expect.fail };
     const file = cacheFile(mkdtempSync(join(tmpdir(), 'cache-')), 'subscriptions.json', faults);
     const cached = ['a', 'b'].map((ref) => ({

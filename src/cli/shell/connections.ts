@@ -1,7 +1,7 @@
 import { openRegistry } from '../../avro/open-registry.ts';
 import type { Registry } from '../../avro/registry.ts';
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/registry-settings.ts';
-import { commandTopicSetting } from '../../config/command-topics.ts';
+import { checkCommandTopics, commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
@@ -48,11 +48,13 @@ export function loadConfig<G extends keyof Groups>(
   ...names: readonly G[]
 ): Config<G> {
   const reader = envReader(source);
-  const groups = groupsFor(reader.read(topicSettings).prefix);
+  const { prefix } = reader.read(topicSettings);
+  const groups = groupsFor(prefix);
   const values = names.map((name) => [name, reader.read(groups[name])]);
   const config: Partial<Config<keyof Groups>> = Object.fromEntries(values);
   if (config.kafka) checkKafkaSettings(config.kafka, reader);
   if (config.registry) checkRegistrySettings(config.registry, reader);
+  if (config.commands) checkCommandTopics(config.commands.topics, prefix, reader);
   if (config.bodyStore) checkBodyStoreSettings(config.bodyStore, reader);
   return reader.done(config) as Config<G>;
 }

@@ -114,12 +114,17 @@ function refusalOrThrow(error: unknown): HooklineError {
   throw error;
 }
 
+/** The end of the year 9999: later times have no name in an object store. */
+const LATEST_MS = Date.UTC(10_000, 0) - 1;
+
 /** Of a changed row the columns may hold anything, of any length. */
 async function deadLetterChanged(delivery: StoredDelivery, ports: DeliveryPorts): Promise<void> {
   const ref = delivery.ref.slice(0, 100);
   const subscriptionId = delivery.subscriptionId.slice(0, 100);
   const reason = new HooklineError('SPOOL_ROW_CHANGED');
-  const named = { ...delivery, ref, subscriptionId, traceparent: undefined };
+  const mediaType: StoredDelivery['mediaType'] = delivery.mediaType === 'json' ? 'json' : 'octet-stream';
+  const receivedAt = Math.min(LATEST_MS, Math.max(0, delivery.receivedAt));
+  const named = { ...delivery, ref, subscriptionId, mediaType, receivedAt, traceparent: undefined };
   await storeDeadLetter({ delivery: named, eventId: undefined, reason, stage: 'SPOOL' }, ports);
 }
 

@@ -268,6 +268,31 @@ describe('a store with a spool', () => {
     expect(String(deadLetters[0]?.value)).toBe(bodyOf('a', 9));
   });
 
+  it.each([
+    `media_type = printf('%.*c', 2000000, 'x')`,
+    'received_at = 9007199254740991',
+    'received_at = -1',
+  ])('makes a dead-letter record, and holds nothing up, where a row was changed by %s', async (change) => {
+    isUnavailable = true;
+    await Promise.all([1, 2, 3].map((n) => send('a', n)));
+    await stop();
+    const db = new DatabaseSync(join(dir, 'spool.sqlite'));
+    db.exec(`UPDATE deliveries SET ${change} WHERE id = 2`);
+    db.close();
+    isUnavailable = false;
+    await start();
+    await until('the spool is drained', () => !store.isSpooling);
+    expect(order('a').filter((n) => n !== 2)).toEqual([1, 3]);
+    const [changed] = cluster.batches
+      .flat()
+      .filter(({ headers }) => [...headers].some(([name]) => isStage(name)));
+    const headers = Object.fromEntries(
+      [...(changed?.headers ?? [])].map(([name, value]) => [`${name}`, `${value}`]),
+    );
+    expect(headers['hookline.media-type']).toMatch(/^(json|octet-stream)$/);
+    expect(new Date(Number(headers['hookline.received-at'])).toISOString()).toMatch(/^\d{4}-/);
+  });
+
   it('waits out a refusal of the brokers with what it has acknowledged', async () => {
     isUnavailable = true;
     await send('a', 0);

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { OutgoingRecord, Position } from '../../src/core/record.ts';
+import type { DeadLetter } from '../../src/dead-letters/dead-letters.ts';
+import { redriveAll } from '../../src/dead-letters/redrive-all.ts';
+import { ClaimCheck, objectFirst } from '../../src/delivery/claim-check.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { deadLetter } from '../support/dead-letter.ts';
+import { deliveryParts } from '../support/delivery-parts.ts';
+import { scriptedBodies } from '../support/scripted-object-store.ts';
+
+const EVENTS = 'payments.payment-status';
+
+function received(at: string, receivedAt: number): DeadLetter {
+  const made = deadLetter({ at, receivedAt, time: receivedAt, eventId: `event-${at}` });
+  const more = { [NAMES.subscriptionId]: 's'.repeat(36), [NAMES.mediaType]: 'json' };
+  return { ...made, headers: { ...made.headers, ...more } };
+}
+
+const bodyOf = (entityId: string, pad = 10) =>
+  Buffer.from(JSON.stringify({ type: 'payment_status', entityId, payload: {}, pad: 'x'.repeat(pad) }));
+
+const fromOf = ({ headers }: OutgoingRecord) =>
+  [...headers]
+    .find(([name]) => `${name}` === NAMES.redrivenFrom)?.[1]
+    .toString()
+    .split('/')
+    .at(-1);
+
+/** Redrives these bodies, by their place, in one run; and which events are stored, in their order. */
+function redriver(
+  bodies: ReadonlyMap<string, Buffer>,
+  claims: ClaimCheck | undefined,
+  before: (at: string) => Promise<void>,
+) {
+  const stored: string[] = [];
+  const send = async (record: OutgoingRecord): Promise<Position> => {
+    const at = fromOf(record);
+    if (record.topic === EVENTS && at !== undefined) {
+      await before(at);
+      stored.push(at);
+    }
+    return { topic: record.topic, partition: 0, offset: BigInt(stored.length) };
+  };
+  const storing = (by: typeof send) => objectFirst(claims, by);
+  const delivery = { ...deliveryParts(claims && { claims }), publish: storing(send) };
+  const options = {
+    ...{ rate: undefined, signal: new AbortController().signal, onProgress() {} },
+    topic: { bodiesOf: async () => bodies },
+    redelivery: { delivery, send, storing, readAvro: async () => ({}), commandTopics: [], async stop() {} },
+  };
+  const run = async (selected: readonly DeadLetter[]) => {
+    const outcomes = await redriveAll(selected, options);
+    return Object.fromEntries(outcomes.map(({ deadLetter: { at }, outcome }) => [at, outcome]));
+  };
+  return { stored, run };
+}
+
+it('a redrive stores no event of an entity before an earlier one that has failed', async () => {
+  const { store, bodies } = scriptedBodies(systemClock, 300);
+  store.fateOf = () => 'unavailable';
+  const claims = new ClaimCheck(bodies, 2_000);
+  const content = new Map([
+    ['0:1', bodyOf('e-1', 5_000)],
+    ['0:2', bodyOf('e-1')],
+    ['0:3', bodyOf('e-2')],
+  ]);
+  const { stored, run } = redriver(content, claims, async () => {});
+  const all = ['0:1', '0:2', '0:3'].map((at, n) => received(at, 1_000 * n));
+  expect(await run(all)).toEqual({ '0:1': 'failed', '0:2': 'waiting', '0:3': 'stored' });
+  expect(stored).toEqual(['0:3']);
+});
+
+it('a redrive stores the events of an entity one after the other, and those of others meanwhile', async () => {
+  const content = new Map(
+    ['0:1', '0:2'].map((at) => [at, bodyOf('e-1')]).concat([['0:3', bodyOf('e-2')]]) as [string, Buffer][],
+  );
+  const { stored, run } = redriver(content, undefined, (at) => sleep(at === '0:1' ? 100 : 0));
+  const all = ['0:1', '0:2', '0:3'].map((at, n) => received(at, 1_000 * n));
+  expect(await run(all)).toEqual({ '0:1': 'stored', '0:2': 'stored', '0:3': 'stored' });
+  expect(stored).toEqual(['0:3', '0:1', '0:2']);
+});
