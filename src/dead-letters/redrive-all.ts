@@ -20,5 +20,6 @@ export const redriveAll = (
     prepare: (batch) => topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0)),
     orderOf: (deadLetter, bodies) =>
       orderOfDeadLetter(deadLetter, bodies.get(deadLetter.at), redelivery.delivery),
-    one: (deadLetter, bodies) => redriveOne(deadLetter, bodies.get(deadLetter.at), redelivery),
+    one: (deadLetter, bodies, passed) =>
+      redriveOne(deadLetter, bodies.get(deadLetter.at), redelivery, passed),
   });

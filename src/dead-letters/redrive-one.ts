@@ -26,17 +26,22 @@ export type DeadLetterOutcome = {
   readonly message?: string;
 };
 
-/** Publishes one dead-letter record again, then its marker. A crash between the two only means that it can be redriven twice. */
+/**
+ * Publishes one dead-letter record again, then its marker. A crash between the two only means that it can be redriven twice.
+ * @param onPublished called between the two
+ */
 export async function redriveOne(
   deadLetter: DeadLetter,
   body: Buffer | Error | undefined,
   redelivery: Redelivery,
+  onPublished: () => void = () => {},
 ): Promise<DeadLetterOutcome> {
   const { deadLetterTopic, publish } = redelivery.delivery;
   let to: string | undefined;
   try {
     const outcome = await publishAgain(deadLetter, body, redelivery);
     to = outcome.to;
+    onPublished();
     if (to !== undefined) await publish(redriveMarker(deadLetter, to, deadLetterTopic));
     return outcome;
   } catch (error) {

@@ -15,8 +15,9 @@ export type RunOptions = {
 type Run<T> = RunOptions & {
   /** What a batch needs: read once for all of it. */
   readonly prepare: (batch: readonly DeadLetter[]) => Promise<T>;
-  readonly one: (deadLetter: DeadLetter, prepared: T) => Promise<DeadLetterOutcome>;
-  /** The same for all whose order counts: one waits until the one before is done, and stays where that has failed. */
+  /** @param passed called when the next one of its order may follow, at the latest when this resolves */
+  readonly one: (deadLetter: DeadLetter, prepared: T, passed: () => void) => Promise<DeadLetterOutcome>;
+  /** The same for all whose order counts: one waits until the one before has passed, and stays where that has failed. */
   readonly orderOf?: (deadLetter: DeadLetter, prepared: T) => string;
 };
 
@@ -32,10 +33,8 @@ export async function runInOrder<T>(
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
   const nextTurn = createRate(rate, ending);
-  const run = async (deadLetter: DeadLetter, prepared: T, before: Promise<void> | undefined) => {
-    await before;
-    if (before && ending.aborted) return;
-    const outcome = await one(deadLetter, prepared);
+  const run = async (deadLetter: DeadLetter, prepared: T, passed: () => void) => {
+    const outcome = await one(deadLetter, prepared, passed);
     if (outcome.outcome === 'failed') failing.abort();
     outcomes.push(outcome);
     onProgress(outcomes);
@@ -43,17 +42,21 @@ export async function runInOrder<T>(
   for (const batch of batchesOf(selected)) {
     if (ending.aborted) break;
     const prepared = await prepare(batch);
-    const inProgress: Promise<void>[] = [];
     const latest = new Map<string, Promise<void>>();
-    for (const deadLetter of batch) {
-      await nextTurn();
-      if (ending.aborted) break;
+    const inTurn = async (deadLetter: DeadLetter) => {
       const order = orderOf?.(deadLetter, prepared);
-      const running = run(deadLetter, prepared, order === undefined ? undefined : latest.get(order));
-      if (order !== undefined) latest.set(order, running);
-      inProgress.push(running);
-    }
-    await Promise.all(inProgress);
+      const before = order === undefined ? undefined : latest.get(order);
+      const { promise, resolve: passed } = Promise.withResolvers<void>();
+      if (order !== undefined) latest.set(order, promise);
+      try {
+        await before;
+        await nextTurn();
+        if (!ending.aborted) await run(deadLetter, prepared, passed);
+      } finally {
+        passed();
+      }
+    };
+    await Promise.all(batch.map(inTurn));
   }
   const done = new Set(outcomes.map(({ deadLetter }) => deadLetter));
   const left = selected.filter((deadLetter) => !done.has(deadLetter));

@@ -46,12 +46,12 @@ function redriver(
   const storing = (by: typeof send) => objectFirst(claims, by);
   const delivery = { ...deliveryParts(claims && { claims }), publish: storing(send) };
   const options = {
-    ...{ rate: undefined, signal: new AbortController().signal, onProgress() {} },
+    ...{ signal: new AbortController().signal, onProgress() {} },
     topic: { bodiesOf: async () => bodies },
     redelivery: { delivery, send, storing, readAvro: async () => ({}), commandTopics: [], async stop() {} },
   };
-  const run = async (selected: readonly DeadLetter[]) => {
-    const outcomes = await redriveAll(selected, options);
+  const run = async (selected: readonly DeadLetter[], rate?: number) => {
+    const outcomes = await redriveAll(selected, { ...options, rate });
     return Object.fromEntries(outcomes.map(({ deadLetter: { at }, outcome }) => [at, outcome]));
   };
   return { stored, run };
@@ -80,4 +80,18 @@ it('a redrive stores the events of an entity one after the other, and those of o
   const all = ['0:1', '0:2', '0:3'].map((at, n) => received(at, 1_000 * n));
   expect(await run(all)).toEqual({ '0:1': 'stored', '0:2': 'stored', '0:3': 'stored' });
   expect(stored).toEqual(['0:3', '0:1', '0:2']);
+});
+
+it('a redrive keeps its rate behind an event that took long', async () => {
+  const all = Array.from({ length: 12 }, (_, n) => received(`0:${n}`, n));
+  const content = new Map(all.map(({ at }) => [at, bodyOf('e-1')]));
+  let last = 0;
+  const { run } = redriver(content, undefined, async (at) => {
+    last = performance.now();
+    await sleep(at === '0:0' ? 1_000 : 0);
+  });
+  const begin = performance.now();
+  expect(new Set(Object.values(await run(all, 20)))).toEqual(new Set(['stored']));
+  // Behind the first each has a turn of its own, 50 ms behind the one before; however slow the machine is, it is no sooner.
+  expect(last - begin).toBeGreaterThan(1_000 + 9 * 50);
 });

@@ -1,5 +1,6 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
+import { isUnfinished } from '../../subscriptions/subscription-record.ts';
 import { refuseEmptyList } from './find-drift.ts';
 import type { OperationContext } from './operation.ts';
 import { isOfAnotherRef, receiverUrl } from './subscription-state.ts';
@@ -10,15 +11,19 @@ const MAX_LEFT_BEHIND = 100;
 /**
  * Makes sure that the provider has no subscription for the ref's address. It removes what stands there if it is ours:
  * a call whose answer was lost has left it.
- * @param but the id of one that stays
+ * @param stays whether one of this id stays
  * @throws HooklineError URL_IN_USE where it isn't ours; PROVIDER_ANSWER_INVALID
  */
-export async function clearAddress(context: OperationContext, isOurs: boolean, but?: string): Promise<void> {
+export async function clearAddress(
+  context: OperationContext,
+  isOurs: boolean,
+  stays: (id: string) => boolean = () => false,
+): Promise<void> {
   const { session, command } = context;
   const url = receiverUrl(context, command.ref);
   // A faulty list would hide what our own call has made, and a second subscription would be created.
   const items = await (isOurs ? listCredibly(context) : listItems(context));
-  const found = items.filter((one) => one.url === url && one.id !== but);
+  const found = items.filter((one) => one.url === url && !stays(one.id));
   if (found.length > MAX_LEFT_BEHIND)
     throw new HooklineError(
       'PROVIDER_ANSWER_INVALID',
@@ -45,12 +50,13 @@ export async function listItems({
 
 /**
  * Lists them where what is missing counts, too.
- * @throws HooklineError PROVIDER_ANSWER_INVALID also where the list is empty and other refs have active subscriptions
+ * @throws HooklineError PROVIDER_ANSWER_INVALID also where the list is empty and other refs have active subscriptions; those of
+ *   adoptions that came to no end may be gone
  */
 export async function listCredibly(context: OperationContext): Promise<readonly ListedItem[]> {
   const { command, subscriptions } = context;
   const items = await listItems(context);
-  const others = subscriptions.all().filter(({ ref }) => ref !== command.ref);
+  const others = subscriptions.all().filter((one) => one.ref !== command.ref && !isUnfinished(one));
   refuseEmptyList(items, others);
   return items;
 }

@@ -1,5 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
-import { isUnfinished, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
+import { isUnfinished, type SubscriptionRecord, wantedBy } from '../../subscriptions/subscription-record.ts';
 import { clearAddress } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
@@ -27,12 +27,15 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
     await records.storeSubscription(command.ref, null, lease);
     return { message: 'forgotten: it was deleted before, and its keys are no longer live', subscriptionId };
   }
-  if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId: before.subscriptionId };
-  await noteBegin(context, before);
   const ours = isUnfinished(before) ? await oursOf(context, before) : before;
+  if (command.dryRun) {
+    const what = ours === before ? 'would be deleted' : 'its adoption would be given up';
+    return { message: `dry run: ${what}`, subscriptionId: before.subscriptionId };
+  }
+  await noteBegin(context, before);
   const isIntent = ours !== null && (ours.state === 'REQUESTED' || ours.subscriptionId === null);
   // A create that came to no end: what it may have left has our address.
-  if (isIntent) await clearAddress(context, true);
+  if (isIntent) await clearAddress(context, true, (id) => isOfAnotherRef(context, id));
   const left = isIntent ? beforeCommand(context, ours) : ours;
   // It was to be created anew: the one before it is deleted too.
   const subscriptionId = left?.state === 'ACTIVE' ? left.subscriptionId : null;
@@ -41,10 +44,16 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
     const what = isUnfinished(before) ? 'adoption' : 'creation';
     return { message: `deleted: its ${what} had not come to an end` };
   }
-  if (isOfAnotherRef(context, subscriptionId)) return await retire(context, left, OF_ANOTHER);
+  if (isAnothersForCertain(context, subscriptionId)) return await retire(context, left, OF_ANOTHER);
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));
   const isGone = outcome.judgement === 'gone';
   return await retire(context, left, isGone ? 'deleted: the provider no longer had it' : 'deleted');
+}
+
+/** An adoption by another ref that came to no end leaves it ours. */
+function isAnothersForCertain({ command, subscriptions }: OperationContext, id: string): boolean {
+  const others = subscriptions.all().filter((one) => one.ref !== command.ref && !isUnfinished(one));
+  return others.some((one) => wantedBy(one)?.subscriptionId === id);
 }
 
 const OF_ANOTHER = "deleted: the subscription stays, as it is another ref's";

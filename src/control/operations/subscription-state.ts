@@ -78,7 +78,10 @@ export function isForgettable(
   return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < clock.wall();
 }
 
-/** Whether another ref has this subscription: it is not to be taken, nor to be removed. */
+/**
+ * Whether another ref has this subscription: it is not to be taken, nor to be removed. An adoption that came to no end counts, as it
+ * may deliver there.
+ */
 export function isOfAnotherRef({ command, subscriptions }: OperationContext, id: string): boolean {
   return subscriptions.all().some((one) => one.ref !== command.ref && wantedBy(one)?.subscriptionId === id);
 }
@@ -103,6 +106,13 @@ export async function noteBegin(context: OperationContext, record: SubscriptionR
   const { command, records, lease } = context;
   if (command.expiresAt === null || hasBegun(context)) return;
   await records.storeSubscription(command.ref, { ...record, begunBy: command.commandId }, lease);
+}
+
+/** Notes before the call that a command changes what an adoption that came to no end has left. */
+export async function noteCall(context: OperationContext, unfinished: SubscriptionRecord): Promise<void> {
+  const { command, records, lease, clock } = context;
+  const noted = { ...unfinished, begunBy: command.commandId, updatedAt: clock.wall() };
+  await records.storeSubscription(command.ref, noted, lease);
 }
 
 /** The secrets of a record, or undefined where it has none, or none that SEALING_KEY_FILE opens. */

@@ -5,8 +5,8 @@ import type { OperationContext } from './operation.ts';
 import { receiverUrl } from './subscription-state.ts';
 
 /**
- * Whether a call of an adoption that came to no end may still have its effect: its first call was made when the record was
- * stored, its last one by the command's deadline, and the provider has heard nothing of one that was given up.
+ * Whether a call of an adoption that came to no end may still have its effect: its first call, or that of an update since, was made
+ * when the record was stored, the last one by the command's deadline, and none has an effect after its own time-out.
  */
 export function mayStillCome({ session, clock }: OperationContext, unfinished: SubscriptionRecord): boolean {
   return unfinished.updatedAt > clock.wall() - session.deadlineMs - CHANGE_TIMEOUT_MS;
@@ -14,14 +14,16 @@ export function mayStillCome({ session, clock }: OperationContext, unfinished: S
 
 /** Whether the subscription of an adoption does not deliver here: where it is not listed, or is listed with another address. */
 export async function isNotHere(context: OperationContext, record: SubscriptionRecord): Promise<boolean> {
-  const url = receiverUrl(context, record.ref);
-  const items = await listCredibly(context);
-  return !items.some((one) => one.id === record.subscriptionId && (one.url === null || one.url === url));
+  const [item] = (await listCredibly(context)).filter(({ id }) => id === record.subscriptionId);
+  return item === undefined || (item.url !== null && !isOurs(context, record, item.url));
 }
 
 /** Whether it is listed with another address than ours: then it is not ours. */
 export async function isElsewhere(context: OperationContext, record: SubscriptionRecord): Promise<boolean> {
-  const url = receiverUrl(context, record.ref);
-  const items = await listCredibly(context);
-  return items.some((one) => one.id === record.subscriptionId && one.url !== null && one.url !== url);
+  const [item] = (await listCredibly(context)).filter(({ id }) => id === record.subscriptionId);
+  return item !== undefined && item.url !== null && !isOurs(context, record, item.url);
 }
+
+/** PUBLIC_URL may have changed since. */
+const isOurs = (context: OperationContext, { ref, receiverUrl: then }: SubscriptionRecord, url: string) =>
+  url === receiverUrl(context, ref) || url === then;

@@ -1,9 +1,11 @@
 import { HooklineError } from '../../core/errors.ts';
+import { isUnfinished } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   eventsOf,
   isCarriedOut,
   noteBegin,
+  noteCall,
   providerEvents,
   receiverUrl,
   resealed,
@@ -34,7 +36,9 @@ export async function updateSubscription(context: OperationContext): Promise<Set
     subscriptionId,
     encryptionKey: keyInFile ?? secrets?.encryptionKey,
   };
-  await noteBegin(context, before);
+  // Over an adoption that came to no end this call, too, may bring the subscription here: from now on it may still come.
+  if (isUnfinished(before)) await noteCall(context, before);
+  else await noteBegin(context, before);
   const outcome = await session.untilDone(() => session.api.update(subscriptionId, values, command.extra));
   if (outcome.judgement === 'gone')
     throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: create it anew, with ifMatch`);

@@ -436,19 +436,19 @@ describe('a creation where a file has the signing secret of an earlier subscript
   });
 });
 
-it.each(['subscription.create', 'subscription.delete'])(
+it.each([
+  ['subscription.create', { status: 'REJECTED', errorCode: 'URL_IN_USE' }],
+  ['subscription.delete', { status: 'SUCCEEDED' }],
+])(
   'what another ref has at the address is not removed by a %s over an unfinished creation',
-  async (type) => {
+  async (type, end) => {
     await using harness = await openControlHarness();
     const { subscriptionId } = await harness.run(create('b'));
     await createInPart(harness);
     const one = (await harness.subscriptions()).find(({ id }) => id === subscriptionId);
     const json = { id: subscriptionId, signingSecret: one?.signingSecret, events: ['payment_status'], url };
     await harness.sandbox.call('POST', '/_sandbox/subscriptions', { json });
-    expect(await harness.run({ type, ref: 'a' })).toMatchObject({
-      status: 'REJECTED',
-      errorCode: 'URL_IN_USE',
-    });
+    expect(await harness.run({ type, ref: 'a' })).toMatchObject(end);
     expect((await harness.subscriptions()).map(({ id }) => id)).toContain(subscriptionId);
   },
 );

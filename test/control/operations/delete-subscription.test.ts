@@ -109,6 +109,9 @@ describe('a deletion over an adoption that came to no end', () => {
     const { harness, seeded } = await unfinished();
     await using _ = harness;
     age(harness);
+    expect(await harness.run(remove({ dryRun: true }))).toMatchObject({
+      message: 'dry run: its adoption would be given up',
+    });
     expect(await harness.run(remove())).toMatchObject({
       status: 'SUCCEEDED',
       message: 'deleted: its adoption had not come to an end',
@@ -126,6 +129,38 @@ describe('a deletion over an adoption that came to no end', () => {
       message: expect.stringContaining('delete it later'),
     });
     expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: seeded.id });
+  });
+
+  it('waits while an update since may still bring it here', async () => {
+    const { harness } = await unfinished();
+    await using _ = harness;
+    age(harness);
+    await harness.sandbox.fail({ operation: 'update', kind: 'hang' });
+    expect(await harness.run({ type: 'subscription.update', ref: 'a' })).toMatchObject({ status: 'FAILED' });
+    expect(await harness.run(remove())).toMatchObject({
+      ...{ status: 'FAILED', message: expect.stringContaining('delete it later') },
+    });
+  });
+
+  it('removes what delivers to the address that it had before PUBLIC_URL changed', async () => {
+    const { harness, seeded } = await unfinished();
+    await using _ = harness;
+    age(harness);
+    const json = { id: seeded.id, signingSecret: seeded.signingSecret, events: ['payment_status'], url };
+    await harness.sandbox.call('POST', '/_sandbox/subscriptions', { json });
+    Object.assign(harness.parts, { publicUrl: 'https://new.example' });
+    expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
+    expect(await harness.subscriptions()).toEqual([]);
+  });
+
+  it('goes on where the list is empty, and only others of the kind are in the state', async () => {
+    const { harness, seeded } = await unfinished();
+    await using _ = harness;
+    const record = harness.state.get('a') ?? expect.fail('no record');
+    harness.state.set('b', { ...record, ref: 'b' });
+    await harness.sandbox.call('DELETE', `/_sandbox/subscriptions/${seeded.id}`);
+    expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.run({ ...remove(), ref: 'b' })).toMatchObject({ status: 'SUCCEEDED' });
   });
 
   it('removes what is here by then', async () => {
@@ -171,4 +206,13 @@ it('a deletion leaves a subscription that another ref has, too', async () => {
   });
   expect(await harness.subscriptions()).toMatchObject([{ id: subscriptionId }]);
   expect(harness.state.get('a')).toMatchObject({ state: 'RETIRED' });
+});
+
+it('a deletion removes a subscription that another ref has only begun to adopt', async () => {
+  await using harness = await openControlHarness();
+  await harness.run(create('a'));
+  const record = harness.state.get('a') ?? expect.fail('no record');
+  harness.state.set('b', { ...record, ref: 'b', sealedKeys: null, replaced: 'null' });
+  expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
+  expect(await harness.subscriptions()).toEqual([]);
 });

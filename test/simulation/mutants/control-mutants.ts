@@ -80,7 +80,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ADOPT, name: 'what a creation has left stays when another subscription is adopted' },
-    find: 'await clearAddress(context, true, subscriptionId);',
+    find: 'await clearAddress(context, true, (id) => id === subscriptionId);',
     put: '',
   },
   {

@@ -110,8 +110,8 @@ export const REPORTS: readonly Mutant[] = [
     of: 'control',
     name: 'a dry run deletes',
     file: 'control/operations/delete-subscription.ts',
-    find: "if (command.dryRun) return { message: 'dry run: would be deleted', subscriptionId: before.subscriptionId };",
-    put: '',
+    find: 'if (command.dryRun) {',
+    put: 'if (command.dryRun && before === null) {',
   },
   {
     of: 'control',
