@@ -47,6 +47,8 @@ export class SpoolFile {
   readonly #proofs: RowProofs;
   /** Rows that no sealing key opens: they stay in the file. */
   #keyMissing: number;
+  /** Rows without a seal that were sealed when the file was opened. */
+  readonly #unproven: number;
   /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;
 
@@ -64,7 +66,7 @@ export class SpoolFile {
     this.#proofs = new RowProofs(options.sealingKeys);
     const { openable } = this.#proofs;
     try {
-      this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, options.dir));
+      this.#unproven = this.#reserve.lend(() => upgradeRows(this.#db, this.#proofs, options.dir));
       const { count, last, locked } = this.#row(
         `SELECT count(*) AS count, max(id) AS last, total(NOT ${openable}) AS locked FROM deliveries`,
       );
@@ -174,7 +176,7 @@ export class SpoolFile {
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
     const oldestAt = typeof head === 'number' ? head : null;
     const bytes = this.#rows === 0 ? 0 : this.#usedBytes();
-    return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing };
+    return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing, unproven: this.#unproven };
   }
 
   /** The id that the next row gets. */

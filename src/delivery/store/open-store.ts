@@ -115,6 +115,7 @@ export async function openSpool(
       "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
     );
   reportMissingKeys(logger, spool);
+  reportUnproven(logger, spool);
   return spool;
 }
 
@@ -140,6 +141,15 @@ export async function openWithLiveKeys(
   live?.onRenewed(renew);
   if (live && live.all !== keys?.all) await renew(sealingKeysNow(live));
   return spool;
+}
+
+/** As where it was written without SEALING_KEY_FILE, or by an older Hookline; or by somebody else. */
+function reportUnproven(logger: Logger, { state: { unproven } }: Pick<Spool, 'state'>): void {
+  if (unproven === 0) return;
+  logger.warn(
+    { deliveries: unproven },
+    'deliveries in the spool had no seal: nothing proves that they were verified, and they are published all the same',
+  );
 }
 
 function reportMissingKeys(logger: Logger, spool: Pick<Spool, 'state'>): void {

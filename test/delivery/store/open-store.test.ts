@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { openStore, openWithLiveKeys } from '../../../src/delivery/store/open-store.ts';
+import { openSpool, openStore, openWithLiveKeys } from '../../../src/delivery/store/open-store.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { capturedLog } from '../../support/captured-log.ts';
@@ -47,6 +47,28 @@ it('events that wait in the spool for longer than a minute are counted as late, 
   await until('the second too', async () => (await late()) === 2);
   await clock.advance(300_000);
   expect(await late()).toBe(2);
+});
+
+it('deliveries in the spool that had no seal are told of, once', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'hookline-open-store-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const maxBytes = 8 * 1024 ** 2;
+  const clock = manualClock(0);
+  const unsealed = await Spool.open({ clock, dir, maxBytes, onDeath: () => {} });
+  await unsealed.append(verified('{"n":1}'));
+  await unsealed.close();
+  const live = { ...sealingKeysOf('a'), onRenewed: () => {} };
+  const warnings = async () => {
+    const { logger, lines } = capturedLog();
+    const components = { add: <T>(_: string, one: T) => one, fail() {} };
+    const context = { logger, metrics: createMetrics(), clock, components };
+    const spool = await openSpool({ dir, maxBytes }, live as never, context as never);
+    await spool?.close();
+    return lines()
+      .filter(({ msg }) => `${msg}`.includes('had no seal'))
+      .map(({ deliveries }) => deliveries);
+  };
+  expect([await warnings(), await warnings()]).toEqual([[1], []]);
 });
 
 it('keys that change while the spool is opened are used, and those that change later', async () => {

@@ -196,7 +196,7 @@ export class ModelSpoolFile implements OpenFile {
     const rows = this.#sorted();
     const bytes = this.#volume.usedBytes;
     const keyMissing = rows.filter((row) => !this.#canOpen(row)).length;
-    return { rows: rows.length, bytes, oldestAt: rows[0]?.receivedAt ?? null, keyMissing };
+    return { rows: rows.length, bytes, oldestAt: rows[0]?.receivedAt ?? null, keyMissing, unproven: 0 };
   }
 
   close(): void {}
