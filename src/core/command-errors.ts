@@ -42,13 +42,13 @@ export const COMMAND_ERRORS = {
     status: null,
     retryable: false,
     result: 'REJECTED',
-    text: 'the ref has an active subscription, or another ref has the one to adopt: update or delete that ref',
+    text: 'the ref has an active subscription, or another ref has the one to adopt: update or delete the ref that has it',
   },
   URL_IN_USE: {
     status: null,
     retryable: false,
     result: 'REJECTED',
-    text: "the provider has a subscription for this ref's address that was not created for it: adopt it, or update the ref that has it",
+    text: "the provider has a subscription for this ref's address that was not created for this ref: adopt it, or update the ref that has it",
   },
   UNKNOWN_EVENT: {
     status: null,

@@ -22,7 +22,8 @@ type Run<T> = RunOptions & {
 };
 
 /**
- * Does the same to many dead-letter records, in the order in which they were received. It ends early when `signal` aborts,
+ * Does the same to many dead-letter records. It starts them in the order in which they were received; one with an `orderOf` waits
+ * for the one before it, and others may overtake it. It ends early when `signal` aborts,
  * or when the brokers do not confirm one, as the next would fail too; the rest are then `waiting`.
  */
 export async function runInOrder<T>(
@@ -52,11 +53,16 @@ export async function runInOrder<T>(
         await before;
         await nextTurn();
         if (!ending.aborted) await run(deadLetter, prepared, passed);
+      } catch (error) {
+        failing.abort();
+        throw error;
       } finally {
         passed();
       }
     };
-    await Promise.all(batch.map(inTurn));
+    const settled = await Promise.allSettled(batch.map(inTurn));
+    const thrown = settled.find(({ status }) => status === 'rejected');
+    if (thrown) throw (thrown as PromiseRejectedResult).reason;
   }
   const done = new Set(outcomes.map(({ deadLetter }) => deadLetter));
   const left = selected.filter((deadLetter) => !done.has(deadLetter));

@@ -89,7 +89,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
  * Seals the rows of a file that was written without a sealing key or by an older Hookline, once. Without a key, rows of an
  * older format get a checksum. A row with a wrong checksum stays as it is and counts as changed. If the disk has no space
  * for the upgrade, the rows are accepted as they are, and the next opening tries again.
- * @returns how many rows without a seal were sealed: nothing proves where they come from
+ * @returns how many rows had no seal although there is a key: nothing proves where they come from
  */
 export function upgradeRows(db: DatabaseSync, proofs: RowProofs, dir: string): number {
   const number = (sql: string) => Number(Object.values({ ...db.prepare(sql).get() })[0] ?? 0);
@@ -97,23 +97,24 @@ export function upgradeRows(db: DatabaseSync, proofs: RowProofs, dir: string): n
   const wanted = proofs.isSealing ? SEALED : CHECKSUMS;
   if (format === wanted) return 0;
   const hasColumns = number("SELECT count(*) FROM pragma_table_info('deliveries') WHERE name = 'key_id'") > 0;
+  const unsealed = hasColumns ? ' WHERE key_id IS NULL' : '';
+  const unproven = proofs.isSealing ? number(`SELECT count(*) FROM deliveries${unsealed}`) : 0;
   try {
     if (!hasColumns) db.exec(ADD_COLUMNS_SQL);
     if (format === PLAIN) proofs.plainUpTo = number('SELECT max(id) FROM deliveries');
-    const upgraded = format < wanted ? sealAll(db, proofs, format) : 0;
+    if (format < wanted) sealAll(db, proofs, format);
     // Without a key, sealed rows stay sealed; new rows have a checksum, and are sealed once there is a key again.
     db.exec(`PRAGMA user_version = ${wanted}`);
     proofs.plainUpTo = 0;
-    return proofs.isSealing ? upgraded : 0;
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
     const failure = sqliteFailure(error, dir);
     if (!hasColumns || !hasCode(failure, 'SPOOL_FULL')) throw failure;
-    return 0;
   }
+  return unproven;
 }
 
-function sealAll(db: DatabaseSync, proofs: RowProofs, format: number): number {
+function sealAll(db: DatabaseSync, proofs: RowProofs, format: number): void {
   // Overwrite freed pages with zeros. What remains inside a page is gone when the spool is drained and shrinks.
   db.exec('PRAGMA secure_delete = ON');
   const lastOf = db.prepare('SELECT max(id) AS last FROM deliveries').get();
@@ -123,7 +124,6 @@ function sealAll(db: DatabaseSync, proofs: RowProofs, format: number): number {
   );
   const update = db.prepare('UPDATE deliveries SET key_id = ?, proof = ?, body = ? WHERE id = ?');
   let after = 0;
-  let upgraded = 0;
   for (let batch = take(); batch.length > 0; batch = take()) {
     db.exec('BEGIN IMMEDIATE');
     for (const row of batch) {
@@ -131,13 +131,11 @@ function sealAll(db: DatabaseSync, proofs: RowProofs, format: number): number {
       if (!isIntact) continue;
       const { keyId, proof, body } = proofs.prove(row, row.id);
       update.run(keyId, proof, body, row.id);
-      upgraded++;
     }
     db.exec('COMMIT');
     after = batch.at(-1)?.id ?? after;
   }
   db.exec('PRAGMA secure_delete = OFF');
-  return upgraded;
 
   function take(): TableRow[] {
     const rows: TableRow[] = [];

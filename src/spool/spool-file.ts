@@ -47,7 +47,7 @@ export class SpoolFile {
   readonly #proofs: RowProofs;
   /** Rows that no sealing key opens: they stay in the file. */
   #keyMissing: number;
-  /** Rows without a seal that were sealed when the file was opened. */
+  /** Rows that had no seal when the file was opened. */
   readonly #unproven: number;
   /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;

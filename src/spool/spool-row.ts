@@ -28,7 +28,7 @@ export type SpoolState = {
   readonly oldestAt: number | null;
   /** Those of `rows` that no key of SEALING_KEY_FILE opens. */
   readonly keyMissing: number;
-  /** Rows without a seal that were sealed when the file was opened: nothing proves where they come from. */
+  /** Rows that had no seal when the file was opened although there is a key: nothing proves where they come from. */
   readonly unproven: number;
   /** Rows that `count-late` has found since the process started, drained since or not. */
   readonly late: number;

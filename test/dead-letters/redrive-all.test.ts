@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { OutgoingRecord, Position } from '../../src/core/record.ts';
 import type { DeadLetter } from '../../src/dead-letters/dead-letters.ts';
 import { redriveAll } from '../../src/dead-letters/redrive-all.ts';
+import { runInOrder } from '../../src/dead-letters/run-in-order.ts';
 import { ClaimCheck, objectFirst } from '../../src/delivery/claim-check.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -94,4 +95,27 @@ it('a redrive keeps its rate behind an event that took long', async () => {
   expect(new Set(Object.values(await run(all, 20)))).toEqual(new Set(['stored']));
   // Behind the first each has a turn of its own, 50 ms behind the one before; however slow the machine is, it is no sooner.
   expect(last - begin).toBeGreaterThan(1_000 + 9 * 50);
+});
+
+it('a redrive whose report fails goes on with nothing behind that', async () => {
+  const all = Array.from({ length: 4 }, (_, n) => deadLetter({ at: `0:${n}` }));
+  const begun: string[] = [];
+  const running = runInOrder(all, {
+    ...{
+      rate: undefined,
+      signal: new AbortController().signal,
+      prepare: async () => {},
+      orderOf: () => 'one',
+    },
+    async one(one) {
+      begun.push(one.at);
+      return { deadLetter: one, outcome: 'stored' };
+    },
+    onProgress() {
+      throw new TypeError('no report');
+    },
+  });
+  await expect(running).rejects.toThrow('no report');
+  await sleep(50);
+  expect(begun).toEqual(['0:0']);
 });

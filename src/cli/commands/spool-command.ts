@@ -76,6 +76,11 @@ async function withSpool(
   const sealingKeys = readSealingKeys(sealingKeyFile);
   const maxBytes = Number.MAX_SAFE_INTEGER;
   const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath: () => {} });
+  const { unproven } = spool.state;
+  if (unproven > 0)
+    shell.note(
+      `${unproven} deliveries had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume`,
+    );
   try {
     return await work(spool, dir);
   } finally {

@@ -6,7 +6,6 @@ import {
   beforeCommand,
   hasBegun,
   isForgettable,
-  isOfAnotherRef,
   noteBegin,
   resealed,
   storeState,
@@ -28,29 +27,31 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
     return { message: 'forgotten: it was deleted before, and its keys are no longer live', subscriptionId };
   }
   const ours = isUnfinished(before) ? await oursOf(context, before) : before;
-  if (command.dryRun) {
-    const what = ours === before ? 'would be deleted' : 'its adoption would be given up';
-    return { message: `dry run: ${what}`, subscriptionId: before.subscriptionId };
-  }
-  await noteBegin(context, before);
   const isIntent = ours !== null && (ours.state === 'REQUESTED' || ours.subscriptionId === null);
-  // A create that came to no end: what it may have left has our address.
-  if (isIntent) await clearAddress(context, true, (id) => isOfAnotherRef(context, id));
   const left = isIntent ? beforeCommand(context, ours) : ours;
   // It was to be created anew: the one before it is deleted too.
   const subscriptionId = left?.state === 'ACTIVE' ? left.subscriptionId : null;
+  const stays = subscriptionId !== null && isAnothersForCertain(context, subscriptionId);
+  if (command.dryRun) {
+    const what = subscriptionId === null && !isIntent ? 'its adoption would be given up' : 'would be deleted';
+    const message = stays ? "the subscription would stay, as it is another ref's" : what;
+    return { message: `dry run: ${message}`, subscriptionId: before.subscriptionId };
+  }
+  await noteBegin(context, before);
+  // A create that came to no end: what it may have left has our address.
+  if (isIntent) await clearAddress(context, true, (id) => isAnothersForCertain(context, id));
   if (left === null || subscriptionId === null) {
     await records.storeSubscription(command.ref, left && { ...left, commandId: command.commandId }, lease);
     const what = isUnfinished(before) ? 'adoption' : 'creation';
     return { message: `deleted: its ${what} had not come to an end` };
   }
-  if (isAnothersForCertain(context, subscriptionId)) return await retire(context, left, OF_ANOTHER);
+  if (stays) return await retire(context, left, OF_ANOTHER);
   const outcome = await session.untilDone(() => session.api.remove(subscriptionId));
   const isGone = outcome.judgement === 'gone';
   return await retire(context, left, isGone ? 'deleted: the provider no longer had it' : 'deleted');
 }
 
-/** An adoption by another ref that came to no end leaves it ours. */
+/** Whether another ref has this subscription. An unfinished adoption by another ref does not count. */
 function isAnothersForCertain({ command, subscriptions }: OperationContext, id: string): boolean {
   const others = subscriptions.all().filter((one) => one.ref !== command.ref && !isUnfinished(one));
   return others.some((one) => wantedBy(one)?.subscriptionId === id);

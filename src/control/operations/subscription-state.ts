@@ -111,7 +111,8 @@ export async function noteBegin(context: OperationContext, record: SubscriptionR
 /** Notes before the call that a command changes what an adoption that came to no end has left. */
 export async function noteCall(context: OperationContext, unfinished: SubscriptionRecord): Promise<void> {
   const { command, records, lease, clock } = context;
-  const noted = { ...unfinished, begunBy: command.commandId, updatedAt: clock.wall() };
+  const begun = { begunBy: command.commandId, updatedAt: clock.wall() };
+  const noted = { ...unfinished, ...begun, receiverUrl: receiverUrl(context, command.ref) };
   await records.storeSubscription(command.ref, noted, lease);
 }
 

@@ -5,8 +5,8 @@ import type { OperationContext } from './operation.ts';
 import { receiverUrl } from './subscription-state.ts';
 
 /**
- * Whether a call of an adoption that came to no end may still have its effect: its first call, or that of an update since, was made
- * when the record was stored, the last one by the command's deadline, and none has an effect after its own time-out.
+ * Whether a call of an unfinished adoption may still take effect. `updatedAt` is when the adoption, or an update since, began to
+ * call. Calls end by the command's deadline; we assume that none takes effect more than CHANGE_TIMEOUT_MS later.
  */
 export function mayStillCome({ session, clock }: OperationContext, unfinished: SubscriptionRecord): boolean {
   return unfinished.updatedAt > clock.wall() - session.deadlineMs - CHANGE_TIMEOUT_MS;
@@ -14,14 +14,18 @@ export function mayStillCome({ session, clock }: OperationContext, unfinished: S
 
 /** Whether the subscription of an adoption does not deliver here: where it is not listed, or is listed with another address. */
 export async function isNotHere(context: OperationContext, record: SubscriptionRecord): Promise<boolean> {
-  const [item] = (await listCredibly(context)).filter(({ id }) => id === record.subscriptionId);
+  const item = await listedItem(context, record);
   return item === undefined || (item.url !== null && !isOurs(context, record, item.url));
 }
 
 /** Whether it is listed with another address than ours: then it is not ours. */
 export async function isElsewhere(context: OperationContext, record: SubscriptionRecord): Promise<boolean> {
-  const [item] = (await listCredibly(context)).filter(({ id }) => id === record.subscriptionId);
+  const item = await listedItem(context, record);
   return item !== undefined && item.url !== null && !isOurs(context, record, item.url);
+}
+
+async function listedItem(context: OperationContext, { subscriptionId }: SubscriptionRecord) {
+  return (await listCredibly(context)).find(({ id }) => id === subscriptionId);
 }
 
 /** PUBLIC_URL may have changed since. */

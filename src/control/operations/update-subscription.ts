@@ -41,7 +41,10 @@ export async function updateSubscription(context: OperationContext): Promise<Set
   else await noteBegin(context, before);
   const outcome = await session.untilDone(() => session.api.update(subscriptionId, values, command.extra));
   if (outcome.judgement === 'gone')
-    throw new HooklineError('SUBSCRIPTION_NOT_FOUND', `${subscriptionId}: create it anew, with ifMatch`);
+    throw new HooklineError(
+      'SUBSCRIPTION_NOT_FOUND',
+      `${subscriptionId}: ${isUnfinished(before) ? 'delete the ref, then create it' : 'create it anew, with ifMatch'}`,
+    );
   const { commandId: begunBy } = command;
   const updated = { state: 'ACTIVE', subscriptionId, events: events ?? [], begunBy } as const;
   // Sealed again, so that an old sealing key is needed no longer.

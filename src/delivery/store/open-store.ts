@@ -143,12 +143,12 @@ export async function openWithLiveKeys(
   return spool;
 }
 
-/** As where it was written without SEALING_KEY_FILE, or by an older Hookline; or by somebody else. */
+/** The rows were written without SEALING_KEY_FILE, by an older Hookline, or by somebody who can write to the volume. */
 function reportUnproven(logger: Logger, { state: { unproven } }: Pick<Spool, 'state'>): void {
   if (unproven === 0) return;
   logger.warn(
     { deliveries: unproven },
-    'deliveries in the spool had no seal: nothing proves that they were verified, and they are published all the same',
+    'deliveries in the spool had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume',
   );
 }
 

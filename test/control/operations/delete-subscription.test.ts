@@ -131,6 +131,30 @@ describe('a deletion over an adoption that came to no end', () => {
     expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId: seeded.id });
   });
 
+  it('as a dry run says what it would leave', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    const record = harness.state.get('a') ?? expect.fail('no record');
+    harness.state.set('b', { ...record, ref: 'b' });
+    expect(await harness.run(remove({ dryRun: true }))).toMatchObject({
+      message: "dry run: the subscription would stay, as it is another ref's",
+    });
+  });
+
+  it('of another ref takes nothing from the deletion of a creation: who is certain is told first', async () => {
+    await using harness = await openControlHarness({ deadlineMs: 1_500 });
+    await createInPart(harness);
+    const [left] = await harness.subscriptions();
+    harness.fixture.secrets('b', {
+      'subscription-id': left?.id ?? '',
+      'signing-secret': left?.signingSecret ?? '',
+    });
+    await harness.sandbox.fail({ operation: 'update', kind: 'hang' });
+    expect(await harness.run({ ...adopt(), ref: 'b' })).toMatchObject({ status: 'FAILED' });
+    expect(await harness.run(remove())).toMatchObject({ status: 'REJECTED', errorCode: 'URL_IN_USE' });
+    expect(harness.state.get('a')).toMatchObject({ state: 'REQUESTED' });
+  });
+
   it('waits while an update since may still bring it here', async () => {
     const { harness } = await unfinished();
     await using _ = harness;
@@ -153,7 +177,7 @@ describe('a deletion over an adoption that came to no end', () => {
     expect(await harness.subscriptions()).toEqual([]);
   });
 
-  it('goes on where the list is empty, and only others of the kind are in the state', async () => {
+  it('goes on where the list is empty, and the state has only unfinished adoptions besides', async () => {
     const { harness, seeded } = await unfinished();
     await using _ = harness;
     const record = harness.state.get('a') ?? expect.fail('no record');
