@@ -23,8 +23,8 @@ type Run<T> = RunOptions & {
 
 /**
  * Does the same to many dead-letter records. It starts them in the order in which they were received; one with an `orderOf` waits
- * for the one before it, and others may overtake it. It ends early when `signal` aborts,
- * or when the brokers do not confirm one, as the next would fail too; the rest are then `waiting`.
+ * for the one before it, and others may overtake it. It ends early when `signal` aborts, or when the brokers do not confirm one, as the
+ * next would fail too; the rest are then `waiting`.
  */
 export async function runInOrder<T>(
   selected: readonly DeadLetter[],

@@ -16,7 +16,8 @@ export type SubscriptionRecord = {
   /** The command that changed it last. */
   readonly commandId: string | null;
   /**
-   * A command that was begun since (it has an expiry, or changes an unfinished adoption); or the same as `commandId`, of an adoption or update that was carried out.
+   * A command that was begun since (it has an expiry, or changes an unfinished adoption); or the same as `commandId`, of an adoption or
+   * update that was carried out.
    * Absent in records of older versions, which had the id of one that was begun as `commandId`.
    */
   readonly begunBy?: string | null;

@@ -8,7 +8,7 @@ import type { DrainObserver } from '../../delivery/store/drain-row.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { retry, STARTUP_BACKOFF } from '../../runtime/retry.ts';
-import { hasSpool, Spool } from '../../spool/spool.ts';
+import { HAD_NO_SEAL, hasSpool, Spool } from '../../spool/spool.ts';
 import {
   type Config,
   connectKafka,
@@ -77,10 +77,7 @@ async function withSpool(
   const maxBytes = Number.MAX_SAFE_INTEGER;
   const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath: () => {} });
   const { unproven } = spool.state;
-  if (unproven > 0)
-    shell.note(
-      `${unproven} deliveries had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume`,
-    );
+  if (unproven > 0) shell.note(`${unproven} ${HAD_NO_SEAL}`);
   try {
     return await work(spool, dir);
   } finally {

@@ -162,6 +162,8 @@ async function changeItem(context: OperationContext, change: Change): Promise<vo
 
 /** What may deliver here must be verified here: the ref goes back only where its subscription is known to be elsewhere. */
 async function withdrawUnlessHere(context: OperationContext, record: SubscriptionRecord): Promise<void> {
-  const isKnown = await context.session.close(() => isNotHere(context, record)).catch(() => false);
-  if (isKnown) await withdraw(context, record);
+  const isKnownToBeElsewhere = await context.session
+    .close(() => isNotHere(context, record))
+    .catch(() => false);
+  if (isKnownToBeElsewhere) await withdraw(context, record);
 }

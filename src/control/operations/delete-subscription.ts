@@ -1,5 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
-import { isUnfinished, type SubscriptionRecord, wantedBy } from '../../subscriptions/subscription-record.ts';
+import { isUnfinished, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { clearAddress } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
@@ -7,6 +7,7 @@ import {
   hasBegun,
   isForgettable,
   noteBegin,
+  othersWith,
   resealed,
   storeState,
 } from './subscription-state.ts';
@@ -52,10 +53,8 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
 }
 
 /** Whether another ref has this subscription. An unfinished adoption by another ref does not count. */
-function isAnothersForCertain({ command, subscriptions }: OperationContext, id: string): boolean {
-  const others = subscriptions.all().filter((one) => one.ref !== command.ref && !isUnfinished(one));
-  return others.some((one) => wantedBy(one)?.subscriptionId === id);
-}
+const isAnothersForCertain = (context: OperationContext, id: string): boolean =>
+  othersWith(context, id).some((one) => !isUnfinished(one));
 
 const OF_ANOTHER = "deleted: the subscription stays, as it is another ref's";
 

@@ -78,13 +78,14 @@ export function isForgettable(
   return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < clock.wall();
 }
 
-/**
- * Whether another ref has this subscription: it is not to be taken, nor to be removed. An adoption that came to no end counts, as it
- * may deliver there.
- */
-export function isOfAnotherRef({ command, subscriptions }: OperationContext, id: string): boolean {
-  return subscriptions.all().some((one) => one.ref !== command.ref && wantedBy(one)?.subscriptionId === id);
+/** The records of other refs that have this subscription. */
+export function othersWith({ command, subscriptions }: OperationContext, id: string): SubscriptionRecord[] {
+  return subscriptions.all().filter((one) => one.ref !== command.ref && wantedBy(one)?.subscriptionId === id);
 }
+
+/** Whether it is another ref's: not to be taken, nor to be removed. An unfinished adoption counts, as it may deliver there. */
+export const isOfAnotherRef = (context: OperationContext, id: string): boolean =>
+  othersWith(context, id).length > 0;
 
 /** Whether this very command was begun before a crash: the state then carries its id. */
 export function hasBegun({ command, subscriptions }: OperationContext): boolean {
