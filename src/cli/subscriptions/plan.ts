@@ -58,7 +58,8 @@ export type Present = {
   readonly dialect: Dialect;
 };
 
-const MISSING = 'SUBSCRIPTION_MISSING';
+/** The provider does not list it any more. */
+export const isMissing = ({ errorCode }: ListedDrift): boolean => errorCode === 'SUBSCRIPTION_MISSING';
 
 /**
  * The changes after which a command topic owns exactly the subscriptions of a file. Subscriptions of other topics, and
@@ -126,7 +127,7 @@ function changeTo(
   };
   // What was made again by hand is adopted once the ref is free; the others control does not create anew.
   const deletesFirst = listsNone || adopt || isUnfinished(record) || ifMatch === null;
-  if (drift?.errorCode === MISSING) return [{ ...change, action: 'replace', deletesFirst }];
+  if (drift && isMissing(drift)) return [{ ...change, action: 'replace', deletesFirst }];
   const isSameExtra = Object.keys(extra).length === 0 || isDeepStrictEqual(extra, extraBefore);
   const isSame = eventsBefore.join() === eventsAfter.join() && isSameExtra;
   return isSame && drift === null ? [] : [{ ...change, action: 'update' }];

@@ -6,7 +6,7 @@ import type { SubscriptionRecord } from '../../subscriptions/subscription-record
 import { ownRecordReader, watchReadErrors } from '../shell/read-own-topics.ts';
 import { describeError, type Shell } from '../shell/shell.ts';
 import type { CommandChannel } from './apply-plan.ts';
-import type { Present } from './plan.ts';
+import { isMissing, type Present } from './plan.ts';
 
 /** All records of the compacted topic of subscriptions. */
 export async function readRecords(
@@ -31,12 +31,30 @@ export async function readRecords(
   }
 }
 
-/** Makes control compare the provider with the state: the user of this command needs no access to the provider. */
+/**
+ * Makes control compare the provider with the state: the user of this command needs no access to the provider. What it misses
+ * counts when a second list does not show it either, as in control's own comparisons: a list in pages can pass over a subscription
+ * while others are created and deleted, and what is missing may be deleted before it is created anew.
+ */
 export async function askProvider(
-  { results, send }: CommandChannel,
+  channel: Pick<CommandChannel, 'results' | 'send'>,
   topic: string,
   timeoutMs: number,
-): Promise<Pick<Present, 'drift' | 'listsNone'>> {
+): Promise<Listed> {
+  const first = await askOnce(channel, topic, timeoutMs);
+  const missing = new Set(first.drift.filter(isMissing).map(({ subscriptionId }) => subscriptionId));
+  if (missing.size === 0) return first;
+  const { drift, listsNone } = await askOnce(channel, topic, timeoutMs);
+  return { drift: drift.filter((one) => !isMissing(one) || missing.has(one.subscriptionId)), listsNone };
+}
+
+type Listed = Pick<Present, 'drift' | 'listsNone'>;
+
+async function askOnce(
+  { results, send }: Pick<CommandChannel, 'results' | 'send'>,
+  topic: string,
+  timeoutMs: number,
+): Promise<Listed> {
   const commandId = newId();
   const remedy = '--no-refresh compares the file with the state only';
   const result = results.of(commandId, timeoutMs);
