@@ -130,8 +130,13 @@ async function createOrWithdraw(
           () => false,
         )));
   if (isClear) await withdraw(context, intent, isResumed);
+  // A rejected command has changed nothing.
+  else if (ended.failure.result === 'REJECTED')
+    throw new HooklineError('PROVIDER_UNAVAILABLE', `${STAYS}: ${ended.failure.message}`);
   throw ended.failure;
 }
+
+const STAYS = "what was created could not be deleted, and is by the ref's next command";
 
 /** After so many answers without the dialect's shape the command has FAILED. */
 const MAX_INVALID_ANSWERS = 3;

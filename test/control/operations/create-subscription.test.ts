@@ -421,6 +421,20 @@ describe('a creation where a file has the signing secret of an earlier subscript
     expect(harness.state.get('a')).toBeUndefined();
   });
 
+  it('has FAILED where what was created cannot be deleted: the next command deletes it', async () => {
+    await using harness = await openControlHarness();
+    harness.fixture.secrets('a', { 'signing-secret': 's'.repeat(36) });
+    await harness.sandbox.fail({ operation: 'delete', kind: 'status', code: 400 });
+    expect(await harness.run(create('a'))).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+      message: expect.stringContaining('what was created could not be deleted'),
+    });
+    expect(await harness.subscriptions()).toHaveLength(1);
+    expect(harness.state.get('a')).toMatchObject({ state: 'REQUESTED' });
+    expect(await harness.run(create('a'))).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_INVALID' });
+    expect(await harness.subscriptions()).toEqual([]);
+  });
+
   it('anew leaves the ref as it was', async () => {
     await using harness = await openControlHarness();
     await harness.run(create('beside'));
