@@ -86,7 +86,11 @@ export function createControlRecords(deps: {
       const key = Buffer.from(EPOCH_KEY);
       return store({ topic: stateTopic, partition, key, value, headers: by }, lease);
     },
-    storeDeadLetter: async ({ topic, partition, offset, key, value }, { reason, commandId }, lease) => {
+    storeDeadLetter: async (
+      { topic, partition, offset, timestamp, key, value },
+      { reason, commandId },
+      lease,
+    ) => {
       const at = `${topic}-${partition}-${offset}`;
       const recordOf = (message: string) => ({
         topic: topicName(prefix, OWN_TOPICS.deadLetter),
@@ -97,6 +101,7 @@ export function createControlRecords(deps: {
           [NAMES.topic]: topic,
           [NAMES.partition]: String(partition),
           [NAMES.offset]: String(offset),
+          [NAMES.receivedAt]: String(timestamp),
           [NAMES.connector]: 'hookline',
           [NAMES.commandId]: commandId ?? undefined,
         }),

@@ -112,15 +112,20 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       },
       onCompared(drifts: readonly Drift[]) {
         own.reconciled.setToCurrentTime();
+        own.comparisonsFailed.set(0);
         for (const kind of DRIFT_KINDS)
           own.drift.set({ kind }, drifts.filter((drift) => drift.kind === kind).length);
       },
       onStandby() {
         own.reconciled.reset();
+        own.comparisonsFailed.set(0);
         own.drift.reset();
         own.repairsWithheld.set(0);
       },
-      onFailure: (err: unknown) => logger.warn({ err }, 'the provider could not be compared with the state'),
+      onFailure(err: unknown) {
+        own.comparisonsFailed.inc();
+        logger.warn({ err }, 'the provider could not be compared with the state');
+      },
       onWithheld(count: number) {
         if (count > 0)
           logger.warn({ count }, 'nothing is repaired: it would be more than RECONCILE_REPAIR_MAX');
@@ -197,6 +202,10 @@ export const controlMetrics = (metrics: Metrics) => ({
   repairsWithheld: metrics.gauge({
     name: 'hookline_repairs_withheld',
     help: 'Subscriptions that the last comparison would have repaired, had they not been more than RECONCILE_REPAIR_MAX',
+  }),
+  comparisonsFailed: metrics.gauge({
+    name: 'hookline_comparisons_failed',
+    help: 'Comparisons of the provider with the state that have failed since the last one that did not',
   }),
   reconciled: metrics.gauge({
     name: 'hookline_reconciled_timestamp_seconds',

@@ -2,7 +2,7 @@ import type { DeadLetterTopic } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Redelivery } from './open-redelivery.ts';
 import { orderOfDeadLetter } from './redrive-delivery.ts';
-import { type DeadLetterOutcome, redriveOne } from './redrive-one.ts';
+import { type DeadLetterOutcome, isUnreadNow, redriveOne } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
 
 export type RedriveRun = RunOptions & {
@@ -17,9 +17,16 @@ export const redriveAll = (
 ): Promise<DeadLetterOutcome[]> =>
   runInOrder(selected, {
     ...options,
-    prepare: (batch) => topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0)),
-    orderOf: (deadLetter, bodies) =>
-      orderOfDeadLetter(deadLetter, bodies.get(deadLetter.at), redelivery.delivery),
-    one: (deadLetter, bodies, passed) =>
+    async prepare(batch) {
+      const bodies = await topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0));
+      const unread = batch.findIndex(({ at }) => isUnreadNow(bodies.get(at)));
+      return { bodies, behindUnread: new Set(unread < 0 ? [] : batch.slice(unread)) };
+    },
+    // Whose entity the unread one is of is not known: all behind it wait.
+    orderOf: (deadLetter, { bodies, behindUnread }) =>
+      behindUnread.has(deadLetter)
+        ? 'behind one that cannot be read now'
+        : orderOfDeadLetter(deadLetter, bodies.get(deadLetter.at), redelivery.delivery),
+    one: (deadLetter, { bodies }, passed) =>
       redriveOne(deadLetter, bodies.get(deadLetter.at), redelivery, passed),
   });

@@ -56,6 +56,10 @@ export async function redriveOne(
   }
 }
 
+/** The object store did not give it: it may later, so that nothing of its entity may be stored before. */
+export const isUnreadNow = (body: Buffer | Error | undefined): body is HooklineError =>
+  body instanceof HooklineError && body.retryable;
+
 /** Publishes nothing, and otherwise does what a redrive would do now. */
 export function dryRun(redelivery: Redelivery): Redelivery {
   const send = async (record: OutgoingRecord): Promise<Position> => {
@@ -75,6 +79,7 @@ async function publishAgain(
 ): Promise<DeadLetterOutcome> {
   const refused = (message: string): DeadLetterOutcome => ({ deadLetter, outcome: 'refused', message });
   if (deadLetter.missing.length > 0) return refused(missingText(deadLetter));
+  if (isUnreadNow(body)) throw body;
   if (!Buffer.isBuffer(body)) return refused(body?.message ?? 'retention has deleted it');
   const { delivery } = redelivery;
   if (deadLetter.headers[NAMES.stage] === 'SPOOL')

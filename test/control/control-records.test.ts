@@ -81,7 +81,7 @@ it('what is confirmed behind another claim does not count: the command is told',
 it('a command that does not fit in the dead-letter topic leaves one without its bytes, which says where they are', async () => {
   const { records, stored } = open(new HooklineError('RECORD_TOO_LARGE'));
   const command = {
-    ...{ topic: 'payments.commands', partition: 2, offset: 7n, headers: {}, timestamp: 0 },
+    ...{ topic: 'payments.commands', partition: 2, offset: 7n, headers: {}, timestamp: 1_234 },
     ...{ key: Buffer.alloc(1_000), value: Buffer.alloc(2_000) },
   };
   const why = { reason: new HooklineError('COMMAND_INVALID', 'x'.repeat(1_000_000)), commandId: 'c-1' };
@@ -92,7 +92,9 @@ it('a command that does not fit in the dead-letter topic leaves one without its 
     [21, 0, expect.stringContaining('(its 2000 bytes do not fit here: read them at payments.commands-2-7)')],
   ]);
   expect(stored.map(({ headers }) => textOf(headers).length < 3_000)).toEqual([true, true]);
+  // By which a command of a topic that was created anew is told from the one at the same position before.
+  expect(stored.map(({ headers }) => textOf(headers, 'received-at'))).toEqual(['1234', '1234']);
 });
 
-const textOf = (headers: OutgoingRecord['headers']) =>
-  String([...headers].find(([name]) => name.includes('exception.message'))?.[1]);
+const textOf = (headers: OutgoingRecord['headers'], what = 'exception.message') =>
+  String([...headers].find(([name]) => name.includes(what))?.[1]);

@@ -192,10 +192,12 @@ describe('records of the dead-letter topic', () => {
       record({ ...command, [NAMES.offset]: '4' }),
       record({ ...command, [NAMES.offset]: '4' }),
       record({ ...command, [NAMES.offset]: '5' }),
+      // Of a topic that was created anew.
+      record({ ...command, [NAMES.offset]: '5', [NAMES.receivedAt]: '99' }),
       record({}, { key: null }),
       record({}),
     ];
-    expect(lettersOf(records).map(({ copies }) => copies.length)).toEqual([2, 1, 1, 1]);
+    expect(lettersOf(records).map(({ copies }) => copies.length)).toEqual([2, 1, 1, 1, 1]);
   });
 
   it('with any headers cause no error, and an invalid count uses no memory', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
 import type { OutgoingRecord, Position } from '../../src/core/record.ts';
 import type { DeadLetter } from '../../src/dead-letters/dead-letters.ts';
 import { redriveAll } from '../../src/dead-letters/redrive-all.ts';
@@ -31,7 +32,7 @@ const fromOf = ({ headers }: OutgoingRecord) =>
 
 /** Redrives these bodies, by their place, in one run; and which events are stored, in their order. */
 function redriver(
-  bodies: ReadonlyMap<string, Buffer>,
+  bodies: ReadonlyMap<string, Buffer | Error>,
   claims: ClaimCheck | undefined,
   before: (at: string) => Promise<void>,
 ) {
@@ -71,6 +72,22 @@ it('a redrive stores no event of an entity before an earlier one that has failed
   const all = ['0:1', '0:2', '0:3'].map((at, n) => received(at, 1_000 * n));
   expect(await run(all)).toEqual({ '0:1': 'failed', '0:2': 'waiting', '0:3': 'stored' });
   expect(stored).toEqual(['0:3']);
+});
+
+it('a redrive stores no event behind one that the object store does not give now: it may be of the same entity', async () => {
+  const unread = new HooklineError('BODY_STORE_UNAVAILABLE', 'no answer within 15000 ms');
+  const content = new Map<string, Buffer | Error>([
+    ['0:1', bodyOf('e-1')],
+    ['0:2', unread],
+    ['0:3', bodyOf('e-1')],
+    ['0:4', new Error('its object is gone')],
+  ]);
+  const { stored, run } = redriver(content, undefined, async () => {});
+  const all = [...content.keys()].map((at, n) => received(at, 1_000 * n));
+  expect(await run(all)).toEqual({ '0:1': 'stored', '0:2': 'failed', '0:3': 'waiting', '0:4': 'waiting' });
+  expect(stored).toEqual(['0:1']);
+  content.set('0:2', bodyOf('e-1'));
+  expect(await run(all.slice(1))).toEqual({ '0:2': 'stored', '0:3': 'stored', '0:4': 'refused' });
 });
 
 it('a redrive stores the events of an entity one after the other, and those of others meanwhile', async () => {

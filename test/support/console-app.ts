@@ -47,6 +47,7 @@ export async function openConsoleApp(
     path: '/words',
     title: 'Changed',
     role: 'operate',
+    fields: ['word'],
     read: (fields) => ({ word: String(fields.word ?? '') }),
     audited: ({ word }) => ({ action: 'change a word', details: { word } }),
     async make(input, _request, endsLater) {

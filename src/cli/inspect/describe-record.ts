@@ -1,4 +1,4 @@
-import type { RecordReader } from '../../avro/record-reader.ts';
+import { leadingFieldsOf, type RecordReader } from '../../avro/record-reader.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { StateFence, type StateVerdict } from '../../subscriptions/state-fence.ts';
@@ -100,12 +100,15 @@ export function describers(
   };
 }
 
-/** Texts and numbers of a command, a result or a state; null where the value cannot be read. */
+/**
+ * Texts and numbers of a command, a result or a state; null where the value cannot be read. Of Avro that is too large to be read whole
+ * they are those of its beginning.
+ */
 export async function readFields(value: Buffer, read: RecordReader): Promise<Fields | null> {
   try {
     return scalarsOf(value[0] === 0 ? await read(value) : JSON.parse(value.toString()));
-  } catch {
-    return null;
+  } catch (error) {
+    return value[0] === 0 ? scalarsOf(leadingFieldsOf(error)) : null;
   }
 }
 
@@ -118,7 +121,9 @@ function describeResult(fields: Fields): string {
   const { status, errorCode, message, attempts, commandId, commandTopic } = fields;
   // Drift that control reports on its own is caused by no command.
   const of = commandTopic && `of ${commandTopic}[${fields.commandPartition}]@${fields.commandOffset}`;
-  return joinTexts([status, errorCode, `${message}`, `${attempts} request(s)`, of, id(commandId)]);
+  // A large one may have been read in part.
+  const requests = attempts !== undefined && `${attempts} request(s)`;
+  return joinTexts([status, errorCode, message, requests, of, id(commandId)]);
 }
 
 const eventOf = (eventId: string | undefined, ref: string | undefined, receivedAt: number) => ({

@@ -55,9 +55,15 @@ export function createMask(
   };
 }
 
-/** As commands are, in topics of teams; what is no JSON is shown in base64. */
+/** Names of what is shown of a value that is no JSON, or of which only a part was read. */
+const UNREADABLE = ['base64', 'beginning'];
+
+/** As commands are, in topics of teams. */
 const isJsonObject = (value: unknown) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, 'base64');
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !UNREADABLE.some((name) => Object.hasOwn(value, name));
 
 const UNKNOWN: Tagged = [{ path: ['source'], tags: ['a message'] }];
 

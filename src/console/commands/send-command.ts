@@ -4,7 +4,15 @@ import { UsageError } from '../../cli/shell/shell.ts';
 import { COMMAND_TYPES } from '../../core/command.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address } from '../page/html.ts';
-import { type Change, defineChange, type Fields, PageError, type PageRequest, textOf } from '../page/page.ts';
+import {
+  type Change,
+  defineChange,
+  type Fields,
+  flagOf,
+  PageError,
+  type PageRequest,
+  textOf,
+} from '../page/page.ts';
 
 export type SentCommand = {
   readonly command: ReturnType<typeof makeCommand>;
@@ -24,12 +32,29 @@ export class SentCommands {
   of = (commandId: string): SentCommand | undefined => this.#sent.get(commandId);
 }
 
+const FIELDS = [
+  ...[
+    'type',
+    'topic',
+    'ref',
+    'events',
+    'executionIds',
+    'extra',
+    'expiresAt',
+    'expiresIn',
+    'dryRun',
+    'ifMatch',
+  ],
+  'commandId',
+];
+
 /** Sends a command to control, as `hookline command` does. */
 export const sendCommand = ({ kafka }: ConsoleDeps, topics: readonly string[], sent: SentCommands): Change =>
   defineChange<SentCommand, { commandId: string; topic: string }>({
     path: '/commands',
     title: 'Command',
     role: 'operate',
+    fields: FIELDS,
     read: (fields, request) => readCommand(fields, request, topics),
     audited: ({ command: { type, commandId, ref, events, executionIds, dryRun, ifMatch }, topic }) => ({
       action: `command ${type}`,
@@ -58,6 +83,8 @@ function readCommand(fields: Fields, { user }: PageRequest, topics: readonly str
     expiresIn: given('expiresAt') ?? given('expiresIn'),
     dryRun: flagOf(fields, 'dryRun'),
     ifMatch: given('ifMatch'),
+    // Who sends a command again, as the answer was lost, gives its id: it is carried out once.
+    commandId: given('commandId'),
     // Whoever is logged in, and nobody else.
     issuedBy: user.name,
   };
@@ -82,10 +109,4 @@ function listOf(fields: Fields, name: string): string[] | undefined {
 function extraOf({ extra }: Fields): string | undefined {
   if (typeof extra === 'object' && extra !== null) return JSON.stringify(extra);
   return textOf({ extra }, 'extra') || undefined;
-}
-
-/** A box that is not checked is not sent. */
-function flagOf(fields: Fields, name: string): boolean {
-  const { [name]: value } = fields;
-  return value === true || value === 'true';
 }

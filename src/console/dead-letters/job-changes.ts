@@ -3,9 +3,17 @@ import { runRedrive } from '../../cli/dlq/run-redrive.ts';
 import { parseDismissal } from '../../dead-letters/dismiss-all.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address } from '../page/html.ts';
-import { type Change, defineChange, type EndsLater, type Fields, PageError, textOf } from '../page/page.ts';
+import {
+  type Change,
+  defineChange,
+  type EndsLater,
+  type Fields,
+  flagOf,
+  PageError,
+  textOf,
+} from '../page/page.ts';
 import type { Job, JobReport, Jobs, Order } from './jobs.ts';
-import { orPageError, type Selection, selectionOf } from './selection.ts';
+import { CONDITIONS, orPageError, type Selection, selectionOf } from './selection.ts';
 
 /** What begins and stops jobs. */
 export function jobChanges(
@@ -61,6 +69,7 @@ export function jobChanges(
       path: '/dead-letters/stop',
       title: 'Stop a job',
       role: 'operate',
+      fields: ['id'],
       read: (fields) => ({ id: textOf(fields, 'id') }),
       audited: ({ id }) => ({ action: 'stop a job', details: { job: id } }),
       async make({ id }) {
@@ -99,18 +108,17 @@ function askedOf(fields: Fields): Omit<Asked, 'reason'> {
       400,
       'Nothing is selected: give at least one condition, such as stage, code, ref or at.',
     );
-  return { selection, isDry: isSet(fields.dryRun), again: isSet(fields.again) };
+  return { selection, isDry: flagOf(fields, 'dryRun'), again: flagOf(fields, 'again') };
 }
-
-const isSet = (value: unknown): boolean => value === true || value === 'yes';
 
 const changeOf = (
   kind: Order['kind'],
   title: string,
-): Pick<Change<Asked, Job>, 'path' | 'title' | 'role' | 'audited' | 'show'> => ({
+): Pick<Change<Asked, Job>, 'path' | 'title' | 'role' | 'fields' | 'audited' | 'show'> => ({
   path: `/dead-letters/${kind}`,
   title,
   role: 'operate',
+  fields: [...CONDITIONS, 'dryRun', 'again', ...(kind === 'dismiss' ? ['reason'] : [])],
   audited: ({ selection: { filter }, isDry, again, reason }) =>
     isDry
       ? null

@@ -1,8 +1,8 @@
 import { type DeadLetterFilter, InvalidInput, parseFilter } from '../../dead-letters/filter.ts';
-import { PageError, shellWord } from '../page/page.ts';
+import { type Fields, PageError, shellWord, textOf } from '../page/page.ts';
 
 /** Conditions that an address or a form can have, under the names that `--filter` has. */
-const CONDITIONS = ['stage', 'code', 'ref', 'topic', 'id', 'at', 'state', 'since', 'until'] as const;
+export const CONDITIONS = ['stage', 'code', 'ref', 'topic', 'id', 'at', 'state', 'since', 'until'] as const;
 
 /** Characters of one condition: an address of a browser or a proxy has not many more. */
 const MAX_CONDITION = 4_000;
@@ -16,20 +16,27 @@ export type Selection = {
 };
 
 /** @throws PageError where a condition cannot be understood */
-export function selectionOf(fields: Readonly<Record<string, unknown>>): Selection {
+export function selectionOf(fields: Fields): Selection {
   const given = CONDITIONS.flatMap((name) => {
-    const value = fields[name];
-    if (typeof value !== 'string' || value.trim() === '') return [];
+    const value = textOfAll(fields, name);
+    if (value === '') return [];
     if (value.length > MAX_CONDITION)
       throw new PageError(
         400,
         `${name} has ${value.length} characters, and ${MAX_CONDITION} at most are accepted: select fewer at a time, or by another condition. hookline dlq takes longer lists.`,
       );
-    return [[name, value.trim()] as const];
+    return [[name, value] as const];
   });
   const filter = given.map(([name, value]) => `${name}=${value}`);
   return { conditions: Object.fromEntries(given), filter, parsed: orPageError(() => parseFilter(filter)) };
 }
+
+/** Of a field that came several times, or of a list, all values, as `--filter` takes them. */
+const textOfAll = (fields: Fields, name: string): string => {
+  const { [name]: value } = fields;
+  const texts = Array.isArray(value) ? value : [value];
+  return texts.map((one: unknown) => textOf({ [name]: one }, name)).join(',');
+};
 
 /** What somebody gave is checked by the CLI's own code; here the answer is 400. */
 export function orPageError<T>(parse: () => T): T {

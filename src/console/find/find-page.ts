@@ -38,7 +38,8 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
   const wantedOf = ({ query }: PageRequest) => checked(query.q?.trim() ?? '');
   const tell = async (request: PageRequest): Promise<Story> => {
     const wanted = wantedOf(request);
-    if (wanted === '') return { wanted, lines: [], earlier: [], coverage: find.coverage(), scan: null };
+    if (wanted === '')
+      return { wanted, lines: [], earlier: [], coverage: find.coverage(), scan: null, unsearched: 0 };
     return reveal.show(request, (mask) => find.story(wanted, mask), 'reveal the story', auditedOf);
   };
   return definePage<Story>({
@@ -70,6 +71,7 @@ export function findPage(deps: ConsoleDeps, turns: Turns): Page {
         path: '/find',
         title: 'Search what is not indexed',
         role: 'view',
+        fields: ['q'],
         read: (fields) => {
           const wanted = checked(textOf(fields, 'q'));
           if (wanted === '')

@@ -6,7 +6,7 @@ import type { OpenTopics, RecordPosition } from '../index/open-topics.ts';
 import type { RecordIndex, TopicCoverage } from '../index/record-index.ts';
 import { MAX_COUNT } from '../index/segments.ts';
 
-import type { Scan, ScanState } from './scan.ts';
+import { type Scan, type ScanState, unsearchedOf } from './scan.ts';
 import { type StoryLine, tellStory } from './tell-story.ts';
 
 export type FindDeps = {
@@ -24,6 +24,8 @@ export type Story = {
   readonly coverage: readonly TopicCoverage[];
   /** The search of what is not indexed, where there is or was one. */
   readonly scan: ScanState | null;
+  /** Offsets that are not indexed, and that no such search has read to its end. */
+  readonly unsearched: number;
 };
 
 /** The story of an event id, an entity, a ref or a command id, as far as the index and a scan know it. */
@@ -44,7 +46,9 @@ export async function findStory(deps: FindDeps, wanted: string, mask: Mask): Pro
     count > latest.length ? [{ topic, count: count - latest.length, atLeast: count >= MAX_COUNT }] : [],
   );
   const lines = tellStory(inOrder(onlyOnce(found)), replays);
-  return { wanted, lines, earlier, coverage: index.coverage(), scan: state };
+  const coverage = index.coverage();
+  const unsearched = unsearchedOf(coverage, (state?.status === 'done' && scan?.indexed) || []);
+  return { wanted, lines, earlier, coverage, scan: state, unsearched };
 }
 
 type Positions = {

@@ -35,6 +35,8 @@ type Run = {
   readonly found: FoundPosition[];
   /** What is left to read, the latest offsets first. */
   left: Slice[];
+  /** What the index held when it began: it reads the rest. */
+  indexed: readonly TopicCoverage[];
   readonly stopping: AbortController;
 };
 
@@ -58,7 +60,7 @@ export class Scan {
   }
 
   /** The scan for this text, running or done. */
-  of(wanted: string): { readonly state: ScanState; readonly found: readonly FoundPosition[] } | null {
+  of(wanted: string): (Pick<Run, 'state' | 'indexed'> & { readonly found: readonly FoundPosition[] }) | null {
     return this.#runs.get(wanted) ?? null;
   }
 
@@ -75,10 +77,11 @@ export class Scan {
     // A copy: one that was told to stop may still read its slice.
     const found = goesOn ? [...known.found] : [];
     const left = goesOn ? known.left : [];
+    const indexed = goesOn ? known.indexed : [];
     const status = [...this.#runs.values()].some(isOpen) ? 'waiting' : 'running';
     const run: Run = {
       state: { wanted, status, read: 0, total: totalOf(left), found: found.length, message: null },
-      ...{ by: new Set([by]), found, left, stopping: new AbortController() },
+      ...{ by: new Set([by]), found, left, indexed, stopping: new AbortController() },
     };
     this.#runs.delete(wanted);
     this.#runs.set(wanted, run);
@@ -104,7 +107,8 @@ export class Scan {
     try {
       if (!goesOn) {
         await this.#deps.index.started;
-        run.left = slicesOf(this.#deps.index.coverage());
+        run.indexed = this.#deps.index.coverage();
+        run.left = slicesOf(run.indexed);
         run.state = { ...run.state, total: totalOf(run.left) };
       }
       for (let slice = run.left[0]; slice; slice = run.left[0]) {
@@ -147,6 +151,25 @@ const totalOf = (slices: readonly Slice[]) =>
 
 /** Descriptions are made again for who sees them. */
 const NOTHING_SHOWN: Mask = { value: () => null, entity: () => '' };
+
+/**
+ * How many offsets neither the index holds nor a scan has read.
+ * @param indexed what the index held when the scan began, which has read the rest; empty without one
+ */
+export function unsearchedOf(coverage: readonly TopicCoverage[], indexed: readonly TopicCoverage[]): number {
+  const before = new Map(
+    indexed.flatMap(({ topic, partitions }) => partitions.map((one) => [`${topic}/${one.partition}`, one])),
+  );
+  return coverage
+    .flatMap(({ topic, partitions }) =>
+      partitions.map((now) => ({ now, was: before.get(`${topic}/${now.partition}`) })),
+    )
+    .reduce((sum, { now, was }) => {
+      const head = Math.min(now.first, now.end) - Math.max(now.oldest, was?.first ?? 0);
+      const tail = now.end - Math.max(now.next, now.oldest, was?.end ?? 0);
+      return sum + Math.max(0, head) + Math.max(0, tail);
+    }, 0);
+}
 
 /** What the index does not hold, in slices, the latest offsets of each partition first. */
 export function slicesOf(coverage: readonly TopicCoverage[]): Slice[] {

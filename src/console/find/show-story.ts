@@ -65,18 +65,17 @@ const ENDS: Readonly<Record<ScanState['status'], string>> = {
   stopped: 'Another search of yours has taken its place; search on to go on',
 };
 
-function scanOf({ wanted, scan, coverage }: Story, { csrfField }: PageRequest): Html {
-  const left = coverage.flatMap(({ partitions }) => partitions).reduce((sum, one) => sum + uncovered(one), 0);
+function scanOf({ wanted, scan, unsearched }: Story, { csrfField }: PageRequest): Html {
   const state =
     scan &&
     html`<p role="status">${ENDS[scan.status]}: ${scan.read} of ${scan.total} offsets, ${scan.found} records found.${
       scan.message !== null && ` ${scan.message}.`
     }</p><progress max="${Math.max(1, scan.total)}" value="${scan.read}" aria-label="Offsets that were searched"></progress>`;
-  const isDone = ['waiting', 'running', 'done'].includes(scan?.status ?? '') || left === 0;
+  const isDone = ['waiting', 'running'].includes(scan?.status ?? '') || unsearched === 0;
   const button =
     !isDone &&
     html`<form method="post" action="/find">${csrfField}<input type="hidden" name="q" value="${wanted}">
-<p>${left} offsets are not in the index. <button class="second">Search them too</button></p></form>`;
+<p>${unsearched} offsets are not in the index${scan?.status === 'done' && ' any more, or not yet'}. <button class="second">Search them too</button></p></form>`;
   return html`${state}${button}`;
 }
 

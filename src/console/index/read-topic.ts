@@ -173,6 +173,14 @@ export class IndexedTopic {
       return to === undefined ? [] : [{ partition, first, next: to }];
     });
     this.#deps.file.add(this.#topic, this.#topicId, entries, covered);
-    this.coverage = this.coverage.map((one) => ({ ...one, next: next.get(one.partition) ?? one.next }));
+    // The file may have dropped its oldest entries.
+    const held = new Map(
+      this.#deps.file.covered(this.#topic, this.#topicId).map((one) => [one.partition, one.first]),
+    );
+    this.coverage = this.coverage.map((one) => ({
+      ...one,
+      first: Math.max(one.first, held.get(one.partition) ?? 0),
+      next: next.get(one.partition) ?? one.next,
+    }));
   }
 }

@@ -88,7 +88,7 @@ export class Segments {
     table.entries += entries.length;
     this.#db.prepare('UPDATE segments SET entries = ? WHERE id = ?').run(table.entries, table.id);
     const move = this.#db.prepare(
-      'INSERT INTO progress VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET first = excluded.first, next = excluded.next',
+      'INSERT INTO progress VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET first = max(first, excluded.first), next = excluded.next',
     );
     for (const { partition, first, next } of covered) move.run(topic, partition, first, next);
   }

@@ -1,27 +1,9 @@
-import type { Sample } from '../../monitoring/metric-samples.ts';
-import { type Growth, grown } from '../watch/rates.ts';
+import type { Growth } from '../watch/rates.ts';
 import type { PodReading } from '../watch/read-pod.ts';
 import { lagOf } from '../watch/watch.ts';
-import type { Problem, Severity } from './problem.ts';
-
-/** Processes at one time, and what their counters did within five minutes. */
-class Facts {
-  readonly pods: readonly PodReading[];
-  readonly recent: Growth;
-  readonly problems: Problem[] = [];
-  constructor(pods: readonly PodReading[], recent: Growth) {
-    this.pods = pods;
-    this.recent = recent;
-  }
-  add(severity: Severity, what: string, remedy: string, command?: string): void {
-    this.problems.push({ severity, what, remedy, ...(command !== undefined && { command }) });
-  }
-  samples = (name: string): readonly Sample[] => this.pods.flatMap(({ samples }) => samples.of(name));
-  /** 0 where no process has it. */
-  max = (name: string): number => this.samples(name).reduce((most, { value }) => Math.max(most, value), 0);
-  sum = (name: string): number => this.samples(name).reduce((total, { value }) => total + value, 0);
-  grown = (counter: string, label?: RegExp): number => Math.round(grown(this.recent, counter, label));
-}
+import { checkDeadLetters } from './check-dead-letters.ts';
+import { Facts } from './facts.ts';
+import type { Problem } from './problem.ts';
 
 /**
  * What the processes' own figures say is wrong: the rules of deploy/helm/hookline/files/alerts.yaml in short, so that a console without
@@ -39,7 +21,8 @@ export function findProblems(
   checkStores(facts);
   checkCommands(facts);
   checkSubscriptions(facts, given.now);
-  checkRecords(facts);
+  checkDeadLetters(facts, given.now);
+  checkFields(facts);
   return facts.problems;
 }
 
@@ -139,6 +122,7 @@ function checkStores(facts: Facts): void {
     );
 }
 
+const TOKEN_REFUSED = / operation=POST oauth\/token.* outcome=(refused|unauthorised|gone)/;
 /** Waiting commands that are no peak of a minute. */
 const MANY_COMMANDS = 100;
 
@@ -159,6 +143,13 @@ function checkCommands(facts: Facts): void {
       'None has failed. See the status page of the provider.',
       'hookline doctor',
     );
+  else if (facts.grown('hookline_provider_requests_total', TOKEN_REFUSED) > 0)
+    facts.add(
+      'act',
+      'The provider issues no access token: every command fails.',
+      'Renew the JWT.',
+      'hookline doctor',
+    );
   else if (lag > MANY_COMMANDS)
     facts.add(
       'look',
@@ -174,6 +165,8 @@ function checkCommands(facts: Facts): void {
     );
 }
 
+/** Comparisons in a row: one alone may have met a restart of the provider. */
+const MANY_FAILED = 3;
 /** A key that matched within so many seconds is in use. */
 const IN_USE_SECONDS = 300;
 
@@ -188,6 +181,14 @@ function checkSubscriptions(facts: Facts, now: number): void {
       `${drifted} subscriptions differ at the provider.`,
       'Compare them on the page Subscriptions, then apply the file.',
       'hookline subscriptions plan -f subscriptions.yaml',
+    );
+  const failed = facts.max('hookline_comparisons_failed');
+  if (failed >= MANY_FAILED)
+    facts.add(
+      'look',
+      `The provider's subscriptions could not be compared with the state ${failed} times in a row.`,
+      'What was lost there since is not known. The log of control says why.',
+      'hookline command subscription.list --wait',
     );
   const withheld = facts.max('hookline_repairs_withheld');
   if (withheld > 0)
@@ -210,14 +211,7 @@ function checkSubscriptions(facts: Facts, now: number): void {
     );
 }
 
-function checkRecords(facts: Facts): void {
-  // Where several processes count them, all count the same.
-  const open = Math.max(0, ...facts.pods.map(({ samples }) => samples.sum('hookline_dead_letters_open')));
-  const dead = facts.grown('hookline_dead_letters_total');
-  const remedy = 'Correct their cause, then redrive or dismiss them.';
-  if (open > 0) facts.add('look', `${open} dead-letter records are open.`, remedy, 'hookline dlq list');
-  else if (dead > 0)
-    facts.add('look', `${dead} records were dead-lettered in five minutes.`, remedy, 'hookline dlq list');
+function checkFields(facts: Facts): void {
   const unfit = facts.grown('hookline_schema_drift_total');
   if (unfit > 0)
     facts.add(

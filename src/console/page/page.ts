@@ -75,6 +75,8 @@ export type Change<Input extends object = object, Result extends object = object
   readonly path: `/${string}`;
   readonly title: string;
   readonly role: Role;
+  /** Names of all fields that it takes: a misspelt one is refused, as without it more would be done than is meant. */
+  readonly fields: readonly string[];
   /** Checks the fields: text from a form, any JSON from elsewhere. Throws {@link PageError}. */
   read(fields: Fields, request: PageRequest): Input;
   /** What the audit trail says of it; null for what changes nothing, such as a dry run. No secrets, no bodies. */
@@ -113,6 +115,18 @@ export function textOf(fields: Fields, name: string): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') throw new PageError(400, `${name} must be text.`);
   return value.trim();
+}
+
+const YES: ReadonlySet<unknown> = new Set([true, 'true', 'yes']);
+/** A box that is not checked is not sent. */
+const NO: ReadonlySet<unknown> = new Set([undefined, null, '', false, 'false', 'no']);
+
+/** A field that is yes or no; no where it is absent. Another word is neither: what was to be a dry run must not be done. */
+export function flagOf(fields: Fields, name: string): boolean {
+  const value = fields[name];
+  if (YES.has(value)) return true;
+  if (NO.has(value)) return false;
+  throw new PageError(400, `${name} must be true or false.`);
 }
 
 /** A value as a word of a POSIX shell. */

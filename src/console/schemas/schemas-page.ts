@@ -48,6 +48,7 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
     path: '/schemas/test',
     title: 'A sample message',
     role: 'view',
+    fields: ['message'],
     read(fields) {
       const message = textOf(fields, 'message');
       if (message === '') throw new PageError(400, 'message must be the JSON of a message.');

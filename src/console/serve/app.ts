@@ -46,6 +46,8 @@ export type ConsoleAppDeps = {
 
 /** A page is four requests the first time, two afterwards. */
 const PER_MINUTE = { all: 300, changes: 30 };
+/** A topic's name has 249 characters at most, and an address may take three for each. */
+const PARAMETERS = { routerOptions: { maxParamLength: 3 * 249 } };
 /** The largest that is posted is a pasted message or a file of subscriptions. */
 const BODY_LIMIT = 2 * 1024 * 1024;
 const PROBES = /^\/(livez|readyz)$/;
@@ -55,7 +57,12 @@ const ASSETS = /^\/assets\//;
 export async function createConsoleApp(deps: ConsoleAppDeps): Promise<FastifyInstance> {
   const { pages, identify, isSecure, logger, stopping } = deps;
   const { all, changes } = deps.perMinute ?? PER_MINUTE;
-  const app = fastify({ bodyLimit: BODY_LIMIT, forceCloseConnections: true, requestTimeout: 30_000 });
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    forceCloseConnections: true,
+    requestTimeout: 30_000,
+    ...PARAMETERS,
+  });
   app.decorateRequest('consoleUser', null);
   app.setErrorHandler((error, request, reply) =>
     answerError(error as Error, request, reply, { pages, logger }),

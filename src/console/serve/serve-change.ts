@@ -12,7 +12,7 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
   app.post(change.path, { preHandler }, async (request, reply) => {
     const given = requestOf(request, reply, serving);
     require(given.user, change.role);
-    const input = change.read(fieldsOf(request), given);
+    const input = change.read(fieldsOf(request, change), given);
     const entry = change.audited(input);
     const end = entry && (await serving.audit.begin({ user: given.user.name, ...entry }));
     let goesOn = false;
@@ -38,10 +38,16 @@ export function serveChange(app: FastifyInstance, change: Change, page: Page, se
   });
 }
 
-function fieldsOf({ body }: FastifyRequest): Fields {
+function fieldsOf({ body }: FastifyRequest, { fields: known }: Change): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new PageError(400, 'Send the fields of a form, or a JSON object.');
   const { _csrf, ...fields } = body as Record<string, unknown>;
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new PageError(
+      400,
+      `There is no field ${JSON.stringify(unknown.slice(0, 100))} here. There are: ${known.join(', ')}.`,
+    );
   return fields;
 }
 

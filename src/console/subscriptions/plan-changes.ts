@@ -6,7 +6,15 @@ import type { WantedSubscriptions } from '../../cli/subscriptions/read-wanted.ts
 import { hasMoreTokens } from '../../cli/subscriptions/yaml-source.ts';
 import { sha256Of } from '../../crypto/ids.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
-import { type Change, defineChange, type Fields, PageError, type PageRequest, textOf } from '../page/page.ts';
+import {
+  type Change,
+  defineChange,
+  type Fields,
+  flagOf,
+  PageError,
+  type PageRequest,
+  textOf,
+} from '../page/page.ts';
 import { type ApplyResult, type Planned, showApplied, showPlanned } from './show-plan.ts';
 
 /** A file as it was pasted or uploaded. */
@@ -17,6 +25,7 @@ export type GivenFile = {
   readonly refresh: boolean;
 };
 
+const FIELDS = ['file', 'noRefresh'];
 /** How positions in faults name the file. */
 const FILE = 'subscriptions.yaml';
 const MOST_CHARACTERS = 100_000;
@@ -37,6 +46,7 @@ export const planChange = (deps: ConsoleDeps): Change =>
     path: '/subscriptions/plan',
     title: 'Plan of subscriptions',
     role: 'operate',
+    fields: FIELDS,
     read: (fields) => readFile(deps, fields),
     audited: () => null,
     make: (file, request) =>
@@ -52,9 +62,10 @@ export const applyChange = (deps: ConsoleDeps): Change =>
     path: '/subscriptions/apply',
     title: 'Applied subscriptions',
     role: 'operate',
+    fields: [...FIELDS, 'delete', 'seen'],
     read: (fields) => ({
       ...readFile(deps, fields),
-      mayDelete: isSet(fields, 'delete'),
+      mayDelete: flagOf(fields, 'delete'),
       seen: textOf(fields, 'seen'),
     }),
     audited: ({ wanted, mayDelete, text }) => ({
@@ -145,7 +156,5 @@ function readFile({ shell }: ConsoleDeps, fields: Fields): GivenFile {
     const shown = `${read.faults.slice(0, MOST_FAULTS).join('. ')}${more > 0 ? `. And ${more} more` : ''}`;
     throw new PageError(400, `The file cannot be used. ${shown}.`);
   }
-  return { text, wanted: read.wanted, refresh: !isSet(fields, 'noRefresh') };
+  return { text, wanted: read.wanted, refresh: !flagOf(fields, 'noRefresh') };
 }
-
-const isSet = (fields: Fields, name: string): boolean => fields[name] === true || fields[name] === 'true';

@@ -54,6 +54,7 @@ const COUNTERS = [
   'hookline_schema_drift_total',
   'hookline_unclassified_total',
   'hookline_commands_total',
+  'hookline_provider_requests_total',
   'hookline_key_matches_total',
   'hookline_spool_drained_total',
 ];

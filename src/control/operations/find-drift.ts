@@ -62,7 +62,7 @@ export function findDrift({ records, items, dialect, publicUrl }: Compared): Dri
     .map(({ id, url }): Drift => {
       return {
         kind: 'foreign',
-        subscriptionId: id,
+        subscriptionId: id.toWellFormed(),
         detail: shorten(url ?? 'no address shown'),
         record: null,
       };
@@ -104,4 +104,6 @@ function differences(
 /** Characters of a text that the provider lists: it may be anything, and must fit a record. */
 const MAX_DETAIL = 500;
 
-const shorten = (text: string) => (text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text);
+/** Well-formed, as what is read again of a record is: else it is news at each comparison. */
+const shorten = (text: string) =>
+  (text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text).toWellFormed();

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { Undecodable } from '../../../src/avro/bounded-decode.ts';
 import { describers } from '../../../src/cli/inspect/describe-record.ts';
 import type { Mask } from '../../../src/cli/shell/mask.ts';
 
@@ -32,6 +33,15 @@ it.each([
   const value = Buffer.from(`\0${JSON.stringify(fields)}`);
   const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
   expect((await result(record, 'a'))?.what ?? null).toBe(expected);
+});
+
+it('describes a result that is too large to be read whole by the fields of its beginning', async () => {
+  const { status, ref, commandId } = RESULT;
+  const cause = new Undecodable(new Error('truncated'), { status, ref, commandId, subscriptions: [] });
+  const { result } = describers(() => Promise.reject(new Error('unreadable', { cause })), SHOWN);
+  const value = Buffer.from(`\0${JSON.stringify(RESULT)}`);
+  const record = { topic: 't', partition: 0, offset: 0n, key: null, value, headers: {}, timestamp: 0 };
+  expect((await result(record, 'a'))?.what).toBe('SUCCEEDED, id c-1');
 });
 
 it('describes a command whose fields are objects that cannot be converted to text', async () => {

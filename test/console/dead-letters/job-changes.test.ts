@@ -33,6 +33,21 @@ it('says failed of a job that failed, when it has ended', async () => {
   await jobs.stop();
 });
 
+it('takes no word for no that is neither yes nor no: a dry run is not done', () => {
+  const changes = jobChanges({ config, kafka }, new Jobs(systemClock, () => 'job-1')).slice(0, 2);
+  for (const change of changes) {
+    const inputOf = (fields: object) =>
+      change.read({ stage: 'DECRYPT', reason: 'test', ...fields }, { user: { name: 'otto' } } as PageRequest);
+    for (const yes of [true, 'true', 'yes']) expect(inputOf({ dryRun: yes })).toMatchObject({ isDry: true });
+    for (const no of [undefined, false, 'no', ''])
+      expect(inputOf({ dryRun: no })).toMatchObject({ isDry: false });
+    for (const word of [1, '1', 'on', 'True', ['yes']]) {
+      expect(() => inputOf({ dryRun: word })).toThrow('dryRun must be true or false');
+      expect(() => inputOf({ again: word })).toThrow('again must be true or false');
+    }
+  }
+});
+
 it('says in the audit trail whether what was redriven or dismissed before is redriven again', () => {
   const [redrive] = jobChanges({ config, kafka }, new Jobs(systemClock, () => 'job-1'));
   const audited = (fields: object) => {

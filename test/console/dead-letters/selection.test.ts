@@ -10,11 +10,18 @@ it('takes the conditions of --filter from an address or a form, and nothing else
     code: '',
     page: '2',
     x: {},
+    at: null,
   });
   expect(conditions).toEqual({ stage: 'DECRYPT', ref: 'eu' });
   expect(filter).toEqual(['stage=DECRYPT', 'ref=eu']);
   expect(parsed.matches(deadLetter({ ref: 'eu' }))).toBe(true);
   expect(parsed.matches(deadLetter({ ref: 'us' }))).toBe(false);
+});
+
+it('takes all values of a field that came several times, or of a list, and nothing that is no text', () => {
+  expect(selectionOf({ ref: ['eu', ' us '], at: ['0:1'] }).filter).toEqual(['ref=eu,us', 'at=0:1']);
+  expect(() => selectionOf({ id: 7 })).toThrow('id must be text.');
+  expect(() => selectionOf({ ref: ['eu', {}] })).toThrow('ref must be text.');
 });
 
 it('says what is wrong as the CLI does', () => {

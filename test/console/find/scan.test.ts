@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Scan, slicesOf } from '../../../src/console/find/scan.ts';
+import { Scan, slicesOf, unsearchedOf } from '../../../src/console/find/scan.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { until } from '../../support/until.ts';
 
@@ -14,6 +14,18 @@ it('reads what the index does not hold, the latest offsets first', () => {
   const behind = { partition: 1, oldest: 0, first: 0, next: 3, end: 7 };
   expect(rangesOf([before, behind])).toEqual(['1: 3-7', '0: 7000-12000', '0: 2000-7000', '0: 0-2000']);
   expect(rangesOf([{ partition: 0, oldest: 5, first: 5, next: 9, end: 9 }])).toEqual([]);
+});
+
+it('counts what neither the index holds nor a scan has read', () => {
+  const partition = { partition: 0, oldest: 0, first: 5_000, next: 20_000, end: 20_000 };
+  const before = coverage([partition]);
+  expect(unsearchedOf(before, [])).toBe(5_000);
+  expect(unsearchedOf(before, before)).toBe(0);
+  // The index has dropped its oldest entries since, or has not read the newest records yet.
+  expect(unsearchedOf(coverage([{ ...partition, first: 9_000 }]), before)).toBe(4_000);
+  expect(unsearchedOf(coverage([{ ...partition, oldest: 7_000, first: 9_000 }]), before)).toBe(2_000);
+  expect(unsearchedOf(coverage([{ ...partition, end: 20_100 }]), before)).toBe(100);
+  expect(unsearchedOf(coverage([partition], 'another'), before)).toBe(5_000);
 });
 
 const record = (offset: bigint): IncomingRecord => ({

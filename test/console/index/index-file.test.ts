@@ -71,6 +71,18 @@ it('drops the oldest entries when the file has its size, and says from where on 
   expect(file.find(59_999 * 7_919, 1)).toHaveLength(1);
 });
 
+it('does not take back what it says it covers, where a reader does not know yet what was dropped', () => {
+  using file = new IndexFile(dir, 1024 ** 2, 10_000);
+  const batch = 2_000;
+  for (let from = 0; from < 60_000; from += batch) {
+    const entries = Array.from({ length: batch }, (_, n) => entry((from + n) * 7_919, from + n));
+    file.add('a', 'id', entries, covers(0, from + batch));
+  }
+  const [covered] = file.covered('a', 'id');
+  expect(covered?.first).toBeGreaterThan(0);
+  expect(file.find((covered?.first ?? 0) * 7_919, 1)).toHaveLength(1);
+});
+
 it('begins anew where the file is none of its own', () => {
   writeFileSync(join(dir, 'index.sqlite'), 'not a database, but longer than a header of one: '.repeat(100));
   using file = new IndexFile(dir, LARGE);

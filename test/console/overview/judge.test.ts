@@ -130,6 +130,40 @@ const CASES: readonly (readonly [what: string, given: Evidence, state: 'act' | '
     '3 dead-letter records are open',
   ],
   [
+    'retention will delete an open dead letter',
+    evidence([
+      pod(
+        'hookline_dead_letters_open{stage="PARSE"} 2\nhookline_dead_letters_open_oldest_seconds 2400000\nhookline_dead_letters_retention_seconds 2592000',
+      ),
+    ]),
+    'act',
+    'is 27 days old, and the brokers delete it after 30 days',
+  ],
+  [
+    'dead letters are not counted',
+    evidence([pod('hookline_dead_letters_counted_timestamp_seconds 996000')]),
+    'look',
+    'have not been counted for an hour',
+  ],
+  [
+    'no access token is issued',
+    evidence([pod('')], {
+      recent: recent(
+        'hookline_provider_requests_total',
+        { operation: 'POST oauth/token', outcome: 'refused' },
+        1,
+      ),
+    }),
+    'act',
+    'no access token',
+  ],
+  [
+    'comparisons with the provider fail',
+    evidence([pod('hookline_comparisons_failed 3')]),
+    'look',
+    'could not be compared with the state 3 times',
+  ],
+  [
     'values do not fit',
     evidence([pod('')], { recent: recent('hookline_schema_drift_total', { field: 'a' }, 5) }),
     'look',

@@ -31,6 +31,13 @@ it('lets operators change, with an audit record, and not reveal', async () => {
   ]);
 });
 
+it('refuses a field that is not known, and does nothing: it may be a condition that is misspelt', async () => {
+  await using the = await openConsoleApp(HEADER_MODE);
+  const { statusCode, body } = await the.post(as('otto', 'oncall'), { word: 'new', Word: 'old' });
+  expect([statusCode, body]).toEqual([400, expect.stringContaining('There is no field')]);
+  expect([the.made, the.entries]).toEqual([[], []]);
+});
+
 it('lets those reveal whose group may, with an audit record, and not change', async () => {
   await using the = await openConsoleApp(HEADER_MODE);
   const lead = as('lea', 'leads');

@@ -164,6 +164,14 @@ describe('drift', () => {
     expect([first.drifts.length, second.drifts.length]).toEqual([1, 0]);
   });
 
+  it('is told once where its text is cut within a character', async () => {
+    await using one = await harnessWithOne();
+    const the = reconcilerOf(one.harness);
+    await one.harness.seed({ url: `https://x.example/${'y'.repeat(481)}\u{1f600}/hook` });
+    await the.look();
+    expect(the.drifts.map(({ message }) => message?.isWellFormed())).toEqual([true]);
+  });
+
   it('is told in a record that fits, however long what the list says', async () => {
     await using one = await harnessWithOne();
     const the = reconcilerOf(one.harness);

@@ -96,6 +96,16 @@ describe('at night, the provider', () => {
     expect(delivered?.status).toBe(200);
   });
 
+  it('lists nothing, though it has all: nothing is taken for lost, and its list is right again', async () => {
+    await faults({ operation: 'list', kind: 'status', code: 200, body: { items: [] }, times: null });
+    await night.fires('HooklineNotCompared', { namespace });
+    await logs('the provider could not be compared with the state');
+    bySection('HooklineNotCompared', 'its list is wrong: tell the provider');
+    await faults();
+    await night.resolves('HooklineNotCompared', { namespace });
+    expect((await the.trigger({ ref: 'ledger-eu' }))[0]?.status).toBe(200);
+  });
+
   it('signs with a secret that nobody has, for a ref that has a Secret: that goes, and it is created anew', async () => {
     const { id, url, events, encryptionKey, signingSecret } = await atService();
     the.fixture.secrets('ledger-eu', { 'subscription-id': id, 'signing-secret': signingSecret });
