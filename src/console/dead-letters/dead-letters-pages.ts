@@ -60,6 +60,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
     return {
       ...{ topic, conditions, filter, isPartial, openNotHeld, read, total, failure, page },
       heldSince: deadLetters[0]?.time ?? null,
+      latest: latestOf(matching),
       groups: groupByCause(matching, clock.wall()),
       deadLetters: shown.map(describeDeadLetter),
       matching: matching.length,
@@ -105,7 +106,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
                 const list = look(request);
                 return [
                   { id: 'deadLetters', html: listSection(list) },
-                  { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld)) },
+                  { id: 'selected', html: selectedSection(openWords(list.groups, list.openNotHeld), list) },
                 ];
               },
             );
@@ -152,6 +153,11 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
     }),
   ];
 }
+
+const latestOf = (sorted: readonly DeadLetter[]) => {
+  const last = sorted.at(-1);
+  return last ? new Date(last.time).toISOString() : null;
+};
 
 const commandOf = ({ kind, isDry, again, filter, reason }: Job): string =>
   [

@@ -21,6 +21,8 @@ export type DeadLetterList = Pick<Selection, 'conditions' | 'filter'> & {
   readonly openNotHeld: number;
   /** When the oldest record that is held was written, in milliseconds since 1970. */
   readonly heldSince: number | null;
+  /** When the latest of the selected records was written, as the condition `until` has it; null of none. */
+  readonly latest: string | null;
   readonly read: number;
   readonly total: number;
   readonly failure: string | null;
@@ -44,7 +46,7 @@ export function listPageOf(list: DeadLetterList, request: PageRequest): Html {
   const open = openWords(groups, list.openNotHeld);
   return html`${isSelection && html`<p><a href="${address('/dead-letters')}">All dead-letter records</a> · ${filter.join(', ')}</p>`}
 ${listSection(list)}
-${isSelection && matching > 0 && actionsOf(conditions, open, request)}`;
+${isSelection && matching > 0 && actionsOf(conditions, selectedSection(open, list), request)}`;
 }
 
 /** What changes while the page is open. */
@@ -137,14 +139,27 @@ function pagesOf({ conditions, page, pages }: DeadLetterList, matching: number):
   }</p>`;
 }
 
-/** It changes while the page is open: a dismissal is read from the topic after its job has ended. */
-export const selectedSection = (open: string): Html =>
-  html`<p id="selected">Open records that are selected: ${open}.</p>`;
+/**
+ * It changes while the page is open: a dismissal is read from the topic after its job has ended. What came after the records that are
+ * shown is not selected: nobody has seen it.
+ */
+export const selectedSection = (
+  open: string,
+  { conditions, latest }: Pick<DeadLetterList, 'conditions' | 'latest'>,
+): Html => {
+  const until =
+    latest !== null &&
+    conditions.until === undefined &&
+    ['redrive', 'dismiss'].map(
+      (form) => html`<input type="hidden" form="${form}" name="until" value="${latest}">`,
+    );
+  return html`<p id="selected">Open records that are selected: ${open}.${until}</p>`;
+};
 
 /** What may be done with a selection. */
 export function actionsOf(
   conditions: Readonly<Record<string, string | undefined>>,
-  open: string,
+  selected: Html,
   { csrfField, may }: PageRequest,
 ): Html {
   if (!may('operate'))
@@ -153,11 +168,11 @@ export function actionsOf(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}`;
   return html`<section aria-label="Actions"><h2>Redrive or dismiss</h2>
-${selectedSection(open)}
+${selected}
 <p>A redrive processes them again, as if they had just arrived; its dry run publishes nothing.</p>
-<form method="post" action="/dead-letters/redrive">${fields}
+<form id="redrive" method="post" action="/dead-letters/redrive">${fields}
 <p class="buttons"><button class="second" name="dryRun" value="yes">Dry run</button> <button>Redrive</button></p></form>
-<form method="post" action="/dead-letters/dismiss">${fields}
+<form id="dismiss" method="post" action="/dead-letters/dismiss">${fields}
 <div class="fields"><div class="wide"><label for="reason">Reason for dismissing them <span class="hint">Everybody who reads the topic sees it. No secrets, no payment data.</span></label>
 <input id="reason" name="reason" maxlength="500" required></div></div>
 <p class="buttons"><button class="danger">Dismiss</button></p></form></section>`;

@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
 import { groupByCause } from '../../../src/console/dead-letters/group-by-cause.ts';
-import { type DeadLetterList, listSection, openWords } from '../../../src/console/dead-letters/show-list.ts';
+import {
+  type DeadLetterList,
+  listPageOf,
+  listSection,
+  openWords,
+} from '../../../src/console/dead-letters/show-list.ts';
+import { html } from '../../../src/console/page/html.ts';
+import type { PageRequest } from '../../../src/console/page/page.ts';
 import { deadLetter } from '../../support/dead-letter.ts';
 
 const GROUPS = groupByCause([deadLetter(), deadLetter({ at: '0:1' })], 2_000);
@@ -15,7 +22,7 @@ const LIST: DeadLetterList = {
     page: 1,
     pages: 1,
   },
-  ...{ isPartial: false, openNotHeld: 0, heldSince: 1_000, read: 2, total: 2, failure: null },
+  ...{ isPartial: false, openNotHeld: 0, heldSince: 1_000, latest: null, read: 2, total: 2, failure: null },
   ...{ running: null, jobs: [] },
 };
 
@@ -30,6 +37,26 @@ it('says of what is not held how much it is, which command lists it, and that co
   for (const title of ['Open', 'Redriven', 'Dismissed', 'Last hour'])
     expect(shown).toContain(`>${title}, at least<`);
   expect([openWords(GROUPS, 70_000), openWords(GROUPS, 0)]).toEqual(['at least 2', '2']);
+});
+
+it('selects nothing that came after the records that are shown, unless the selection says until when', () => {
+  const request = { may: () => true, csrfField: html`` } as unknown as PageRequest;
+  const untilIn = (conditions: object) =>
+    String(
+      listPageOf(
+        { ...LIST, filter: ['stage=DECRYPT'], conditions, latest: '2026-01-01T00:00:00.000Z' },
+        request,
+      ),
+    ).match(/<input[^>]* name="until"[^>]*>/g);
+  expect(untilIn({ stage: 'DECRYPT' })).toEqual(
+    ['redrive', 'dismiss'].map(
+      (form) => `<input type="hidden" form="${form}" name="until" value="2026-01-01T00:00:00.000Z">`,
+    ),
+  );
+  expect(untilIn({ until: '1h' })).toEqual([
+    '<input type="hidden" name="until" value="1h">',
+    '<input type="hidden" name="until" value="1h">',
+  ]);
 });
 
 it('says where every open record is held', () => {
