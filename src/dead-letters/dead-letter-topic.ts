@@ -1,4 +1,5 @@
 import { OWN_TOPICS, topicName } from '../core/names.ts';
+import type { IncomingRecord } from '../core/record.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { openBody } from '../delivery/dead-letter/seal-body.ts';
@@ -6,14 +7,21 @@ import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
-import { type DeadLetter, DeadLetterIndex, type DeadLetterPosition, positionText } from './dead-letters.ts';
+import {
+  type DeadLetter,
+  type DeadLetterPosition,
+  type DeadLetterRecord,
+  positionText,
+} from './dead-letters.ts';
+import { type DeadLetterFilter, parseFilter } from './filter.ts';
+import { MatchingDeadLetters } from './matching-dead-letters.ts';
 
 /** Reads the dead-letter topic. */
 export type DeadLetterTopic = {
   /** Full name of the topic. */
   readonly topic: string;
-  /** All that the topic holds now, sorted by time. Reads the whole topic and keeps no body. */
-  all(): Promise<DeadLetter[]>;
+  /** All that the topic holds now and the filter matches, sorted by time. Reads the whole topic, and keeps no body and little else. */
+  all(filter?: DeadLetterFilter): Promise<DeadLetter[]>;
   /** The original bytes by name (`at`), or why they cannot be had. */
   bodiesOf(deadLetters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | Error>>;
   stop(): Promise<void>;
@@ -44,7 +52,7 @@ export async function openDeadLetterTopic(
   };
   return {
     topic,
-    all: () => readAll(reader),
+    all: (filter = parseFilter()) => readAll(reader, filter),
     async bodiesOf(deadLetters) {
       const referring = deadLetters.filter(({ object }) => object !== null);
       const holding = deadLetters.filter(({ object }) => object === null);
@@ -62,14 +70,44 @@ export async function openDeadLetterTopic(
   };
 }
 
-async function readAll(reader: RangeReader): Promise<DeadLetter[]> {
-  const index = new DeadLetterIndex();
-  await reader.read(await reader.span(), ({ partition, offset, timestamp, key, value, headers }) => {
-    const bytes = value?.length ?? 0;
-    index.take({ partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers });
-  });
-  return index.deadLetters();
+/** Of more positions than this the topic itself is read sooner than each of them. */
+const MAX_READ_AHEAD = 100;
+
+/** Where the filter names positions, their records are read first: then nothing else has to be held, of the same delivery or not. */
+export async function readAll(
+  reader: Pick<RangeReader, 'span' | 'read'>,
+  filter: DeadLetterFilter,
+): Promise<DeadLetter[]> {
+  const span = await reader.span();
+  const { positions } = filter;
+  const isAhead = positions.length > 0 && positions.length <= MAX_READ_AHEAD;
+  const matching = new MatchingDeadLetters(filter, isAhead ? await readNamed(reader, span, positions) : null);
+  await reader.read(span, (record) => matching.take(withoutBody(record)));
+  return matching.deadLetters();
 }
+
+async function readNamed(
+  reader: Pick<RangeReader, 'read'>,
+  span: readonly OffsetRange[],
+  positions: readonly DeadLetterPosition[],
+): Promise<DeadLetterRecord[]> {
+  const isThere = ({ partition, offset }: DeadLetterPosition) =>
+    span.some((range) => range.partition === partition && range.from <= offset && offset < range.to);
+  const there = positions.filter(isThere);
+  const wanted = new Set(there.map(positionText));
+  const named: DeadLetterRecord[] = [];
+  for (const ranges of rangesOf(there)) {
+    await reader.read(ranges, (record) => {
+      if (wanted.has(positionText(record))) named.push(withoutBody(record));
+    });
+  }
+  return named;
+}
+
+const withoutBody = ({ partition, offset, timestamp, key, value, headers }: IncomingRecord) => {
+  const bytes = value?.length ?? 0;
+  return { partition, offset, timestamp, key: key?.toString() ?? null, bytes, headers };
+};
 
 async function readBodies(reader: RangeReader, deadLetters: readonly DeadLetter[]) {
   const positions = deadLetters.flatMap((deadLetter) => deadLetter.positions);
@@ -143,7 +181,11 @@ const MAX_DEAD_LETTERS = 500;
 export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
   const batches: DeadLetter[][] = [];
   let bytes = 0;
-  for (const deadLetter of deadLetters.toSorted((a, b) => receivedAt(a) - receivedAt(b))) {
+  // Made once: of each comparison the headers would be unpacked.
+  const times = Float64Array.from(deadLetters, receivedAt);
+  const order = deadLetters.map((_, n) => n).sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0));
+  for (const n of order) {
+    const deadLetter = deadLetters[n] as DeadLetter;
     const last = batches.at(-1);
     if (last && last.length < MAX_DEAD_LETTERS && bytes + deadLetter.bytes <= MAX_BYTES)
       last.push(deadLetter);

@@ -53,8 +53,8 @@ export type DeadLetter = {
 };
 
 /** Times in milliseconds since 1970. */
-type Redriven = { readonly at: number; readonly to: string };
-type Dismissed = { readonly at: number; readonly by: string; readonly reason: string };
+export type Redriven = { readonly at: number; readonly to: string };
+export type Dismissed = { readonly at: number; readonly by: string; readonly reason: string };
 
 /** `open` can be redriven; `incomplete` cannot, because parts are missing. Neither needs anybody any more once it is `redriven` or `dismissed`. */
 export type DeadLetterState = 'open' | 'redriven' | 'dismissed' | 'incomplete';
@@ -108,8 +108,7 @@ export class DeadLetterIndex {
   /** Sorted by the time when they were written. */
   deadLetters(): DeadLetter[] {
     const all = [...this.#groups.values()].map((records) => this.#join(records));
-    const deadLetters = this.#withoutRepeated(all);
-    return deadLetters.sort((a, b) => a.time - b.time || comparePositions(a.positions[0], b.positions[0]));
+    return this.#withoutRepeated(all).sort(byTime);
   }
 
   /** Those that nobody has redriven or dismissed, in no order. */
@@ -210,7 +209,7 @@ function partsOf(records: readonly DeadLetterRecord[]) {
 /** Missing parts that are listed. A header may claim any number of parts, and must not fill the memory. */
 const MAX_NAMED_PARTS = 100;
 
-function missingOf(count: number, parts: ReadonlyMap<number, unknown>): number[] {
+export function missingOf(count: number, parts: ReadonlyMap<number, unknown>): number[] {
   const missing: number[] = [];
   for (let number = 1; number <= count && missing.length < MAX_NAMED_PARTS; number++)
     if (!parts.has(number)) missing.push(number);
@@ -221,7 +220,7 @@ function missingOf(count: number, parts: ReadonlyMap<number, unknown>): number[]
 const MAX_PARTS = 100_000;
 
 /** A record without these headers, such as a command's, is one part. */
-function numberOf(text: string | undefined): number {
+export function numberOf(text: string | undefined): number {
   const number = Number(text);
   return Number.isInteger(number) && number >= 1 && number <= MAX_PARTS ? number : 1;
 }
@@ -244,7 +243,8 @@ const toPosition = ({ partition, offset }: DeadLetterPosition): DeadLetterPositi
 const isWhole = (deadLetter: DeadLetter) => deadLetter.missing.length === 0;
 const eventIdOf = (deadLetter: DeadLetter) => deadLetter.headers[NAMES.eventId];
 
-function comparePositions(a: DeadLetterPosition | undefined, b: DeadLetterPosition | undefined): number {
-  if (!a || !b) return 0;
-  return a.partition - b.partition || Number(a.offset - b.offset);
+export function byTime(a: DeadLetter, b: DeadLetter): number {
+  if (a.time !== b.time) return a.time - b.time;
+  const [one, other] = [a.positions[0], b.positions[0]];
+  return one && other ? one.partition - other.partition || Number(one.offset - other.offset) : 0;
 }

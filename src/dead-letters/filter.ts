@@ -1,7 +1,13 @@
 import { DEAD_LETTER_STAGES } from '../core/errors.ts';
 import { INSTANT_OR_AGE, parseInstantOrAge } from '../core/instant.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { type DeadLetter, parsePosition, positionText, stateOf } from './dead-letters.ts';
+import {
+  type DeadLetter,
+  type DeadLetterPosition,
+  parsePosition,
+  positionText,
+  stateOf,
+} from './dead-letters.ts';
 
 /** What somebody asked for cannot be understood. The message is one sentence that says what is accepted. */
 export class InvalidInput extends Error {}
@@ -9,12 +15,19 @@ export class InvalidInput extends Error {}
 /** Selects the dead-letter records that meet every condition. */
 export type DeadLetterFilter = {
   matches(deadLetter: DeadLetter): boolean;
+  /** False if no delivery matches whose first part is this record, whatever else the topic holds of it. */
+  mayMatch(firstPart: FirstPart): boolean;
   /** Whether there is a condition of this name. */
   names(condition: string): boolean;
+  /** All that its conditions `at` name; empty if it has none. */
+  readonly positions: readonly DeadLetterPosition[];
 };
 
-type Predicate = (deadLetter: DeadLetter) => boolean;
-type Condition = (values: readonly string[], now: number) => Predicate;
+/** What a delivery or command has of the record that holds its first part. */
+export type FirstPart = Pick<DeadLetter, 'headers' | 'time'>;
+
+type Predicate<Of> = (one: Of) => boolean;
+type Condition<Of> = (values: readonly string[], now: number) => Predicate<Of>;
 
 export const FILTER_HELP =
   'stage, code, ref, topic, id (event id), at (partition:offset) and state (open, redriven, dismissed, incomplete) take values ' +
@@ -22,20 +35,13 @@ export const FILTER_HELP =
 
 const STATES = ['open', 'redriven', 'dismissed', 'incomplete'];
 
-const CONDITIONS: Readonly<Record<string, Condition>> = {
+/** Conditions that one record decides: what does not meet them need not be held while the topic is read. */
+const OF_FIRST_PART: Readonly<Record<string, Condition<FirstPart>>> = {
   stage: (values) => ofHeader(NAMES.stage, known('stage', DEAD_LETTER_STAGES, values)),
   code: (values) => ofHeader(NAMES.code, values),
   ref: (values) => ofHeader(NAMES.ref, values),
   topic: (values) => ofHeader(NAMES.topic, values),
   id: (values) => ofHeader(NAMES.eventId, values),
-  at: (values) => {
-    const positions = new Set(values.map(positionOf));
-    return ({ at, copies }) => positions.has(at) || copies.some((copy) => positions.has(positionText(copy)));
-  },
-  state: (values) => {
-    const states = new Set<string>(known('state', STATES, values));
-    return (deadLetter) => states.has(stateOf(deadLetter));
-  },
   since: (values, now) => {
     const from = instantOf('since', values, now);
     return ({ time }) => time >= from;
@@ -46,6 +52,18 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
   },
 };
 
+/** Conditions that depend on other records too: on copies, missing parts and markers. */
+const OF_ALL_RECORDS: Readonly<Record<string, Condition<DeadLetter>>> = {
+  at: (values) => {
+    const positions = new Set(values.map(positionOf));
+    return ({ at, copies }) => positions.has(at) || copies.some((copy) => positions.has(positionText(copy)));
+  },
+  state: (values) => {
+    const states = new Set<string>(known('state', STATES, values));
+    return (deadLetter) => states.has(stateOf(deadLetter));
+  },
+};
+
 /**
  * Parses conditions of the form name=value.
  * @throws InvalidInput that says what is accepted
@@ -53,7 +71,8 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
 export function parseFilter(conditions: readonly string[] = [], now = Date.now()): DeadLetterFilter {
   const named = conditions.map((text) => {
     const [, name = '', list = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
-    const condition = CONDITIONS[name];
+    const ofFirstPart = OF_FIRST_PART[name];
+    const condition = ofFirstPart ?? OF_ALL_RECORDS[name];
     if (!condition) {
       throw new InvalidInput(`--filter is ${JSON.stringify(text)}: give name=value, where ${FILTER_HELP}.`);
     }
@@ -63,15 +82,19 @@ export function parseFilter(conditions: readonly string[] = [], now = Date.now()
       throw new InvalidInput(
         `--filter is ${JSON.stringify(text)}: one of its values is empty; leave it out.`,
       );
-    return { name, test: condition(values, now) };
+    const test: Predicate<DeadLetter> = condition(values, now);
+    return { name, values, test, ofFirstPart: ofFirstPart?.(values, now) };
   });
+  const at = named.filter(({ name }) => name === 'at').flatMap(({ values }) => values);
   return {
     matches: (deadLetter) => named.every(({ test }) => test(deadLetter)),
+    mayMatch: (firstPart) => named.every(({ ofFirstPart }) => ofFirstPart?.(firstPart) ?? true),
     names: (condition) => named.some(({ name }) => name === condition),
+    positions: at.flatMap((value) => parsePosition(value) ?? []),
   };
 }
 
-function ofHeader(header: string, values: readonly string[]): Predicate {
+function ofHeader(header: string, values: readonly string[]): Predicate<FirstPart> {
   // A list may be as long as a command line, and there are many records to compare with it.
   const wanted = new Set(values);
   return ({ headers }) => {

@@ -70,7 +70,7 @@ export function addDlqCommand(program: Command, shell: Shell, run: Run): void {
 async function list(shell: Shell, options: ListOptions): Promise<ExitCode> {
   const filter = parseFilter(options.filter);
   return withDeadLetterTopic(shell, async (topic) => {
-    const found = (await topic.all()).filter((deadLetter) => filter.matches(deadLetter));
+    const found = await topic.all(filter);
     printRows(shell, options.json === true, found.map(options.json ? describeDeadLetter : deadLetterRow));
     return 0;
   });
@@ -81,7 +81,7 @@ async function show(shell: Shell, name: string, options: ShowOptions): Promise<E
     throw new UsageError('--body writes bytes only: leave out --json.');
   const filter = parseFilter([/^\d+:\d+$/.test(name) ? `at=${name}` : `id=${name}`]);
   return withDeadLetterTopic(shell, async (topic) => {
-    const found = (await topic.all()).filter((deadLetter) => filter.matches(deadLetter));
+    const found = await topic.all(filter);
     const [deadLetter, ...more] = found;
     if (!deadLetter)
       throw new Error(`no dead-letter record ${name}: "hookline dlq list" shows those that exist`);

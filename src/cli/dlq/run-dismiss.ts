@@ -24,7 +24,7 @@ export async function runDismiss(
     opened.defer(() => topic.stop());
     const publisher = openMarkerPublisher(kafka, topic.topic);
     opened.defer(() => publisher.stop());
-    const selection = selectDue(await topic.all(), filter, { limit, foreign: true });
+    const selection = selectDue(await topic.all(filter), filter, { limit, foreign: true });
     onSelected(selection);
     const outcomes = await dismissAll(selection.due, {
       ...{ dismissal, dryRun: isDry, rate, deadLetterTopic: topic.topic },

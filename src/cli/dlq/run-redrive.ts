@@ -49,7 +49,7 @@ export async function runRedrive(
       publishDeadlineMs: PUBLISH_DEADLINE_MS,
     });
     opened.defer(() => redelivery.stop());
-    const selection = selectDue(await topic.all(), filter, { again, limit });
+    const selection = selectDue(await topic.all(filter), filter, { again, limit });
     onSelected(selection);
     const outcomes = await redriveAll(selection.due, {
       topic,

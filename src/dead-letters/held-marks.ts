@@ -1,0 +1,84 @@
+import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
+import {
+  type DeadLetter,
+  type DeadLetterPosition,
+  type DeadLetterRecord,
+  type Dismissed,
+  markedBy,
+  positionText,
+  type Redriven,
+} from './dead-letters.ts';
+import { TextNumbers } from './text-numbers.ts';
+
+/** Texts that are looked up before another copy is kept. */
+const MAX_TEXTS = 1_000;
+const NO_OFFSET = -1;
+
+/** What markers say, in about 60 bytes a position: a marker can come before its record, and after records of others. */
+export class HeldMarks {
+  readonly #redriven = new TextNumbers();
+  readonly #redrivenAt: number[] = [];
+  /** Such as `topic[0]@`: the offset is beside it. */
+  readonly #to: string[] = [];
+  readonly #toOffset: number[] = [];
+  readonly #dismissed = new TextNumbers();
+  readonly #dismissedAt: number[] = [];
+  readonly #by: string[] = [];
+  readonly #reason: string[] = [];
+  readonly #texts = new Map<string, string>();
+
+  /** Of several markers of one kind the last counts. */
+  take(marker: DeadLetterRecord): void {
+    const { timestamp, headers } = marker;
+    const isRedrive = headers[NAMES.redriveOf] !== undefined;
+    for (const position of markedBy(marker)) {
+      if (isRedrive) this.#markRedriven(position, timestamp, headers[NAMES.redrivenTo] ?? '');
+      else {
+        const n = this.#dismissed.numberOf(position);
+        this.#dismissedAt[n] = timestamp;
+        this.#by[n] = this.#shared(headers[NAMES.dismissedBy] ?? '');
+        this.#reason[n] = this.#shared(headers[NAMES.dismissedReason] ?? '');
+      }
+    }
+  }
+
+  /** @param copies all records of a delivery, as they came: the last one that is marked counts */
+  redriven(copies: readonly DeadLetterPosition[]): Redriven | null {
+    const n = lastOf(this.#redriven, copies);
+    if (n === undefined) return null;
+    const offset = this.#toOffset[n] ?? NO_OFFSET;
+    const to = `${this.#to[n]}${offset === NO_OFFSET ? '' : offset}`;
+    return { at: this.#redrivenAt[n] ?? 0, to };
+  }
+
+  /** @param copies all records of a delivery, as they came: the last one that is marked counts */
+  dismissed(copies: readonly DeadLetterPosition[]): Dismissed | null {
+    const n = lastOf(this.#dismissed, copies);
+    if (n === undefined) return null;
+    return { at: this.#dismissedAt[n] ?? 0, by: this.#by[n] ?? '', reason: this.#reason[n] ?? '' };
+  }
+
+  #markRedriven(position: string, at: number, to: string): void {
+    const [, before = to, offset] = /^(.*@)(0|[1-9]\d{0,14})$/s.exec(to) ?? [];
+    const n = this.#redriven.numberOf(position);
+    this.#redrivenAt[n] = at;
+    this.#to[n] = this.#shared(before);
+    this.#toOffset[n] = offset === undefined ? NO_OFFSET : Number(offset);
+  }
+
+  #shared(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
+    this.#texts.set(text, text);
+    return text;
+  }
+}
+
+function lastOf(numbers: TextNumbers, copies: DeadLetter['copies']): number | undefined {
+  for (const copy of copies.toReversed()) {
+    const number = numbers.find(positionText(copy));
+    if (number !== undefined) return number;
+  }
+  return undefined;
+}
