@@ -22,6 +22,10 @@ export function parseInstantOrAge(text: string, now = Date.now()): number | unde
   return count === undefined ? parseInstant(text) : now - Number(count) * (UNIT_MS[unit] ?? 0);
 }
 
+/** ISO 8601 in UTC. What is no instant is said to be none: anyone who may write a record gives it its time. */
+export const isoOf = (ms: number): string =>
+  Math.abs(ms) <= MAX_MS ? new Date(ms).toISOString() : `no time (${ms})`;
+
 /** How a person writes it. */
 export const INSTANT_OR_AGE = 'a time such as 2026-11-21T08:00:00Z, or how long ago: 90s, 30m, 2h, 7d';
 

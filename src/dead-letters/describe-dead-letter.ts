@@ -1,4 +1,5 @@
 import { ERRORS } from '../core/errors.ts';
+import { isoOf } from '../core/instant.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, redrivesOf, stateOf } from './dead-letters.ts';
 
@@ -7,7 +8,7 @@ export function describeDeadLetter(deadLetter: DeadLetter) {
   const { headers, missing, redriven, dismissed } = deadLetter;
   return {
     at: deadLetter.at,
-    time: new Date(deadLetter.time).toISOString(),
+    time: isoOf(deadLetter.time),
     stage: headers[NAMES.stage] ?? null,
     code: headers[NAMES.code] ?? null,
     ref: headers[NAMES.ref] ?? null,
@@ -17,8 +18,8 @@ export function describeDeadLetter(deadLetter: DeadLetter) {
     parts: deadLetter.parts,
     missing,
     state: stateOf(deadLetter),
-    redriven: redriven && { ...redriven, at: new Date(redriven.at).toISOString() },
-    dismissed: dismissed && { ...dismissed, at: new Date(dismissed.at).toISOString() },
+    redriven: redriven && { ...redriven, at: isoOf(redriven.at) },
+    dismissed: dismissed && { ...dismissed, at: isoOf(dismissed.at) },
     redrives: redrivesOf(deadLetter),
   };
 }

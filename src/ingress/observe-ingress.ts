@@ -9,6 +9,7 @@ import type { ProcessContext } from '../runtime/process-shell.ts';
 import type { BodyMemory } from './body/body-memory.ts';
 import { PROVEN, UNPROVEN } from './body/open-bodies.ts';
 import { CONNECTION_ENDS, type ConnectionEnd } from './connection-limits.ts';
+import type { KeyChanges } from './key-changes.ts';
 
 export type IngressObserver = {
   /** `seconds` from the head of the request to its answer. */
@@ -92,10 +93,10 @@ type Matches = {
  * What happens to deliveries, as metrics. Matches, of which there are two for each delivery, are counted in fields and added
  * to the metric at each scrape: a labelled counter costs several times as much as a field.
  */
-export function observeDelivery({
-  metrics,
-  clock,
-}: Pick<ProcessContext, 'metrics' | 'clock'>): DeliveryObserver {
+export function observeDelivery(
+  { metrics, clock }: Pick<ProcessContext, 'metrics' | 'clock'>,
+  keys: Pick<KeyChanges, 'take'>,
+): DeliveryObserver {
   const own = deliveryMetrics(metrics);
   const { deadLetters } = deadLetterMetrics(metrics);
   // From the start, so that the first one is an increase: an alert does not see another.
@@ -108,7 +109,17 @@ export function observeDelivery({
     own.keyLastMatched.set({ ref, use, key }, at / 1_000);
     one.count = 0;
   };
+  /** What was counted by the position of a key is another key's by now. */
+  const forget = (ref: string, use: string) => {
+    const counted = matches.get(ref)?.[indexOf(use)] ?? [];
+    counted.forEach(({ key }) => {
+      own.keyMatches.remove({ ref, use, key });
+      own.keyLastMatched.remove({ ref, use, key });
+    });
+    counted.length = 0;
+  };
   metrics.samplers.add(() => {
+    for (const { ref, use } of keys.take()) forget(ref, use);
     for (const uses of matches.values()) for (const keys of uses) keys.forEach(flush);
   });
   return {
@@ -118,7 +129,7 @@ export function observeDelivery({
         uses = [[], []];
         matches.set(ref, uses);
       }
-      const keys = uses[use === 'signing' ? 0 : 1] as Matches[];
+      const keys = uses[indexOf(use)] as Matches[];
       const one = keys[index] ?? { ref, use, key: String(index), count: 0, at: 0 };
       keys[index] = one;
       one.count++;
@@ -129,6 +140,8 @@ export function observeDelivery({
     deadLettered: (stage) => deadLetters.inc({ stage }),
   };
 }
+
+const indexOf = (use: string) => (use === 'signing' ? 0 : 1);
 
 const CLASSES = [
   { label: { class: 'unproved' }, of: UNPROVEN },

@@ -24,6 +24,7 @@ import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type CacheFileObserver, cacheFile } from '../runtime/startup-cache.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import { type CachedRecords, cachedRecords } from '../subscriptions/subscription-record.ts';
+import { KeyChanges } from './key-changes.ts';
 import { observeDelivery } from './observe-ingress.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
@@ -62,7 +63,7 @@ export async function startDelivery(
         backlogBytes: BACKLOG_BYTES,
         observer: observePublishing(context),
       }),
-    observer: observeDelivery(context),
+    observer: observeDelivery(context, new KeyChanges(keyring)),
   });
   await delivery.limits.renew();
   const publisher = components.add('publisher', delivery.publisher);

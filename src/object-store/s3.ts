@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { pipeline, Readable, Transform } from 'node:stream';
 import type { GetObjectCommandOutput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import { startSha256 } from '../crypto/ids.ts';
@@ -72,7 +73,35 @@ function createClient(
     ...(region !== undefined && { region }),
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),
   };
-  return new S3Client(config);
+  const client = new S3Client(config);
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        const response = result.response as { statusCode: number; body?: unknown };
+        const isObject = commandName === 'GetObjectCommand' && response.statusCode < 300;
+        if (response.body instanceof Readable && !isObject) response.body = bounded(response.body);
+        return result;
+      },
+    { step: 'deserialize', priority: 'low', name: 'hooklineBoundedAnswer' },
+  );
+  return client;
+}
+
+/** Bytes of an answer that is no object; a page of a list has two at most. The SDK reads it whole. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+function bounded(body: Readable): Readable {
+  let bytes = 0;
+  const limit = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) done(new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`));
+      else done(null, chunk);
+    },
+  });
+  // Its error is that of the request, which reads from it.
+  return pipeline(body, limit, () => {});
 }
 
 function storeOver(

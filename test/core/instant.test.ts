@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseInstant } from '../../src/core/instant.ts';
+import { isoOf, parseInstant } from '../../src/core/instant.ts';
 
 describe('an instant', () => {
   it.each([
@@ -49,4 +49,13 @@ describe('an instant', () => {
       }),
     );
   });
+});
+
+it('is written as ISO 8601, and said to be none where no Date holds it', () => {
+  expect(isoOf(0)).toBe('1970-01-01T00:00:00.000Z');
+  expect([-9e15, Number.NaN, Number.POSITIVE_INFINITY].map(isoOf)).toEqual([
+    'no time (-9000000000000000)',
+    'no time (NaN)',
+    'no time (Infinity)',
+  ]);
 });

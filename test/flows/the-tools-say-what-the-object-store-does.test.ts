@@ -99,6 +99,10 @@ describe('hookline bodies check', () => {
       exitCode: 0,
       notes: expect.stringContaining('; 0 that no record'),
     });
+    expect(await check({ TOPIC_PREFIX: 'paymnets' })).toMatchObject({
+      exitCode: 3,
+      notes: expect.stringContaining('topics are not in Kafka: is TOPIC_PREFIX right?'),
+    });
     const { exitCode, notes } = await check({ SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' });
     expect(exitCode).toBe(3);
     expect(notes).toMatch(/payment-status\[\d\]@\d+: .*registry/);

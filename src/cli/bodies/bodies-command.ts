@@ -47,12 +47,14 @@ async function compare(shell: Shell, { verify = false, json = false }: Options):
     // Before Kafka is read: an object that is stored after its listing is no orphan, and one without a record is not in it.
     const startedAt = systemClock.wall();
     const listing = await listObjects(bodies, signal);
-    const references = await readReferences(shell, config, unread);
+    const { references, missing } = await readReferences(shell, config, unread);
     const comparison = await compareObjects(references, { bodies, listing, verify, unchecked, signal });
     printRows(shell, json, comparison.rows);
-    const incomplete = incompletenessOf(comparison, { unread: unread.count, unchecked: unchecked.count });
+    const incomplete = incompletenessOf(comparison, {
+      ...{ unread: unread.count, unchecked: unchecked.count, missing: missing.length },
+    });
     for (const line of incomplete) note(line);
-    const orphans = unread.count > 0 ? null : orphansOf(listing, references);
+    const orphans = unread.count + missing.length > 0 ? null : orphansOf(listing, references);
     note(summaryOf(bodies, references, comparison, orphans && describeOrphans(orphans, startedAt)));
     if (comparison.rows.length > 0) return 1;
     return incomplete.length > 0 ? COULD_NOT_CHECK : 0;
@@ -79,10 +81,15 @@ function describeOrphans(orphans: readonly ListedObject[], startedAt: number): s
 /** A line for each reason why not everything was checked. */
 function incompletenessOf(
   { elsewhere }: Comparison,
-  { unread, unchecked }: { readonly unread: number; readonly unchecked: number },
+  {
+    unread,
+    unchecked,
+    missing,
+  }: { readonly unread: number; readonly unchecked: number; readonly missing: number },
 ): string[] {
   const buckets = [...elsewhere].map(([bucket, count]) => `${count} in ${bucket}`);
   const lines = [
+    missing > 0 && `${missing} topics are not in Kafka: is TOPIC_PREFIX right?`,
     unread > 0 && `${unread} records could not be read: what they refer to was not checked`,
     unchecked > 0 && `${unchecked} objects could not be checked`,
     buckets.length > 0 &&

@@ -23,7 +23,7 @@ export async function readReferences(
   shell: Shell,
   config: CliConfig,
   unread: Unchecked,
-): Promise<References> {
+): Promise<{ readonly references: References; readonly missing: readonly string[] }> {
   const kafka = connectKafka(config);
   const { prefix } = config.topics;
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
@@ -47,7 +47,7 @@ export async function readReferences(
       }
     });
   }
-  return found;
+  return { references: found, missing };
 }
 
 /** Hands over every record that the topic holds now. Rejects where the brokers do not answer, and at Ctrl-C. */

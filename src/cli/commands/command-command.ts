@@ -1,5 +1,6 @@
 import { Argument, type Command as Program } from 'commander';
 import { COMMAND_TYPES, type CommandType } from '../../core/command.ts';
+import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
@@ -63,7 +64,7 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
 
 /** Prints the result's fields as lines and its lists as tables. */
 function printAnswer(shell: Shell, { subscriptions, drift, ...answer }: Record<string, unknown>): void {
-  const asTime = (value: unknown) => new Date(Number(value)).toISOString();
+  const asTime = (value: unknown) => isoOf(Number(value));
   const { receivedAt, finishedAt } = answer;
   printFields(shell, { ...answer, receivedAt: asTime(receivedAt), finishedAt: asTime(finishedAt) });
   for (const rows of [subscriptions, drift]) {

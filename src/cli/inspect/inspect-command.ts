@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createWriterReader } from '../../avro/record-reader.ts';
+import { createWriterReader, isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
 import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/connections.ts';
 import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
@@ -27,7 +27,14 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
   const commandTopics = config.commands.topics.map(({ name }) => name);
   const kafka = connectKafka(config);
   const mask = createMask(config, options.reveal === true);
-  const describe = describers(createWriterReader(connectRegistry(config)), mask);
+  const readEvent = createWriterReader(connectRegistry(config));
+  let unread = 0;
+  const read: RecordReader = (value) =>
+    readEvent(value).catch((error) => {
+      if (isRegistryUnavailable(error)) unread++;
+      throw error;
+    });
+  const describe = describers(read, mask);
   const found: Found[] = [];
   for (const [topic, kind] of await topicsToSearch(kafka, config.topics.prefix, commandTopics)) {
     const { latest, earlier } = await searchTopic(kafka, topic, { wanted, describe: describe[kind], limit });
@@ -38,5 +45,9 @@ async function inspect(shell: Shell, wanted: string, options: Options): Promise<
     ...{ time, topic, partition, offset, step, what },
   }));
   printRows(shell, options.json === true, rows);
-  return found.length > 0 ? 0 : 1;
+  if (unread > 0)
+    shell.note(
+      `${unread} record(s) that may be about it could not be read: the schema registry does not answer`,
+    );
+  return found.length > 0 && unread === 0 ? 0 : 1;
 }

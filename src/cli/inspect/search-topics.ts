@@ -1,3 +1,4 @@
+import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
@@ -65,7 +66,7 @@ export async function describeAt(
   const { topic, partition, offset, timestamp } = record;
   const description = await describe(record, wanted);
   if (description === null) return null;
-  return { ...description, time: new Date(timestamp).toISOString(), topic, partition, offset };
+  return { ...description, time: isoOf(timestamp), topic, partition, offset };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { RecordReader } from '../../avro/record-reader.ts';
+import { isoOf } from '../../core/instant.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { Mask } from '../shell/mask.ts';
 import { readableBody } from '../shell/print-rows.ts';
@@ -33,7 +34,7 @@ export function describeEvent(record: IncomingRecord, { value, isDecoded }: Deco
   const { topic, partition, offset, key, headers, timestamp } = record;
   const { ce_subject: subject } = headers;
   return {
-    ...{ topic, partition, offset, time: new Date(timestamp).toISOString() },
+    ...{ topic, partition, offset, time: isoOf(timestamp) },
     key: key && mask.entity(topic, key.toString()),
     headers: subject === undefined ? headers : { ...headers, ce_subject: mask.entity(topic, subject) },
     value: mask.value(topic, value, isDecoded),

@@ -6,7 +6,7 @@ import { appendedSince } from '../../kafka/admin/appended-records.ts';
 import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
 import { type CliConfig, SILENT } from '../shell/connections.ts';
-import { type Finding, fault, ok, skipped, unknown } from '../shell/finding.ts';
+import { type Finding, fault, ok, unknown } from '../shell/finding.ts';
 import { describeError } from '../shell/shell.ts';
 import { countLife, type LifeCounts, totalsOf } from './compare-counters.ts';
 import { followSpools, owedOf } from './follow-spools.ts';
@@ -99,7 +99,11 @@ async function checkTopics(
     if (records >= owed)
       return ok('topics', `${records} records in ${topics.length} topics, at least ${owed} are needed`);
     if (deleted.length > 0)
-      return skipped('topics', `records of that time are deleted already in ${deleted.join(', ')}`);
+      return unknown(
+        'topics',
+        `records of that time are deleted already in ${deleted.join(', ')}`,
+        'see whether retention or somebody has deleted them; --since a later time is compared whole',
+      );
     return fault(
       'topics',
       `${records} records in ${topics.length} topics, and ${owed} webhooks were acknowledged`,

@@ -1,3 +1,4 @@
+import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
@@ -156,7 +157,7 @@ export function deadLettersPages(deps: ConsoleDeps, turns: Turns): readonly Page
 
 const latestOf = (sorted: readonly DeadLetter[]) => {
   const last = sorted.at(-1);
-  return last ? new Date(last.time).toISOString() : null;
+  return last ? isoOf(last.time) : null;
 };
 
 const commandOf = ({ kind, isDry, again, filter, reason }: Job): string =>

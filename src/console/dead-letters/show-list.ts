@@ -1,3 +1,4 @@
+import { isoOf } from '../../core/instant.ts';
 import type { DeadLetterState } from '../../dead-letters/dead-letters.ts';
 import type { describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
@@ -76,7 +77,7 @@ function partOf({ isPartial, openNotHeld, heldSince, filter }: DeadLetterList): 
   const beginning = html`<p>${badge('partial', 'note')} There are more records than the console holds.`;
   if (openNotHeld === 0)
     return html`${beginning} Every open one is here; of those that were redriven or dismissed, some are not: <code>hookline dlq list${filterOptions(filter)}</code> shows all.</p>`;
-  const until = heldSince === null ? [] : [`until=${new Date(heldSince).toISOString()}`];
+  const until = heldSince === null ? [] : [`until=${isoOf(heldSince)}`];
   return html`${beginning} ${openNotHeld} open ones, the oldest, are not counted or listed here. This command lists them: <code>hookline dlq list${filterOptions([...filter, 'state=open', ...until])}</code>. A redrive or dismissal of a selection processes them too.</p>`;
 }
 

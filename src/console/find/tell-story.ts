@@ -1,4 +1,5 @@
 import type { Found } from '../../cli/inspect/search-topics.ts';
+import { isoOf } from '../../core/instant.ts';
 
 /** A line of a timeline. */
 export type StoryLine = {
@@ -41,7 +42,7 @@ function receipts(found: readonly Found[]): StoryLine[] {
   if (new Set(events).size > 1) return [];
   for (const { eventId, ref, receivedAt } of found) {
     if (eventId === undefined || receivedAt === undefined) continue;
-    const time = new Date(receivedAt).toISOString();
+    const time = isoOf(receivedAt);
     lines.set(`${eventId} ${time}`, {
       time,
       step: 'received',

@@ -1,3 +1,4 @@
+import { isoOf } from '../../core/instant.ts';
 import { type Html, html, type Shown } from './html.ts';
 import type { PlotData } from './page.ts';
 
@@ -57,7 +58,8 @@ export const plot = (
 
 /** A time as a person reads it, exact for machines. Milliseconds since 1970. */
 export function time(ms: number): Html {
-  const iso = new Date(ms).toISOString();
+  const iso = isoOf(ms);
+  if (Number.isNaN(Date.parse(iso))) return html`no time`;
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')}Z</time>`;
 }
 

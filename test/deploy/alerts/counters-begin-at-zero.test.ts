@@ -34,7 +34,7 @@ describe('a counter that an alert watches for its first increase', () => {
     const { logger } = capturedLog();
     const metrics = createMetrics();
     await createIngressObserver({ logger, metrics }).stop();
-    observeDelivery({ metrics, clock: systemClock });
+    observeDelivery({ metrics, clock: systemClock }, { take: () => [] });
     observeControl({ logger, metrics });
     observeBodyStore({ logger, metrics });
     spoolMetrics(metrics);
@@ -53,7 +53,7 @@ describe('a counter that an alert watches for its first increase', () => {
 
   it('has all stages of dead-letter records, that of commands among them', async () => {
     const metrics = createMetrics();
-    observeDelivery({ metrics, clock: systemClock });
+    observeDelivery({ metrics, clock: systemClock }, { take: () => [] });
     observeControl({ logger: capturedLog().logger, metrics });
     const stages = (await metrics.registry.metrics()).matchAll(
       /^hookline_dead_letters_total\{stage="(\w+)"\} 0$/gm,
