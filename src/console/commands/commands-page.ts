@@ -1,5 +1,4 @@
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
-import type { CommandResult } from '../../core/command.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, type Html, html } from '../page/html.ts';
 import {
@@ -11,6 +10,7 @@ import {
   shellWord,
 } from '../page/page.ts';
 import { time } from '../page/parts.ts';
+import type { HeldResult } from '../results/held-results.ts';
 import type { ResultLog } from '../results/result-log.ts';
 import { commandForm, fieldsOf } from './command-form.ts';
 import { SentCommands, sendCommand } from './send-command.ts';
@@ -19,7 +19,7 @@ import { resultFacts, resultTable } from './show-results.ts';
 type Commands = {
   readonly ref: string;
   readonly isPartial: boolean;
-  readonly results: readonly CommandResult[];
+  readonly results: readonly HeldResult[];
 };
 
 /** Of more the page would be long: the JSON answer has as many. */
@@ -70,7 +70,7 @@ ${isPartial && html`<p class="quiet">Earlier results are in the topic: the comma
     changes: [sendCommand(deps, topics, sent)],
   });
 
-  type One = { commandId: string; sent: object | null; result: CommandResult | null };
+  type One = { commandId: string; sent: object | null; result: HeldResult | null };
   const one = async ({ params: { commandId = '' } }: PageRequest): Promise<One> => {
     const result = (await results()).of(commandId) ?? null;
     const found = sent.of(commandId);

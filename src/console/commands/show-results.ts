@@ -1,6 +1,7 @@
 import type { CommandResult, ResultStatus } from '../../core/command.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
 import { badge, duration, type Mood, table, time } from '../page/parts.ts';
+import type { HeldResult } from '../results/held-results.ts';
 
 const MOODS: Readonly<Record<ResultStatus, Mood>> = {
   SUCCEEDED: 'good',
@@ -48,8 +49,8 @@ export const resultTable = (results: readonly CommandResult[]): Html =>
     'No result is known.',
   );
 
-/** One result whole: what happened, largest; then its fields and lists. */
-export function resultFacts(result: CommandResult): Html {
+/** One result: what happened, largest; then its fields and the first entries of its lists. */
+export function resultFacts(result: HeldResult): Html {
   const { status, message, errorCode, type, ref, subscriptionId, httpStatus, attempts, issuedBy, dryRun } =
     result;
   const facts: readonly (readonly [string, Shown])[] = [
@@ -66,11 +67,11 @@ export function resultFacts(result: CommandResult): Html {
   const given = facts.filter(([, value]) => value !== null && value !== '');
   return html`<p class="verdict ${MOODS[status] ?? 'quiet'}"><strong>${status}</strong> ${message}</p>
 <dl class="facts">${given.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-${listOf('Subscriptions at the provider', result.subscriptions)}${listOf('Drift', result.drift)}`;
+${listOf('Subscriptions at the provider', result.subscriptions, result.moreSubscriptions)}${listOf('Drift', result.drift, result.moreDrift)}`;
 }
 
-function listOf(title: string, rows: readonly object[] | null): Shown {
-  if (!rows || rows.length === 0) return null;
+function listOf(title: string, rows: readonly object[] | null, more: number): Shown {
+  if (!rows || rows.length + more === 0) return null;
   const columns = Object.keys(rows[0] ?? {}).map((name) => ({
     title: name,
     cell: (row: object) => {
@@ -78,5 +79,6 @@ function listOf(title: string, rows: readonly object[] | null): Shown {
       return Array.isArray(value) ? value.join(', ') : value === null ? '' : String(value);
     },
   }));
-  return html`<h2>${title}</h2>${table(title, columns, rows)}`;
+  return html`<h2>${title}</h2>${rows.length > 0 && table(title, columns, rows)}
+${more > 0 && html`<p class="quiet">${rows.length} of ${rows.length + more} are shown. The record in the topic has all.</p>`}`;
 }

@@ -1,89 +1,98 @@
+import type { RecordReader } from '../../avro/record-reader.ts';
 import { ownRecordReader } from '../../cli/shell/read-own-topics.ts';
 import type { CommandResult } from '../../core/command.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import { openRanges } from '../../kafka/consume/range-reader.ts';
+import { lengthOf } from '../../kafka/connect/clip-values.ts';
+import { type OffsetRange, openRanges } from '../../kafka/consume/range-reader.ts';
+import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { followTopic } from '../../kafka/consume/topic-follower.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { lazily } from '../page/lazily.ts';
+import { type DriftReport, type HeldResult, HeldResults } from './held-results.ts';
 
-/** The latest results of commands and reports of drift, kept up to date; in memory, and no more than {@link MOST}. */
+/** The latest results of commands and reports of drift, kept up to date; in memory, and bounded ({@link HeldResults}). */
 export type ResultLog = {
   /** The latest first; of one ref, where one is given. */
-  latest(ref?: string): readonly CommandResult[];
-  of(commandId: string): CommandResult | undefined;
+  latest(ref?: string): readonly HeldResult[];
+  /** The first result of a command, unless that only says that it is a duplicate. */
+  of(commandId: string): HeldResult | undefined;
   /** The drift that was reported last of each subscription, unless it has ended since. */
-  drift(): readonly CommandResult[];
+  drift(): readonly DriftReport[];
   /** Whether the topic has earlier results that are not kept. */
   readonly isPartial: boolean;
+  /** Whether drift may be missing: its report is not read yet, or there is too much of it. */
+  readonly isDriftPartial: boolean;
   /** Resolves with the next result, or when `signal` aborts. */
   next(signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** Of each partition, when the log is opened. */
-const OF_PARTITION = 500;
-const MOST = 3_000;
-/** Entries that are kept of a result's lists: subscription.list can have tens of thousands. */
-const OF_LIST = 100;
+type ResultLogDeps = TopicDeps & {
+  readonly read: RecordReader;
+  readonly onBrokenOff: (error: Error) => void;
+};
+
+/** Of each partition, before the log is open. */
+const OF_PARTITION = 500n;
+/** Earlier results are read only for drift, whose reports have no lists: a longer value is none. */
+const DRIFT_LIMITS = { maxBytes: 1_048_576, maxValueBytes: 65_536 };
+/** A topic of 1 GB is read within two minutes, beside what pages ask for. */
+const BYTES_PER_SECOND = 10_000_000;
+const READ_AGAIN_MS = 10_000;
 
 export const resultLog = (deps: ConsoleDeps): (() => Promise<ResultLog>) =>
   lazily(deps, 'results', () => openLog(deps));
 
 async function openLog({ config, kafka, logger, clock }: ConsoleDeps): Promise<ResultLog> {
   const topic = topicName(config.topics.prefix, OWN_TOPICS.results);
-  const read = await ownRecordReader(config, 'result');
-  const kept = new Map<string, CommandResult>();
-  let isPartial = false;
+  return openResultLog({
+    ...{ openTopic: kafka.openTopic, clock, topic, read: await ownRecordReader(config, 'result') },
+    onBrokenOff: (err) => logger.warn({ err, topic }, 'the topic cannot be read, trying again'),
+  });
+}
+
+/** Resolves when the latest results are there; earlier drift follows. Rejects where the brokers don't answer. */
+export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
+  const { openTopic, clock, topic, read, onBrokenOff } = deps;
+  const held = new HeldResults();
   let news = Promise.withResolvers<void>();
-  const keep = async ({ partition, offset, value }: IncomingRecord) => {
-    if (!value) return;
-    const result = await read(value).catch(() => null);
+  const decode = async ({ value }: IncomingRecord) =>
+    value && ((await read(value).catch(() => null)) as CommandResult | null);
+  const keep = async (record: IncomingRecord) => {
+    const result = await decode(record);
     if (!result) return;
-    // By position: the log begins with what comes, and then reads what was there.
-    kept.set(`${partition}/${offset}`, shortened(result as unknown as CommandResult));
-    if (kept.size > MOST) {
-      isPartial = true;
-      for (const key of kept.keys()) if (kept.size > MOST) kept.delete(key);
-    }
+    held.take(record, result);
     news.resolve();
     news = Promise.withResolvers();
   };
-  const follower = await followTopic({
-    ...{ openTopic: kafka.openTopic, clock, topic, from: 'now', onRecord: keep },
-    onBrokenOff: (err) => logger.warn({ err, topic }, 'the topic cannot be read, trying again'),
-  });
-  try {
-    const ranges = await openRanges({ openTopic: kafka.openTopic, clock, topic });
-    const earlier: IncomingRecord[] = [];
-    try {
-      const spans = (await ranges.span()).map(({ partition, from, to }) => {
-        const begin = to - BigInt(OF_PARTITION) > from ? to - BigInt(OF_PARTITION) : from;
-        isPartial ||= begin > from;
-        return { partition, from: begin, to };
-      });
-      await ranges.read(spans, (record) => void earlier.push(record));
-    } finally {
-      await ranges.stop();
-    }
-    for (const record of earlier) await keep(record);
-  } catch (error) {
+  const keepDrift = async (record: IncomingRecord) => {
+    if (record.value && lengthOf(record.value) > DRIFT_LIMITS.maxValueBytes) return;
+    const result = await decode(record);
+    if (result) held.takeDrift(result);
+  };
+  // The log begins with what comes, and then reads what was there.
+  const follower = await followTopic({ openTopic, clock, topic, from: 'now', onRecord: keep, onBrokenOff });
+  const earlier = await readLatest(deps, keep).catch(async (error) => {
     await follower.stop();
     throw error;
-  }
-  const all = () => [...kept.values()].sort((a, b) => b.finishedAt - a.finishedAt);
-  return {
-    latest: (ref) => all().filter((result) => ref === undefined || result.ref === ref),
-    of: (commandId) => all().find((result) => result.commandId === commandId && result.status !== 'DRIFT'),
-    drift() {
-      const reports = all().filter(({ status }) => status === 'DRIFT');
-      const last = new Map(
-        reports.toReversed().map((report) => [report.ref ?? report.subscriptionId, report]),
-      );
-      return [...last.values()].filter(({ errorCode }) => errorCode !== null);
+  });
+  const stopping = new AbortController();
+  let isDriftRead = earlier.length === 0;
+  const readingDrift = readEarlier(deps, earlier, { onRecord: keepDrift, signal: stopping.signal }).then(
+    (isRead) => {
+      isDriftRead = isRead;
     },
+  );
+  return {
+    latest: (ref) => held.latest(ref),
+    of: (commandId) => held.of(commandId),
+    drift: () => held.drift(),
     get isPartial() {
-      return isPartial;
+      return earlier.length > 0 || held.isPartial;
+    },
+    get isDriftPartial() {
+      return !isDriftRead || held.isDriftPartial;
     },
     async next(signal) {
       const gone = Promise.withResolvers<void>();
@@ -92,12 +101,58 @@ async function openLog({ config, kafka, logger, clock }: ConsoleDeps): Promise<R
       await Promise.race([news.promise, gone.promise]);
       signal.removeEventListener('abort', end);
     },
-    stop: () => follower.stop(),
+    async stop() {
+      stopping.abort();
+      await Promise.all([follower.stop(), readingDrift]);
+    },
   };
 }
 
-const shortened = (result: CommandResult): CommandResult => ({
-  ...result,
-  subscriptions: result.subscriptions?.slice(0, OF_LIST) ?? null,
-  drift: result.drift?.slice(0, OF_LIST) ?? null,
-});
+/** Reads the end of each partition. Returns what is before that. */
+async function readLatest(
+  deps: TopicDeps,
+  onRecord: (record: IncomingRecord) => Promise<void>,
+): Promise<OffsetRange[]> {
+  const reader = await openRanges(deps);
+  try {
+    const spans = await reader.span();
+    const beginOf = ({ from, to }: OffsetRange) => (to - OF_PARTITION > from ? to - OF_PARTITION : from);
+    await reader.read(
+      spans.map((span) => ({ ...span, from: beginOf(span) })),
+      onRecord,
+    );
+    return spans.map((span) => ({ ...span, to: beginOf(span) })).filter(({ from, to }) => from < to);
+  } finally {
+    await reader.stop();
+  }
+}
+
+/** Reads these ranges slowly, again from their start where that fails. Whether it came to the end before `signal` aborted. */
+async function readEarlier(
+  { openTopic, clock, topic, onBrokenOff }: ResultLogDeps,
+  ranges: readonly OffsetRange[],
+  {
+    onRecord,
+    signal,
+  }: { readonly onRecord: (record: IncomingRecord) => Promise<void>; readonly signal: AbortSignal },
+): Promise<boolean> {
+  const openShort: TopicDeps['openTopic'] = (name) => openTopic(name, DRIFT_LIMITS);
+  while (ranges.length > 0 && !signal.aborted) {
+    try {
+      const reader = await openRanges({ openTopic: openShort, clock, topic });
+      const stop = () => void reader.stop();
+      signal.addEventListener('abort', stop, { once: true });
+      try {
+        if (!signal.aborted) await reader.read(ranges, onRecord, { bytesPerSecond: BYTES_PER_SECOND });
+        return !signal.aborted;
+      } finally {
+        signal.removeEventListener('abort', stop);
+        await reader.stop();
+      }
+    } catch (error) {
+      if (!signal.aborted) onBrokenOff(error as Error);
+      await clock.sleep(READ_AGAIN_MS, { signal }).catch(() => {});
+    }
+  }
+  return ranges.length === 0;
+}

@@ -1,10 +1,10 @@
 import { type KeyRow, keyRows } from '../../cli/commands/key-rows.ts';
-import type { CommandResult } from '../../core/command.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
 import { definePage, type Page } from '../page/page.ts';
 import { badge, duration, table, time } from '../page/parts.ts';
+import type { DriftReport } from '../results/held-results.ts';
 import type { ResultLog } from '../results/result-log.ts';
 import type { Watch } from '../watch/watch.ts';
 import { applyChange, planChange } from './plan-changes.ts';
@@ -25,6 +25,8 @@ type Subscriptions = {
   readonly subscriptions: readonly Line[];
   /** At the provider, and not created by Hookline. */
   readonly foreign: readonly string[];
+  /** Not all reports of drift are known here. */
+  readonly isDriftPartial: boolean;
 };
 
 const MOODS = { ACTIVE: 'good', REQUESTED: 'note', RETIRED: 'quiet' } as const;
@@ -39,13 +41,15 @@ export function subscriptionsPage(
     const [state, log] = await Promise.all([table(), results()]);
     const drifts = log.drift();
     const keys = keyRows((watch.pods() ?? []).flatMap(({ samples }) => samples.all()));
-    const lines = state.all().map((record) => lineOf(record, drifts, keys));
+    const driftOf = new Map(drifts.map((drift) => [drift.ref, drift]));
+    const lines = state.all().map((record) => lineOf(record, driftOf.get(record.ref), keys));
     return {
       at: deps.clock.wall(),
       subscriptions: lines.sort((a, b) => a.ref.localeCompare(b.ref)),
       foreign: drifts
         .filter(({ ref }) => ref === null)
         .map(({ subscriptionId, message }) => `${subscriptionId}: ${message}`),
+      isDriftPartial: log.isDriftPartial,
     };
   };
   return definePage<Subscriptions>({
@@ -65,9 +69,8 @@ export function subscriptionsPage(
   });
 }
 
-function lineOf(record: SubscriptionRecord, drifts: readonly CommandResult[], keys: readonly KeyRow[]): Line {
+function lineOf(record: SubscriptionRecord, drift: DriftReport | undefined, keys: readonly KeyRow[]): Line {
   const { ref, state, subscriptionId, events, owner, commandId, updatedAt } = record;
-  const drift = drifts.find((one) => one.ref === ref);
   return {
     ...{ ref, state, subscriptionId, events, owner, commandId, updatedAt },
     drift: drift ? `${drift.errorCode}: ${drift.message}` : null,
@@ -75,7 +78,7 @@ function lineOf(record: SubscriptionRecord, drifts: readonly CommandResult[], ke
   };
 }
 
-const listOf = ({ subscriptions, foreign, at }: Subscriptions): Html => html`<section>
+const listOf = ({ subscriptions, foreign, isDriftPartial, at }: Subscriptions): Html => html`<section>
 ${table(
   'Subscriptions',
   [
@@ -93,6 +96,7 @@ ${table(
   subscriptions,
   'There are no subscriptions.',
 )}
+${isDriftPartial && html`<p class="quiet">Drift may be missing: not all of its reports are read yet, or there are too many.</p>`}
 ${
   foreign.length > 0 &&
   html`<h2>At the provider, not Hookline's</h2><ul>${foreign.map((one) => html`<li><code>${one}</code></li>`)}</ul>`

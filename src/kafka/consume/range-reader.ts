@@ -1,6 +1,7 @@
 import { hasCode } from '../../core/errors.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { lengthOf } from '../connect/clip-values.ts';
 import type { Fetched } from './read-answer.ts';
 import { openStarted, type TopicDeps, type TopicFetcher } from './topic-fetcher.ts';
 import { readPartitions } from './topic-follower.ts';
@@ -32,13 +33,13 @@ export class RangeReader {
   }
 
   /**
-   * Hands over every record of these ranges that is still there, each once, each partition in order. Rejects with what
-   * `onRecord` throws, where no record comes for 30 s, and at a stop.
+   * Hands over every record of these ranges that is still there, each once, each partition in order, and waits for
+   * `onRecord` before it reads on. Rejects with what that throws, where no record comes for 30 s, and at a stop.
    * @param options.bytesPerSecond rests between the brokers' answers, so that no more is read; bodies count
    */
   async read(
     ranges: readonly OffsetRange[],
-    onRecord: (record: IncomingRecord) => void,
+    onRecord: (record: IncomingRecord) => void | Promise<void>,
     { bytesPerSecond = Number.POSITIVE_INFINITY }: { readonly bytesPerSecond?: number } = {},
   ): Promise<void> {
     const clock = this.#clock;
@@ -59,11 +60,14 @@ export class RangeReader {
     };
     const silence = () => end(new Error(`no record came for ${SILENT_MS / 1_000} s`, { cause: lastFault }));
     let watch = clock.after(SILENT_MS, silence);
+    const heard = () => {
+      watch.cancel();
+      watch = clock.after(SILENT_MS, silence);
+    };
     const advance = (partition: number, next: bigint) => {
       const range = open.get(partition);
       if (!range || next <= range.next) return;
-      watch.cancel();
-      watch = clock.after(SILENT_MS, silence);
+      heard();
       range.next = next;
       if (next >= range.to) open.delete(partition);
       if (open.size === 0) end();
@@ -71,13 +75,19 @@ export class RangeReader {
     const take = async ({ partition, records, next }: Fetched) => {
       const to = open.get(partition)?.to ?? 0n;
       try {
-        for (const record of records) if (record.offset < to) onRecord(record);
+        for (const record of records) {
+          const taken = record.offset < to ? onRecord(record) : undefined;
+          if (!taken) continue;
+          await taken;
+          if (signal.aborted) return;
+          heard();
+        }
       } catch (error) {
         end(error);
       }
       advance(partition, next);
       if (!Number.isFinite(bytesPerSecond)) return;
-      const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+      const bytes = records.reduce((sum, { value }) => sum + (value ? lengthOf(value) : 0), 0);
       if (bytes > 0) await clock.sleep((bytes / bytesPerSecond) * 1_000, { signal }).catch(() => {});
     };
     const onFailure = (error: unknown) => {

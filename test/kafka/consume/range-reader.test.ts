@@ -32,3 +32,23 @@ it('a partition that the topic does not have is waited for without asking again 
   await ended;
   expect(topic.lookUps).toBeLessThan(100);
 });
+
+it('waits for what takes a record before it hands over the next, however long all of them take', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, 'a', 'b');
+  const clock = manualClock();
+  const reader = await openRanges({ openTopic: topic.open, topic: 't', clock });
+  const seen: string[] = [];
+  const take = async ({ value }: { value: Buffer | null }) => {
+    seen.push(String(value));
+    await clock.sleep(20_000);
+  };
+  const reading = reader.read([{ partition: 0, from: 0n, to: 2n }], take);
+  await until('the first is there', () => seen.length === 1);
+  await clock.advance(19_000);
+  expect(seen).toEqual(['a']);
+  await clock.advance(1_000);
+  await until('the second is there', () => seen.length === 2);
+  await clock.advance(20_000);
+  await reading;
+});

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { resultFacts } from '../../../src/console/commands/show-results.ts';
+import type { HeldResult } from '../../../src/console/results/held-results.ts';
+
+const listing = (held: number, more: number) =>
+  String(
+    resultFacts({
+      ...{ commandId: 'c', type: 'subscription.list', ref: null, status: 'SUCCEEDED', subscriptionId: null },
+      ...{ httpStatus: 200, errorCode: null, message: 'listed', attempts: 1, issuedBy: null, dryRun: false },
+      ...{ receivedAt: 1, finishedAt: 2, commandTopic: 't', commandPartition: 0, commandOffset: 3 },
+      subscriptions: Array.from({ length: held }, (_, n) => ({
+        ...{ subscriptionId: `s-${n}`, url: null, events: null, ref: null },
+      })),
+      drift: null,
+      moreSubscriptions: more,
+      moreDrift: 0,
+    } satisfies HeldResult),
+  );
+
+it('says of how many entries of a list it shows the first', () => {
+  expect(listing(50, 950)).toContain('50 of 1000 are shown');
+  expect(listing(0, 3)).toContain('0 of 3 are shown');
+  expect(listing(50, 0)).not.toContain('are shown');
+  expect(listing(0, 0)).not.toContain('Subscriptions at the provider');
+});
