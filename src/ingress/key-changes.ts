@@ -1,7 +1,8 @@
-import type { KeyObject } from 'node:crypto';
+import type { EncryptionKey } from '../crypto/keys.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
 
 type Keys = Pick<LiveKeyring, 'refs' | 'signingKeysOf' | 'encryptionKeysOf'>;
+type KeyObject = EncryptionKey['key'];
 export type KeyUse = 'signing' | 'encryption';
 
 /** Finds the refs whose live keys are others than before: metrics name a key by its position, which may be another key's by now. */
