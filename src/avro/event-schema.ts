@@ -8,7 +8,7 @@ import {
   typesInside,
 } from './avro-schema.ts';
 import { ENVELOPE, envelopeFault } from './envelope.ts';
-import { readFieldShapes } from './event-shape.ts';
+import { readFieldShapes, withoutRounding } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 import { readProbeFile, SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
 import { Transcoder } from './transcoder.ts';
@@ -32,7 +32,7 @@ export type EventSchema = {
 /**
  * - `keep`: in the record, or in the object store where the record would be too large
  * - `reference`: in the object store
- * - `omit`: nowhere, as all of it is in typed fields; one with drift in the object store
+ * - `omit`: nowhere, as all of it is in typed fields, exactly; one with drift in the object store
  */
 export type SourcePolicy = (typeof SOURCE_POLICIES)[number];
 const SOURCE_POLICIES = ['keep', 'reference', 'omit'] as const;
@@ -61,14 +61,15 @@ function compileFile(file: SchemaFile, taken: ReadonlySet<string>): EventSchema 
     checkEnvelope(json.fields ?? []);
     const { schema, types } = qualify<AvroType>(json);
     const shapes = readFieldShapes(schema.fields ?? [], types);
+    const source = readPolicy(json);
     return {
       file: file.name,
       topic: readTopic(json, taken),
       eventTypes: readEventTypes(json),
       codec: compileCodec(json),
-      source: readPolicy(json),
+      source,
       tagged: taggedFields(schema, types),
-      transcoder: new Transcoder(shapes),
+      transcoder: new Transcoder(source === 'omit' ? withoutRounding(shapes) : shapes),
     };
   } catch (error) {
     throw schemaInvalid(file.name, error);

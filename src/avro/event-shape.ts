@@ -1,4 +1,3 @@
-import { parseInstant } from '../core/instant.ts';
 import { parsePointer } from '../core/json.ts';
 import {
   type AvroField,
@@ -7,6 +6,7 @@ import {
   type NamedTypes,
   typesInside,
 } from './avro-schema.ts';
+import { CONVERSIONS, type Convert, EXACT_CONVERSIONS, type ValueType } from './conversions.ts';
 import { SchemaFault } from './schema-files.ts';
 
 /** What a JSON value becomes: the part of an Avro schema that a message fills. */
@@ -23,12 +23,6 @@ export type FieldShape = {
   readonly path: string;
   readonly shape: Shape;
 };
-
-/** The value as its Avro type takes it, or undefined where it doesn't fit. */
-export type Convert = (value: unknown) => unknown;
-
-/** How a value is written; a timestamp is a long. */
-export type ValueType = keyof typeof CONVERSIONS;
 
 /**
  * Reads the fields of a record that carry `pointer` (RFC 6901, relative to the record's own value).
@@ -52,6 +46,16 @@ export function readFieldShapes(fields: readonly AvroField[], names: NamedTypes,
     shapes.push({ name: field.name, pointer, path: at, shape: readNullable(field.type, names, at) });
   }
   return shapes;
+}
+
+/** The same fields, for messages that are kept nowhere: a value that its type would round doesn't fit. */
+export const withoutRounding = (fields: readonly FieldShape[]): FieldShape[] =>
+  fields.map((field) => ({ ...field, shape: exactShape(field.shape) }));
+
+function exactShape(shape: Shape): Shape {
+  if (shape.kind === 'value') return { ...shape, convert: EXACT_CONVERSIONS[shape.type] };
+  if (shape.kind === 'record') return { ...shape, fields: withoutRounding(shape.fields) };
+  return { ...shape, items: exactShape(shape.items) };
 }
 
 /** Every mapped value may be absent, and is null then. */
@@ -120,28 +124,6 @@ function readRecord(type: AvroType, names: NamedTypes, path: string): Shape {
 }
 
 const MAPPABLE = 'string, boolean, int, long, float, double, timestamp-millis, a record or an array';
-
-/**
- * The longs that avsc writes exactly. It doubles a number to write it, and what is odd beyond 2^53 then loses its last
- * bit, which is the sign: -2^52-1 would be read back as 2^52. A value beyond stands in `source`.
- */
-const isExactLong = (value: number) => value >= -(2 ** 52) && value <= 2 ** 53 - 2;
-
-const CONVERSIONS = {
-  // Half a surrogate pair is no text: written as UTF-8 it could not be read back.
-  string: (value: unknown) => (typeof value === 'string' && value.isWellFormed() ? value : undefined),
-  boolean: (value: unknown) => (typeof value === 'boolean' ? value : undefined),
-  int: (value: unknown) => (typeof value === 'number' && value === (value | 0) ? value : undefined),
-  long: (value: unknown) =>
-    typeof value === 'number' && Number.isInteger(value) && isExactLong(value) ? value : undefined,
-  float: (value: unknown) =>
-    typeof value === 'number' && Number.isFinite(Math.fround(value)) ? value : undefined,
-  double: (value: unknown) => (typeof value === 'number' ? value : undefined),
-  'timestamp-millis': (value: unknown) => {
-    const instant = parseInstant(value);
-    return instant !== undefined && isExactLong(instant) ? instant : undefined;
-  },
-} satisfies Record<string, Convert>;
 
 const isPrimitive = (name: string): name is Exclude<ValueType, 'timestamp-millis'> =>
   name !== 'timestamp-millis' && Object.hasOwn(CONVERSIONS, name);

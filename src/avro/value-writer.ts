@@ -7,7 +7,7 @@ import {
   QUOTE,
 } from '../core/json-scanner.ts';
 import { AvroWriter } from './avro-writer.ts';
-import type { Convert, ValueType } from './event-shape.ts';
+import type { Convert, ValueType } from './conversions.ts';
 import type { ArrayReader, SpanFinder } from './span-finder.ts';
 
 /** Writes the values of one message by their plans. */
@@ -71,7 +71,8 @@ export class ValueWriter {
       if (this.#out.span(bytes, start + 1, end - 1, BACKSLASH)) return true;
       this.#out.length = before;
     }
-    const value = convert(JSON.parse(bytes.toString('utf8', start, end)));
+    const text = bytes.toString('utf8', start, end);
+    const value = convert(JSON.parse(text), text);
     if (value === undefined) return false;
     if (type === 'string') this.#out.string(value as string);
     else if (type === 'boolean') this.#out.byte(value === true ? 1 : 0);

@@ -1,21 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import type { SourcePolicy } from '../../src/avro/event-schema.ts';
+import { type EventSchemaSet, readEventSchemas, type SourcePolicy } from '../../src/avro/event-schema.ts';
 import { HEADER_LENGTH } from '../../src/avro/record-codec.ts';
+import { readSchemaFiles } from '../../src/avro/schema-files.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import { ClaimCheck } from '../../src/delivery/claim-check.ts';
 import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
-import { eventSchemasWith } from '../support/event-schemas.ts';
+import { eventSchemasWith, field, schemaText } from '../support/event-schemas.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { scriptedBodies } from '../support/scripted-object-store.ts';
 
 const bodySealing = parseSealingKeys(Buffer.from('ab'.repeat(32))) ?? expect.fail('no key');
 
+const start = (policies: Readonly<Record<string, SourcePolicy>>, hasStore = true, limit = 1_048_588) =>
+  startWith(eventSchemasWith(policies), hasStore, limit);
+
 /** @param hasStore whether BODY_STORE is set */
-function start(policies: Readonly<Record<string, SourcePolicy>>, hasStore = true, limit = 1_048_588) {
+function startWith(events: EventSchemaSet, hasStore: boolean, limit = 1_048_588) {
   const { bodies, store } = scriptedBodies(manualClock());
-  const events = eventSchemasWith(policies);
   const claims = hasStore ? { claims: new ClaimCheck(bodies, 900_000) } : {};
   const delivery = deliveryParts({ ...claims, events, bodySealing, limitOf: () => limit });
   const decode = ({ topic, value }: OutgoingRecord) =>
@@ -119,6 +122,46 @@ describe('a type with "omit"', () => {
     // Without drift it needs neither.
     await publishDelivery(verified(typed), parts.delivery);
     expect(parts.delivery.seen.records.at(-1)?.topic).toBe('payments.payment-status');
+  });
+});
+
+describe('a number that its field would round', () => {
+  const rounded = '{"type":"example","entityId":"e-1","payload":{"list":[12345678901234567.89]}}';
+  const list = field('list', { type: 'array', items: ['null', 'double'] });
+  const start = (source: SourcePolicy, hasStore: boolean) =>
+    startWith(
+      readEventSchemas([
+        ...readSchemaFiles(undefined, 'events'),
+        { name: 'example.avsc', text: schemaText([list], { source }) },
+      ]),
+      hasStore,
+    );
+
+  it('is drift with "omit": the object store has the message, and the record no changed amount', async () => {
+    const parts = start('omit', true);
+    await publishDelivery(verified(rounded), parts.delivery);
+    expect(parts.delivery.seen.records.map(parts.decode)).toMatchObject([
+      { source: null, list: [null], sourceRef: { bytes: rounded.length, omitted: [] } },
+    ]);
+    expect(parts.delivery.seen.drift).toEqual(['payments.example list[]']);
+    expect(String([...parts.store.objects.values()][0])).toBe(rounded);
+  });
+
+  it('is in a sealed dead-letter record with "omit" and no object store', async () => {
+    const parts = start('omit', false);
+    await publishDelivery(verified(rounded), parts.delivery);
+    const [record] = parts.delivery.seen.records as [OutgoingRecord];
+    expect(record.topic).toBe('payments.dead-letter');
+    expect(headersOf(record)).toMatchObject({ '__connect.errors.stage': 'ENCODE' });
+  });
+
+  it('is no drift with "keep": the message has it exactly', async () => {
+    const parts = start('keep', true);
+    await publishDelivery(verified(rounded), parts.delivery);
+    expect(parts.delivery.seen.records.map(parts.decode)).toMatchObject([
+      { source: rounded, list: [12345678901234568] },
+    ]);
+    expect(parts.delivery.seen.drift).toEqual([]);
   });
 });
 

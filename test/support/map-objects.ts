@@ -45,7 +45,8 @@ function compileNullable(shape: Shape, path: string): Take {
 }
 
 function compileShape(shape: Shape): Take {
-  if (shape.kind === 'value') return shape.convert;
+  // As JSON prints it: a text that JSON.parse has rounded is not seen here.
+  if (shape.kind === 'value') return (value) => shape.convert(value, JSON.stringify(value));
   if (shape.kind === 'record') {
     const map = compileMapping(shape.fields);
     return (value, drift) =>
