@@ -60,7 +60,8 @@ async function start(components: Components): Promise<void> {
     resolveSchemaIds(registry, config.topics.prefix, Object.values(schemas)),
   );
 
-  await awaitTopics({ kafka, written: ownTopics, others: topics, ...config.durability }, context);
+  const compacted = [topicName(config.topics.prefix, OWN_TOPICS.subscriptions)];
+  await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };
   const publisher = add('publisher', new Publisher({ openSession, ...publishing }));

@@ -18,20 +18,28 @@ export function createEventReader(
     if (event === null) return null;
     const reference = (event.sourceRef ?? null) as Reference | null;
     const source = reference ? await fetchMessage(reference) : event.source;
-    return paymentIn(event, source, reference?.omitted ?? []);
+    return paymentIn(event, source);
   };
 }
 
+/** A typed field is null where the message has it in another form, or where it did not fit the record: then the message counts. */
 function paymentIn(
   { eventId, entityId, status }: Record<string, unknown>,
   source: unknown,
-  omitted: readonly string[],
 ): PaymentEvent | null {
-  if (typeof eventId !== 'string' || typeof entityId !== 'string') return null;
+  if (typeof eventId !== 'string') return null;
   // Null where the policy of the type is "omit": then the typed fields have all that there is.
   if (typeof source !== 'string' && source !== null) return null;
-  // Null in the record because it did not fit: the message has it.
-  const found: unknown =
-    source !== null && omitted.includes('status') ? JSON.parse(source).payload.status : status;
-  return typeof found === 'string' || found === null ? { eventId, entityId, status: found, source } : null;
+  const isWhole = typeof entityId === 'string' && typeof status === 'string';
+  const message = source === null || isWhole ? {} : JSON.parse(source);
+  return {
+    eventId,
+    // An event that names no entity is one of its own, as the key of its record says.
+    entityId: textOf(entityId) ?? textOf(message?.entityId) ?? eventId,
+    status: textOf(status) ?? textOf(message?.payload?.status),
+    source,
+  };
 }
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : null;

@@ -24,7 +24,8 @@ export const checkKafka: Check = async (shell) => {
       const readings = await readSafety(admin, written);
       const findings = plans.map((plan) => {
         const reading = readings.get(plan.spec.name);
-        return assessTopic(plan, reading && assessSafety(reading, minInsyncReplicas));
+        const mayCompact = plan.spec.config['cleanup.policy'] === 'compact';
+        return assessTopic(plan, reading && assessSafety(reading, minInsyncReplicas, { mayCompact }));
       });
       return [ok('brokers', `${brokers} answer(s)`), ...findings, ...assessPatterns(commandTopics)];
     });

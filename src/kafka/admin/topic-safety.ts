@@ -8,6 +8,8 @@ export type SafetyReading = {
   readonly minInsync: number | undefined;
   /** Whether a replica that is not in sync can become the leader. */
   readonly unclean: boolean | undefined;
+  /** Whether the brokers delete records behind which others have the same key. */
+  readonly compacts: boolean;
   /** Why something is undefined. */
   readonly unknown: string | undefined;
 };
@@ -23,6 +25,7 @@ export type SafetyAssessment = {
 
 const MIN_INSYNC = 'min.insync.replicas';
 const UNCLEAN = 'unclean.leader.election.enable';
+const CLEANUP = 'cleanup.policy';
 
 /** @throws the client's error if no broker answers */
 export async function readSafety(
@@ -30,7 +33,9 @@ export async function readSafety(
   topics: readonly string[],
 ): Promise<Map<string, SafetyReading>> {
   if (topics.length === 0) return new Map();
-  const configs = await askForEach(topics, (names) => describeConfigs(admin, names, [MIN_INSYNC, UNCLEAN]));
+  const configs = await askForEach(topics, (names) =>
+    describeConfigs(admin, names, [MIN_INSYNC, UNCLEAN, CLEANUP]),
+  );
   const replicas = await askForEach(topics, (names) => fewestReplicas(admin, names));
   return new Map(topics.map((topic) => [topic, toReading(configs.get(topic), replicas.get(topic))]));
 }
@@ -51,13 +56,21 @@ function toReading(
     replicas: typeof replicas === 'number' ? replicas : undefined,
     minInsync: minInsync > 0 ? minInsync : undefined,
     unclean: unclean === undefined ? undefined : unclean === 'true',
+    compacts: values.get(CLEANUP)?.includes('compact') ?? false,
     unknown,
   };
 }
 
-/** @param required MIN_INSYNC_REPLICAS */
-export function assessSafety(reading: SafetyReading, required: number): SafetyAssessment {
-  const { replicas, minInsync, unclean, unknown } = reading;
+/**
+ * @param required MIN_INSYNC_REPLICAS
+ * @param mayCompact only the latest record of a key counts in this topic
+ */
+export function assessSafety(
+  reading: SafetyReading,
+  required: number,
+  { mayCompact = false } = {},
+): SafetyAssessment {
+  const { replicas, minInsync, unclean, compacts, unknown } = reading;
   const faults: string[] = [];
   const remedies: string[] = [];
   const warnings: string[] = [];
@@ -82,6 +95,11 @@ export function assessSafety(reading: SafetyReading, required: number): SafetyAs
       byTool ? 'run hookline topics apply' : `set ${MIN_INSYNC} to ${required} with kafka-configs`,
     );
   }
+  if (compacts && !mayCompact)
+    fault(
+      `${CLEANUP} has compact, must be delete: of records with the same key only the latest stays`,
+      'run hookline topics apply --allow-data-loss, which sets it to delete',
+    );
   if (unclean) fault(`${UNCLEAN} is true, must be false`, 'run hookline topics apply');
   if (minInsync !== undefined && minInsync > 1 && replicas === minInsync) {
     warnings.push(`its replication factor equals ${MIN_INSYNC} (${replicas}): one broker down stops writes`);

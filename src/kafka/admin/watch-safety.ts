@@ -13,6 +13,8 @@ export type TopicSafetyDeps = {
   readonly topics: readonly string[];
   /** MIN_INSYNC_REPLICAS */
   readonly minInsyncReplicas: number;
+  /** The topics of which only the latest record of a key counts. */
+  readonly compacted?: readonly string[] | undefined;
   readonly observer: TopicSafetyObserver;
   readonly intervalMs?: number;
 };
@@ -87,12 +89,13 @@ export class TopicSafety {
     decide: (topic: string, unsafe: Unsafe | null) => void,
     connects = false,
   ): Promise<void> {
-    const { topics, minInsyncReplicas } = this.#deps;
+    const { topics, minInsyncReplicas, compacted = [] } = this.#deps;
     const warnings: string[] = [];
     try {
       if (connects) await admin.connect();
       for (const [topic, reading] of await readSafety(admin, topics)) {
-        const assessment = assessSafety(reading, minInsyncReplicas);
+        const mayCompact = compacted.includes(topic);
+        const assessment = assessSafety(reading, minInsyncReplicas, { mayCompact });
         warnings.push(...assessment.warnings.map((text) => `${topic}: ${text}`));
         if (assessment.faults.length > 0) decide(topic, assessment);
         else if (assessment.isCertain) decide(topic, null);
@@ -163,15 +166,16 @@ export async function awaitTopics(
     readonly written: readonly string[];
     readonly others: readonly string[];
     readonly minInsyncReplicas: number;
+    readonly compacted?: readonly string[];
     readonly mayStartWithout?: (error: unknown) => boolean;
   },
   { logger, metrics, probes, components, gate }: ProcessContext,
 ): Promise<boolean> {
-  const { kafka, written, others, minInsyncReplicas, mayStartWithout = () => false } = options;
+  const { kafka, written, others, minInsyncReplicas, compacted, mayStartWithout = () => false } = options;
   const observer = observeTopicSafety({ logger, metrics });
   const safety = components.add(
     'topic safety',
-    new TopicSafety({ kafka, topics: written, minInsyncReplicas, observer }),
+    new TopicSafety({ kafka, topics: written, minInsyncReplicas, compacted, observer }),
   );
   const areReached = await gate.pass('topics', async () => {
     try {

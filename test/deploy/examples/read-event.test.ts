@@ -90,3 +90,24 @@ it('the ledger books an event whose message is kept nowhere, by its typed fields
   expect([book.book(event), book.book(event)]).toEqual([true, false]);
   expect(book.payments()).toEqual([{ entityId: 'p', status: 'ACCC', changes: 1 }]);
 });
+
+it.each([
+  ['{"type":"payment-status","entityId":4711,"payload":{"status":"ACCC"}}', '4711', 'ACCC'],
+  ['{"type":"payment-status","payload":{"status":"ACCC"}}', 'e', 'ACCC'],
+  ['{"type":"payment-status","entityId":"p","payload":{"status":7}}', 'p', '7'],
+  ['{"type":"payment-status","entityId":"p","payload":null}', 'p', null],
+])(
+  'the ledger books an event whose message does not fit its fields, by the message: %s',
+  async (message, entityId, status) => {
+    const { all } = ownEventSchemas();
+    const { codec, transcoder } =
+      all.find(({ topic }) => topic === 'payment-status') ?? expect.fail('no schema');
+    const envelope = { eventId: 'e', subscription: 'ledger-eu', receivedAt: 0 };
+    const value = transcoder.find(Buffer.from(message)).write(envelope, 7, () => {});
+    const read = createEventReader(
+      async () => avro.Type.forSchema(JSON.parse(codec.schema), { wrapUnions: 'never' }),
+      noFetch,
+    );
+    expect(await read(value)).toEqual({ eventId: 'e', entityId, status, source: message });
+  },
+);

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { assessSafety, type SafetyReading } from '../../../src/kafka/admin/topic-safety.ts';
 
-const SAFE: SafetyReading = { replicas: 3, minInsync: 2, unclean: false, unknown: undefined };
+const SAFE: SafetyReading = {
+  replicas: 3,
+  minInsync: 2,
+  unclean: false,
+  compacts: false,
+  unknown: undefined,
+};
 const assess = (reading: Partial<SafetyReading>, required = 2) =>
   assessSafety({ ...SAFE, ...reading }, required);
 
@@ -12,6 +18,10 @@ describe('a topic', () => {
     ['one replica if one broker is to hold everything', { replicas: 1, minInsync: 1 }, 1],
   ])('is safe with %s', (_, reading, least) => {
     expect(assess(reading, least)).toEqual({ faults: [], remedies: [], warnings: [], isCertain: true });
+  });
+
+  it('is safe with compaction where only the latest record of a key counts', () => {
+    expect(assessSafety({ ...SAFE, compacts: true }, 2, { mayCompact: true }).faults).toEqual([]);
   });
 
   it.each<[string, Partial<SafetyReading>, number, RegExp, RegExp]>([
@@ -49,6 +59,13 @@ describe('a topic', () => {
       3,
       /^min.insync.replicas is 2, must be at least 3$/,
       /apply/,
+    ],
+    [
+      'compaction: of an entity only the latest event would stay',
+      { compacts: true },
+      2,
+      /^cleanup.policy has compact, must be delete/,
+      /^run hookline topics apply --allow-data-loss/,
     ],
     [
       'unclean leader election',
