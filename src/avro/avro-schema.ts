@@ -15,6 +15,8 @@ export type AvroType = {
   readonly size?: number;
   readonly default?: unknown;
   readonly aliases?: readonly string[];
+  /** Confluent's: what is sensitive about every value of the type. */
+  readonly 'confluent:tags'?: unknown;
 };
 
 export type AvroField = {

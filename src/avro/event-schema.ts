@@ -1,16 +1,10 @@
 import { OWN_TOPICS } from '../core/names.ts';
-import {
-  type AvroField,
-  type AvroSchema,
-  type AvroType,
-  type NamedTypes,
-  qualify,
-  typesInside,
-} from './avro-schema.ts';
+import { type AvroField, type AvroType, qualify } from './avro-schema.ts';
 import { ENVELOPE, envelopeFault } from './envelope.ts';
 import { readFieldShapes, withoutRounding } from './event-shape.ts';
 import { compileCodec, type RecordCodec } from './record-codec.ts';
 import { readProbeFile, SchemaFault, type SchemaFile, schemaInvalid } from './schema-files.ts';
+import { readTaggedType, type TaggedType } from './tagged-type.ts';
 import { Transcoder } from './transcoder.ts';
 
 /** One event type: what it is called, where it goes, and how a message becomes its record. */
@@ -23,8 +17,8 @@ export type EventSchema = {
   readonly codec: RecordCodec;
   /** Where the messages of the type are kept. */
   readonly source: SourcePolicy;
-  /** Fields that carry `confluent:tags`, at any depth; `[]` in a path stands for the items of an array. */
-  readonly tagged: readonly TaggedField[];
+  /** Which fields its records have, at any depth, and what is sensitive in them. */
+  readonly tagged: TaggedType;
   /** From a message's bytes to its record's. */
   readonly transcoder: Transcoder;
 };
@@ -36,8 +30,6 @@ export type EventSchema = {
  */
 export type SourcePolicy = (typeof SOURCE_POLICIES)[number];
 const SOURCE_POLICIES = ['keep', 'reference', 'omit'] as const;
-
-export type TaggedField = { readonly path: readonly string[]; readonly tags: readonly string[] };
 
 type EventSchemaJson = AvroType & {
   readonly topic?: unknown;
@@ -68,7 +60,7 @@ function compileFile(file: SchemaFile, taken: ReadonlySet<string>): EventSchema 
       eventTypes: readEventTypes(json),
       codec: compileCodec(json),
       source,
-      tagged: taggedFields(schema, types),
+      tagged: readTaggedType(schema, types),
       transcoder: new Transcoder(source === 'omit' ? withoutRounding(shapes) : shapes),
     };
   } catch (error) {
@@ -129,30 +121,6 @@ function readPolicy({ source = 'keep', eventTypes }: EventSchemaJson): SourcePol
       'cannot be omit where no type is claimed: nothing would be left of a message',
     );
   return policy;
-}
-
-function taggedFields(schema: AvroSchema, types: NamedTypes, path: readonly string[] = []): TaggedField[] {
-  if (typeof schema === 'string') {
-    const named = types.get(schema);
-    return named ? taggedFields(named, types, path) : [];
-  }
-  if (Array.isArray(schema)) return schema.flatMap((one) => taggedFields(one, types, path));
-  const inside = [
-    ...(schema.items === undefined ? [] : taggedFields(schema.items, types, [...path, '[]'])),
-    ...(typeof schema.type === 'object' ? taggedFields(schema.type, types, path) : []),
-  ];
-  const fields = (schema.fields ?? []).flatMap((field) => {
-    const at = [...path, field.name];
-    const tags = field['confluent:tags'];
-    const own = tags === undefined ? [] : [{ path: at, tags: readTags(tags, at) }];
-    return [...own, ...taggedFields(field.type, typesInside(schema, types), at)];
-  });
-  return [...inside, ...fields];
-}
-
-function readTags(tags: unknown, path: readonly string[]): readonly string[] {
-  if (Array.isArray(tags) && tags.length > 0 && tags.every((tag) => typeof tag === 'string')) return tags;
-  throw new SchemaFault(path.join('.'), 'confluent:tags must be a list of texts, such as ["PII"]');
 }
 
 function checkEnvelope(fields: readonly AvroField[]): void {

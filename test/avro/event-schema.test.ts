@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readEventSchema, readEventSchemas } from '../../src/avro/event-schema.ts';
 import { readSchemaFiles } from '../../src/avro/schema-files.ts';
+import type { TaggedType } from '../../src/avro/tagged-type.ts';
 import { hasCode } from '../../src/core/errors.ts';
 import { field, ownEventSchemas, schemaText } from '../support/event-schemas.ts';
 
@@ -185,16 +186,14 @@ describe('the tags of a schema', () => {
   const iban = { ...field('iban', 'string', '/iban'), 'confluent:tags': ['PII'] };
   const party = { type: 'record', name: 'Party', fields: [iban] };
   const tagsOf = (...fields: object[]) =>
-    readEventSchema(fileOf(schemaText(fields)))
-      .tagged.filter(({ path }) => path[0] !== 'source')
-      .map(({ path, tags }) => `${path.join('.')}: ${tags}`);
+    tagsIn(readEventSchema(fileOf(schemaText(fields))).tagged).filter((line) => line !== 'source: PII');
 
   it('are found inside a type that is referred to by its name, short or full', () => {
     const list = { type: 'array', items: 'test.Party' };
     expect(tagsOf(field('debtor', party), field('creditor', 'Party'), field('others', list))).toEqual([
       'debtor.iban: PII',
       'creditor.iban: PII',
-      'others.[].iban: PII',
+      'others[].iban: PII',
     ]);
   });
 
@@ -209,7 +208,44 @@ describe('the tags of a schema', () => {
       tagsOf(field('a', party), field('b', other), field('c', 'Party'), field('d', 'other.Party')),
     ).toEqual(['a.iban: PII', 'c.iban: PII']);
   });
+
+  it('are those of a type, of items and of a wrapped type too, wherever the type is used', () => {
+    const tagged = { ...party, 'confluent:tags': ['PII'] };
+    const text = { type: 'string', 'confluent:tags': ['NOTE'] };
+    const fields = [
+      field('debtor', tagged),
+      { ...field('creditor', 'Party'), 'confluent:tags': ['BANK'] },
+      field('others', { type: 'array', items: 'Party' }),
+      field('notes', { type: 'array', items: ['null', text] }),
+      field('note', text),
+    ];
+    expect(tagsOf(...fields)).toEqual([
+      ...['debtor: PII', 'debtor.iban: PII', 'creditor: BANK,PII', 'creditor.iban: PII'],
+      ...['others[]: PII', 'others[].iban: PII', 'notes[]: NOTE', 'note: NOTE'],
+    ]);
+  });
+
+  it.each([
+    ['a field', { ...iban, 'confluent:tags': 'PII' }, /field iban: confluent:tags must be a list of texts/],
+    [
+      'a type',
+      field('debtor', { ...party, 'confluent:tags': [] }),
+      /field debtor: confluent:tags must be a list of texts/,
+    ],
+  ])('are refused where those of %s are no list of texts', (_, wrong, fault) => {
+    expect(() => tagsOf(wrong)).toThrow(fault);
+  });
 });
+
+/** Each place with tags, as `path: tags`. */
+const tagsIn = (type: TaggedType, path = ''): string[] =>
+  type.flatMap((branch) => {
+    const own = branch.tags.length > 0 ? [`${path}: ${branch.tags}`] : [];
+    if (branch.kind === 'array') return [...own, ...tagsIn(branch.items, `${path}[]`)];
+    if (branch.kind !== 'record') return own;
+    const prefix = path === '' ? '' : `${path}.`;
+    return [...own, ...[...branch.fields].flatMap(([name, inner]) => tagsIn(inner, prefix + name))];
+  });
 
 it('the schemas of Hookline refer to no type by name: datacontract-cli 1.2.8 cannot read one that does', () => {
   const primitives = /^(null|boolean|int|long|float|double|bytes|string|record|array)$/;

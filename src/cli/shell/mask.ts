@@ -1,5 +1,6 @@
-import { type EventSchema, readEventSchemas } from '../../avro/event-schema.ts';
+import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
+import type { TaggedBranch, TaggedType } from '../../avro/tagged-type.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { Config } from './connections.ts';
 
@@ -16,11 +17,12 @@ const BY_OPTION = ': --reveal shows it';
 
 export const REVEAL_HELP = 'shows fields that the schema tags as sensitive, and bodies';
 
-type Tagged = EventSchema['tagged'];
+/** Records have the fields that their writer's schema had: nothing tells whether one that the file does not have is sensitive. */
+const NOT_IN_FILE = ['not in the schema file'];
 
 /**
- * Masks the fields that the schema files tag (`confluent:tags`), and the bodies of the dead-letter topic. In topics that no schema file
- * has, such as that of a type that was removed, `source` is masked.
+ * Masks the fields that the schema files tag (`confluent:tags`) or do not have, and the bodies of the dead-letter topic. In topics that no
+ * schema file has, such as that of a type that was removed, `source` is masked.
  * @param remedy follows each mask
  */
 export function createMask(
@@ -36,21 +38,19 @@ export function createMask(
   // Hookline's other topics have no messages of the provider: commands, results, state.
   const own = new Set(Object.values(OWN_TOPICS).map((topic) => topicName(prefix, topic)));
   const entityTags = (topic: string) =>
-    (topic === deadLetterTopic ? [...tagged.values()].flat() : (tagged.get(topic) ?? [])).find(isEntity)
-      ?.tags;
+    entityTagsOf(topic === deadLetterTopic ? [...tagged.values()].flat() : (tagged.get(topic) ?? []));
   return {
     value(topic, value, isDecoded) {
       if (value === null) return null;
       if (topic === deadLetterTopic) return hidden(value, ['a body'], remedy);
       if (!isDecoded && (tagged.has(topic) || !(own.has(topic) || isJsonObject(value))))
         return hidden(value, ['it cannot be decoded'], remedy);
-      let masked: unknown = value;
-      for (const { path, tags } of tagged.get(topic) ?? UNKNOWN) masked = maskAt(masked, path, tags, remedy);
-      return masked;
+      const type = tagged.get(topic);
+      return type ? maskValue(value, type, remedy) : maskSource(value, remedy);
     },
     entity(topic, entityId) {
       const tags = entityTags(topic);
-      return tags ? hidden(entityId, tags, remedy) : entityId;
+      return tags.length > 0 ? hidden(entityId, tags, remedy) : entityId;
     },
   };
 }
@@ -65,21 +65,54 @@ const isJsonObject = (value: unknown) =>
   !Array.isArray(value) &&
   !UNREADABLE.some((name) => Object.hasOwn(value, name));
 
-const UNKNOWN: Tagged = [{ path: ['source'], tags: ['a message'] }];
-
-const isEntity = ({ path }: Tagged[number]) => path.length === 1 && path[0] === 'entityId';
-
-function maskAt(value: unknown, path: readonly string[], tags: readonly string[], remedy: string): unknown {
-  const [step, ...rest] = path;
-  if (value === null || value === undefined) return value;
-  if (step === undefined) return hidden(value, tags, remedy);
-  if (step === '[]')
-    return Array.isArray(value) ? value.map((item) => maskAt(item, rest, tags, remedy)) : value;
-  if (typeof value !== 'object' || !Object.hasOwn(value, step)) return value;
-  return { ...value, [step]: maskAt((value as Record<string, unknown>)[step], rest, tags, remedy) };
+/** Of a record whose schema is not known, the message. */
+function maskSource(value: unknown, remedy: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'source')) return value;
+  const { source } = value as { source: unknown };
+  return source === null ? value : { ...value, source: hidden(source, ['a message'], remedy) };
 }
 
-function hidden(value: unknown, tags: readonly string[], remedy: string): string {
+/** A record's values stand for themselves, without the name of the union's branch: one that fits several has the tags of all. */
+function maskValue(value: unknown, type: TaggedType, remedy: string): unknown {
+  if (value === null || value === undefined) return value;
+  const branches = type.filter((branch) => fits(value, branch));
+  if (branches.length === 0) return hidden(value, NOT_IN_FILE, remedy);
+  const tags = branches.flatMap((branch) => branch.tags);
+  if (tags.length > 0) return hidden(value, tags, remedy);
+  if (Array.isArray(value)) {
+    const items = branches.flatMap((branch) => (branch.kind === 'array' ? branch.items : []));
+    return value.map((item) => maskValue(item, items, remedy));
+  }
+  if (!hasMembers(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => {
+    const memberType = branches.flatMap((branch) => memberTypeOf(branch, name));
+    return [name, maskValue(member, memberType, remedy)];
+  });
+  return Object.fromEntries(members);
+}
+
+/** Scalars of different types count as the same: a field whose number became a text is the same field. */
+function fits(value: unknown, { kind }: TaggedBranch): boolean {
+  if (Array.isArray(value)) return kind === 'array';
+  return hasMembers(value) ? kind === 'record' || kind === 'map' : kind === 'scalar';
+}
+
+/** Records and maps; `bytes` and `fixed` are Buffers. */
+const hasMembers = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Buffer.isBuffer(value);
+
+function memberTypeOf(branch: TaggedBranch, name: string): TaggedType {
+  if (branch.kind === 'map') return branch.values;
+  return branch.kind === 'record' ? (branch.fields.get(name) ?? []) : [];
+}
+
+const entityTagsOf = (type: TaggedType): string[] =>
+  type.flatMap((event) => [
+    ...event.tags,
+    ...memberTypeOf(event, 'entityId').flatMap((entityId) => entityId.tags),
+  ]);
+
+function hidden(value: unknown, why: readonly string[], remedy: string): string {
   const bytes = typeof value === 'string' ? `, ${Buffer.byteLength(value)} bytes` : '';
-  return `hidden (${tags.join(', ')}${bytes})${remedy}`;
+  return `hidden (${[...new Set(why)].join(', ')}${bytes})${remedy}`;
 }

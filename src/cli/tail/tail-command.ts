@@ -70,9 +70,10 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
     onRecord: async (record) => {
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
       shown++;
-      const { value, isDecoded } = await decodeValue(record.value, read);
-      const fetched = bodies.fetch ? await bodies.fetch(value) : value;
-      shell.print(show(describeEvent(record, { value: fetched, isDecoded }, mask), options.json === true));
+      const decoded = await decodeValue(record.value, read);
+      const { fetched, ...message } = (await bodies.fetch?.(decoded.value)) ?? {};
+      const described = describeEvent(record, { ...decoded, ...message }, mask);
+      shell.print(show(withOutcome(described, fetched), options.json === true));
       if (shown >= limit) end.resolve();
     },
   });
@@ -85,26 +86,36 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   }
 }
 
-/** With --fetch, what puts the message into an event that refers to it. */
+/** An event with the message that it refers to, and whether that is verified or why it is missing. */
+type Fetched = { readonly value: object; readonly fetched: string };
+
+/** With --fetch, what fetches the message of an event; undefined where the event refers to none. */
 async function openBodies(
   config: Config<'bodyStore'>,
   { fetch }: Options,
-): Promise<AsyncDisposable & { readonly fetch?: (value: unknown) => Promise<unknown> }> {
+): Promise<AsyncDisposable & { readonly fetch?: (value: unknown) => Promise<Fetched | undefined> }> {
   if (!fetch) return { [Symbol.asyncDispose]: async () => {} };
   const bodies = await connectBodyStore(config);
   if (!bodies) throw new UsageError('--fetch needs BODY_STORE: set it as the ingress has it.');
   return {
     async fetch(value) {
       const reference = referenceIn(value);
-      if (!reference) return value;
+      if (!reference) return;
       // The record is shown all the same, and the next ones.
       const message = await bodies.read(reference).catch((error: Error) => error);
       const fetched = Buffer.isBuffer(message) ? 'verified' : message.message;
       const source = Buffer.isBuffer(message) ? message.toString() : null;
-      return { ...(value as object), source, fetched };
+      return { value: { ...(value as object), source }, fetched };
     },
     [Symbol.asyncDispose]: async () => bodies.close(),
   };
+}
+
+/** Behind the mask: `fetched` is no field of the record. */
+function withOutcome(described: Described, fetched: string | undefined): Described {
+  const { value } = described;
+  if (fetched === undefined || typeof value !== 'object') return described;
+  return { ...described, value: { ...value, fetched } };
 }
 
 /** Where the follower starts; by default at the beginning. */

@@ -20,6 +20,17 @@ beforeAll(() => {
     { ...field('iban', 'string'), 'confluent:tags': ['IBAN', 'PII'] },
   ];
   writeFileSync(join(dir, 'events/example.avsc'), schemaText(fields));
+  const typed = [
+    field('debtor', {
+      type: 'record',
+      name: 'Debtor',
+      'confluent:tags': ['PII'],
+      fields: [field('city', 'string', '/city')],
+    }),
+    field('notes', { type: 'array', items: ['null', { type: 'string', 'confluent:tags': ['NOTE'] }] }),
+  ];
+  const attributes = { topic: 'typed', eventTypes: ['typed'] };
+  writeFileSync(join(dir, 'events/typed.avsc'), schemaText(typed, attributes));
   writeFileSync(join(dir, 'events/rest.avsc'), schemaText([], { topic: 'unclassified', eventTypes: [] }));
 });
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -37,8 +48,38 @@ describe('a record that is shown', () => {
     });
   });
 
+  it('hides fields that the schema file does not have, at any depth: an older or newer writer had them', () => {
+    const { value } = maskOf(false);
+    const masked = value(
+      'pay.example',
+      { ...event, debtor: 'A B', old: null, party: { name: 'A' }, parties: [{ name: null, city: 'Bonn' }] },
+      true,
+    );
+    expect(masked).toMatchObject({
+      eventId: 'e',
+      debtor: 'hidden (not in the schema file, 3 bytes): --reveal shows it',
+      old: null,
+      party: 'hidden (not in the schema file): --reveal shows it',
+      parties: [{ name: null, city: 'hidden (not in the schema file, 4 bytes): --reveal shows it' }],
+    });
+    // What is of another form than the file says was written as another field.
+    const other = { eventId: { id: 'A' }, parties: 'A B', sourceRef: [] };
+    for (const hidden of Object.values(value('pay.example', other, true) as object))
+      expect(hidden).toMatch(/^hidden \(not in the schema file/);
+    expect(value('pay.example', 'A B', true)).toMatch(/^hidden \(not in the schema file, 3 bytes\)/);
+  });
+
+  it('hides each value of a type that the schema tags', () => {
+    const masked = maskOf(false).value('pay.typed', { debtor: { city: 'Bonn' }, notes: ['a', null] }, true);
+    expect(masked).toEqual({
+      debtor: 'hidden (PII): --reveal shows it',
+      notes: ['hidden (NOTE, 1 bytes): --reveal shows it', null],
+    });
+  });
+
   it('shows everything with --reveal', () => {
     expect(maskOf(true).value('pay.example', event, true)).toBe(event);
+    expect(maskOf(true).value('pay.example', { old: 'A' }, true)).toEqual({ old: 'A' });
   });
 
   it('hides the message of a type that no schema has any more, and bodies of dead-letter records', () => {
