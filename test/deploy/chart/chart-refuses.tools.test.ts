@@ -8,8 +8,10 @@ const FILE = [
 ];
 const LOGIN = 'https://login.example.org/token';
 
+type Wrong = [what: string, sets: string[], named: RegExp];
+
 /** Wrong values over the minimal ones, and what the refusal has to name. */
-const WRONG: [what: string, sets: string[], named: RegExp][] = [
+const WRONG: Wrong[] = [
   ['a value that there is not', ['ingres.replicas=3'], /'ingres' not allowed/],
   [
     'a setting that there is not',
@@ -107,6 +109,13 @@ const WRONG: [what: string, sets: string[], named: RegExp][] = [
     ['subscriptionsAsCode.content.subscriptions.eu.events=[]'],
     /'\/subscriptionsAsCode\/content\/subscriptions\/eu\/events'/,
   ],
+  ...['true', 'false', 'null', '83', '0123', '1e3'].map(
+    (ref): Wrong => [
+      `the ref ${ref}, which may have been another one before Helm read it`,
+      ['subscriptionsAsCode.enabled=true', `subscriptionsAsCode.content.subscriptions.${ref}.events={a}`],
+      new RegExp(`has the ref "${ref}", which Helm may have made of another one.* Give the content as text`),
+    ],
+  ),
   ['a further object that is none', ['extraObjects[0]=5'], /'\/extraObjects\/0'/],
   ['a digest that is none', ['image.digest=latest'], /'\/image\/digest'/],
   [

@@ -30,6 +30,27 @@ describe('subscriptions as code', () => {
     });
   });
 
+  it('as text have the refs as they are written, whatever YAML 1.1 makes of them', async () => {
+    const text =
+      '  subscriptions:\n    no: { events: [payment_status] }\n    0123: { events: [payment_status] }\n';
+    const content = ['--set-json', `subscriptionsAsCode.content=${JSON.stringify(text)}`];
+    const file = find(await render(helm, 'gitops', ...content), 'ConfigMap', JOB).data?.[
+      'subscriptions.yaml'
+    ];
+    expect(file).toBe(text);
+    expect(readWanted('subscriptions.yaml', text, DEFAULT_DIALECT)).toMatchObject({
+      wanted: { subscriptions: [{ ref: 'no' }, { ref: '0123' }] },
+    });
+  });
+
+  it('can be a map of the values', async () => {
+    const manifests = await render(helm, 'minimal', ...set(...FILE, ...MANY));
+    const file = find(manifests, 'ConfigMap', JOB).data?.['subscriptions.yaml'] ?? '';
+    expect(readWanted('subscriptions.yaml', file, DEFAULT_DIALECT)).toMatchObject({
+      wanted: { subscriptions: [{ ref: '7eleven' }, { ref: 'eu' }, { ref: 'norway' }] },
+    });
+  });
+
   it('are applied after the release, by a job that stays when it fails and says why', async () => {
     const { metadata, spec } = jobOf(await render(helm, 'gitops'));
     expect(metadata.annotations).toEqual({
@@ -119,3 +140,8 @@ const FILE = [
   'subscriptionsAsCode.enabled=true',
   'subscriptionsAsCode.content.subscriptions.eu.events={payment_status}',
 ];
+
+/** Refs that only begin like a number or a truth value. */
+const MANY = ['7eleven', 'norway'].map(
+  (ref) => `subscriptionsAsCode.content.subscriptions.${ref}.events={payment_status}`,
+);
