@@ -44,9 +44,9 @@ const { stopDeadlineMs } = config.runtime;
 const { groupId, sessionTimeoutMs } = config.control;
 const { client: kafka, openSession, openTopic } = access;
 const topics = config.commandTopics.map(({ name }) => name);
-const ownTopics = [OWN_TOPICS.results, OWN_TOPICS.subscriptions, OWN_TOPICS.deadLetter].map((topic) =>
-  topicName(config.topics.prefix, topic),
-);
+const named = (topic: string) => topicName(config.topics.prefix, topic);
+const compacted = [named(OWN_TOPICS.subscriptions)];
+const ownTopics = [...[OWN_TOPICS.results, OWN_TOPICS.deadLetter].map(named), ...compacted];
 
 /** The components, in the order in which they start; they stop in reverse. */
 async function start(components: Components): Promise<void> {
@@ -60,7 +60,6 @@ async function start(components: Components): Promise<void> {
     resolveSchemaIds(registry, config.topics.prefix, Object.values(schemas)),
   );
 
-  const compacted = [topicName(config.topics.prefix, OWN_TOPICS.subscriptions)];
   await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };
