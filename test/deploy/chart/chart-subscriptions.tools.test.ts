@@ -23,8 +23,8 @@ describe('subscriptions as code', () => {
       wanted: {
         topic: undefined,
         subscriptions: [
-          { ref: 'analytics', events: ['collection-status'], extra: { description: 'two figures a day' } },
           { ref: 'ledger-eu', events: ['accounts-entries', 'payment-status'] },
+          { ref: 'analytics', events: ['collection-status'], extra: { description: 'two figures a day' } },
         ],
       },
     });
