@@ -3,7 +3,7 @@ import type { LiveKeyring } from '../subscriptions/keyring.ts';
 
 type Keys = Pick<LiveKeyring, 'refs' | 'signingKeysOf' | 'encryptionKeysOf'>;
 type KeyObject = EncryptionKey['key'];
-export type KeyUse = 'signing' | 'encryption';
+type KeyUse = 'signing' | 'encryption';
 
 /** Finds the refs whose live keys are others than before: metrics name a key by its position, which may be another key's by now. */
 export class KeyChanges {

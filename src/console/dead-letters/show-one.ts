@@ -2,7 +2,7 @@ import type { causeOf, describeDeadLetter } from '../../dead-letters/describe-de
 import { address, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { bytes, time } from '../page/parts.ts';
-import { actionsOf, stateBadge } from './show-list.ts';
+import { actionsOf, selectedSection, stateBadge } from './show-list.ts';
 
 export type OneDeadLetter = ReturnType<typeof describeDeadLetter> &
   ReturnType<typeof causeOf> & {
@@ -25,7 +25,7 @@ ${eventId !== null && html`<dt>event id</dt><dd><a href="${address('/find', { q:
 ${redriven && html`<dt>redriven</dt><dd>${time(Date.parse(redriven.at))} to ${redriven.to}</dd>`}
 ${dismissed && html`<dt>dismissed</dt><dd>${time(Date.parse(dismissed.at))} by ${dismissed.by}: ${dismissed.reason}</dd>`}
 </dl>
-${['open', 'incomplete'].includes(deadLetter.state) && actionsOf({ at }, html`<p>Open records that are selected: 1.</p>`, request)}
+${['open', 'incomplete'].includes(deadLetter.state) && actionsOf({ at }, selectedSection('1', { conditions: { at }, latest: null }), request)}
 <details><summary>Headers</summary><dl class="facts">${Object.entries(deadLetter.headers).map(
     ([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`,
   )}</dl></details>

@@ -5,7 +5,6 @@ import type { Mask } from '../../cli/shell/mask.ts';
 import type { OpenTopics, RecordPosition } from '../index/open-topics.ts';
 import type { RecordIndex, TopicCoverage } from '../index/record-index.ts';
 import { MAX_COUNT } from '../index/segments.ts';
-
 import { type Scan, type ScanState, unsearchedOf } from './scan.ts';
 import { type StoryLine, tellStory } from './tell-story.ts';
 

@@ -136,7 +136,7 @@ async function createOrWithdraw(
   throw ended.failure;
 }
 
-const STAYS = "what was created could not be deleted, and is by the ref's next command";
+const STAYS = "what was created could not be deleted; the ref's next command deletes it";
 
 /** After so many answers without the dialect's shape the command has FAILED. */
 const MAX_INVALID_ANSWERS = 3;
