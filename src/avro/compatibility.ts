@@ -28,6 +28,9 @@ const PROMOTIONS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['string'],
 };
 
+export const isPromoted = (reader: string, writer: string): boolean =>
+  PROMOTIONS[reader]?.includes(writer) ?? false;
+
 /** What is said of two records at most: a record that is used twice at thirty levels would be listed a billion times. */
 const MAX_FAULTS = 100;
 
@@ -63,10 +66,7 @@ class Resolution {
     if (Array.isArray(writer)) return writer.flatMap((branch) => this.#compare(reader, branch, path));
     if (Array.isArray(reader)) return this.#compareUnion(reader, writer, path);
     const [to, from] = [kindOf(reader), kindOf(writer)];
-    if (to !== from) {
-      const isPromoted = PROMOTIONS[to]?.includes(from) ?? false;
-      return isPromoted ? [] : [fault(path, `${from} cannot be read as ${to}`)];
-    }
+    if (to !== from) return isPromoted(to, from) ? [] : [fault(path, `${from} cannot be read as ${to}`)];
     if (typeof reader === 'string' || typeof writer === 'string') return [];
     if (to === 'array') return this.#compare(reader.items ?? 'null', writer.items ?? 'null', `${path}[]`);
     if (to === 'map') return this.#compare(reader.values ?? 'null', writer.values ?? 'null', `${path}{}`);

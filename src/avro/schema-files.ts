@@ -24,6 +24,21 @@ export function readSchemaFiles(dir: string | undefined, kind: 'events' | 'comma
   }
 }
 
+/**
+ * The topics that the files of SCHEMAS_DIR/events name, without the prefix. None where a file cannot be read, or there are
+ * none: not every process has them.
+ */
+export function eventTopicsIn(dir: string | undefined): string[] {
+  try {
+    return readSchemaFiles(dir, 'events').flatMap(({ text }) => {
+      const { topic }: { topic?: unknown } = JSON.parse(text);
+      return typeof topic === 'string' ? [topic] : [];
+    });
+  } catch {
+    return [];
+  }
+}
+
 /** The schema of probes. It always comes with Hookline: SCHEMAS_DIR holds what an installation may change. */
 export function readProbeFile(): SchemaFile {
   const name = join('probe', 'probe.avsc');

@@ -1,4 +1,10 @@
-import { type AvroSchema, type AvroType, type NamedTypes, typesInside } from './avro-schema.ts';
+import {
+  type AvroField,
+  type AvroSchema,
+  type AvroType,
+  type NamedTypes,
+  typesInside,
+} from './avro-schema.ts';
 import { SchemaFault } from './schema-files.ts';
 
 /** What a value is by a schema, and what is sensitive in it: the one type, or the branches of a union. null is no branch. */
@@ -55,5 +61,26 @@ function readTags({ 'confluent:tags': tags }: Tagged, path: string): readonly st
   if (Array.isArray(tags) && tags.length > 0 && tags.every((tag) => typeof tag === 'string')) return tags;
   throw new SchemaFault(path, 'confluent:tags must be a list of texts, such as ["PII"]');
 }
+
+/**
+ * The tags of a field: its own and those of its types, of the items of arrays and the values of maps too. What is inside a
+ * record has its own.
+ * @param types what the names in the field's type stand for
+ */
+export const tagsOf = (field: AvroField, types: NamedTypes): string[] => [
+  ...new Set([...textsOf(field), ...tagsOfType(field.type, types)]),
+];
+
+function tagsOfType(schema: AvroSchema, types: NamedTypes): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap((branch) => tagsOfType(branch, types));
+  if (typeof schema === 'string') return textsOf(types.get(schema) ?? {});
+  const { type, items = 'null', values = 'null', fields } = schema;
+  if (fields) return textsOf(schema);
+  const inner = type === 'array' ? items : type === 'map' ? values : type;
+  return [...textsOf(schema), ...tagsOfType(inner, types)];
+}
+
+const textsOf = ({ 'confluent:tags': tags }: Tagged): readonly string[] =>
+  Array.isArray(tags) ? tags.map(String) : [];
 
 type Tagged = { readonly 'confluent:tags'?: unknown };

@@ -45,15 +45,18 @@ export function parseCommandTopics(text: string): readonly CommandTopic[] {
   return Object.freeze([...topics].map(([name, refs]) => ({ name, refs })));
 }
 
-/** What Hookline writes itself is read as no command: of the dead-letter topic each record would make another one. */
+/**
+ * What Hookline writes itself is read as no command: of the dead-letter topic each record would make another one.
+ * @param eventTopics without the prefix
+ */
 export function checkCommandTopics(
   topics: readonly CommandTopic[] | undefined,
-  prefix: string | undefined,
+  { prefix, eventTopics }: { prefix: string | undefined; eventTopics: readonly string[] },
   reader: Pick<EnvReader, 'fault'>,
 ): void {
   if (!topics || prefix === undefined) return;
   const { commands: _, ...others } = OWN_TOPICS;
-  const own = new Set(Object.values(others).map((topic) => topicName(prefix, topic)));
+  const own = new Set([...Object.values(others), ...eventTopics].map((topic) => topicName(prefix, topic)));
   for (const { name } of topics)
     if (own.has(name))
       reader.fault(`COMMAND_TOPICS names ${name}, which Hookline writes: give another topic.`);

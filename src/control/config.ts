@@ -1,4 +1,5 @@
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../avro/registry-settings.ts';
+import { eventTopicsIn } from '../avro/schema-files.ts';
 import { checkCommandTopics, commandTopicsSetting } from '../config/command-topics.ts';
 import {
   type EnvSource,
@@ -91,7 +92,8 @@ export function loadControlConfig(source: EnvSource) {
   checkRegistrySettings(config.registry, reader);
   checkProviderSettings(config.provider, reader);
   const { commandTopics } = config.control;
-  checkCommandTopics(commandTopics, config.topics.prefix, reader);
+  const written = { prefix: config.topics.prefix, eventTopics: eventTopicsIn(config.schemas?.dir) };
+  checkCommandTopics(commandTopics, written, reader);
   const usual = { name: topicName(config.topics.prefix, OWN_TOPICS.commands), refs: null };
   return reader.done({ ...config, commandTopics: commandTopics?.length > 0 ? commandTopics : [usual] });
 }

@@ -11,6 +11,11 @@ export class TextNumbers {
   #slots = new Uint32Array(FIRST_SLOTS);
   #size = 0;
 
+  /** How many texts have a number. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** The number of this text, which is the next one if the text is new. */
   numberOf(text: string): number {
     const hash = hashOf(text);

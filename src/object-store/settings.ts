@@ -42,6 +42,16 @@ export const bodyStoreSettings = {
       about: "address of an S3-compatible object store; unset means AWS's own of the region",
     }),
   ),
+  awsS3Endpoint: optional(
+    url('AWS_ENDPOINT_URL_S3', {
+      about: "AWS's own variable: address of S3 where BODY_STORE_ENDPOINT is unset",
+    }),
+  ),
+  awsEndpoint: optional(
+    url('AWS_ENDPOINT_URL', {
+      about: "AWS's own variable: the same where AWS_ENDPOINT_URL_S3 is unset too",
+    }),
+  ),
   region: optional(
     text('BODY_STORE_REGION', {
       about:
@@ -91,8 +101,15 @@ export function checkBodyStoreSettings(settings: BodyStoreSettings, reader: EnvR
   if (caFile !== undefined && endpoint?.startsWith('http:')) {
     reader.fault('BODY_STORE_CA_FILE needs an https address in BODY_STORE_ENDPOINT.');
   }
+  if (address === undefined) return;
+  const [variable, url] =
+    [
+      ['BODY_STORE_ENDPOINT', endpoint] as const,
+      ['AWS_ENDPOINT_URL_S3', settings.awsS3Endpoint] as const,
+      ['AWS_ENDPOINT_URL', settings.awsEndpoint] as const,
+    ].find(([, value]) => value !== undefined) ?? [];
   const credential = 'signed requests and messages';
-  checkPlaintextUrl(settings, { variable: 'BODY_STORE_ENDPOINT', url: endpoint, credential }, reader);
+  if (variable) checkPlaintextUrl(settings, { variable, url, credential }, reader);
 }
 
 /** S3's rules for names of buckets; of keys the characters that need no escaping anywhere. */

@@ -26,6 +26,9 @@ const FILES = {
   encryptionKeys: { name: 'encryption-key', fault: encryptionKeyFault },
 } as const;
 
+/** The names of those that nobody else may read. */
+export const SECRET_FILES: readonly string[] = [FILES.signingSecrets.name, FILES.encryptionKeys.name];
+
 /** The refs that have a folder. Others in the folder, such as Kubernetes's `..data`, are skipped. */
 export async function listRefs(dir: string): Promise<string[]> {
   return (await readdir(dir)).filter(isRef).sort();

@@ -90,14 +90,19 @@ describe('a pattern of refs', () => {
 it('what Hookline writes itself is no topic of commands', () => {
   const faults: string[] = [];
   const check = (text: string, prefix?: string) =>
-    checkCommandTopics(parseCommandTopics(text), prefix, { fault: (fault) => faults.push(fault) });
+    checkCommandTopics(
+      parseCommandTopics(text),
+      { prefix, eventTopics: ['payment-succeeded'] },
+      { fault: (fault) => faults.push(fault) },
+    );
   check('payments.commands,payments.commands.ledger=gl,other.dead-letter', 'payments');
   check('payments.dead-letter', undefined);
   expect(faults).toEqual([]);
-  check('payments.dead-letter,payments.subscriptions,payments.audit', 'payments');
+  check('payments.dead-letter,payments.subscriptions,payments.audit,payments.payment-succeeded', 'payments');
   expect(faults.map((fault) => fault.split(',')[0])).toEqual([
     'COMMAND_TOPICS names payments.dead-letter',
     'COMMAND_TOPICS names payments.subscriptions',
     'COMMAND_TOPICS names payments.audit',
+    'COMMAND_TOPICS names payments.payment-succeeded',
   ]);
 });

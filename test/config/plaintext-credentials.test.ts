@@ -32,6 +32,13 @@ const REMOTE = {
   ...FILES,
 };
 
+const OVER_TLS = {
+  KAFKA_SSL: 'true',
+  SCHEMA_REGISTRY_URL: 'https://registry:8081',
+  PROVIDER_AUTH_URL: 'https://auth.example.org',
+  PROVIDER_BASE_URL: 'https://api.example.org',
+};
+
 /** The faults of an environment whose files can all be read. */
 function faultsOf(load: typeof loadControlConfig | typeof loadIngressConfig, env: Record<string, string>) {
   try {
@@ -66,17 +73,22 @@ describe('credentials that would travel without TLS', () => {
     expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL']);
   });
 
+  it.each([
+    ['BODY_STORE_ENDPOINT', { AWS_ENDPOINT_URL_S3: 'https://s3', AWS_ENDPOINT_URL: 'http://unused' }],
+    ['AWS_ENDPOINT_URL_S3', { AWS_ENDPOINT_URL: 'https://unused' }],
+    ['AWS_ENDPOINT_URL', {}],
+  ])('are refused to the object store that %s names', (variable, others) => {
+    const env = { ...REMOTE, ...OVER_TLS, BODY_STORE: 's3://bucket', ...others };
+    const faults = faultsOf(loadIngressConfig, { ...env, [variable]: 'http://store:9000' });
+    expect(faults).toEqual([
+      expect.stringMatching(`^${variable} would have signed requests and messages sent to store without TLS`),
+    ]);
+    expect(faultsOf(loadIngressConfig, { ...env, [variable]: 'https://store:9000' })).toEqual([]);
+  });
+
   it.each<[string, Record<string, string>]>([
     ['where that is allowed', { ALLOW_PLAINTEXT_CREDENTIALS: 'true' }],
-    [
-      'over TLS',
-      {
-        KAFKA_SSL: 'true',
-        SCHEMA_REGISTRY_URL: 'https://registry:8081',
-        PROVIDER_AUTH_URL: 'https://auth.example.org',
-        PROVIDER_BASE_URL: 'https://api.example.org',
-      },
-    ],
+    ['over TLS', OVER_TLS],
     [
       'to this host',
       {

@@ -1,6 +1,7 @@
-import { rmSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { newId } from '../../src/crypto/ids.ts';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { testKafka } from '../support/topic-reader.ts';
@@ -64,6 +65,22 @@ describe('hookline topics', () => {
     );
     await admin.disconnect();
     expect([settings.get('retention.ms'), settings.get('cleanup.policy')]).toEqual(['1234567', 'delete']);
+  });
+});
+
+describe('hookline topics apply', () => {
+  it('ends with 1 where the state is deleted by time, until it may delete records', async () => {
+    const admin = testKafka(fixture.env).admin();
+    await admin.connect();
+    const name = fixture.topic('subscriptions');
+    const configEntries = [{ name: 'cleanup.policy', value: 'delete' }];
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
+    await admin.disconnect();
+    const apply = (...more: string[]) => cli(fixture.env, 'topics', 'apply', '--partitions', '4', ...more);
+    await until('the brokers know of it', async () => (await apply()).exitCode === 1);
+    expect((await apply()).out).toContain('cleanup.policy stays delete');
+    expect((await apply('--allow-data-loss')).exitCode).toBe(0);
+    await until('the brokers know of it', async () => (await apply()).exitCode === 0);
   });
 });
 
@@ -139,6 +156,40 @@ describe('hookline doctor', () => {
       expect.objectContaining({ check: 'secrets of broken', state: 'FAULT' }),
     );
     rmSync(join(fixture.dir, 'secrets/broken'), { recursive: true });
+    const path = join(fixture.dir, 'secrets/open');
+    fixture.secrets('open', { 'subscription-id': newId(), 'signing-secret': newId() });
+    chmodSync(join(path, 'subscription-id'), 0o666);
+    chmodSync(join(path, 'signing-secret'), 0o600);
+    const ofOpen = async () => (await findings()).filter(({ check }) => check === 'secrets of open');
+    expect(await ofOpen()).toMatchObject([{ state: 'ok' }]);
+    chmodSync(join(path, 'signing-secret'), 0o666);
+    expect(await ofOpen()).toMatchObject([
+      { state: 'ok' },
+      {
+        state: 'warning',
+        finding: `other users can read ${path}/signing-secret`,
+        remedy: `chmod 600 ${path}/signing-secret`,
+      },
+    ]);
+    rmSync(path, { recursive: true });
+  });
+
+  it('names a subject whose registry would take an incompatible schema', async () => {
+    const subject = `${fixture.topic('payment-status')}-value`;
+    const setLevel = (compatibility: string) =>
+      fetch(`${fixture.env.SCHEMA_REGISTRY_URL}/config/${subject}`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ compatibility }),
+      });
+    await setLevel('NONE');
+    expect(await findings()).toContainEqual(
+      expect.objectContaining({
+        ...{ check: `subject ${subject}`, state: 'warning', remedy: 'hookline schemas push' },
+        finding: expect.stringContaining('compatibility is NONE'),
+      }),
+    );
+    await setLevel('FULL_TRANSITIVE');
   });
 });
 

@@ -18,8 +18,9 @@ type Options = { partitions: string; replicationFactor: string; allowDataLoss?: 
 export function addTopicsCommand(program: Command, shell: Shell, run: Run): void {
   const topics = program.command('topics').description('the topics that Hookline needs');
   const verbs = {
-    plan: 'shows what apply would do; exit code 1 if it would change something',
-    apply: 'creates missing topics and corrects settings; may be repeated',
+    plan: 'shows what apply would do; exit code 1 if something is not as it should be',
+    apply:
+      'creates missing topics and corrects settings; may be repeated; exit code 1 if a setting stays that only --allow-data-loss changes',
   };
   for (const [verb, description] of Object.entries(verbs)) {
     topics
@@ -71,7 +72,8 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
       options.json === true,
       plans.map((plan) => row(plan, apply)),
     );
-    return !apply && plans.some((plan) => plan.action !== 'none') ? 1 : 0;
+    const isLeft = plans.some(({ action, isRefused }) => isRefused || (!apply && action !== 'none'));
+    return isLeft ? 1 : 0;
   });
 }
 

@@ -1,6 +1,7 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { readSealingKeys } from '../../crypto/sealing.ts';
-import { listRefs, readDirSecrets } from '../../subscriptions/secrets-dir.ts';
+import { listRefs, readDirSecrets, SECRET_FILES } from '../../subscriptions/secrets-dir.ts';
 import { loadConfig } from '../shell/connections.ts';
 import { type Check, type Finding, fault, ok, skipped, warning } from '../shell/finding.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
@@ -22,7 +23,9 @@ export const checkSecrets: Check = async (shell) => {
   if (sealingKeyFile === undefined) findings.push(skipped('sealing key', 'SEALING_KEY_FILE is not set'));
   else findings.push(...checkSealingKey(sealingKeyFile));
   if (secretsDir === undefined) findings.push(skipped('secrets', 'SECRETS_DIR is not set'));
-  else for (const ref of await listRefs(secretsDir)) findings.push(await checkRef(secretsDir, ref));
+  else
+    for (const ref of await listRefs(secretsDir))
+      findings.push(await checkRef(secretsDir, ref), ...checkModes(secretsDir, ref));
   return findings;
 };
 
@@ -33,6 +36,11 @@ function checkSealingKey(path: string): Finding[] {
   } catch (error) {
     return [fault('sealing key', describeError(error), 'write a key: openssl rand -hex 32')];
   }
+}
+
+function checkModes(dir: string, ref: string): Finding[] {
+  const paths = SECRET_FILES.map((name) => join(dir, ref, name));
+  return paths.flatMap((path) => (existsSync(path) ? checkMode(`secrets of ${ref}`, path) : []));
 }
 
 function checkMode(check: string, path: string): Finding[] {

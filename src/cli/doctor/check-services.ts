@@ -1,3 +1,4 @@
+import type { Registry } from '../../avro/registry.ts';
 import { envReader } from '../../config/env.ts';
 import { hasCode } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
@@ -70,7 +71,7 @@ export const checkRegistry: Check = async (shell) => {
     const findings: Finding[] = [ok('registry', `answers, ${subjects.length} subject(s)`)];
     for (const { topic, file, codec } of schemas) {
       const subject = subjectOf(topicName(config.topics.prefix, topic));
-      findings.push(await checkSubject(subject, file, () => registry.idOf(subject, codec.schema)));
+      findings.push(await checkSubject(registry, { subject, file, schema: codec.schema }));
     }
     return findings;
   } catch (error) {
@@ -79,10 +80,22 @@ export const checkRegistry: Check = async (shell) => {
   }
 };
 
-async function checkSubject(subject: string, file: string, idOf: () => Promise<number>): Promise<Finding> {
+async function checkSubject(
+  registry: Registry,
+  { subject, file, schema }: { subject: string; file: string; schema: string },
+): Promise<Finding> {
   const check = `subject ${subject}`;
   try {
-    return ok(check, `id ${await idOf()} is ${file}`);
+    const id = await registry.idOf(subject, schema);
+    const text = `id ${id} is ${file}`;
+    const level = await registry.compatibility(subject);
+    return level === null || level === 'FULL_TRANSITIVE'
+      ? ok(check, text)
+      : warning(
+          check,
+          `${text}; its compatibility is ${level}, not FULL_TRANSITIVE`,
+          'hookline schemas push',
+        );
   } catch (error) {
     if (!hasCode(error, 'SCHEMA_NOT_REGISTERED')) throw error;
     return fault(check, `${file} is not registered`, 'hookline schemas push');

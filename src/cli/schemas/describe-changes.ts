@@ -6,7 +6,8 @@ import {
   qualify,
   typeOf,
 } from '../../avro/avro-schema.ts';
-import { isNamedAlike } from '../../avro/compatibility.ts';
+import { isNamedAlike, isPromoted } from '../../avro/compatibility.ts';
+import { tagsOf } from '../../avro/tagged-type.ts';
 
 /** What is different at a field (dotted; empty for the root). */
 export type Change = {
@@ -24,7 +25,7 @@ export const changesBetween = (from: AvroSchema, to: AvroSchema): Change[] =>
 const MAX_CHANGES = 100;
 
 /** What is Hookline's own in a schema file: it changes what the values are, not their types. */
-const OF_FIELDS = ['pointer', 'confluent:tags'] as const;
+const OF_FIELDS = ['pointer'] as const;
 const OF_ROOT = ['topic', 'eventTypes', 'source'] as const;
 
 class Changes {
@@ -80,12 +81,27 @@ class Changes {
         ...this.#compare(field.type, now.type, path),
         ...(was === is ? [] : [{ path, change: `default ${was} becomes ${is}`, misread: null }]),
         ...attributes(field, now, OF_FIELDS).map((change) => ({ ...change, path })),
+        ...this.#compareTags(field, now),
       ];
     });
     const added = after
       .filter(({ name }) => !before.some((field) => field.name === name))
-      .map(({ name, type }) => ({ path: name, change: `added, ${textOf(type)}`, misread: null }));
+      .flatMap(({ name, type, aliases = [] }) => {
+        const old = before.find((field) => aliases.includes(field.name));
+        const from = old ? `, read from ${old.name} in older records` : '';
+        const own = { path: name, change: `added, ${textOf(type)}${from}`, misread: null };
+        return [own, ...(old ? this.#compare(old.type, type, name) : [])];
+      });
     return [...kept, ...added];
+  }
+
+  /** Those of types count for each field that has them: a type that is referred to is told at each. */
+  #compareTags(before: AvroField, after: AvroField): Change[] {
+    const [was, is] = [tagsOf(before, this.#before.types), tagsOf(after, this.#after.types)].map((tags) =>
+      tags.length > 0 ? JSON.stringify(tags) : 'none',
+    );
+    if (was === is) return [];
+    return [{ path: before.name, change: `confluent:tags ${was} becomes ${is}`, misread: null }];
   }
 }
 
@@ -111,27 +127,42 @@ const isCounterpart = (before: AvroType, after: AvroType): boolean =>
 
 /**
  * A logical type says what a number or bytes stand for. The rules of compatibility leave it out, and a reader takes it from
- * its own schema.
+ * its own schema. Of two schemas each can be the reader's.
  */
-function misreadOf(before: readonly AvroSchema[], after: readonly AvroSchema[]): string | null {
-  const [was, is] = [before, after].map((branches) => branches.filter(isType).filter(hasMeaning)) as [
-    AvroType[],
-    AvroType[],
-  ];
-  const [from, to] = [was[0], is[0]];
-  if (from && to && meaningOf(from) !== meaningOf(to))
-    return `the registry takes it, but a ${meaningOf(from)} is read as a ${meaningOf(to)}`;
-  const isText = (branches: readonly AvroSchema[]) =>
-    branches.some((branch) => branch === 'string' || (isType(branch) && branch.type === 'string'));
-  const decimal =
-    from?.logicalType === 'decimal' ? isText(after) : to?.logicalType === 'decimal' && isText(before);
-  return decimal ? 'the registry takes it, but the bytes of a decimal are no text' : null;
+const misreadOf = (before: readonly AvroSchema[], after: readonly AvroSchema[]): string | null =>
+  firstMisread(before, after) ?? firstMisread(after, before);
+
+function firstMisread(writers: readonly AvroSchema[], readers: readonly AvroSchema[]): string | null {
+  for (const writer of writers) {
+    const reader = branchFor(writer, readers);
+    if (reader === undefined || !(hasMeaning(writer) || hasMeaning(reader))) continue;
+    const [from, to] = [meaningOf(writer), meaningOf(reader)];
+    if (from === to) continue;
+    if (baseOf(writer) === 'string' || baseOf(reader) === 'string') {
+      if (from.startsWith(DECIMAL) || to.startsWith(DECIMAL))
+        return 'the registry takes it, but the bytes of a decimal are no text';
+    } else return `the registry takes it, but a ${from} is read as a ${to}`;
+  }
+  return null;
 }
 
-const hasMeaning = ({ logicalType }: AvroType): boolean => logicalType !== undefined;
+/** The one that resolution takes: of the same type, or else the first that the writer's is promoted to. */
+const branchFor = (writer: AvroSchema, readers: readonly AvroSchema[]): AvroSchema | undefined =>
+  readers.find((reader) =>
+    isType(writer) && isType(reader) ? isCounterpart(writer, reader) : baseOf(writer) === baseOf(reader),
+  ) ?? readers.find((reader) => isPromoted(baseOf(reader), baseOf(writer)));
 
-const meaningOf = ({ logicalType, precision, scale = 0 }: AvroType): string =>
-  logicalType === 'decimal' ? `decimal (precision ${precision}, scale ${scale})` : String(logicalType);
+const baseOf = (schema: AvroSchema): string => String(isType(schema) ? schema.type : schema);
+
+const DECIMAL = 'decimal';
+
+const hasMeaning = (schema: AvroSchema): boolean => isType(schema) && schema.logicalType !== undefined;
+
+function meaningOf(schema: AvroSchema): string {
+  if (!isType(schema) || schema.logicalType === undefined) return baseOf(schema);
+  const { logicalType, precision, scale = 0 } = schema;
+  return logicalType === DECIMAL ? `${DECIMAL} (precision ${precision}, scale ${scale})` : logicalType;
+}
 
 /** A type as text, without what is inside it: that has rows of its own. */
 function headOf(schema: AvroSchema): string {

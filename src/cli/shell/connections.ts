@@ -1,6 +1,7 @@
 import { openRegistry } from '../../avro/open-registry.ts';
 import type { Registry } from '../../avro/registry.ts';
 import { checkRegistrySettings, registrySettings, schemaSettings } from '../../avro/registry-settings.ts';
+import { eventTopicsIn } from '../../avro/schema-files.ts';
 import { checkCommandTopics, commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
 import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
@@ -54,7 +55,10 @@ export function loadConfig<G extends keyof Groups>(
   const config: Partial<Config<keyof Groups>> = Object.fromEntries(values);
   if (config.kafka) checkKafkaSettings(config.kafka, reader);
   if (config.registry) checkRegistrySettings(config.registry, reader);
-  if (config.commands) checkCommandTopics(config.commands.topics, prefix, reader);
+  if (config.commands) {
+    const eventTopics = eventTopicsIn(config.schemas?.dir);
+    checkCommandTopics(config.commands.topics, { prefix, eventTopics }, reader);
+  }
   if (config.bodyStore) checkBodyStoreSettings(config.bodyStore, reader);
   return reader.done(config) as Config<G>;
 }

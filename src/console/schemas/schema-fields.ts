@@ -6,6 +6,7 @@ import {
   qualify,
   typeOf,
 } from '../../avro/avro-schema.ts';
+import { tagsOf } from '../../avro/tagged-type.ts';
 import { textOf as typeText } from '../../cli/schemas/describe-changes.ts';
 
 export type Field = {
@@ -45,13 +46,12 @@ function inside({ fields = [] }: AvroType, path: string, walk: Walk): Field[] {
   });
 }
 
-function fieldOf(field: AvroField, name: string, { driftOf }: Walk): Field {
+function fieldOf(field: AvroField, name: string, { driftOf, types }: Walk): Field {
   const { type, pointer } = field;
-  const tags = field['confluent:tags'];
   return {
     ...{ name, type: typeText(type), drift: driftOf(name) },
     pointer: typeof pointer === 'string' ? pointer : null,
-    tags: Array.isArray(tags) ? tags.map(String) : [],
+    tags: tagsOf(field, types),
   };
 }
 

@@ -78,6 +78,8 @@ export type TopicChanges = {
   readonly changes: readonly TopicChange[];
   /** Differences that `apply` does not change: somebody should check them. */
   readonly notes: readonly string[];
+  /** Whether one of them is a setting that is not as it has to be, and stays so without `allowDataLoss`. */
+  readonly isRefused: boolean;
   /** Values that are higher than wanted, and stay. */
   readonly kept: readonly string[];
 };
@@ -99,6 +101,7 @@ export function changesTo(
   const changes: TopicChange[] = [];
   const notes: string[] = [];
   const kept: string[] = [];
+  let isRefused = false;
   for (const [setting, wanted] of Object.entries(settingsFor(spec, replicas, options))) {
     const is = config.get(setting) ?? '';
     if (is === wanted) continue;
@@ -109,9 +112,10 @@ export function changesTo(
     else {
       const text = `${setting} stays ${describeValue(setting, is)}, as ${wanted} would delete records: --allow-data-loss changes it`;
       (isMore ? kept : notes).push(text);
+      isRefused ||= !isMore && is !== '';
     }
   }
-  return { changes, notes: [...notes, ...expiryNotes(spec, config)], kept };
+  return { changes, notes: [...notes, ...expiryNotes(spec, config)], isRefused, kept };
 }
 
 /** Records that are gone sooner than anybody expects. */

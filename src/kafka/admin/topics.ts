@@ -84,12 +84,25 @@ async function compareTopics(
   const metadata = existing.length > 0 ? (await admin.fetchTopicMetadata({ topics: existing })).topics : [];
   return specs.map((spec) => {
     if (missing.has(spec.name))
-      return { spec, action: 'create' as const, differs: false, changes: [], notes: [], kept: [] };
+      return {
+        spec,
+        action: 'create' as const,
+        differs: false,
+        isRefused: false,
+        changes: [],
+        notes: [],
+        kept: [],
+      };
     const partitions = metadata.find((topic) => topic.name === spec.name)?.partitions ?? [];
     const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
-    const { changes, notes, kept } = changesTo(spec, replicas, configs.get(spec.name) ?? new Map(), options);
+    const { changes, notes, isRefused, kept } = changesTo(
+      spec,
+      replicas,
+      configs.get(spec.name) ?? new Map(),
+      options,
+    );
     return {
-      ...{ spec, changes, kept },
+      ...{ spec, changes, isRefused, kept },
       action: changes.length > 0 ? 'change' : 'none',
       differs: notes.length > 0,
       notes: [...notesOn(spec, partitions.length, replicas), ...notes],

@@ -89,6 +89,20 @@ describe('a change of a schema', () => {
       /millis becomes .*micros/,
     ],
     ['a decimal that becomes a text', decimal(2), 'string', /decimal .* becomes string/],
+    ['a number that becomes a time', long(), long('timestamp-millis'), /long becomes timestamp-millis/],
+    ['a time that becomes a number', ['null', long('timestamp-millis')], ['null', 'long'], /becomes .*long/],
+    [
+      'a day that becomes a time',
+      { type: 'int', logicalType: 'date' },
+      long('timestamp-millis'),
+      /date becomes timestamp-millis/,
+    ],
+    [
+      'the scale of a decimal beside another meaning',
+      [long('timestamp-millis'), decimal(2)],
+      [long('timestamp-millis'), decimal(4)],
+      /scale 2.*scale 4/,
+    ],
   ])('of the meaning of values is named, though registries take it: %s', (_, from, to, change) => {
     expect(compareSchemas(record({ name: 'x', type: from }), record({ name: 'x', type: to }))).toMatchObject([
       {
@@ -102,11 +116,18 @@ describe('a change of a schema', () => {
 
   it.each([
     [
-      'a number that gets a meaning',
-      record({ name: 'x', type: long() }),
-      record({ name: 'x', type: long('timestamp-millis') }),
+      'a text that gets a meaning',
+      record({ name: 'x', type: 'string' }),
+      record({ name: 'x', type: { type: 'string', logicalType: 'uuid' } }),
       'x',
-      'long becomes timestamp-millis',
+      'string becomes uuid',
+    ],
+    [
+      'another meaning beside one',
+      record({ name: 'x', type: [long('timestamp-millis'), decimal(2)] }),
+      record({ name: 'x', type: [decimal(2), long('timestamp-millis')] }),
+      'x',
+      'timestamp-millis or decimal (precision 10, scale 2) becomes decimal (precision 10, scale 2) or timestamp-millis',
     ],
     [
       'the default of an enum',
@@ -130,6 +151,20 @@ describe('a change of a schema', () => {
       'confluent:tags ["PII"] becomes none',
     ],
     [
+      'tags of a type',
+      record({ name: 'x', type: ['null', { type: 'string', 'confluent:tags': ['PII'] }] }),
+      record({ name: 'x', type: ['null', 'string'] }),
+      'x',
+      'confluent:tags ["PII"] becomes none',
+    ],
+    [
+      'tags of the items of an array',
+      record({ name: 'x', type: { type: 'array', items: 'string' } }),
+      record({ name: 'x', type: { type: 'array', items: { type: 'string', 'confluent:tags': ['PII'] } } }),
+      'x',
+      'confluent:tags none becomes ["PII"]',
+    ],
+    [
       'the policy of the type',
       record(a),
       { ...(record(a) as object), source: 'omit' } as never,
@@ -138,6 +173,24 @@ describe('a change of a schema', () => {
     ],
   ])('that no reader minds is named too: %s', (_, from, to, field, change) => {
     expect(compareSchemas(from, to)).toEqual([{ field, change, upgrade: 'any order', why: '' }]);
+  });
+
+  it('is compared with the field that an alias names', () => {
+    const old = { name: 'x', type: ['null', decimal(2)], default: null };
+    const renamed = { ...old, name: 'y', type: ['null', decimal(4)], aliases: ['x'] };
+    expect(compareSchemas(record(old), record(renamed))).toMatchObject([
+      { field: 'x', change: 'removed', upgrade: 'any order' },
+      {
+        field: 'y',
+        change: expect.stringMatching(/^added, null or decimal .* read from x in older records; .* becomes /),
+        upgrade: 'values misread',
+      },
+    ]);
+    const same = { ...old, name: 'y', aliases: ['x'] };
+    expect(compareSchemas(record(old), record(same)).map(({ upgrade }) => upgrade)).toEqual([
+      'any order',
+      'any order',
+    ]);
   });
 
   it('is none where only the place of a definition or the spelling of a name differs', () => {

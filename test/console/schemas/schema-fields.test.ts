@@ -18,7 +18,11 @@ const RECORD = {
             type: 'record',
             name: 'Item',
             fields: [
-              { name: 'id', pointer: '/id', type: ['null', 'string'] },
+              {
+                name: 'id',
+                pointer: '/id',
+                type: ['null', { type: 'string', 'confluent:tags': ['ACCOUNT'] }],
+              },
               { name: 'again', type: ['null', 'Item'] },
             ],
           },
@@ -34,7 +38,7 @@ it('lists the fields of records inside too, with their tags, pointers and drift'
     { name: 'eventId', type: 'string', pointer: null, tags: [], drift: 0 },
     { name: 'source', type: 'null or string', pointer: null, tags: ['PII'], drift: 0 },
     { name: 'items', type: 'null or array of record Item', pointer: '/payload/items', tags: [], drift: 0 },
-    { name: 'items[].id', type: 'null or string', pointer: '/id', tags: [], drift: 3 },
+    { name: 'items[].id', type: 'null or string', pointer: '/id', tags: ['ACCOUNT'], drift: 3 },
   ]);
 });
 

@@ -1,4 +1,5 @@
 import { type AvroField, type AvroSchema, type AvroType, qualify } from '../../../src/avro/avro-schema.ts';
+import { tagsOf } from '../../../src/avro/tagged-type.ts';
 
 /** A property of a data contract (ODCS 3.1), as far as an Avro field fills it. */
 export type Property = {
@@ -38,7 +39,7 @@ export function propertiesOf(schema: AvroType): Property[] {
 
   const fieldOf = (field: DocumentedField): Property => {
     const { inner, nullable } = nullableOf(field.type);
-    const tags = (field['confluent:tags'] ?? []) as readonly string[];
+    const tags = tagsOf(field, types);
     const { customProperties = [], ...type } = typeOf(inner);
     const custom = [
       ...customProperties,

@@ -108,12 +108,13 @@ describe('a field', () => {
       doc: 'An account.',
       'confluent:tags': ['PII', 'BANK'],
     };
-    const record = { type: 'record', name: 'Party', fields: [iban] };
+    const record = { type: 'record', name: 'Party', fields: [iban], 'confluent:tags': ['PARTY'] };
     const contract = exampleOf([
       field('parties', { type: 'array', items: record }, '/payload/parties'),
       field('notes', { type: 'array', items: ['null', 'string'] }, '/payload/notes'),
     ]);
-    expect(contract.tags).toEqual(['hookline', 'event', 'PII', 'BANK']);
+    expect(contract.tags).toEqual(['hookline', 'event', 'PII', 'PARTY', 'BANK']);
+    expect(propertyOf(contract, 'parties')).toMatchObject({ tags: ['PARTY'] });
     const at = (value: string) => [{ property: 'pointer', value }];
     expect(propertyOf(contract, 'parties')).toMatchObject({
       customProperties: at('/payload/parties'),
