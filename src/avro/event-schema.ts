@@ -134,6 +134,8 @@ function checkEnvelope(fields: readonly AvroField[]): void {
 
 /** All event types, found by the type that a message names. */
 export type EventSchemaSet = {
+  /** What it was compiled from: a thread compiles the same, whatever the folder holds by then. */
+  readonly files: readonly SchemaFile[];
   /** Those of events. */
   readonly all: readonly EventSchema[];
   /** That of probes, which is no event's: neither its type nor its topic is among those of `all`. */
@@ -165,7 +167,8 @@ export function readEventSchemas(files: readonly SchemaFile[]): EventSchemaSet {
     throw schemaInvalid(names.join(' and ') || 'events', fault);
   }
   const probe = compileFile(readProbeFile(), NONE);
-  return { all, unclassified, probe, registered: [...all, probe], claiming: (type) => byType.get(type) };
+  const registered = [...all, probe];
+  return { files, all, unclassified, probe, registered, claiming: (type) => byType.get(type) };
 }
 
 function claim<K>(claims: Map<K, EventSchema>, name: K, schema: EventSchema, what: string): void {

@@ -82,7 +82,7 @@ await runProcess({
     const large = startLargeBodies(
       {
         worker: {
-          ...{ kafka: config.kafka, schemasDir: config.schemas.dir, topicPrefix: prefix },
+          ...{ kafka: config.kafka, schemaFiles: events.files, topicPrefix: prefix },
           ...{ bodyStore: config.bodyStore, bodyStoreAttempts: bodies.bodyStoreAttempts },
           ...{ layout, schemaIds: new Map(events.registered.map((schema) => [schema.file, ids.of(schema)])) },
         },

@@ -1,4 +1,4 @@
-import type { RecordReader } from '../../avro/record-reader.ts';
+import { isRegistryUnavailable, type RecordReader } from '../../avro/record-reader.ts';
 import { ownRecordReader } from '../../cli/shell/read-own-topics.ts';
 import type { CommandResult } from '../../core/command.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
@@ -19,7 +19,7 @@ export type ResultLog = {
   of(commandId: string): HeldResult | undefined;
   /** The drift that was reported last of each subscription, unless it has ended since. */
   drift(): readonly DriftReport[];
-  /** Whether the topic has earlier results that are not kept. */
+  /** Whether the topic has results that are not kept: earlier ones, and those whose schema the registry does not give now. */
   readonly isPartial: boolean;
   /** Whether drift may be missing: its report is not read yet, or there is too much of it. */
   readonly isDriftPartial: boolean;
@@ -57,10 +57,18 @@ export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
   const { openTopic, clock, topic, read, onBrokenOff } = deps;
   const held = new HeldResults();
   let news = Promise.withResolvers<void>();
-  const decode = async ({ value }: IncomingRecord) =>
-    value && ((await read(value).catch(() => null)) as CommandResult | null);
+  const decode = async ({ value }: IncomingRecord) => {
+    const result = value && (await read(value).catch(onlyUnreadable));
+    return result as CommandResult | null;
+  };
+  /** A schema was not there: the results are read again, rather than that those behind it wait. */
+  let isAwaiting = false;
+  let failures = 0;
   const keep = async (record: IncomingRecord) => {
-    const result = await decode(record);
+    const result = await decode(record).catch(() => {
+      isAwaiting = true;
+      failures++;
+    });
     if (!result) return;
     held.take(record, result);
     news.resolve();
@@ -78,18 +86,24 @@ export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
     throw error;
   });
   const stopping = new AbortController();
+  const { signal } = stopping;
+  const readingAgain = untilStopped(signal, async () => {
+    await clock.sleep(READ_AGAIN_MS, { signal });
+    if (!isAwaiting) return;
+    const before = failures;
+    const isRead = await readLatest(deps, keep).then(() => true, onBrokenOff);
+    isAwaiting = !(isRead && failures === before);
+  });
   let isDriftRead = earlier.length === 0;
-  const readingDrift = readEarlier(deps, earlier, { onRecord: keepDrift, signal: stopping.signal }).then(
-    (isRead) => {
-      isDriftRead = isRead;
-    },
-  );
+  const readingDrift = readEarlier(deps, earlier, { onRecord: keepDrift, signal }).then((isRead) => {
+    isDriftRead = isRead;
+  });
   return {
     latest: (ref) => held.latest(ref),
     of: (commandId) => held.of(commandId),
     drift: () => held.drift(),
     get isPartial() {
-      return earlier.length > 0 || held.isPartial;
+      return earlier.length > 0 || held.isPartial || isAwaiting;
     },
     get isDriftPartial() {
       return !isDriftRead || held.isDriftPartial;
@@ -103,9 +117,22 @@ export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
     },
     async stop() {
       stopping.abort();
-      await Promise.all([follower.stop(), readingDrift]);
+      await Promise.all([follower.stop(), readingDrift, readingAgain]);
     },
   };
+}
+
+/** What nobody can read is no result. What cannot be read for now rejects. */
+function onlyUnreadable(error: unknown): null {
+  if (isRegistryUnavailable(error)) throw error;
+  return null;
+}
+
+async function untilStopped(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted)
+    await work().catch((error) => {
+      if (!signal.aborted) throw error;
+    });
 }
 
 /** Reads the end of each partition. Returns what is before that. */

@@ -1,3 +1,4 @@
+import type { SchemaFile } from '../../avro/schema-files.ts';
 import type { Delivery, DeliveryIdentity, Receipt } from '../../core/delivery.ts';
 import type { DeadLetterStage } from '../../core/errors.ts';
 import type { EncryptionKey } from '../../crypto/keys.ts';
@@ -12,7 +13,8 @@ import type { ThreadFault } from '../../runtime/worker-calls.ts';
 /** What the thread for large bodies is started with. Keys are key objects, and those of subscriptions come with each job. */
 export type WorkerOptions = {
   readonly kafka: KafkaSettings;
-  readonly schemasDir: string | undefined;
+  /** As the process read them when it started: the ids are theirs. */
+  readonly schemaFiles: readonly SchemaFile[];
   readonly topicPrefix: string;
   /** The registered id of each event schema, by its file. */
   readonly schemaIds: ReadonlyMap<string, number>;

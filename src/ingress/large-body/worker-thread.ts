@@ -7,7 +7,6 @@ import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { readEventSchemas } from '../../avro/event-schema.ts';
-import { readSchemaFiles } from '../../avro/schema-files.ts';
 import { restoreVerified, type VerifiedDelivery } from '../../core/delivery.ts';
 import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
@@ -39,7 +38,7 @@ lowerPriority();
 const port = openCallPort<Job | TokenJob, JobResult, WorkerEvent>();
 const options = workerData as WorkerOptions;
 
-const schemas = readEventSchemas(readSchemaFiles(options.schemasDir, 'events'));
+const schemas = readEventSchemas(options.schemaFiles);
 const routes = createEventRoutes(schemas, options.topicPrefix, {
   of: ({ file }) => options.schemaIds.get(file) as number,
 });

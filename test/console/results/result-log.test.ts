@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { openResultLog } from '../../../src/console/results/result-log.ts';
 import type { CommandResult } from '../../../src/core/command.ts';
+import { HooklineError } from '../../../src/core/errors.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';
 import { ScriptedTopic } from '../../support/scripted-topic.ts';
 
@@ -70,6 +71,28 @@ it('finds drift that was reported before the results that are read first', async
   await vi.waitFor(() => expect(driftsOf(log)).toEqual(['eu']), 10_000);
   await vi.waitFor(() => expect(log.isDriftPartial).toBe(false), 10_000);
   expect(log.latest()).toHaveLength(500);
+  await log.stop();
+});
+
+it('reads what the registry had no schema for again, and says that it is missing until then', async () => {
+  const topic = new ScriptedTopic([1]);
+  topic.append(0, resultOf({ commandId: 'older' }));
+  let isThere = false;
+  const log = await openResultLog({
+    ...{ openTopic: topic.open, topic: 't', onBrokenOff() {} },
+    clock: { ...clock, sleep: (_, options) => clock.sleep(1, options) },
+    read: async (value) => {
+      const result = JSON.parse(value.toString());
+      if (!isThere && result.commandId !== 'own') throw new HooklineError('REGISTRY_UNAVAILABLE', 'away');
+      return result;
+    },
+  });
+  topic.append(0, resultOf({ commandId: 'newer' }), resultOf({ commandId: 'own' }));
+  await vi.waitFor(() => expect(log.of('own')).toBeDefined());
+  expect([log.isPartial, log.of('older'), log.of('newer')]).toEqual([true, undefined, undefined]);
+  isThere = true;
+  await vi.waitFor(() => expect([log.of('older'), log.of('newer')]).not.toContain(undefined));
+  expect([log.isPartial, log.latest().length]).toEqual([false, 3]);
   await log.stop();
 });
 
