@@ -6,7 +6,7 @@ import { openRegistry } from '../avro/open-registry.ts';
 import { nodeSource } from '../config/env.ts';
 import { passwordIn, renewedFrom } from '../config/renewed-files.ts';
 import { deriveKey } from '../crypto/keys.ts';
-import { openKafka } from '../kafka/open-kafka.ts';
+import { LARGE_RECORDS, openKafka } from '../kafka/open-kafka.ts';
 import { createProbes } from '../runtime/admin-server.ts';
 import { systemClock as clock } from '../runtime/clock.ts';
 import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
@@ -30,7 +30,9 @@ const files = filesLog(logger);
 const connecting = { files, clock, tokenLog: observeTokens(logger) };
 const registry = configOrExit(() => openRegistry(config.registry, connecting));
 const reaching = { settings: config.kafka, clientId: 'hookline-console', log: clientLog(logger) };
-const kafka = configOrExit(() => openKafka({ ...reaching, ...connecting }));
+// Its jobs redrive large bodies.
+const requestTimeoutMs = LARGE_RECORDS.requestMs;
+const kafka = configOrExit(() => openKafka({ ...reaching, ...connecting, requestTimeoutMs }));
 
 const { console: settings } = config;
 const { oidcClientSecretFile: path, publicUrl } = settings;

@@ -13,7 +13,7 @@ import { createEventRoutes } from '../delivery/event-routes.ts';
 import { bodySealingOf, deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../delivery/ports.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
-import { type KafkaAccess, openPublisher, UNOBSERVED } from '../kafka/open-kafka.ts';
+import { type KafkaAccess, LARGE_RECORDS, openPublisher, UNOBSERVED } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
 import { openKeyring } from '../subscriptions/open-keyring.ts';
 
@@ -28,6 +28,8 @@ export type Redelivery = {
   readonly readAvro: RecordReader;
   /** Full names. */
   readonly commandTopics: readonly string[];
+  /** Gives up what is not confirmed, and sends it no more: for who has lost the right to publish. */
+  abandon(): void;
   stop(): Promise<void>;
 };
 
@@ -82,10 +84,12 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
         backlogBytes: BACKLOG_BYTES,
+        attemptMs: LARGE_RECORDS.attemptMs,
         observer: UNOBSERVED,
       }),
     observer: { keyMatched() {}, drift() {}, unclassified() {}, deadLettered() {} },
-    claims: bodies && new ClaimCheck(bodies, config.bodyStore.claimCheckBytes),
+    // What was received weeks ago is dated anew: the store deletes by the age of an object, and its record is a new one.
+    claims: bodies && new ClaimCheck(bodies, config.bodyStore.claimCheckBytes, () => kafka.clock.wall()),
     bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodies !== undefined }),
   });
   await limits.renew();
@@ -96,6 +100,7 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
     ...{ send, storing },
     readAvro: createWriterReader(registry),
     commandTopics,
+    abandon: () => publisher.abandon(),
     async stop() {
       await publisher.stop();
       bodies?.close();

@@ -8,6 +8,8 @@ export type RunOptions = {
   readonly rate: number | undefined;
   /** Ends the run when the records in progress are done. */
   readonly signal: AbortSignal;
+  /** Called before each record: throws where the right to go on has ended, as of a process that was frozen. */
+  readonly check?: (() => void) | undefined;
   /** Called after each record with the outcomes so far. */
   readonly onProgress: (outcomes: readonly DeadLetterOutcome[]) => void;
 };
@@ -28,12 +30,20 @@ type Run<T> = RunOptions & {
  */
 export async function runInOrder<T>(
   selected: readonly DeadLetter[],
-  { prepare, one, orderOf, rate, signal, onProgress }: Run<T>,
+  { prepare, one, orderOf, rate, signal, check, onProgress }: Run<T>,
 ): Promise<DeadLetterOutcome[]> {
   const outcomes: DeadLetterOutcome[] = [];
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);
   const nextTurn = createRate(rate, ending);
+  const mayGoOn = () => {
+    try {
+      check?.();
+    } catch {
+      failing.abort();
+    }
+    return !ending.aborted;
+  };
   const run = async (deadLetter: DeadLetter, prepared: T, passed: () => void) => {
     const outcome = await one(deadLetter, prepared, passed);
     if (outcome.outcome === 'failed') failing.abort();
@@ -52,7 +62,7 @@ export async function runInOrder<T>(
       try {
         await before;
         await nextTurn();
-        if (!ending.aborted) await run(deadLetter, prepared, passed);
+        if (mayGoOn()) await run(deadLetter, prepared, passed);
       } catch (error) {
         failing.abort();
         throw error;

@@ -21,14 +21,22 @@ export class ClaimCheck {
   /** By key, the latest record that waits for its object, or behind one that does. */
   readonly #writing = new Map<string, Promise<void>>();
 
-  constructor(bodies: BodyStore, maxRecordBytes: number) {
+  readonly #datedBy: (receivedAt: number) => number;
+
+  /** @param datedBy the date in an object's address, in milliseconds since 1970, unless it is that of the receipt */
+  constructor(
+    bodies: BodyStore,
+    maxRecordBytes: number,
+    datedBy: (receivedAt: number) => number = (receivedAt) => receivedAt,
+  ) {
     this.#bodies = bodies;
     this.maxRecordBytes = maxRecordBytes;
+    this.#datedBy = datedBy;
   }
 
   /** The address of an object; see {@link BodyStore.uriOf}. */
   uriOf(at: { readonly topic: string; readonly receivedAt: number; readonly name: string }): string {
-    return this.#bodies.uriOf(at);
+    return this.#bodies.uriOf({ ...at, receivedAt: this.#datedBy(at.receivedAt) });
   }
 
   /** Why the store takes nothing, or null. */

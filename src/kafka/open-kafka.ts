@@ -19,6 +19,9 @@ export type KafkaAccess = {
   readonly tokens: TokenSource | undefined;
 };
 
+/** A hundred megabytes take their time on a slow way: the outcome of an attempt counts as unknown later than with small records. */
+export const LARGE_RECORDS = { requestMs: 10_000, attemptMs: 12_000 };
+
 /** @throws HooklineError CREDENTIALS_INVALID where a certificate, key or password file can't be used */
 export function openKafka(
   parts: ConnectionDeps & {
@@ -35,7 +38,7 @@ export function openKafka(
     clock,
     tokens: sasl?.mechanism === 'OAUTHBEARER' ? sasl.tokens : undefined,
     client: createKafkajs(connection, clientId, log),
-    openTopic: (topic, limits) => openFetcher(connection, clientId, topic, limits),
+    openTopic: (topic, limits) => openFetcher(connection, { clientId, clock }, topic, limits),
     openSession: (rotation) =>
       openProducerSession(connection, { clientId, rotation, clock, requestTimeoutMs }),
   };

@@ -54,6 +54,27 @@ describe('a dismissal of several records', () => {
     expect(progress).toEqual([1, 2]);
   });
 
+  it('ends before the next one where the right to go on has ended', async () => {
+    const written: OutgoingRecord[] = [];
+    let checks = 0;
+    const outcomes = await dismissAll(
+      [1, 2, 3].map((n) => deadLetter({ at: `0:${n}`, time: n, eventId: `e-${n}` })),
+      {
+        ...{ dismissal: { reason: 'test data', by: 'ops' }, deadLetterTopic: 'dead-letter' },
+        ...{ rate: undefined, signal: new AbortController().signal, onProgress() {} },
+        check() {
+          if (++checks === 2) throw new Error('the lease is over');
+        },
+        async publish(record) {
+          written.push(record);
+          return position;
+        },
+      },
+    );
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['dismissed', 'waiting', 'waiting']);
+    expect(written).toHaveLength(1);
+  });
+
   it('publishes nothing in a dry run', async () => {
     const { outcomes } = run(() => expect.fail('published'), true);
     expect((await outcomes).map(({ outcome }) => outcome)).toEqual(['dismissed', 'dismissed']);

@@ -50,7 +50,10 @@ function redriver(
   const options = {
     ...{ signal: new AbortController().signal, onProgress() {} },
     topic: { bodiesOf: async () => bodies },
-    redelivery: { delivery, send, storing, readAvro: async () => ({}), commandTopics: [], async stop() {} },
+    redelivery: {
+      ...{ delivery, send, storing, readAvro: async () => ({}), commandTopics: [] },
+      ...{ abandon() {}, async stop() {} },
+    },
   };
   const run = async (selected: readonly DeadLetter[], rate?: number) => {
     const outcomes = await redriveAll(selected, { ...options, rate });
@@ -72,6 +75,16 @@ it('a redrive stores no event of an entity before an earlier one that has failed
   const all = ['0:1', '0:2', '0:3'].map((at, n) => received(at, 1_000 * n));
   expect(await run(all)).toEqual({ '0:1': 'failed', '0:2': 'waiting', '0:3': 'stored' });
   expect(stored).toEqual(['0:3']);
+});
+
+it('a redrive dates objects by its own time: the store deletes them by their age, and their records are new', async () => {
+  const { store, bodies } = scriptedBodies(systemClock, 300);
+  const now = Date.UTC(2026, 10, 28);
+  const claims = new ClaimCheck(bodies, 2_000, () => now);
+  const content = new Map([['0:1', bodyOf('e-1', 5_000)]]);
+  const { run } = redriver(content, claims, async () => {});
+  expect(await run([received('0:1', now - 27 * 86_400_000)])).toEqual({ '0:1': 'stored' });
+  expect(store.calls.map(String)).toEqual([expect.stringContaining('/2026/11/28/')]);
 });
 
 it('a redrive stores no event behind one that the object store does not give now: it may be of the same entity', async () => {

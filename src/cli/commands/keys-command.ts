@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Sample, samplesIn } from '../../monitoring/metric-samples.ts';
 import { readProcess } from '../../monitoring/read-process.ts';
+import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
 import { SILENT } from '../shell/connections.ts';
@@ -24,7 +25,7 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
     )
     .option(
       '--ingress <url>',
-      `admin address of an ingress pod; repeat it for each pod (default: ${DEFAULT_INGRESS})`,
+      `admin address of ingress, all processes behind the name; may be repeated (default: ${DEFAULT_INGRESS})`,
       collect,
     )
     .option('--ref <ref>', 'only the keys of this ref')
@@ -36,19 +37,44 @@ async function status(shell: Shell, { ingress = [DEFAULT_INGRESS], ref, json }: 
   const http = createHttp({ tls: {}, files: SILENT, clock: systemClock });
   const stop = () => void http.stop();
   shell.signal.addEventListener('abort', stop);
-  const read = Promise.all(ingress.map((url) => readSamples(url, http)));
-  const samples = (await read.finally(stop)).flat();
+  const lives = await readIngress(ingress, { http, addressesOf: adminAddressesOf }).finally(stop);
+  const samples = lives.flat();
   const rows = keyRows(samples).filter((row) => ref === undefined || row.ref === ref);
   printRows(shell, json === true, rows);
-  if (!json) shell.note('key 0 is the current one; matches are counted since each ingress started');
+  const processes = lives.length === 1 ? '1 process' : `${lives.length} processes`;
+  if (!json)
+    shell.note(
+      `key 0 is the current one; matches are counted since each ingress started; read from ${processes}`,
+    );
   return rows.length > 0 ? 0 : 1;
 }
 
-async function readSamples(url: string, http: Http): Promise<Sample[]> {
-  if (!URL.canParse(url))
+type Reading = { readonly http: Pick<Http, 'send'>; readonly addressesOf: typeof adminAddressesOf };
+
+/** The samples of each process: all behind a name, as of a headless Service. A key may match in any of them. */
+export async function readIngress(
+  urls: readonly string[],
+  { http, addressesOf }: Reading,
+): Promise<Sample[][]> {
+  const found = await Promise.all(urls.map((url) => processesAt(url, addressesOf)));
+  return Promise.all([...new Set(found.flat())].map((origin) => readSamples(origin, http)));
+}
+
+async function processesAt(url: string, addressesOf: Reading['addressesOf']): Promise<string[]> {
+  const parsed = URL.parse(url);
+  if (!parsed)
     throw new UsageError(`--ingress is ${JSON.stringify(url)}: give an address such as ${DEFAULT_INGRESS}.`);
+  // A certificate names a host.
+  if (parsed.protocol !== 'http:') return [parsed.origin];
+  const addresses = await addressesOf(parsed).catch((error) => {
+    throw new Error(`${parsed.host} cannot be looked up: ${describeError(error)}`, { cause: error });
+  });
+  return addresses.map((address) => `http://${address}`);
+}
+
+async function readSamples(url: string, http: Reading['http']): Promise<Sample[]> {
   try {
-    const { status, body } = await readProcess(http, new URL(url).origin, '/metrics', TIMEOUT_MS);
+    const { status, body } = await readProcess(http, url, '/metrics', TIMEOUT_MS);
     if (status !== 200) throw new Error(`status ${status}`);
     return samplesIn(body);
   } catch (error) {

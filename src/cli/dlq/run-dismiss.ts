@@ -24,15 +24,17 @@ export async function runDismiss(
     opened.defer(() => topic.stop());
     const publisher = openMarkerPublisher(kafka, topic.topic);
     opened.defer(() => publisher.stop());
+    lease?.signal.addEventListener('abort', () => publisher.abandon());
     const selection = selectDue(await topic.all(filter), filter, { limit, foreign: true });
     onSelected(selection);
     const outcomes = await dismissAll(selection.due, {
       ...{ dismissal, dryRun: isDry, rate, deadLetterTopic: topic.topic },
       publish: (record) => publisher.publish(record, PUBLISH_DEADLINE_MS),
-      signal: AbortSignal.any([shell.signal, ...(lease ? [lease.lost] : [])]),
+      signal: AbortSignal.any([shell.signal, ...(lease ? [lease.signal] : [])]),
+      check: lease?.check,
       onProgress,
     });
-    if (lease?.lost.aborted) shell.note('The lease was lost: another process redrives or dismisses now.');
+    if (lease?.signal.aborted) shell.note('The lease was lost: another process redrives or dismisses now.');
     return outcomes;
   } finally {
     await opened.disposeAsync();

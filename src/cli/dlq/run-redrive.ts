@@ -49,16 +49,18 @@ export async function runRedrive(
       publishDeadlineMs: PUBLISH_DEADLINE_MS,
     });
     opened.defer(() => redelivery.stop());
+    lease?.signal.addEventListener('abort', () => redelivery.abandon());
     const selection = selectDue(await topic.all(filter), filter, { again, limit });
     onSelected(selection);
     const outcomes = await redriveAll(selection.due, {
       topic,
       redelivery: isDry ? dryRun(redelivery) : redelivery,
       rate,
-      signal: AbortSignal.any([shell.signal, ...(lease ? [lease.lost] : [])]),
+      signal: AbortSignal.any([shell.signal, ...(lease ? [lease.signal] : [])]),
+      check: lease?.check,
       onProgress,
     });
-    if (lease?.lost.aborted) shell.note('The lease was lost: another process redrives now.');
+    if (lease?.signal.aborted) shell.note('The lease was lost: another process redrives now.');
     return outcomes;
   } finally {
     await opened.disposeAsync();

@@ -15,6 +15,9 @@ export type Found = Description & {
   readonly offset: bigint;
 };
 
+/** Records that are described side by side: one whose schema the registry does not give takes seconds. */
+const AT_ONCE = 1_000;
+
 /** Records that are shown of one topic: the latest ones. */
 export const DEFAULT_LIMIT = 20;
 
@@ -44,17 +47,29 @@ export async function searchTopic(
   of: { readonly wanted: string; readonly describe: Describe; readonly limit: number },
 ): Promise<{ latest: Found[]; earlier: number }> {
   const reader = await openRanges({ ...kafka, topic });
-  const found: Promise<Found | null>[] = [];
+  let latest: Found[] = [];
+  let count = 0;
+  let begun: Promise<void>[] = [];
+  const keep = (found: Found | null) => {
+    if (!found) return;
+    count++;
+    latest.push(found);
+    if (latest.length > 2 * of.limit) latest = latest.sort(byTime).slice(-of.limit);
+  };
   try {
     await reader.read(await reader.span(), (record) => {
-      found.push(describeAt(record, of.wanted, of.describe));
+      begun.push(describeAt(record, of.wanted, of.describe).then(keep));
+      if (begun.length < AT_ONCE) return;
+      const all = Promise.all(begun);
+      begun = [];
+      return all.then(() => {});
     });
+    await Promise.all(begun);
   } finally {
     await reader.stop();
   }
-  const all = (await Promise.all(found)).filter((one) => one !== null);
-  const latest = all.sort(byTime).slice(-of.limit);
-  return { latest, earlier: all.length - latest.length };
+  latest = latest.sort(byTime).slice(-of.limit);
+  return { latest, earlier: count - latest.length };
 }
 
 /** The record with its position and description; null if it is about something else. */

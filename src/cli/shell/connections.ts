@@ -14,7 +14,7 @@ import {
   recordSizeSettings,
   topicSettings,
 } from '../../kafka/connect/settings.ts';
-import { type KafkaAccess, openKafka } from '../../kafka/open-kafka.ts';
+import { type KafkaAccess, LARGE_RECORDS, openKafka } from '../../kafka/open-kafka.ts';
 import type { BodyStore } from '../../object-store/body-store.ts';
 import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { bodyStoreSettings, checkBodyStoreSettings } from '../../object-store/settings.ts';
@@ -74,7 +74,10 @@ export function connectKafka(config: Config<'kafka'>): KafkaAccess {
   // The client's log would appear between the lines of the answer. Failures are thrown as errors anyway.
   const log = () => {};
   const clientId = 'hookline-cli';
-  return openKafka({ settings: config.kafka, files: SILENT, clock: systemClock, clientId, log });
+  const requestTimeoutMs = LARGE_RECORDS.requestMs;
+  return openKafka({
+    ...{ settings: config.kafka, files: SILENT, clock: systemClock, clientId, log, requestTimeoutMs },
+  });
 }
 
 export const connectRegistry = (config: Config<'registry'>): Registry =>

@@ -18,12 +18,14 @@ const FILE_NAME = 'index.sqlite';
  */
 export class IndexFile implements Disposable {
   readonly #db: DatabaseSync;
-  readonly #segments: Segments;
+  readonly #openSegments: () => Segments;
+  #segments: Segments;
 
   /** @param segmentEntries entries that leave it together */
   constructor(dir: string, maxBytes: number, segmentEntries?: number) {
     this.#db = openFile(dir);
-    this.#segments = new Segments(this.#db, maxBytes, segmentEntries);
+    this.#openSegments = () => new Segments(this.#db, maxBytes, segmentEntries);
+    this.#segments = this.#openSegments();
   }
 
   /** What it holds of a topic. A topic that was deleted and created anew is another one: what is known of it is forgotten. */
@@ -47,17 +49,26 @@ export class IndexFile implements Disposable {
 
   /** Adds entries of a topic, and moves what is covered on, in one transaction. */
   add(topic: string, topicId: string, entries: readonly Entry[], covered: readonly Covered[]): void {
-    this.#db.exec('BEGIN');
-    try {
+    this.#changing(() => {
+      this.#db.exec('BEGIN');
       this.#db.prepare('INSERT OR IGNORE INTO topics (name, topic_id) VALUES (?, ?)').run(topic, topicId);
       const row = this.#db.prepare('SELECT id FROM topics WHERE name = ?').get(topic) as { id: number };
       this.#segments.add(row.id, entries, covered);
       this.#db.exec('COMMIT');
+      this.#segments.shrink();
+    });
+  }
+
+  /** What fails, as on a full disk, is undone, also in what is known here of the file's tables. */
+  #changing(work: () => void): void {
+    try {
+      work();
     } catch (error) {
-      this.#db.exec('ROLLBACK');
+      // Of some failures SQLite itself has ended the transaction.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      this.#segments = this.#openSegments();
       throw error;
     }
-    this.#segments.shrink();
   }
 
   /** By topic, what may have this term. */

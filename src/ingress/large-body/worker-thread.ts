@@ -16,7 +16,7 @@ import { openDelivery } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { identifyDelivery, publishDelivery } from '../../delivery/publish-delivery.ts';
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
-import { openKafka, openPublisher } from '../../kafka/open-kafka.ts';
+import { LARGE_RECORDS, openKafka, openPublisher } from '../../kafka/open-kafka.ts';
 import { openBodyStore } from '../../object-store/open-body-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { openCallPort, toError, toFault } from '../../runtime/worker-calls.ts';
@@ -30,9 +30,6 @@ import type {
   WorkerEvent,
   WorkerOptions,
 } from './worker-messages.ts';
-
-/** A hundred megabytes take their time on a slow way: the outcome of an attempt counts as unknown later than with small records. */
-const PATIENCE = { requestMs: 10_000, attemptMs: 12_000 };
 
 lowerPriority();
 const port = openCallPort<Job | TokenJob, JobResult, WorkerEvent>();
@@ -51,7 +48,7 @@ const kafka = openKafka({
   clock: systemClock,
   clientId: 'hookline-ingress-large',
   log() {},
-  requestTimeoutMs: PATIENCE.requestMs,
+  requestTimeoutMs: LARGE_RECORDS.requestMs,
   tokens,
 });
 /** Attempts of this thread that were not confirmed. */
@@ -78,7 +75,7 @@ const opened = openDelivery({
     openPublisher(kafka, topics, {
       // What is here has been admitted by its bytes before.
       backlogBytes: Number.POSITIVE_INFINITY,
-      attemptMs: PATIENCE.attemptMs,
+      attemptMs: LARGE_RECORDS.attemptMs,
       observer: {
         attempt(outcome) {
           if (outcome !== 'confirmed') failures++;

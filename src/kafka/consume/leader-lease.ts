@@ -1,15 +1,15 @@
+import type { Lease } from '../../core/lease.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { GroupLease, LEASE_CHECK_MS } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
 
-/** The right to do alone what several processes may want to do. */
-export type HeldLease = {
-  /** Aborts when the lease is lost: this process was not heard of for too long, and another may hold it now. */
-  readonly lost: AbortSignal;
-  release(): Promise<void>;
-};
+/**
+ * The right to do alone what several processes may want to do. It is lost when this process was not heard of for too long, as
+ * another may hold it then.
+ */
+export type HeldLease = Lease & { release(): Promise<void> };
 
 export type LeaderLeaseDeps = {
   readonly kafka: KafkaClient;
@@ -61,10 +61,21 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
   });
   const { client } = consumer;
   const lease = new GroupLease(client, SESSION_MS, clock);
+  let memberId: string | undefined;
   client.on(client.events.GROUP_JOIN, ({ payload }) => {
     joined.resolve(payload);
-    if (!payload.isLeader) lost.abort();
+    memberId ??= payload.memberId;
+    // As another member it can lead again, but others may have led meanwhile.
+    if (!payload.isLeader || payload.memberId !== memberId) lost.abort();
   });
+  let heardAt = clock.wall();
+  /** A machine that was suspended, whose other clock stood still, knows it by this one. */
+  const wasSuspended = () => clock.wall() - heardAt > SESSION_MS;
+  client.on(client.events.HEARTBEAT, () => {
+    if (wasSuspended()) lost.abort();
+    heardAt = clock.wall();
+  });
+  const isOver = () => lease.isOver || wasSuspended();
   try {
     await consumer.run({ topics: [topic], fromBeginning: false, onRecord: () => false });
     // A client that could not join has ended by now, and says so here; it can't be paused any more.
@@ -72,13 +83,18 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     client.pause([{ topic }]);
     if (isLeader) {
       // A broker that does not answer is asked for longer by the client than its group waits.
-      const watch = clock.every(LEASE_CHECK_MS, () => lease.isOver && lost.abort(), { ref: false });
+      const watch = clock.every(LEASE_CHECK_MS, () => isOver() && lost.abort(), { ref: false });
       lost.signal.addEventListener('abort', () => watch.cancel(), { once: true });
       const release = () => {
         watch.cancel();
         return consumer.leave();
       };
-      return { lost: lost.signal, release };
+      const { signal } = lost;
+      const check = () => {
+        if (isOver()) lost.abort();
+        signal.throwIfAborted();
+      };
+      return { signal, check, release };
     }
     const { members } = await client.describeGroup();
     const leader = members.find(({ memberId }) => memberId === leaderId);

@@ -5,6 +5,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, retry } from '../../runtime/retry.ts';
 import { clipValues } from '../connect/clip-values.ts';
 import type { KafkaConnection } from '../connect/connection.ts';
+import { cutWhenSilent } from '../connect/cut-when-silent.ts';
 import { apiIdOf, clientOptions, WatchedClient } from '../connect/platformatic-client.ts';
 import { type Fetched, gapsIn, readAnswer } from './read-answer.ts';
 
@@ -41,6 +42,8 @@ export type TopicLeaders = {
 
 const MAX_WAIT_MS = 500;
 const REQUEST_TIMEOUT_MS = 3_000;
+/** A record of 95 MB over a line of 1 MB/s; a broker that sends nothing is given up after REQUEST_TIMEOUT_MS all the same. */
+const FETCH_TIMEOUT_MS = 100_000;
 const METADATA_MAX_AGE_MS = 30_000;
 /** As kafkajs has them. A record that is larger comes all the same, alone. */
 const MAX_BYTES = 10 * 1_048_576;
@@ -56,25 +59,28 @@ const NO_OFFSET = -1n;
 /** Makes no connection yet. */
 export function openFetcher(
   connection: KafkaConnection,
-  clientId: string,
+  { clientId, clock }: { readonly clientId: string; readonly clock: Clock },
   topic: string,
   limits?: FetchLimits,
 ): TopicFetcher {
   const { maxBytes = MAX_BYTES, maxValueBytes } = limits ?? {};
-  const open = () => {
+  const silentMs = REQUEST_TIMEOUT_MS + MAX_WAIT_MS;
+  const open = (requestTimeoutMs: number) => {
     const client = new Consumer({
-      ...clientOptions(connection, { clientId, requestTimeoutMs: REQUEST_TIMEOUT_MS + MAX_WAIT_MS }),
+      ...clientOptions(connection, { clientId, requestTimeoutMs }),
       // Demanded by the client, and never joined.
       groupId: clientId,
       metadataMaxAge: METADATA_MAX_AGE_MS,
     });
     client.topics.track(topic);
-    if (maxValueBytes !== undefined)
-      client.connections.on('connecting', ({ connection: made }) => clipValues(made, maxValueBytes));
+    client.connections.on('connecting', ({ connection: made }) => {
+      if (maxValueBytes !== undefined) clipValues(made, maxValueBytes);
+      if (requestTimeoutMs > silentMs) cutWhenSilent(made, silentMs, clock);
+    });
     return new WatchedClient(client, connection);
   };
   // A broker answers a connection's requests one after the other: a question would wait behind a fetch that waits.
-  const [asking, fetching] = [open(), open()];
+  const [asking, fetching] = [open(silentMs), open(FETCH_TIMEOUT_MS)];
   const explained = async <T>(watched: typeof asking, request: () => Promise<T>): Promise<T> => {
     try {
       return await request();

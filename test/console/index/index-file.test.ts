@@ -95,3 +95,17 @@ it('does not share its file with another console', () => {
   file.add('a', 'id', [], covers(0, 5));
   expect(() => new IndexFile(dir, LARGE)).toThrow('is used by another console');
 });
+
+it('takes the next entries after some that the disk did not take, also where they were its first', () => {
+  using file = new IndexFile(dir, LARGE);
+  // What the table refuses ends the transaction as a full disk does.
+  const refused = () => file.add('a', 'id-a', [{ ...entry(7, 1), time: 0.5 }], covers(0, 2));
+  expect(refused).toThrow(/INTEGER/);
+  expect(file.covered('a', 'id-a')).toEqual([]);
+  expect(refused).toThrow(/INTEGER/);
+  file.add('a', 'id-a', [entry(7, 1)], covers(0, 2));
+  expect(refused).toThrow(/INTEGER/);
+  file.add('a', 'id-a', [entry(7, 2)], covers(0, 3));
+  expect(file.find(7, 5)).toMatchObject([{ topic: 'a', count: 2 }]);
+  expect(file.covered('a', 'id-a')).toEqual([{ partition: 0, first: 0, next: 3 }]);
+});

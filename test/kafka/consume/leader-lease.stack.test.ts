@@ -42,7 +42,7 @@ describe('a lease that the leader of a group holds', () => {
     const first = held(await attempt(groupId));
     expect(await attempt(groupId)).toEqual({ holder: expect.stringMatching(/\d+\.\d+\.\d+\.\d+/) });
     expect(await attempt(groupId)).toHaveProperty('holder');
-    expect(first.lost.aborted).toBe(false);
+    expect(first.signal.aborted).toBe(false);
     await first.release();
     const second = held(await attempt(groupId));
     await second.release();
@@ -53,14 +53,14 @@ describe('a lease that the leader of a group holds', () => {
     const results = await Promise.all([attempt(groupId), attempt(groupId), attempt(groupId)]);
     const holds = results.filter((result): result is HeldLease => !('holder' in result));
     expect(holds).toHaveLength(1);
-    expect(holds[0]?.lost.aborted).toBe(false);
+    expect(holds[0]?.signal.aborted).toBe(false);
     await held(await attempt(randomUUID())).release();
     await holds[0]?.release();
   });
 
   it('is told to be lost when the brokers gave it to another', async () => {
     const groupId = randomUUID();
-    const { lost, release } = held(await attempt(groupId));
+    const { signal: lost, release } = held(await attempt(groupId));
     const admin = new Admin({ clientId: 'test', bootstrapBrokers: inject('brokers') });
     // The broker forgets the holder, as it does with one that was silent for too long, and another comes before it.
     const second = await until('another has it', async () => {
@@ -69,7 +69,7 @@ describe('a lease that the leader of a group holds', () => {
       return 'holder' in result ? null : result;
     });
     await until('it is told', () => lost.aborted, 20_000);
-    expect(second.lost.aborted).toBe(false);
+    expect(second.signal.aborted).toBe(false);
     await Promise.all([release(), second.release(), admin.close()]);
   });
 });

@@ -60,7 +60,7 @@ describe('a lease that the leader of a group holds', () => {
     ['says so in the cause of an explanation', new Error('explained', { cause: loading() })],
   ])('is asked for again while the broker that keeps the group is not ready and %s', async (_, fault) => {
     const { kafka, consumers } = scriptedClient([fault, fault]);
-    expect(await acquire(kafka)).toMatchObject({ lost: { aborted: false } });
+    expect(await acquire(kafka)).toMatchObject({ signal: { aborted: false } });
     expect(consumers()).toBe(3);
   });
 
@@ -85,9 +85,56 @@ describe('a lease that the leader of a group holds', () => {
     latest().tell('request', { apiName: 'Heartbeat', duration: 0 });
     latest().tell('heartbeat', {});
     await time.advance(9_000);
-    expect(held.lost.aborted).toBe(false);
+    expect(held.signal.aborted).toBe(false);
     await time.advance(1_000);
-    expect([held.lost.aborted, time.waiting()]).toEqual([true, 0]);
+    expect([held.signal.aborted, time.waiting()]).toEqual([true, 0]);
+  });
+
+  const JOINED = { isLeader: true, leaderId: 'here' };
+  const heard = (listeners: Listeners) => {
+    listeners.tell('request', { apiName: 'Heartbeat', duration: 0 });
+    listeners.tell('heartbeat', {});
+  };
+
+  it('is over when it is checked, before anything could tell so: this process was frozen', async () => {
+    const { kafka } = scriptedClient([]);
+    const time = manualClock();
+    let frozenMs = 0;
+    const held = await acquire(kafka, signal, { ...time, now: () => time.now() + frozenMs });
+    if ('holder' in held) return expect.fail('held by another');
+    frozenMs = 9_999;
+    held.check();
+    frozenMs = 10_000;
+    expect(() => held.check()).toThrow();
+    expect(held.signal.aborted).toBe(true);
+  });
+
+  it.each([
+    ['is checked', (held: { check(): void }) => expect(() => held.check()).toThrow()],
+    ['hears of its group again', (_: unknown, listeners: Listeners) => heard(listeners)],
+  ])('is lost to a machine that was suspended, whose clock stood still, when it %s', async (_, goOn) => {
+    const { kafka, latest } = scriptedClient([]);
+    const time = manualClock();
+    let suspendedMs = 0;
+    const held = await acquire(kafka, signal, { ...time, wall: () => time.wall() + suspendedMs });
+    if ('holder' in held) return expect.fail('held by another');
+    await time.advance(9_000);
+    heard(latest());
+    await time.advance(9_000);
+    held.check();
+    suspendedMs = 20_000;
+    goOn(held, latest());
+    expect(held.signal.aborted).toBe(true);
+  });
+
+  it('is lost when this process leads the group as another member, as others may have led it meanwhile', async () => {
+    const { kafka, latest } = scriptedClient([]);
+    const held = await acquire(kafka);
+    if ('holder' in held) return expect.fail('held by another');
+    latest().tell('join', { ...JOINED, memberId: 'first' });
+    expect(held.signal.aborted).toBe(false);
+    latest().tell('join', { ...JOINED, memberId: 'second' });
+    expect(held.signal.aborted).toBe(true);
   });
 
   it('fails with what the brokers refuse it for, and with nothing else', async () => {

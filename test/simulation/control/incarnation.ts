@@ -59,7 +59,7 @@ export async function startControl(
     ...{ clock, backlogBytes: BACKLOG_BYTES, observer: UNOBSERVED },
   });
   await publisher.open([RESULTS, SUBSCRIPTIONS, DEAD_LETTERS]);
-  const openTopic = (topic: string) => openFetcher(connection, actor.name, topic);
+  const openTopic = (topic: string) => openFetcher(connection, { clientId: actor.name, clock }, topic);
   const parts = { schemas: SCHEMAS, ids: SCHEMA_IDS, registry: NO_REGISTRY, clock };
   const state = await followState({ ...parts, openTopic, prefix: PREFIX, ...observe.state });
   const provider = openSimulatedProvider(site, actor, { clock, observe });

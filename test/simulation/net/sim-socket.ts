@@ -16,6 +16,7 @@ export type SocketPeer = {
 export class SimSocket extends EventEmitter {
   destroyed = false;
   connecting = true;
+  bytesRead = 0;
   /** What Node's own closes and resets. */
   readonly _handle: { close(): void; reset(): number };
   readonly #simulation: Simulation;
@@ -106,7 +107,9 @@ export class SimSocket extends EventEmitter {
   }
 
   received(bytes: Buffer): void {
-    if (!this.destroyed) this.emit('data', bytes);
+    if (this.destroyed) return;
+    this.bytesRead += bytes.length;
+    this.emit('data', bytes);
   }
 
   /** The other side has closed, or refused, the connection. */

@@ -1,0 +1,58 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { keyRows } from '../../../src/cli/commands/key-rows.ts';
+import { readIngress } from '../../../src/cli/commands/keys-command.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { createHttp } from '../../../src/runtime/http-client.ts';
+import { cli } from '../../support/cli.ts';
+
+const KEYS = 'hookline_keys_live{ref="eu",use="signing"} 2\n';
+const matches = (key: number, count: number) =>
+  `hookline_key_matches_total{ref="eu",use="signing",key="${key}"} ${count}\n`;
+/** By the address that is asked: only the second process still verifies by the old key. */
+const METRICS: Readonly<Record<string, string>> = {
+  '127.0.0.1': KEYS + matches(0, 5),
+  '127.0.0.2': KEYS + matches(0, 1) + matches(1, 3),
+};
+const server = createServer(({ socket }, response) => response.end(METRICS[String(socket.localAddress)]));
+const http = createHttp({ tls: {}, files: { renewed() {}, unusable() {} }, clock: systemClock });
+let port: number;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(async () => {
+  await http.stop();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** A headless Service has an address for each pod. */
+const addressesOf = async ({ hostname }: URL) =>
+  (hostname === 'ingress-metrics' ? ['127.0.0.1', '127.0.0.2'] : [hostname]).map((host) => `${host}:${port}`);
+const status = async (...hosts: string[]) => {
+  const urls = hosts.map((host) => `http://${host}:${port}`);
+  const samples = (await readIngress(urls, { http, addressesOf })).flat();
+  return keyRows(samples).map(({ key, matches: count }) => [key, count]);
+};
+
+it('counts the matches of all processes behind a name, each process once', async () => {
+  expect(await status('127.0.0.1')).toEqual([
+    ['0', 5],
+    ['1', 0],
+  ]);
+  const all = [
+    ['0', 6],
+    ['1', 3],
+  ];
+  expect(await status('ingress-metrics')).toEqual(all);
+  expect(await status('ingress-metrics', '127.0.0.2')).toEqual(all);
+});
+
+it('says how many processes it has read', async () => {
+  const given = ['127.0.0.1', '127.0.0.2'].flatMap((host) => ['--ingress', `http://${host}:${port}`]);
+  expect((await cli({}, 'keys', 'status', ...given)).notes).toContain('read from 2 processes');
+  expect((await cli({}, 'keys', 'status', ...given.slice(2))).notes).toContain('read from 1 process');
+});
