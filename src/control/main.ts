@@ -9,6 +9,7 @@ import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { observeOpen } from '../dead-letters/observe-open.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
+import { checkGroup } from '../kafka/admin/group-members.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { readInGroup } from '../kafka/consume/group-reader.ts';
 import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
@@ -40,8 +41,7 @@ const [log, clientId] = [clientLog(logger), 'hookline-control'];
 const registry = configOrExit(() => openRegistry(config.registry, connecting));
 const access = configOrExit(() => openKafka({ settings: config.kafka, ...connecting, clientId, log }));
 
-const { stopDeadlineMs } = config.runtime;
-const { groupId, sessionTimeoutMs } = config.control;
+const [{ stopDeadlineMs }, { groupId, sessionTimeoutMs }] = [config.runtime, config.control];
 const { client: kafka, openSession, openTopic } = access;
 const topics = config.commandTopics.map(({ name }) => name);
 const named = (topic: string) => topicName(config.topics.prefix, topic);
@@ -59,7 +59,7 @@ async function start(components: Components): Promise<void> {
   const ids = await gate.pass('the schema registry', () =>
     resolveSchemaIds(registry, config.topics.prefix, Object.values(schemas)),
   );
-
+  await gate.pass('its consumer group', () => checkGroup(kafka, groupId, topics));
   await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };

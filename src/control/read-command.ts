@@ -131,6 +131,11 @@ const KNOWN = new Set([
 const MAX_DEPTH = 64;
 /** What a command, or its `extra`, is in JSON at most. Some dozens of commands are in work at the same time. */
 export const COMMAND_JSON = { maxValues: 10_000, maxDepth: 10_000 };
+const TAKES_EVENTS: ReadonlySet<CommandType> = new Set([
+  'subscription.create',
+  'subscription.update',
+  'subscription.adopt',
+]);
 const COMMAND_ID = /^[\x21-\x7e]{1,200}$/;
 
 /** The id that a result can be given under, whatever else is wrong with the command. */
@@ -174,6 +179,8 @@ export function parseCommand(fields: Fields): Command {
     faults.push(
       `executionIds has ${command.executionIds?.length} entries, at most ${MAX_EXECUTION_IDS} are taken: send several commands`,
     );
+  if (type !== undefined && TAKES_EVENTS.has(type) && command.events?.length === 0)
+    faults.push('events is empty: name at least one, or leave it out');
   if (type === 'webhook.replay' && command.executionIds !== undefined && !command.executionIds?.length)
     faults.push('webhook.replay needs executionIds');
   if (faults.length > 0) throw new HooklineError('COMMAND_INVALID', faults.join('; '));

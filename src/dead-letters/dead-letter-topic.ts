@@ -1,3 +1,4 @@
+import { HooklineError } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
@@ -22,8 +23,14 @@ export type DeadLetterTopic = {
   readonly topic: string;
   /** All that the topic holds now and the filter matches, sorted by time. Reads the whole topic, and keeps no body and little else. */
   all(filter?: DeadLetterFilter): Promise<DeadLetter[]>;
-  /** The original bytes by name (`at`), or why they cannot be had. */
-  bodiesOf(deadLetters: readonly DeadLetter[]): Promise<ReadonlyMap<string, Buffer | Error>>;
+  /**
+   * The original bytes by name (`at`), or why they cannot be had. Behind one that the object store does not give now it is
+   * not asked for others, nor when `signal` has aborted.
+   */
+  bodiesOf(
+    deadLetters: readonly DeadLetter[],
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, Buffer | Error>>;
   stop(): Promise<void>;
 };
 
@@ -53,12 +60,12 @@ export async function openDeadLetterTopic(
   return {
     topic,
     all: (filter = parseFilter()) => readAll(reader, filter),
-    async bodiesOf(deadLetters) {
+    async bodiesOf(deadLetters, signal) {
       const referring = deadLetters.filter(({ object }) => object !== null);
       const holding = deadLetters.filter(({ object }) => object === null);
       const found = new Map([
         ...(await readBodies(reader, holding)),
-        ...(await fetchBodies(bodies, referring)),
+        ...(await fetchBodies(bodies, referring, signal)),
       ]);
       const opened = deadLetters.map(({ at, headers }) => [at, openOne(found.get(at), headers)] as const);
       return new Map(opened.filter((one): one is [string, Buffer | Error] => one[1] !== undefined));
@@ -128,16 +135,28 @@ function join(positions: readonly DeadLetterPosition[], values: ReadonlyMap<stri
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
+/** The object store did not give it: it may later, so that nothing of its entity may be stored before. */
+export const isUnreadNow = (body: Buffer | Error | undefined): body is HooklineError =>
+  body instanceof HooklineError && body.retryable;
+
 /** One after the other: each may have 50 MB. */
-async function fetchBodies(
-  bodies: BodyStore | undefined,
+export async function fetchBodies(
+  bodies: Pick<BodyStore, 'read'> | undefined,
   deadLetters: readonly DeadLetter[],
+  signal: AbortSignal | undefined,
 ): Promise<Map<string, Buffer | Error>> {
   const found = new Map<string, Buffer | Error>();
+  let unread: HooklineError | undefined;
   for (const { at, object } of deadLetters) {
     if (!object) continue;
+    if (unread || signal?.aborted) {
+      if (unread) found.set(at, unread);
+      continue;
+    }
     const unset = new Error(`its body is in the object store, at ${object.uri}: set BODY_STORE`);
-    found.set(at, bodies ? await bodies.read(object).catch((error: Error) => error) : unset);
+    const body = bodies ? await bodies.read(object).catch((error: Error) => error) : unset;
+    if (isUnreadNow(body)) unread = body;
+    found.set(at, body);
   }
   return found;
 }

@@ -22,21 +22,29 @@ const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> 
   waiting: ['not tried', 'not tried'],
 };
 
-/** Outcomes as a table: one row for each kind, with the positions of the first few. */
+/** Rows of a summary: with messages that name something of their own there could be as many as records. */
+const MAX_KINDS = 20;
+
+/** Outcomes as a table: one row for each kind, the most frequent first, with the positions of the first few. */
 export function summaryRows(outcomes: readonly DeadLetterOutcome[], dryRun: boolean) {
   const kinds = Map.groupBy(outcomes, ({ outcome, to, code, message }) =>
     [outcome, outcome === 'stored' ? topicOf(to) : (code ?? ''), message ?? ''].join('\n'),
   );
-  return [...kinds].map(([kind, alike]) => {
-    const [outcome, where, why] = kind.split('\n');
-    return {
-      records: alike.length,
-      outcome: TEXTS[outcome as Outcome][dryRun ? 1 : 0],
-      where,
-      why,
-      which: positionsOf(alike),
-    };
+  const rowOf = (outcome: Outcome, alike: readonly DeadLetterOutcome[], where: string, why: string) => ({
+    ...{ records: alike.length, outcome: TEXTS[outcome][dryRun ? 1 : 0], where, why },
+    which: positionsOf(alike),
   });
+  const sorted = [...kinds].sort(([, a], [, b]) => b.length - a.length);
+  const rows = sorted.slice(0, MAX_KINDS).map(([kind, alike]) => {
+    const [outcome, where = '', why = ''] = kind.split('\n');
+    return rowOf(outcome as Outcome, alike, where, why);
+  });
+  const rest = sorted.slice(MAX_KINDS).flatMap(([, alike]) => alike);
+  const others = [...Map.groupBy(rest, ({ outcome }) => outcome)];
+  return [
+    ...rows,
+    ...others.map(([outcome, alike]) => rowOf(outcome, alike, '', 'for other reasons: --json lists each')),
+  ];
 }
 
 /** Such as "7 of 9: 5 stored, 2 failed, unchanged." */

@@ -1,8 +1,8 @@
-import type { DeadLetterTopic } from './dead-letter-topic.ts';
+import { type DeadLetterTopic, isUnreadNow } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Redelivery } from './open-redelivery.ts';
 import { orderOfDeadLetter } from './redrive-delivery.ts';
-import { type DeadLetterOutcome, isUnreadNow, redriveOne } from './redrive-one.ts';
+import { type DeadLetterOutcome, redriveOne } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
 
 export type RedriveRun = RunOptions & {
@@ -17,8 +17,9 @@ export const redriveAll = (
 ): Promise<DeadLetterOutcome[]> =>
   runInOrder(selected, {
     ...options,
-    async prepare(batch) {
-      const bodies = await topic.bodiesOf(batch.filter(({ missing }) => missing.length === 0));
+    async prepare(batch, ending) {
+      const whole = batch.filter(({ missing }) => missing.length === 0);
+      const bodies = await topic.bodiesOf(whole, ending);
       const unread = batch.findIndex(({ at }) => isUnreadNow(bodies.get(at)));
       return { bodies, behindUnread: new Set(unread < 0 ? [] : batch.slice(unread)) };
     },

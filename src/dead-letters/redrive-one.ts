@@ -2,6 +2,7 @@ import type { RecordReader } from '../avro/record-reader.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { isUnreadNow } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
 import { redriveMarker } from './markers.ts';
@@ -55,10 +56,6 @@ export async function redriveOne(
     };
   }
 }
-
-/** The object store did not give it: it may later, so that nothing of its entity may be stored before. */
-export const isUnreadNow = (body: Buffer | Error | undefined): body is HooklineError =>
-  body instanceof HooklineError && body.retryable;
 
 /** Publishes nothing, and otherwise does what a redrive would do now. */
 export function dryRun(redelivery: Redelivery): Redelivery {

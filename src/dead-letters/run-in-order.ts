@@ -15,8 +15,8 @@ export type RunOptions = {
 };
 
 type Run<T> = RunOptions & {
-  /** What a batch needs: read once for all of it. */
-  readonly prepare: (batch: readonly DeadLetter[]) => Promise<T>;
+  /** What a batch needs: read once for all of it. Of no use any more when `ending` aborts. */
+  readonly prepare: (batch: readonly DeadLetter[], ending: AbortSignal) => Promise<T>;
   /** @param passed called when the next one of its order may follow, at the latest when this resolves */
   readonly one: (deadLetter: DeadLetter, prepared: T, passed: () => void) => Promise<DeadLetterOutcome>;
   /** The same for all whose order counts: one waits until the one before has passed, and stays where that has failed. */
@@ -52,7 +52,7 @@ export async function runInOrder<T>(
   };
   for (const batch of batchesOf(selected)) {
     if (ending.aborted) break;
-    const prepared = await prepare(batch);
+    const prepared = await prepare(batch, ending);
     const latest = new Map<string, Promise<void>>();
     const inTurn = async (deadLetter: DeadLetter) => {
       const order = orderOf?.(deadLetter, prepared);

@@ -40,6 +40,14 @@ describe('hookline, called wrongly,', () => {
       ['command', 'webhook.replay', '--ref', 'x', '--execution-ids', 'y,'.repeat(1_001)],
       '--execution-ids has 1001 entries, at most 1000 are allowed: send several commands',
     ],
+    [
+      [
+        ...['command', 'webhook.replay', '--ref', 'x', '--execution-ids', 'y,'.repeat(600)],
+        ...['--execution-ids', 'y,'.repeat(401)],
+      ],
+      '--execution-ids has 1001 entries',
+    ],
+    [[...create, '--events', ''], '--events is empty: name at least one event, or leave it out'],
     [['trigger', 'payment-status', '--count', '0'], '--count is "0": give a whole number from 1'],
     [['trigger', 'payment-status', '--rate', '0.5'], '--rate is "0.5"'],
     [['trigger', 'payment-status', '--size', '-1'], '--size is "-1"'],

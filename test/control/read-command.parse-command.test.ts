@@ -44,6 +44,16 @@ describe('a command', () => {
     });
   });
 
+  it.each(['subscription.create', 'subscription.update', 'subscription.adopt'])(
+    '%s with an empty list of events is told so: nothing would be delivered any more',
+    (type) => {
+      expect(faultsOf({ ...base, type, events: [] })).toEqual([
+        'events is empty: name at least one, or leave it out',
+      ]);
+      expect(parseCommand({ ...base, type, events: null }).events).toBeNull();
+    },
+  );
+
   it('names fields that nobody knows', () => {
     expect(parseCommand({ ...base, evnets: ['x'], Ref: 'b' }).unknownFields).toEqual(['evnets', 'Ref']);
   });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batchesOf, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
+import { HooklineError } from '../../src/core/errors.ts';
+import { batchesOf, fetchBodies, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
 import { positionText } from '../../src/dead-letters/dead-letters.ts';
 import { deadLetter } from '../support/dead-letter.ts';
 
@@ -32,6 +33,45 @@ describe('the passes that fetch positions', () => {
     expect(rangesOf(at(7, 5, 40))).toEqual([[{ partition: 0, from: 5n, to: 41n }]]);
     expect(rangesOf(at(5, 5_000))).toHaveLength(2);
     expect(rangesOf([])).toEqual([]);
+  });
+});
+
+describe('bodies in the object store', () => {
+  const all = [1, 2, 3, 4].map((n) => ({
+    ...deadLetter({ at: `0:${n}` }),
+    object: { uri: `s3://bucket/${n}`, bytes: 1, sha256: 'x' },
+  }));
+  const uris = (asked: readonly string[]) => asked.map((uri) => uri.at(-1)).join('');
+
+  it('are asked for one after the other, and no more behind one that the store does not give now', async () => {
+    const away = new HooklineError('BODY_STORE_UNAVAILABLE', 'no answer within 15000 ms');
+    const gone = new HooklineError('OBJECT_MISSING', 's3://bucket/1');
+    const asked: string[] = [];
+    const read = async ({ uri }: { uri: string }) => {
+      asked.push(uri);
+      if (uri.endsWith('1')) throw gone;
+      if (uri.endsWith('3')) throw away;
+      return Buffer.from(uri);
+    };
+    const found = await fetchBodies({ read }, all, undefined);
+    expect(uris(asked)).toBe('123');
+    expect([...found]).toEqual([
+      ['0:1', gone],
+      ['0:2', Buffer.from('s3://bucket/2')],
+      ['0:3', away],
+      ['0:4', away],
+    ]);
+  });
+
+  it('are asked for no more when nobody waits for them', async () => {
+    const stopping = new AbortController();
+    const asked: string[] = [];
+    const read = async ({ uri }: { uri: string }) => {
+      if (asked.push(uri) === 2) stopping.abort();
+      return Buffer.from(uri);
+    };
+    await fetchBodies({ read }, all, stopping.signal);
+    expect(uris(asked)).toBe('12');
   });
 });
 

@@ -79,7 +79,24 @@ describe('hookline topics apply', () => {
     const apply = (...more: string[]) => cli(fixture.env, 'topics', 'apply', '--partitions', '4', ...more);
     await until('the brokers know of it', async () => (await apply()).exitCode === 1);
     expect((await apply()).out).toContain('cleanup.policy stays delete');
-    expect((await apply('--allow-data-loss')).exitCode).toBe(0);
+    const dead = fixture.topic('dead-letter');
+    const raised = [{ name: 'retention.ms', value: String(180 * 86_400_000) }];
+    const admin2 = testKafka(fixture.env).admin();
+    await admin2.connect();
+    const own = { type: 2, name: dead, configEntries: raised };
+    await admin2.alterConfigs({ validateOnly: false, resources: [own] });
+    expect((await apply('--allow-data-loss', '--topic', name)).exitCode).toBe(0);
+    const { resources } = await admin2.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: 2, name: dead }],
+    });
+    await admin2.disconnect();
+    const kept = resources[0]?.configEntries.find(({ configName }) => configName === 'retention.ms');
+    expect(kept?.configValue).toBe(raised[0]?.value);
+    expect(await apply('--topic', 'payments.nothing')).toMatchObject({
+      exitCode: 2,
+      notes: expect.stringContaining(`--topic is "payments.nothing": give one of `),
+    });
     await until('the brokers know of it', async () => (await apply()).exitCode === 0);
   });
 });

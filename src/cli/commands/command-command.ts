@@ -17,7 +17,11 @@ type Options = CommandInput & {
 };
 
 export function addCommandCommand(program: Program, shell: Shell, run: Run): void {
-  const texts = (value: string) => value.split(',').filter((one) => one !== '');
+  /** An option may be repeated too. */
+  const texts = (value: string, before: readonly string[] = []) => [
+    ...before,
+    ...value.split(',').filter((one) => one !== ''),
+  ];
   program
     .command('command')
     .description('sends a command to control')

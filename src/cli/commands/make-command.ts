@@ -40,6 +40,8 @@ export function makeCommand(type: CommandType, input: CommandInput, nameOf: (fie
       `${nameOf('ref')} is ${JSON.stringify(ref)}: give at most 63 of a-z, 0-9 and hyphens, no hyphen first.`,
     );
   }
+  if (input.events?.length === 0)
+    throw new UsageError(`${nameOf('events')} is empty: name at least one event, or leave it out.`);
   if (type === 'webhook.replay' && !executionIds?.length)
     throw new UsageError(`${type} needs ${nameOf('executionIds')}.`);
   if ((executionIds?.length ?? 0) > MAX_EXECUTION_IDS)

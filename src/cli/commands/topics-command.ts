@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
+import type { TopicSpec } from '../../kafka/admin/topic-specs.ts';
 import { applyTopics, countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
-import { wholeNumber } from '../shell/option-values.ts';
+import { collect, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 
 /** More than any topic needs: a typing error must not create a million partitions. */
 const MAX_PARTITIONS = 10_000;
@@ -13,7 +14,13 @@ const MAX_PARTITIONS = 10_000;
 /** Largest value in Kafka's protocol. */
 const MAX_REPLICAS = 32_767;
 
-type Options = { partitions: string; replicationFactor: string; allowDataLoss?: boolean; json?: boolean };
+type Options = {
+  partitions: string;
+  replicationFactor: string;
+  topic?: string[];
+  allowDataLoss?: boolean;
+  json?: boolean;
+};
 
 export function addTopicsCommand(program: Command, shell: Shell, run: Run): void {
   const topics = program.command('topics').description('the topics that Hookline needs');
@@ -32,6 +39,7 @@ export function addTopicsCommand(program: Command, shell: Shell, run: Run): void
         'replicas of a new topic; fewer if the cluster has fewer brokers',
         '3',
       )
+      .option('--topic <name>', 'only this topic, by its full name; may be repeated', collect)
       .option(
         '--allow-data-loss',
         'also shortens retention and changes the cleanup policy; the brokers then delete records',
@@ -61,11 +69,9 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
         `Ingress and control do not start on new topics with ${replicationFactor} replica(s) (TOPICS_UNSAFE): MIN_INSYNC_REPLICAS is ${minInsyncReplicas}. Set it to 1 if one broker is to hold everything.`,
       );
     }
-    const plans = await planTopics(
-      admin,
-      topicsOf(config, { partitions: wanted.partitions, replicationFactor }),
-      { allowDataLoss: options.allowDataLoss === true, minInsyncReplicas },
-    );
+    const specs = only(options.topic, topicsOf(config, { partitions: wanted.partitions, replicationFactor }));
+    const allowDataLoss = options.allowDataLoss === true;
+    const plans = await planTopics(admin, specs, { allowDataLoss, minInsyncReplicas });
     if (apply) await applyTopics(admin, plans);
     printRows(
       shell,
@@ -75,6 +81,15 @@ async function planOrApply(shell: Shell, apply: boolean, options: Options): Prom
     const isLeft = plans.some(({ action, isRefused }) => isRefused || (!apply && action !== 'none'));
     return isLeft ? 1 : 0;
   });
+}
+
+function only(names: readonly string[] | undefined, specs: readonly TopicSpec[]): readonly TopicSpec[] {
+  const unknown = names?.find((name) => !specs.some((spec) => spec.name === name));
+  if (unknown !== undefined)
+    throw new UsageError(
+      `--topic is ${JSON.stringify(unknown)}: give one of ${specs.map(({ name }) => name).join(', ')}.`,
+    );
+  return names ? specs.filter(({ name }) => names.includes(name)) : specs;
 }
 
 const DONE = { create: 'created', change: 'changed', none: 'as it should be' };

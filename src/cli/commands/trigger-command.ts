@@ -78,11 +78,37 @@ async function trigger(shell: Shell, event: string, options: Options): Promise<E
   const executions = answer.executions ?? [];
   printRows(shell, options.json === true, executions.map(row));
   if (answer.pending) shell.note(`${answer.pending} had no answer within ${options.timeout} s`);
-  const allStored = executions.every(({ status }) => status !== null && status >= 200 && status < 300);
-  return allStored && !answer.pending ? 0 : 1;
+  const allStored = executions.every(({ status }) => isStored(status));
+  const { sent = executions.length } = answer;
+  const isComplete = executions.length >= sent;
+  if (!isComplete)
+    shell.note(
+      `${executions.length} of ${sent} are shown, as the sandbox keeps no more; answers: ${answersOf(answer)}`,
+    );
+  return allStored && !answer.pending && (isComplete || areOthersStored(answer, options)) ? 0 : 1;
 }
 
-type Answer = { message?: string; executions?: Execution[]; pending?: number };
+type Answer = {
+  message?: string;
+  executions?: Execution[];
+  pending?: number;
+  sent?: number;
+  /** Of all deliveries, also of those that are no longer kept. */
+  failed?: number;
+  /** Attempts of all deliveries by the receiver's status; `none` where there was no answer. */
+  answers?: Readonly<Record<string, number>>;
+};
+
+const isStored = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
+
+/** As far as counters tell: with --final one may have failed first. */
+const areOthersStored = ({ failed, answers = {} }: Answer, { final = false }: Options): boolean =>
+  final ? failed === 0 : Object.keys(answers).every((status) => isStored(Number(status)));
+
+const answersOf = ({ answers = {} }: Answer): string =>
+  Object.entries(answers)
+    .map(([status, count]) => `${count} × ${status}`)
+    .join(', ');
 
 /** The sandbox answers within --timeout; this much later it is considered hung. */
 const GRACE_MS = 10_000;

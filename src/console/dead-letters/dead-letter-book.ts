@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
-import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { HeldDeadLetters } from './held-dead-letters.ts';
 
@@ -112,15 +112,22 @@ export class DeadLetterBook {
       return { partition, from: next, to: to - next > SLICE ? next + SLICE : to };
     });
     let records = 0;
-    await this.#reader.read(ranges, ({ partition, offset, timestamp, key, value, headers }) => {
-      records++;
-      const bytes = value === null ? 0 : lengthOf(value);
-      const few = Object.fromEntries(
-        headersToHold(headers).map(([name, text]) => [this.#shared(name), this.#shared(text)]),
-      );
-      const name = key && cut(key.subarray(0, MAX_KEY_BYTES).toString(), MAX_HEADER);
-      this.#held.take({ partition, offset, timestamp, key: name, bytes, headers: few });
-    });
+    await this.#reader
+      .read(ranges, ({ partition, offset, timestamp, key, value, headers }) => {
+        records++;
+        const bytes = value === null ? 0 : lengthOf(value);
+        const few = Object.fromEntries(
+          headersToHold(headers).map(([name, text]) => [this.#shared(name), this.#shared(text)]),
+        );
+        const name = key && cut(key.subarray(0, MAX_KEY_BYTES).toString(), MAX_HEADER);
+        this.#held.take({ partition, offset, timestamp, key: name, bytes, headers: few });
+        // At once: where another partition cannot be read, these are not taken again.
+        this.#positions.set(partition, offset + 1n);
+      })
+      .catch((error) => {
+        this.#tidy(span);
+        throw error;
+      });
     for (const { partition, to } of ranges) this.#positions.set(partition, to);
     const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
     const left = span.reduce(
@@ -128,12 +135,16 @@ export class DeadLetterBook {
       0,
     );
     const { size } = this.#held;
-    this.#held.tidy(new Map(span.map(({ partition, from }) => [partition, from])), this.#positions);
+    this.#tidy(span);
     const { isPartial, openNotHeld } = this.#held;
     const isChanged = records > 0 || this.#held.size !== size || this.#known.failure !== null;
     if (isChanged || total !== this.#known.total)
       this.#change({ isPartial, openNotHeld, total, read: total - left, failure: null });
     return left > 0;
+  }
+
+  #tidy(span: readonly OffsetRange[]): void {
+    this.#held.tidy(new Map(span.map(({ partition, from }) => [partition, from])), this.#positions);
   }
 
   /** Most texts of headers are those of other records too: one copy is enough. */

@@ -98,7 +98,7 @@ export function assessSafety(
   if (compacts && !mayCompact)
     fault(
       `${CLEANUP} has compact, must be delete: of records with the same key only the latest stays`,
-      'run hookline topics apply --allow-data-loss, which sets it to delete',
+      'run hookline topics apply --allow-data-loss --topic TOPIC, which sets it to delete',
     );
   if (unclean) fault(`${UNCLEAN} is true, must be false`, 'run hookline topics apply');
   if (minInsync !== undefined && minInsync > 1 && replicas === minInsync) {

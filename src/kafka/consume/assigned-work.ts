@@ -175,31 +175,37 @@ function inGroup(act: () => void): void {
   } catch {}
 }
 
+/** Milliseconds on both clocks. */
+type Instant = { readonly now: number; readonly wall: number };
+
 /** The requests that renew a member's session at the brokers. */
 const RENEWING = new Set(['Heartbeat', 'SyncGroup']);
 
 /**
  * How long a member of a consumer group may go on without hearing of the group. It counts from when the request was
  * sent that was last answered, which is before the brokers began to count: so it is over here before another can have
- * the partitions, and an answer that is read after the process was frozen for an hour renews nothing.
+ * the partitions, and an answer that is read after the process was frozen for an hour renews nothing. Time is what either clock
+ * says: one stands still while a machine is suspended, the other may be set back.
  */
 export class GroupLease {
   readonly #sessionTimeoutMs: number;
-  readonly #clock: Pick<Clock, 'now'>;
-  #sentAt: number;
-  #begunAt: number;
+  readonly #clock: Pick<Clock, 'now' | 'wall'>;
+  #sentAt: Instant;
+  #begunAt: Instant;
 
   constructor(
     consumer: Pick<kafkajs.Consumer, 'on' | 'events'>,
     sessionTimeoutMs: number,
-    clock: Pick<Clock, 'now'>,
+    clock: Pick<Clock, 'now' | 'wall'>,
   ) {
     this.#clock = clock;
-    this.#sentAt = clock.now();
+    this.#sentAt = { now: clock.now(), wall: clock.wall() };
     this.#begunAt = this.#sentAt;
     this.#sessionTimeoutMs = sessionTimeoutMs;
     consumer.on(consumer.events.REQUEST, ({ payload: { apiName, duration } }) => {
-      if (RENEWING.has(apiName)) this.#sentAt = clock.now() - Math.max(0, duration);
+      if (!RENEWING.has(apiName)) return;
+      const ago = Math.max(0, duration);
+      this.#sentAt = { now: clock.now() - ago, wall: clock.wall() - ago };
     });
     // A request may be answered by a refusal; these two events follow success only.
     consumer.on(consumer.events.HEARTBEAT, () => this.#renew());
@@ -212,7 +218,8 @@ export class GroupLease {
 
   /** Unless it is renewed. */
   get leftMs(): number {
-    return this.#sessionTimeoutMs - (this.#clock.now() - this.#begunAt);
+    const { now, wall } = this.#begunAt;
+    return this.#sessionTimeoutMs - Math.max(this.#clock.now() - now, this.#clock.wall() - wall);
   }
 
   #renew(): void {

@@ -68,14 +68,6 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     // As another member it can lead again, but others may have led meanwhile.
     if (!payload.isLeader || payload.memberId !== memberId) lost.abort();
   });
-  let heardAt = clock.wall();
-  /** A machine that was suspended, whose other clock stood still, knows it by this one. */
-  const wasSuspended = () => clock.wall() - heardAt > SESSION_MS;
-  client.on(client.events.HEARTBEAT, () => {
-    if (wasSuspended()) lost.abort();
-    heardAt = clock.wall();
-  });
-  const isOver = () => lease.isOver || wasSuspended();
   try {
     await consumer.run({ topics: [topic], fromBeginning: false, onRecord: () => false });
     // A client that could not join has ended by now, and says so here; it can't be paused any more.
@@ -83,7 +75,7 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
     client.pause([{ topic }]);
     if (isLeader) {
       // A broker that does not answer is asked for longer by the client than its group waits.
-      const watch = clock.every(LEASE_CHECK_MS, () => isOver() && lost.abort(), { ref: false });
+      const watch = clock.every(LEASE_CHECK_MS, () => lease.isOver && lost.abort(), { ref: false });
       lost.signal.addEventListener('abort', () => watch.cancel(), { once: true });
       const release = () => {
         watch.cancel();
@@ -91,7 +83,7 @@ async function join({ kafka, groupId, topic, clock }: LeaderLeaseDeps) {
       };
       const { signal } = lost;
       const check = () => {
-        if (isOver()) lost.abort();
+        if (lease.isOver) lost.abort();
         signal.throwIfAborted();
       };
       return { signal, check, release };

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished } from 'vitest';
 import { DeadLetterBook } from '../../../src/console/dead-letters/dead-letter-book.ts';
+import { HooklineError } from '../../../src/core/errors.ts';
 import { stateOf } from '../../../src/dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import type { TopicFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
@@ -141,4 +142,23 @@ it('keeps no long text in memory by its beginning', async () => {
   onTestFinished(() => book.stop());
   await until('all were read', () => book.deadLetters().read === count, 20_000);
   expect(used() - before).toBeLessThan(20e6);
+});
+
+it('takes nothing twice while a partition cannot be read, and what the others have meanwhile', async () => {
+  const { topic, deadLetter, book, states } = setUp();
+  deadLetter(0, 'a');
+  deadLetter(1, 'b');
+  // The second partition is another broker's, which fails for good; the reading is given up and begun again.
+  topic.leaders = [1, 2];
+  const refused = new HooklineError('KAFKA_REFUSED', 't[1]');
+  topic.failures.set(
+    2,
+    Array.from({ length: 10_000 }, () => refused),
+  );
+  await until('the reading was begun again', () => topic.lookUps > 30);
+  const [held] = book.deadLetters().deadLetters;
+  expect(states()).toEqual(['0:0 open']);
+  expect(held?.copies).toHaveLength(1);
+  deadLetter(0, 'c');
+  await until('what came since is known', () => states().includes('0:1 open'));
 });

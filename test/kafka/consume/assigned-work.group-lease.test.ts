@@ -8,8 +8,8 @@ function open() {
     events: { REQUEST: 'request', HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join' },
     on: (name: string, listener: (event: { payload: object }) => void) => void listeners.set(name, listener),
   };
-  let now = 0;
-  const lease = new GroupLease(consumer as never, 10_000, { now: () => now });
+  let [now, wall] = [0, 1_000_000];
+  const lease = new GroupLease(consumer as never, 10_000, { now: () => now, wall: () => wall });
   const tell = (name: string, payload: object = {}) => listeners.get(name)?.({ payload });
   const answered = (apiName: string, duration: number, event?: 'heartbeat' | 'join') => {
     tell('request', { apiName, duration });
@@ -17,8 +17,13 @@ function open() {
   };
   const pass = (ms: number) => {
     now += ms;
+    wall += ms;
   };
-  return { lease, answered, pass };
+  /** The machine was suspended, or its clock was set. */
+  const jump = (ms: number) => {
+    wall += ms;
+  };
+  return { lease, answered, pass, jump };
 }
 
 describe("a member's lease", () => {
@@ -50,6 +55,28 @@ describe("a member's lease", () => {
     expect(lease.isOver).toBe(true);
     answered('SyncGroup', 10, 'join');
     expect(lease.isOver).toBe(false);
+  });
+
+  it('is over behind a suspension, in which one clock stands still, until the group is heard of again', () => {
+    const { lease, answered, pass, jump } = open();
+    pass(5_000);
+    jump(5_000);
+    expect([lease.isOver, lease.leftMs]).toEqual([true, 0]);
+    // It was answered before, and is read now.
+    answered('Heartbeat', 5_001, 'heartbeat');
+    pass(4_999);
+    expect(lease.isOver).toBe(true);
+    answered('Heartbeat', 10, 'heartbeat');
+    expect(lease.isOver).toBe(false);
+  });
+
+  it('is no longer for a clock that is set back', () => {
+    const { lease, pass, jump } = open();
+    jump(-3_600_000);
+    pass(9_999);
+    expect(lease.isOver).toBe(false);
+    pass(1);
+    expect(lease.isOver).toBe(true);
   });
 
   it('is not renewed by a no, nor by what says nothing of membership', () => {
