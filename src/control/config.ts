@@ -52,7 +52,8 @@ const controlSettings = {
     min: 0,
   }),
   groupId: text('CONTROL_GROUP_ID', {
-    about: 'consumer group of the control processes: one of them works, the others stand by',
+    about:
+      'consumer group of the control processes: one of them works, the others stand by; give each installation on the same brokers its own',
     fallback: 'hookline-control',
   }),
   sessionTimeoutMs: milliseconds('CONTROL_SESSION_TIMEOUT_MS', {

@@ -155,7 +155,7 @@ export async function startKeyring(
     /** Waits for the topic. */
     readonly gate: StartGate;
   },
-  { logger, metrics, clock, components }: ProcessContext,
+  { logger, metrics, clock, components, probes }: ProcessContext,
 ): Promise<OpenKeyring> {
   const { settings, gate, ...deps } = options;
   const opened = await openKeyring({
@@ -178,6 +178,12 @@ export async function startKeyring(
     },
   });
   observeKeys(metrics, opened.keyring);
+  const isKnown = () => opened.keyring.refs().length > 0;
+  // Other pods may know them, from their files or from before Kafka went away: senders should reach those.
+  const takeBack = probes.readyWhen('subscriptions', () =>
+    isKnown() ? null : 'no subscription is known before their topic has been read',
+  );
+  opened.topicRead.then(takeBack, () => {});
   return components.add('keyring', opened);
 }
 

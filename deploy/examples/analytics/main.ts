@@ -7,10 +7,10 @@
  *
  * EXIT_AT_END=true ends it when it has stored what the topic held at its start: as a job that is run every hour.
  */
-import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, type KafkaMessage } from 'kafkajs';
 import { createEventDecoder } from '../ledger/decode-event.ts';
 import { createFetcher } from '../ledger/fetch-message.ts';
+import { createSchemaFetcher } from '../ledger/fetch-schema.ts';
 import { createStatusReader, type StatusEvent } from './read-event.ts';
 import { TransactionTable } from './transaction-table.ts';
 
@@ -26,8 +26,7 @@ const {
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'analytics', brokers: KAFKA_BROKERS.split(',') });
-const registry = new SchemaRegistry({ host: SCHEMA_REGISTRY_URL });
-const decode = createEventDecoder((id) => registry.getSchema(id));
+const decode = createEventDecoder(createSchemaFetcher(SCHEMA_REGISTRY_URL));
 const readEvent = createStatusReader(decode, createFetcher(BODY_STORE_ENDPOINT));
 const table = await TransactionTable.open(ANALYTICS_FILE);
 // Operators create topics: a consumer would create a missing one with other settings.

@@ -4,12 +4,19 @@ import { DatabaseSync } from 'node:sqlite';
 export type PaymentEvent = {
   readonly eventId: string;
   readonly entityId: string;
+  /** The ref that received it. */
+  readonly subscription: string | null;
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  /** Null where the message has none: that says nothing about the payment. */
   readonly status: string | null;
   /** The message as the provider sent it, JSON; null where nothing keeps it (policy "omit"). */
   readonly source: string | null;
 };
 
 export type Payment = { readonly entityId: string; readonly status: string | null; readonly changes: number };
+
+const HAS_TIMES = "SELECT count(*) AS count FROM pragma_table_info('payments') WHERE name = 'received_at'";
 
 /**
  * A ledger's book: each payment's status, and how often it changed. Every event has its effect exactly once, however
@@ -25,12 +32,17 @@ export class Book implements Disposable {
     this.#db.exec(`
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       CREATE TABLE IF NOT EXISTS booked (event_id TEXT PRIMARY KEY, source TEXT NOT NULL) WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS payments (entity_id TEXT PRIMARY KEY, status TEXT, changes INTEGER NOT NULL);
+      CREATE TABLE IF NOT EXISTS payments (entity_id TEXT PRIMARY KEY, status TEXT, changes INTEGER NOT NULL,
+        received_at INTEGER NOT NULL DEFAULT 0);
     `);
+    // A file of an earlier version of this example has no times.
+    const { count } = this.#db.prepare(HAS_TIMES).get() ?? {};
+    if (count === 0) this.#db.exec('ALTER TABLE payments ADD COLUMN received_at INTEGER NOT NULL DEFAULT 0');
   }
 
   /** Books an event, unless it is booked already; says whether it did. Durable when it returns. */
-  book({ eventId, entityId, status, source }: PaymentEvent): boolean {
+  book(event: PaymentEvent): boolean {
+    const { eventId, source } = event;
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const { changes } = this.#db
@@ -38,7 +50,7 @@ export class Book implements Disposable {
         // Empty for no message: a column that can be null would need another table in files that are there already.
         .run(eventId, source ?? '');
       const isNew = Number(changes) === 1;
-      if (isNew) this.#apply(entityId, status);
+      if (isNew) this.#apply(event);
       this.#db.exec('COMMIT');
       return isNew;
     } catch (error) {
@@ -47,14 +59,20 @@ export class Book implements Disposable {
     }
   }
 
-  /** The effect. That it is not the same when it is had twice is what makes this a ledger. */
-  #apply(entityId: string, status: string | null): void {
+  /**
+   * The effect. That it is not the same when it is had twice is what makes this a ledger. An event that was received before the last
+   * one counts, and leaves the status: what one pod holds in its spool can come behind what another has published.
+   */
+  #apply({ entityId, status, receivedAt }: PaymentEvent): void {
     this.#db
       .prepare(
-        `INSERT INTO payments (entity_id, status, changes) VALUES (?, ?, 1)
-         ON CONFLICT (entity_id) DO UPDATE SET status = excluded.status, changes = changes + 1`,
+        `INSERT INTO payments (entity_id, status, changes, received_at) VALUES (?, ?, 1, ?)
+         ON CONFLICT (entity_id) DO UPDATE SET changes = changes + 1,
+           status = CASE WHEN excluded.received_at >= received_at
+             THEN coalesce(excluded.status, status) ELSE coalesce(status, excluded.status) END,
+           received_at = max(received_at, excluded.received_at)`,
       )
-      .run(entityId, status);
+      .run(entityId, status, receivedAt);
   }
 
   payments(): Payment[] {

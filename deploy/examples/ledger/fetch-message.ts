@@ -18,6 +18,8 @@ export type Reference = {
 export function createFetcher(endpoint: string | undefined): (reference: Reference) => Promise<string> {
   const s3 = new S3Client({
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true, region: 'us-east-1' }),
+    // A store that does not answer rejects, and the event is tried again.
+    requestHandler: { connectionTimeout: 3_000, socketTimeout: 10_000 },
     // The checksum that counts is the one in the record.
     responseChecksumValidation: 'WHEN_REQUIRED',
   });

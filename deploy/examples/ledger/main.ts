@@ -3,11 +3,14 @@
  *
  *   KAFKA_BROKERS=localhost:9092 SCHEMA_REGISTRY_URL=http://localhost:8081 LEDGER_FILE=ledger.sqlite \
  *     node deploy/examples/ledger/main.ts
+ *
+ * SUBSCRIPTION is the ref whose events it books. Set it where several subscriptions have this event: each receives every payment.
+ * All processes of a group need one book: a real one is a database that they share.
  */
-import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka } from 'kafkajs';
 import { Book } from './book.ts';
 import { createFetcher } from './fetch-message.ts';
+import { createSchemaFetcher } from './fetch-schema.ts';
 import { createEventReader } from './read-event.ts';
 
 const {
@@ -16,14 +19,16 @@ const {
   TOPIC = 'payments.payment-status',
   GROUP_ID = 'ledger',
   LEDGER_FILE = 'ledger.sqlite',
+  SUBSCRIPTION,
   BODY_STORE_ENDPOINT,
 } = process.env;
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });
-const registry = new SchemaRegistry({ host: SCHEMA_REGISTRY_URL });
 const fetchMessage = createFetcher(BODY_STORE_ENDPOINT);
-const readEvent = createEventReader((id) => registry.getSchema(id), fetchMessage);
+const readEvent = createEventReader(createSchemaFetcher(SCHEMA_REGISTRY_URL), fetchMessage);
+/** A message of 50 MB can take longer to fetch than a member of a group may be silent. */
+const HEARTBEAT_MS = 5_000;
 const book = new Book(LEDGER_FILE);
 // Operators create topics: a consumer would create a missing one with other settings.
 const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });
@@ -36,14 +41,16 @@ consumer.on(consumer.events.CRASH, ({ payload }) => {
 await consumer.connect();
 await consumer.subscribe({ topics: [TOPIC], fromBeginning: true });
 await consumer.run({
-  eachMessage: async ({ partition, message: { offset, value } }) => {
+  eachMessage: async ({ partition, message: { offset, value }, heartbeat }) => {
     if (value === null) return;
-    const event = await readEvent(value);
+    const beating = setInterval(() => heartbeat().catch(() => {}), HEARTBEAT_MS);
+    const event = await readEvent(value).finally(() => clearInterval(beating));
     // Reading it again would fail again: it stays in the topic, and the log names it.
     if (event === null) {
       log('unreadable', { partition, offset });
       return;
     }
+    if (SUBSCRIPTION !== undefined && event.subscription !== SUBSCRIPTION) return;
     // First the effect, durably; kafkajs commits the offset afterwards. A crash between the two brings the event again.
     const isNew = book.book(event);
     log(isNew ? 'booked' : 'booked already', { eventId: event.eventId, partition, offset });

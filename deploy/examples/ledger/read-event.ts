@@ -22,24 +22,27 @@ export function createEventReader(
   };
 }
 
-/** A typed field is null where the message has it in another form, or where it did not fit the record: then the message counts. */
+/** A typed status is null where the message has none, or where it did not fit the record: then the message counts. */
 function paymentIn(
-  { eventId, entityId, status }: Record<string, unknown>,
+  { eventId, entityId, subscription, receivedAt, status }: Record<string, unknown>,
   source: unknown,
 ): PaymentEvent | null {
   if (typeof eventId !== 'string') return null;
   // Null where the policy of the type is "omit": then the typed fields have all that there is.
   if (typeof source !== 'string' && source !== null) return null;
-  const isWhole = typeof entityId === 'string' && typeof status === 'string';
-  const message = source === null || isWhole ? {} : JSON.parse(source);
+  const message = source === null || textOf(status) !== null ? {} : JSON.parse(source);
   return {
     eventId,
-    // An event that names no entity is one of its own, as the key of its record says.
-    entityId: textOf(entityId) ?? textOf(message?.entityId) ?? eventId,
-    status: textOf(status) ?? textOf(message?.payload?.status),
+    // An event that names no entity is one of its own, as the key of its record says. A number is no name: JSON.parse rounds it.
+    entityId: textOf(entityId) || eventId,
+    subscription: textOf(subscription),
+    receivedAt: Number(receivedAt),
+    status: textOf(status) ?? statusIn(message?.payload?.status),
     source,
   };
 }
 
-const textOf = (value: unknown): string | null =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const statusIn = (value: unknown): string | null =>
+  typeof value === 'number' ? String(value) : textOf(value);

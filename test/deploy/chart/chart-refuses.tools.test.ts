@@ -27,6 +27,24 @@ const WRONG: Wrong[] = [
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
   ['no broker', ['kafka.brokers=null'], /kafka/],
   ['a public address without a scheme', ['publicUrl=hooks.example.org'], /'\/publicUrl'/],
+  [
+    'a path before what expose leads to ingress',
+    [
+      'publicUrl=https://hooks.example.org/payments/',
+      'expose.ingress.enabled=true',
+      'expose.ingress.host=hooks.example.org',
+    ],
+    /publicUrl has the path \/payments\/, and expose\.ingress leads only \/webhooks\//,
+  ],
+  [
+    'the same behind a gateway',
+    [
+      'publicUrl=https://hooks.example.org/payments',
+      'expose.gateway.enabled=true',
+      'expose.gateway.host=hooks.example.org',
+    ],
+    /expose\.gateway leads only \/webhooks\//,
+  ],
   ['a SASL mechanism that there is not', ['kafka.sasl.mechanism=GSSAPI'], /'\/kafka\/sasl\/mechanism'/],
   [
     'SASL without a user',

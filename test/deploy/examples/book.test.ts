@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect, it } from 'vitest';
 import { Book } from '../../../deploy/examples/ledger/book.ts';
 
@@ -17,12 +18,36 @@ process.stdout.write('held');
 setTimeout(() => db.exec('COMMIT'), 300);
 `;
 
+const event = (eventId: string, status: string | null, receivedAt: number) => ({
+  ...{ eventId, entityId: 'p-1', subscription: 'eu', receivedAt, status, source: '{}' },
+});
+
+it('keeps the status of the event that was received last, whatever came behind it, or said nothing of a status', () => {
+  using book = new Book(join(dir, 'order.sqlite'));
+  for (const one of [event('e-1', 'RCVD', 10), event('e-3', 'ACCC', 30), event('e-2', 'ACSP', 20)])
+    book.book(one);
+  expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACCC', changes: 3 }]);
+  book.book(event('e-4', null, 40));
+  expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACCC', changes: 4 }]);
+});
+
+it('opens a file of before it knew the times', () => {
+  const file = join(dir, 'earlier.sqlite');
+  const before = new DatabaseSync(file);
+  before.exec(`CREATE TABLE payments (entity_id TEXT PRIMARY KEY, status TEXT, changes INTEGER NOT NULL);
+    INSERT INTO payments VALUES ('p-1', 'RCVD', 1)`);
+  before.close();
+  using book = new Book(file);
+  book.book(event('e-2', 'ACSP', 20));
+  expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACSP', changes: 2 }]);
+});
+
 it('waits while another process has the file locked', async () => {
   const file = join(dir, 'ledger.sqlite');
   using book = new Book(file);
   const holder = spawn(process.execPath, ['-e', HOLD, file], { stdio: ['ignore', 'pipe', 'ignore'] });
   await once(holder.stdout, 'data');
-  expect(book.book({ eventId: 'e-1', entityId: 'p-1', status: 'ACSC', source: '{}' })).toBe(true);
+  expect(book.book(event('e-1', 'ACSC', 1))).toBe(true);
   expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACSC', changes: 1 }]);
   await once(holder, 'close');
 });

@@ -1,10 +1,15 @@
 import { lookup } from 'node:dns/promises';
 
 const faults = [];
-const { WEBHOOKS_URL, READY_HOSTS, CONSOLE_URL } = process.env;
+const { WEBHOOKS_URL, NEEDS_CERTIFICATE, READY_HOSTS, CONSOLE_URL } = process.env;
 const headers = { 'content-type': 'application/json' };
-const answer = await fetch(`${WEBHOOKS_URL}/webhooks/helm-test`, { method: 'POST', headers, body: '{}' });
-if (answer.status !== 401) faults.push(`an unsigned webhook was answered ${answer.status}, not 401`);
+const answer = await fetch(`${WEBHOOKS_URL}/webhooks/helm-test`, { method: 'POST', headers, body: '{}' }).catch(
+  (error) => error,
+);
+// With mutual TLS nothing is answered to whoever has no certificate, as this test.
+if (NEEDS_CERTIFICATE && !(answer instanceof Error)) faults.push('ingress needs no client certificate');
+if (!NEEDS_CERTIFICATE && answer.status !== 401)
+  faults.push(`an unsigned webhook was answered ${answer.status ?? answer.cause?.message ?? answer}, not 401`);
 for (const host of READY_HOSTS.split(',')) {
   // As programs look names up: a query of the name server alone knows no search domains.
   const addresses = await lookup(host, { all: true }).catch(() => []);

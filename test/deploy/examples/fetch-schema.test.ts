@@ -1,0 +1,25 @@
+import avro from 'avsc';
+import { expect, it } from 'vitest';
+import { createSchemaFetcher } from '../../../deploy/examples/ledger/fetch-schema.ts';
+import { serve } from '../../support/serve.ts';
+
+it('fetches a schema by its id, gives what is no Avro as it is, and rejects where the registry says no', async () => {
+  const schemas: Readonly<Record<string, string>> = {
+    '/api/schemas/ids/7': '{"type":"record","name":"R","fields":[]}',
+    '/api/schemas/ids/8': 'syntax = "proto3";',
+  };
+  await using registry = await serve(({ url = '' }, response) => {
+    const schema = schemas[url];
+    if (schema === undefined) response.writeHead(503).end();
+    else response.end(JSON.stringify({ schema }));
+  });
+  const schemaOf = createSchemaFetcher(`${registry.url}/api/`);
+  expect(await schemaOf(7)).toBeInstanceOf(avro.Type);
+  expect(await schemaOf(8)).toBe('syntax = "proto3";');
+  await expect(schemaOf(9)).rejects.toThrow('/api/schemas/ids/9 answers 503');
+});
+
+it('rejects where the registry takes the request and never answers', async () => {
+  await using registry = await serve(() => {});
+  await expect(createSchemaFetcher(registry.url)(7)).rejects.toThrow(/time/i);
+});
