@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS } from '../../delivery/dead-letter/dead-letter-headers.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
-import { type OffsetRange, openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
+import { openRanges, type RangeReader } from '../../kafka/consume/range-reader.ts';
 import type { TopicDeps } from '../../kafka/consume/topic-fetcher.ts';
 import { HeldDeadLetters } from './held-dead-letters.ts';
 
@@ -112,8 +112,9 @@ export class DeadLetterBook {
       return { partition, from: next, to: to - next > SLICE ? next + SLICE : to };
     });
     let records = 0;
-    await this.#reader
-      .read(ranges, ({ partition, offset, timestamp, key, value, headers }) => {
+    let { size } = this.#held;
+    try {
+      await this.#reader.read(ranges, ({ partition, offset, timestamp, key, value, headers }) => {
         records++;
         const bytes = value === null ? 0 : lengthOf(value);
         const few = Object.fromEntries(
@@ -123,28 +124,22 @@ export class DeadLetterBook {
         this.#held.take({ partition, offset, timestamp, key: name, bytes, headers: few });
         // At once: where another partition cannot be read, these are not taken again.
         this.#positions.set(partition, offset + 1n);
-      })
-      .catch((error) => {
-        this.#tidy(span);
-        throw error;
       });
-    for (const { partition, to } of ranges) this.#positions.set(partition, to);
+      for (const { partition, to } of ranges) this.#positions.set(partition, to);
+      ({ size } = this.#held);
+    } finally {
+      this.#held.tidy(new Map(span.map(({ partition, from }) => [partition, from])), this.#positions);
+    }
     const total = span.reduce((sum, { from, to }) => sum + Number(to - from), 0);
     const left = span.reduce(
       (sum, { partition, to }) => sum + Number(to - (this.#positions.get(partition) ?? 0n)),
       0,
     );
-    const { size } = this.#held;
-    this.#tidy(span);
     const { isPartial, openNotHeld } = this.#held;
     const isChanged = records > 0 || this.#held.size !== size || this.#known.failure !== null;
     if (isChanged || total !== this.#known.total)
       this.#change({ isPartial, openNotHeld, total, read: total - left, failure: null });
     return left > 0;
-  }
-
-  #tidy(span: readonly OffsetRange[]): void {
-    this.#held.tidy(new Map(span.map(({ partition, from }) => [partition, from])), this.#positions);
   }
 
   /** Most texts of headers are those of other records too: one copy is enough. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RememberedCommands } from '../../src/control/follow-state.ts';
+import { RememberedCommands } from '../../src/control/remembered-commands.ts';
 
 const at = (offset: number) => ({ topic: 'commands', partition: 0, offset });
 const add = (remembered: RememberedCommands, times: readonly number[]) => {
