@@ -92,3 +92,10 @@ export const prometheusSettings = {
     fallback: '',
   }),
 };
+
+/** Of control; doctor looks into the group too. */
+export const controlGroupSetting = text('CONTROL_GROUP_ID', {
+  about:
+    'consumer group of the control processes: one of them works, the others stand by; give each installation on the same brokers its own',
+  fallback: 'hookline-control',
+});

@@ -9,10 +9,9 @@ import {
   oneOf,
   path,
   readGroups,
-  text,
   url,
 } from '../config/env.ts';
-import { runtimeSettings, subscriptionSettings } from '../config/shared-settings.ts';
+import { controlGroupSetting, runtimeSettings, subscriptionSettings } from '../config/shared-settings.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import {
   checkKafkaSettings,
@@ -51,11 +50,7 @@ const controlSettings = {
     fallback: '5',
     min: 0,
   }),
-  groupId: text('CONTROL_GROUP_ID', {
-    about:
-      'consumer group of the control processes: one of them works, the others stand by; give each installation on the same brokers its own',
-    fallback: 'hookline-control',
-  }),
+  groupId: controlGroupSetting,
   sessionTimeoutMs: milliseconds('CONTROL_SESSION_TIMEOUT_MS', {
     about:
       'how long the working control process may be silent before a standby takes over; the brokers require at least their group.min.session.timeout.ms',

@@ -9,7 +9,7 @@ import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { observeOpen } from '../dead-letters/observe-open.ts';
 import { watchLag } from '../kafka/admin/consumer-lag.ts';
-import { checkGroup } from '../kafka/admin/group-members.ts';
+import { foreignMember } from '../kafka/admin/group-members.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { readInGroup } from '../kafka/consume/group-reader.ts';
 import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
@@ -59,7 +59,6 @@ async function start(components: Components): Promise<void> {
   const ids = await gate.pass('the schema registry', () =>
     resolveSchemaIds(registry, config.topics.prefix, Object.values(schemas)),
   );
-  await gate.pass('its consumer group', () => checkGroup(kafka, groupId, topics));
   await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };
@@ -92,6 +91,7 @@ async function start(components: Components): Promise<void> {
   add('lag', watchLag({ ...group, ...observe.lag }));
 
   for (const overlap of overlapsOf(config.commandTopics)) observe.overlap(overlap);
+  foreignMember(kafka, groupId, topics).then(observe.foreignMember, () => {});
   logger.info({ topics }, 'reading commands');
   gate.open();
 }

@@ -44,6 +44,12 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
       for (const state of SUBSCRIPTION_STATES)
         own.subscriptions.set({ state }, records.filter((record) => record.state === state).length);
     },
+    /** A rolling upgrade to other topics has such a member for a while: it is no reason to wait. */
+    foreignMember: (why: string | null) =>
+      why !== null &&
+      logger.error(
+        `CONTROL_GROUP_ID: ${why}: if it is of another installation, give each a group of its own`,
+      ),
     overlap: (topics: string) =>
       logger.warn(
         `COMMAND_TOPICS: ${topics} share refs, and the first creator owns: make the patterns distinct`,

@@ -1,14 +1,16 @@
 import { type CommandTopic, overlapsOf } from '../../config/command-topics.ts';
 import { withAdmin } from '../../kafka/admin/describe-topics.ts';
+import { foreignMember } from '../../kafka/admin/group-members.ts';
 import { assessSafety, readSafety, type SafetyAssessment } from '../../kafka/admin/topic-safety.ts';
 import { countBrokers, planTopics, type TopicPlan } from '../../kafka/admin/topics.ts';
+import type { KafkaAccess } from '../../kafka/open-kafka.ts';
 import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
 import { type Check, type Finding, failure, fault, ok, warning } from '../shell/finding.ts';
 import { TOPIC_GROUPS, topicsOf } from '../shell/schemas-and-topics.ts';
 
 /** Whether brokers answer, topics have the right settings, and cannot lose acknowledged records. */
 export const checkKafka: Check = async (shell) => {
-  const config = loadConfig(shell, ...CLI_GROUPS, ...TOPIC_GROUPS);
+  const config = loadConfig(shell, ...CLI_GROUPS, ...TOPIC_GROUPS, 'control');
   const { minInsyncReplicas } = config.durability;
   const commandTopics = config.commands.topics;
   const kafka = connectKafka(config);
@@ -27,7 +29,12 @@ export const checkKafka: Check = async (shell) => {
         const mayCompact = plan.spec.config['cleanup.policy'] === 'compact';
         return assessTopic(plan, reading && assessSafety(reading, minInsyncReplicas, { mayCompact }));
       });
-      return [ok('brokers', `${brokers} answer(s)`), ...findings, ...assessPatterns(commandTopics)];
+      return [
+        ok('brokers', `${brokers} answer(s)`),
+        ...findings,
+        ...assessPatterns(commandTopics),
+        ...(await assessGroup(kafka, config.control.groupId, commandTopics)),
+      ];
     });
   } catch (error) {
     const remedy = 'check KAFKA_BROKERS, the network, and the TLS and SASL settings';
@@ -43,6 +50,18 @@ const assessPatterns = (topics: readonly CommandTopic[]): Finding[] =>
       'make the patterns distinct',
     ),
   );
+
+/** Who may not see the group knows nothing of it: control itself says what it finds there. */
+async function assessGroup(
+  kafka: KafkaAccess,
+  groupId: string,
+  topics: readonly CommandTopic[],
+): Promise<Finding[]> {
+  const names = topics.map(({ name }) => name);
+  const why = await foreignMember(kafka.client, groupId, names).catch(() => null);
+  const remedy = 'give each installation on these brokers a CONTROL_GROUP_ID of its own';
+  return why === null ? [] : [fault('CONTROL_GROUP_ID', why, remedy)];
+}
 
 function assessTopic({ spec, action, changes, notes }: TopicPlan, safety?: SafetyAssessment): Finding {
   const check = `topic ${spec.name}`;

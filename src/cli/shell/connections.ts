@@ -4,7 +4,7 @@ import { checkRegistrySettings, registrySettings, schemaSettings } from '../../a
 import { eventTopicsIn } from '../../avro/schema-files.ts';
 import { checkCommandTopics, commandTopicSetting } from '../../config/command-topics.ts';
 import { envReader, type ValuesOf } from '../../config/env.ts';
-import { runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
+import { controlGroupSetting, runtimeSettings, subscriptionSettings } from '../../config/shared-settings.ts';
 import { layoutSetting } from '../../crypto/layout.ts';
 import { openRedelivery, type Redelivery, type RedeliveryDeps } from '../../dead-letters/open-redelivery.ts';
 import {
@@ -28,6 +28,7 @@ const groupsFor = (prefix: string) => ({
   registry: registrySettings,
   schemas: schemaSettings,
   commands: { topics: commandTopicSetting(prefix) },
+  control: { groupId: controlGroupSetting },
   durability: durabilitySettings,
   recordSize: recordSizeSettings,
   subscriptions: subscriptionSettings,

@@ -3,22 +3,23 @@ import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { withAdmin } from './describe-topics.ts';
 
 /**
- * Checks that no member of a consumer group reads other topics alone: those of another installation. A group has one worker, so that
- * one of the two would stand by for ever.
- * @throws Error that names the member, its topics and the remedy
+ * Says that a consumer group has a member which reads none of these topics: of another installation. A group has one worker, so that
+ * one of the two stands by as long as the other works.
+ * @returns null where it has none
  */
-export const checkGroup = (kafka: KafkaClient, groupId: string, topics: readonly string[]): Promise<void> =>
-  withAdmin(kafka, async (admin) => {
-    const { groups } = await admin.describeGroups([groupId]);
-    for (const { clientHost, memberMetadata } of groups.flatMap(({ members }) => members)) {
-      const others = topicsOf(memberMetadata);
-      if (others.length === 0 || others.some((topic) => topics.includes(topic))) continue;
-      const host = clientHost.replace(/^\//, '');
-      throw new Error(
-        `the group ${groupId} works for another installation, at ${host}, which reads ${others.join(', ')}: set CONTROL_GROUP_ID to a group of this one`,
-      );
-    }
-  });
+export async function foreignMember(
+  kafka: KafkaClient,
+  groupId: string,
+  topics: readonly string[],
+): Promise<string | null> {
+  const { groups } = await withAdmin(kafka, (admin) => admin.describeGroups([groupId]));
+  for (const { clientHost, memberMetadata } of groups.flatMap(({ members }) => members)) {
+    const others = topicsOf(memberMetadata);
+    if (others.length > 0 && !others.some((topic) => topics.includes(topic)))
+      return `the group ${groupId} has a member at ${clientHost.replace(/^\//, '')} that reads ${others.join(', ')}, and only one of its members works`;
+  }
+  return null;
+}
 
 /** None of a member that has not joined yet. */
 function topicsOf(metadata: Buffer): readonly string[] {
