@@ -3,7 +3,7 @@ import { createRecordReader, createWriterReader, type RecordReader } from '../av
 import type { Registry } from '../avro/registry.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
-import { hasCode } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
@@ -93,14 +93,22 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
     bodySealing: bodySealingOf(events, { sealingKeys, hasBodyStore: bodies !== undefined }),
   });
   await limits.renew();
-  const send = (record: OutgoingRecord) => publisher.publish(record, publishDeadlineMs);
+  let isAbandoned = false;
+  // What waited for its object meanwhile is not sent either.
+  const send = async (record: OutgoingRecord) => {
+    if (isAbandoned) throw new HooklineError('PUBLISHER_CLOSED');
+    return publisher.publish(record, publishDeadlineMs);
+  };
   const storing: Redelivery['storing'] = (by) => objectFirst(ports.claims, by);
   return {
     delivery: { ...ports, publish: storing(send) },
     ...{ send, storing },
     readAvro: createWriterReader(registry),
     commandTopics,
-    abandon: () => publisher.abandon(),
+    abandon() {
+      isAbandoned = true;
+      publisher.abandon();
+    },
     async stop() {
       await publisher.stop();
       bodies?.close();

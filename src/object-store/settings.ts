@@ -25,6 +25,30 @@ const MIN_CLAIM_CHECK_BYTES = 1_024;
 /** Below the usual max.message.bytes of 1 MiB. */
 const CLAIM_CHECK_BYTES = 900_000;
 
+/** AWS's own variables, which its SDK reads: what is wrong with one of them it says itself. */
+const awsSettings = {
+  awsS3Endpoint: optional(
+    text('AWS_ENDPOINT_URL_S3', {
+      about: "AWS's own variable: address of S3 where BODY_STORE_ENDPOINT is unset",
+    }),
+  ),
+  awsStsEndpoint: optional(
+    text('AWS_ENDPOINT_URL_STS', {
+      about: "AWS's own variable: address at which a web identity is exchanged for credentials",
+    }),
+  ),
+  awsEndpoint: optional(
+    text('AWS_ENDPOINT_URL', {
+      about: "AWS's own variable: address of each of these two that has no variable of its own",
+    }),
+  ),
+  areAwsEndpointsIgnored: optional(
+    text('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS', {
+      about: "AWS's own variable: where it is true, none of these addresses counts",
+    }),
+  ),
+};
+
 /** The object store for messages that are too large for their records. */
 export const bodyStoreSettings = {
   address: optional(
@@ -40,16 +64,6 @@ export const bodyStoreSettings = {
   endpoint: optional(
     url('BODY_STORE_ENDPOINT', {
       about: "address of an S3-compatible object store; unset means AWS's own of the region",
-    }),
-  ),
-  awsS3Endpoint: optional(
-    url('AWS_ENDPOINT_URL_S3', {
-      about: "AWS's own variable: address of S3 where BODY_STORE_ENDPOINT is unset",
-    }),
-  ),
-  awsEndpoint: optional(
-    url('AWS_ENDPOINT_URL', {
-      about: "AWS's own variable: the same where AWS_ENDPOINT_URL_S3 is unset too",
     }),
   ),
   region: optional(
@@ -80,6 +94,7 @@ export const bodyStoreSettings = {
     fallback: String(CLAIM_CHECK_BYTES),
     min: MIN_CLAIM_CHECK_BYTES,
   }),
+  ...awsSettings,
   ...plaintextSettings,
 };
 
@@ -101,15 +116,22 @@ export function checkBodyStoreSettings(settings: BodyStoreSettings, reader: EnvR
   if (caFile !== undefined && endpoint?.startsWith('http:')) {
     reader.fault('BODY_STORE_CA_FILE needs an https address in BODY_STORE_ENDPOINT.');
   }
-  if (address === undefined) return;
-  const [variable, url] =
-    [
-      ['BODY_STORE_ENDPOINT', endpoint] as const,
-      ['AWS_ENDPOINT_URL_S3', settings.awsS3Endpoint] as const,
-      ['AWS_ENDPOINT_URL', settings.awsEndpoint] as const,
-    ].find(([, value]) => value !== undefined) ?? [];
   const credential = 'signed requests and messages';
-  if (variable) checkPlaintextUrl(settings, { variable, url, credential }, reader);
+  checkPlaintextUrl(settings, { variable: 'BODY_STORE_ENDPOINT', url: endpoint, credential }, reader);
+  if (address !== undefined) checkAwsEndpoints(settings, reader);
+}
+
+/** The SDK sends what it has to where these say, whichever of them counts for S3 in the end. */
+function checkAwsEndpoints(settings: BodyStoreSettings, reader: EnvReader): void {
+  if (settings.areAwsEndpointsIgnored?.toLowerCase() === 'true') return;
+  const credential = 'signed requests and tokens';
+  const urls = {
+    AWS_ENDPOINT_URL_S3: settings.awsS3Endpoint,
+    AWS_ENDPOINT_URL_STS: settings.awsStsEndpoint,
+    AWS_ENDPOINT_URL: settings.awsEndpoint,
+  };
+  for (const [variable, url] of Object.entries(urls))
+    checkPlaintextUrl(settings, { variable, url, credential }, reader);
 }
 
 /** S3's rules for names of buckets; of keys the characters that need no escaping anywhere. */

@@ -15,9 +15,9 @@ export function parseAdminAddress(value: string): URL {
  * Rejects where the name cannot be looked up.
  */
 export async function adminAddressesOf({ hostname, port }: URL): Promise<string[]> {
+  // 127.0.0.1 and ::1 of it are one process, which may listen at one of the two: whoever connects tries both.
+  if (hostname === 'localhost') return [`localhost:${port || '80'}`];
   const found = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
-  // 127.0.0.1 and ::1 of `localhost` are one process.
-  const processes = hostname === 'localhost' ? found.slice(0, 1) : found;
-  const hosts = processes.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
+  const hosts = found.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
   return hosts.map((host) => `${host}:${port || '80'}`).sort();
 }

@@ -73,17 +73,31 @@ describe('credentials that would travel without TLS', () => {
     expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL']);
   });
 
-  it.each([
-    ['BODY_STORE_ENDPOINT', { AWS_ENDPOINT_URL_S3: 'https://s3', AWS_ENDPOINT_URL: 'http://unused' }],
-    ['AWS_ENDPOINT_URL_S3', { AWS_ENDPOINT_URL: 'https://unused' }],
-    ['AWS_ENDPOINT_URL', {}],
-  ])('are refused to the object store that %s names', (variable, others) => {
-    const env = { ...REMOTE, ...OVER_TLS, BODY_STORE: 's3://bucket', ...others };
-    const faults = faultsOf(loadIngressConfig, { ...env, [variable]: 'http://store:9000' });
-    expect(faults).toEqual([
-      expect.stringMatching(`^${variable} would have signed requests and messages sent to store without TLS`),
-    ]);
-    expect(faultsOf(loadIngressConfig, { ...env, [variable]: 'https://store:9000' })).toEqual([]);
+  it.each(['BODY_STORE_ENDPOINT', 'AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL_STS', 'AWS_ENDPOINT_URL'])(
+    'are refused to the object store and what belongs to it, where %s says so',
+    (variable) => {
+      const others = {
+        BODY_STORE_ENDPOINT: 'https://store',
+        AWS_ENDPOINT_URL_S3: 'https://s3',
+        AWS_ENDPOINT_URL_STS: 'https://sts',
+        AWS_ENDPOINT_URL: 'https://aws',
+      };
+      const env = { ...REMOTE, ...OVER_TLS, BODY_STORE: 's3://bucket', ...others };
+      const faults = (more: Record<string, string>) => faultsOf(loadIngressConfig, { ...env, ...more });
+      const plain = { [variable]: 'http://store:9000' };
+      expect(faults(plain)).toEqual([
+        expect.stringMatching(`^${variable} would have signed requests and .* sent to store without TLS`),
+      ]);
+      expect(faults({})).toEqual([]);
+      const ignored = faults({ ...plain, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
+      expect(ignored).toHaveLength(variable === 'BODY_STORE_ENDPOINT' ? 1 : 0);
+    },
+  );
+
+  it("are not the matter of AWS's variables where there is no object store, nor what is wrong with them", () => {
+    const env = { ...REMOTE, ...OVER_TLS, AWS_ENDPOINT_URL: 'http://localstack:4566' };
+    expect(faultsOf(loadIngressConfig, env)).toEqual([]);
+    expect(faultsOf(loadIngressConfig, { ...env, AWS_ENDPOINT_URL: 'no address' })).toEqual([]);
   });
 
   it.each<[string, Record<string, string>]>([

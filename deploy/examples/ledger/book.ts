@@ -72,7 +72,8 @@ export class Book implements Disposable {
              THEN coalesce(excluded.status, status) ELSE coalesce(status, excluded.status) END,
            received_at = max(received_at, excluded.received_at)`,
       )
-      .run(entityId, status, receivedAt);
+      // One that says nothing of the status leaves the time that the status is of.
+      .run(entityId, status, status === null ? 0 : receivedAt);
   }
 
   payments(): Payment[] {

@@ -10,7 +10,10 @@ export const createSchemaFetcher =
   (registryUrl: string) =>
   async (id: number): Promise<unknown> => {
     const url = `${registryUrl.replace(/\/+$/, '')}/schemas/ids/${id}`;
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause) => {
+      // kafkajs ends for good at the TypeError that a failed fetch is.
+      throw new Error(`${url} does not answer`, { cause });
+    });
     if (!response.ok) throw new Error(`${url} answers ${response.status}`);
     const { schema } = (await response.json()) as { schema: string };
     try {

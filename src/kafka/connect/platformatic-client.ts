@@ -115,6 +115,11 @@ export class WatchedClient<C extends Client> {
     return explained === cause ? failure : explained;
   }
 
+  /** Of the connections that are open. */
+  get bytesRead(): number {
+    return [...this.#made].reduce((sum, { socket }) => sum + (socket?.bytesRead ?? 0), 0);
+  }
+
   /** Cuts the connections at once. `close` waits for requests under way; the sockets are reset under it. */
   destroy(): void {
     this.client.close().catch(() => {});

@@ -202,10 +202,10 @@ export class GroupLease {
     this.#sentAt = { now: clock.now(), wall: clock.wall() };
     this.#begunAt = this.#sentAt;
     this.#sessionTimeoutMs = sessionTimeoutMs;
-    consumer.on(consumer.events.REQUEST, ({ payload: { apiName, duration } }) => {
+    consumer.on(consumer.events.REQUEST, ({ payload: { apiName, duration, createdAt } }) => {
       if (!RENEWING.has(apiName)) return;
-      const ago = Math.max(0, duration);
-      this.#sentAt = { now: clock.now() - ago, wall: clock.wall() - ago };
+      // The duration is of the clock that stands still while the machine is suspended (kafkajs-patches.ts).
+      this.#sentAt = { now: clock.now() - Math.max(0, duration), wall: createdAt };
     });
     // A request may be answered by a refusal; these two events follow success only.
     consumer.on(consumer.events.HEARTBEAT, () => this.#renew());

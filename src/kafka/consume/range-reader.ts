@@ -10,6 +10,8 @@ import { readPartitions } from './topic-follower.ts';
 export type OffsetRange = { readonly partition: number; readonly from: bigint; readonly to: bigint };
 
 const SILENT_MS = 30_000;
+/** Answers without a record have fewer bytes in that time; of a large record more come. */
+const SOME_BYTES = 1_048_576;
 
 /** Opens a topic for readings of chosen ranges. Rejects where the brokers don't answer. */
 export const openRanges = async (deps: TopicDeps): Promise<RangeReader> =>
@@ -34,7 +36,7 @@ export class RangeReader {
 
   /**
    * Hands over every record of these ranges that is still there, each once, each partition in order, and waits for
-   * `onRecord` before it reads on. Rejects with what that throws, where no record comes for 30 s, and at a stop.
+   * `onRecord` before it reads on. Rejects with what that throws, where no record, and nothing of a large one, comes for 30 s, and at a stop.
    * @param options.bytesPerSecond rests between the brokers' answers, so that no more is read; bodies count
    */
   async read(
@@ -58,10 +60,16 @@ export class RangeReader {
       failure ??= reason;
       over.abort();
     };
-    const silence = () => end(new Error(`no record came for ${SILENT_MS / 1_000} s`, { cause: lastFault }));
+    const receivedBytes = () => this.#fetcher.receivedBytes?.() ?? 0;
+    let received = receivedBytes();
+    const silence = () => {
+      if (receivedBytes() - received >= SOME_BYTES) heard();
+      else end(new Error(`no record came for ${SILENT_MS / 1_000} s`, { cause: lastFault }));
+    };
     let watch = clock.after(SILENT_MS, silence);
     const heard = () => {
       watch.cancel();
+      received = receivedBytes();
       watch = clock.after(SILENT_MS, silence);
     };
     const advance = (partition: number, next: bigint) => {

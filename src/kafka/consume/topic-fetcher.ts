@@ -17,6 +17,8 @@ export type TopicFetcher = {
   offsets(at: 'oldest' | 'end' | number): Promise<ReadonlyMap<number, bigint>>;
   /** What a broker has of the partitions that it leads, by partition from an offset on; waits half a second for the first record. */
   fetch(node: number, from: ReadonlyMap<number, bigint>): Promise<readonly Fetched[]>;
+  /** Bytes that have come over the connections that are open: a large record comes slowly over a slow line. */
+  receivedBytes?(): number;
   /** Cuts its connections: what it was asked rejects. */
   close(): void;
 };
@@ -137,6 +139,7 @@ export function openFetcher(
         const gaps = gapsIn(answer, from);
         return readAnswer(topic, answer, from, gaps.length > 0 ? await localStarts(gaps) : []);
       }),
+    receivedBytes: () => fetching.bytesRead,
     close() {
       asking.destroy();
       fetching.destroy();

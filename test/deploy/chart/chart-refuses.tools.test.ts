@@ -37,11 +37,11 @@ const WRONG: Wrong[] = [
     /publicUrl has the path \/payments\/, and expose\.ingress leads only \/webhooks\//,
   ],
   [
-    'the same behind a gateway',
+    'the same behind a gateway that takes all names of a domain',
     [
-      'publicUrl=https://hooks.example.org/payments',
+      'publicUrl=https://Hooks.example.org/payments',
       'expose.gateway.enabled=true',
-      'expose.gateway.host=hooks.example.org',
+      'expose.gateway.host=*.example.ORG',
     ],
     /expose\.gateway leads only \/webhooks\//,
   ],

@@ -29,6 +29,8 @@ it('keeps the status of the event that was received last, whatever came behind i
   expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACCC', changes: 3 }]);
   book.book(event('e-4', null, 40));
   expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACCC', changes: 4 }]);
+  book.book(event('e-5', 'RJCT', 35));
+  expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'RJCT', changes: 5 }]);
 });
 
 it('opens a file of before it knew the times', () => {

@@ -19,7 +19,13 @@ it('fetches a schema by its id, gives what is no Avro as it is, and rejects wher
   await expect(schemaOf(9)).rejects.toThrow('/api/schemas/ids/9 answers 503');
 });
 
+it('rejects where there is no registry, with an error at which kafkajs tries again', async () => {
+  const failing = createSchemaFetcher('http://127.0.0.1:9')(7);
+  await expect(failing).rejects.toThrow('/schemas/ids/7 does not answer');
+  await expect(failing).rejects.not.toBeInstanceOf(TypeError);
+});
+
 it('rejects where the registry takes the request and never answers', async () => {
   await using registry = await serve(() => {});
-  await expect(createSchemaFetcher(registry.url)(7)).rejects.toThrow(/time/i);
+  await expect(createSchemaFetcher(registry.url)(7)).rejects.toThrow('does not answer');
 });

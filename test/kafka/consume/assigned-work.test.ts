@@ -37,7 +37,7 @@ function open() {
   const working: (Lease | null)[] = [];
   const work = new AssignedWork({
     ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new KeyedQueue(32, ['t']) },
-    clock: { ...systemClock, now: () => now, every },
+    clock: { ...systemClock, now: () => now, wall: () => now, every },
     keysOf: async () => [],
     handle({ partition, offset }, lease) {
       begun.set(`${partition}@${offset}`, lease);
@@ -51,7 +51,7 @@ function open() {
     for (const listener of listeners.get(name) ?? []) listener({ payload });
   };
   const joinAs = (memberId: string, ...partitions: number[]) => {
-    tell('request', { apiName: 'SyncGroup', duration: 0 });
+    tell('request', { apiName: 'SyncGroup', duration: 0, createdAt: now });
     tell('join', { memberId, memberAssignment: partitions.length > 0 ? { t: partitions } : {} });
   };
   const join = (...partitions: number[]) => joinAs('m', ...partitions);
@@ -64,7 +64,8 @@ function open() {
     now += ms;
   };
   const isWorking = () => working.map((lease) => lease !== null);
-  return { work, tell, join, joinAs, begin, told, working, isWorking, pass, tick: () => tick() };
+  const present = () => now;
+  return { work, tell, join, joinAs, begin, told, working, isWorking, pass, present, tick: () => tick() };
 }
 
 describe('the work of a consumer', () => {
@@ -131,7 +132,7 @@ describe('the work of a consumer', () => {
   });
 
   it('ends with the session by whoever checks first, and begins anew when the group is heard of again', () => {
-    const { tell, join, working, isWorking, pass, tick } = open();
+    const { tell, join, working, isWorking, pass, present, tick } = open();
     join(0, 1);
     pass(SESSION_MS - 1);
     working[0]?.check();
@@ -141,7 +142,7 @@ describe('the work of a consumer', () => {
     expect(() => working[0]?.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
     expect([isWorking(), working[0]?.signal.aborted]).toEqual([[true, false], true]);
     // The broker that keeps the group was unreachable for so long, and has forgotten nobody.
-    tell('request', { apiName: 'Heartbeat', duration: 0 });
+    tell('request', { apiName: 'Heartbeat', duration: 0, createdAt: present() });
     tell('heartbeat', {});
     tick();
     expect(isWorking()).toEqual([true, false, true]);

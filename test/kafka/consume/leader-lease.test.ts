@@ -82,7 +82,7 @@ describe('a lease that the leader of a group holds', () => {
     const held = await acquire(kafka, signal, time);
     if ('holder' in held) return expect.fail('held by another');
     await time.advance(9_000);
-    latest().tell('request', { apiName: 'Heartbeat', duration: 0 });
+    latest().tell('request', { apiName: 'Heartbeat', duration: 0, createdAt: time.wall() });
     latest().tell('heartbeat', {});
     await time.advance(9_000);
     expect(held.signal.aborted).toBe(false);
@@ -91,8 +91,8 @@ describe('a lease that the leader of a group holds', () => {
   });
 
   const JOINED = { isLeader: true, leaderId: 'here' };
-  const heard = (listeners: Listeners) => {
-    listeners.tell('request', { apiName: 'Heartbeat', duration: 0 });
+  const heard = (listeners: Listeners, createdAt: number) => {
+    listeners.tell('request', { apiName: 'Heartbeat', duration: 0, createdAt });
     listeners.tell('heartbeat', {});
   };
 
@@ -116,7 +116,7 @@ describe('a lease that the leader of a group holds', () => {
     const held = await acquire(kafka, signal, { ...time, wall: () => time.wall() + suspendedMs });
     if ('holder' in held) return expect.fail('held by another');
     await time.advance(9_000);
-    heard(latest());
+    heard(latest(), time.wall());
     await time.advance(9_000);
     held.check();
     suspendedMs = 20_000;

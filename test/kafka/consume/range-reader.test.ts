@@ -33,6 +33,34 @@ it('a partition that the topic does not have is waited for without asking again 
   expect(topic.lookUps).toBeLessThan(100);
 });
 
+it('waits for a record that comes slowly, as long as something of it comes', async () => {
+  const topic = new ScriptedTopic([1]);
+  const clock = manualClock();
+  let receivedBytes = 0;
+  const openTopic = () => ({ ...topic.open(), receivedBytes: () => receivedBytes });
+  const reader = await openRanges({ openTopic, topic: 't', clock });
+  const seen: string[] = [];
+  const reading = reader.read(
+    [{ partition: 0, from: 0n, to: 1n }],
+    ({ value }) => void seen.push(String(value)),
+  );
+  for (let n = 0; n < 4; n++) {
+    receivedBytes += 2_000_000;
+    await clock.advance(30_000);
+  }
+  topic.append(0, 'a');
+  await reading;
+  expect(seen).toEqual(['a']);
+
+  const ended = expect(reader.read([{ partition: 0, from: 1n, to: 2n }], () => {})).rejects.toThrow(
+    'no record came',
+  );
+  // Empty answers have some bytes too.
+  receivedBytes += 10_000;
+  await clock.advance(30_000);
+  await ended;
+});
+
 it('waits for what takes a record before it hands over the next, however long all of them take', async () => {
   const topic = new ScriptedTopic([1]);
   topic.append(0, 'a', 'b');

@@ -114,3 +114,10 @@ readinessProbe:
 {{ toYaml .constraints }}
 {{- end -}}
 {{- end -}}
+
+{{/* Whether a host of expose is that of publicUrl, or covers it: `*.example.org`. Call with (dict "host" host "public" (urlParse publicUrl)). */}}
+{{- define "hookline.isPublicHost" -}}
+{{- $host := lower .host -}}
+{{- $public := lower .public.hostname -}}
+{{- if or (eq $host $public) (and (hasPrefix "*." $host) (hasSuffix (trimPrefix "*" $host) $public)) }}true{{ end -}}
+{{- end }}
