@@ -25,7 +25,7 @@ const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> 
 /** Rows of a summary: with messages that name something of their own there could be as many as records. */
 const MAX_KINDS = 20;
 
-/** Outcomes as a table: one row for each kind, the most frequent first, with the positions of the first few. */
+/** Outcomes as a table: one row for each kind, what failed and the most frequent first, with the positions of the first few. */
 export function summaryRows(outcomes: readonly DeadLetterOutcome[], dryRun: boolean) {
   const kinds = Map.groupBy(outcomes, ({ outcome, to, code, message }) =>
     [outcome, outcome === 'stored' ? topicOf(to) : (code ?? ''), message ?? ''].join('\n'),
@@ -34,7 +34,9 @@ export function summaryRows(outcomes: readonly DeadLetterOutcome[], dryRun: bool
     ...{ records: alike.length, outcome: TEXTS[outcome][dryRun ? 1 : 0], where, why },
     which: positionsOf(alike),
   });
-  const sorted = [...kinds].sort(([, a], [, b]) => b.length - a.length);
+  // What ended the run comes first: it is a single record.
+  const isFailure = ([first]: readonly DeadLetterOutcome[]) => Number(first?.outcome === 'failed');
+  const sorted = [...kinds].sort(([, a], [, b]) => isFailure(b) - isFailure(a) || b.length - a.length);
   const rows = sorted.slice(0, MAX_KINDS).map(([kind, alike]) => {
     const [outcome, where = '', why = ''] = kind.split('\n');
     return rowOf(outcome as Outcome, alike, where, why);

@@ -12,7 +12,7 @@ export type DeliveryPorts = {
   readonly routes: EventRoutes;
   /** Full name of the dead-letter topic. */
   readonly deadLetterTopic: string;
-  /** The live encryption keys of a ref, the current one first. */
+  /** The encryption keys of a ref, the current one first, the live ones before others. */
   readonly encryptionKeysOf: (ref: string) => readonly EncryptionKey[];
   /** Resolves when all in-sync replicas have the record, and the object store what it refers to. */
   readonly publish: (record: OutgoingRecord, object?: RecordObject) => Promise<Position>;

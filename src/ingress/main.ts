@@ -65,7 +65,7 @@ await runProcess({
     );
 
     const read = createRecordReader(subscription.codec, ids.of(subscription), registry, clock);
-    const { keyring, topicRead } = await startKeyring(
+    const { keyring, topicRead, keysKnown } = await startKeyring(
       {
         ...{ settings: config.subscriptions, sealingKeys, openTopic: kafka.openTopic, topic, read },
         gate: isKafkaReached ? gate : backgroundGate(context),
@@ -90,8 +90,8 @@ await runProcess({
       },
       context,
     );
-    const storeDeps = { delivery: ports, publisher: traced(publisher, tracer), publishDeadlineMs, large };
-    const store = openStore(storeDeps, spool, context);
+    const storing = { publisher: traced(publisher, tracer), publishDeadlineMs, large, keysKnown };
+    const store = openStore({ delivery: ports, ...storing }, spool, context);
     const delivery = { observer: ports.observer, store: traceStore(store.store, tracer) };
     await startIngressServer({ settings: config.ingress, keyring, delivery, memory, large }, context);
     gate.open();

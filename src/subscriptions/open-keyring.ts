@@ -52,6 +52,8 @@ export type OpenKeyring = {
   readonly keyring: LiveKeyring;
   /** Settles when the topic has been read. Until then a ref that the keyring does not know is pending, not unknown. */
   readonly topicRead: Promise<void>;
+  /** Resolves with it, and never where the process stops before. */
+  readonly keysKnown: Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -123,6 +125,7 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   return {
     keyring,
     topicRead,
+    keysKnown: topicRead.catch(() => new Promise<never>(() => {})),
     async stop() {
       if (secrets) await secrets.stop();
       deps.cache?.stop();

@@ -2,6 +2,8 @@ import avro from 'avsc';
 
 const TIMEOUT_MS = 10_000;
 
+type Answer = { schema?: unknown; schemaType?: string; references?: unknown[] };
+
 /**
  * Fetches a writer's schema by its id. A registry that does not answer in time rejects, so that the event is tried again: without a limit
  * a consumer would wait for ever. What is no Avro, such as Protobuf, is given as it is.
@@ -15,10 +17,10 @@ export const createSchemaFetcher =
       throw new Error(`${url} does not answer`, { cause });
     });
     if (!response.ok) throw new Error(`${url} answers ${response.status}`);
-    const { schema } = (await response.json()) as { schema: string };
-    try {
-      return avro.Type.forSchema(JSON.parse(schema));
-    } catch {
-      return schema;
-    }
+    const answer = (await response.json().catch(() => null)) as Answer | null;
+    // Something that stands before the registry answers too.
+    if (typeof answer?.schema !== 'string' || answer.references?.length)
+      throw new Error(`${url} answers no schema that stands by itself`);
+    const { schema, schemaType = 'AVRO' } = answer;
+    return schemaType === 'AVRO' ? avro.Type.forSchema(JSON.parse(schema)) : schema;
   };

@@ -26,8 +26,8 @@ export const checkKafka: Check = async (shell) => {
       const readings = await readSafety(admin, written);
       const findings = plans.map((plan) => {
         const reading = readings.get(plan.spec.name);
-        const mayCompact = plan.spec.config['cleanup.policy'] === 'compact';
-        return assessTopic(plan, reading && assessSafety(reading, minInsyncReplicas, { mayCompact }));
+        const isState = plan.spec.config['cleanup.policy'] === 'compact';
+        return assessTopic(plan, reading && assessSafety(reading, minInsyncReplicas, { isState }));
       });
       return [
         ok('brokers', `${brokers} answer(s)`),

@@ -91,7 +91,7 @@ export async function openResultLog(deps: ResultLogDeps): Promise<ResultLog> {
     await clock.sleep(READ_AGAIN_MS, { signal });
     if (!isAwaiting) return;
     const before = failures;
-    const isRead = await readLatest(deps, keep).then(() => true, onBrokenOff);
+    const isRead = await readLatest(deps, keep, signal).then(() => true, onBrokenOff);
     isAwaiting = !(isRead && failures === before);
   });
   let isDriftRead = earlier.length === 0;
@@ -139,8 +139,11 @@ async function untilStopped(signal: AbortSignal, work: () => Promise<void>): Pro
 async function readLatest(
   deps: TopicDeps,
   onRecord: (record: IncomingRecord) => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<OffsetRange[]> {
   const reader = await openRanges(deps);
+  const stop = () => void reader.stop();
+  signal?.addEventListener('abort', stop, { once: true });
   try {
     const spans = await reader.span();
     const beginOf = ({ from, to }: OffsetRange) => (to - OF_PARTITION > from ? to - OF_PARTITION : from);
@@ -150,6 +153,7 @@ async function readLatest(
     );
     return spans.map((span) => ({ ...span, to: beginOf(span) })).filter(({ from, to }) => from < to);
   } finally {
+    signal?.removeEventListener('abort', stop);
     await reader.stop();
   }
 }

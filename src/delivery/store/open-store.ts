@@ -35,6 +35,8 @@ export type StoreDeps = {
   readonly publishDeadlineMs: number | undefined;
   /** Takes the large ones. */
   readonly large: LargeBodyPublisher;
+  /** Settles when the keys of all subscriptions are known: a spool is drained from then on. */
+  readonly keysKnown?: Promise<unknown> | undefined;
   readonly clock: Clock;
 };
 
@@ -75,7 +77,7 @@ function storeWithSpool(
     delivery,
     publisher,
     large,
-    ...{ spool, clock, observer },
+    ...{ spool, clock, observer, keysKnown: parts.keysKnown },
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
   });
   spool.onKeysRenewed(() => store.wake());

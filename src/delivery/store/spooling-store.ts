@@ -27,6 +27,8 @@ export type SpoolingStorePorts = {
   readonly publishDeadlineMs: number;
   /** Takes the large ones; without it they are published like all others. */
   readonly large?: LargeBodyPublisher;
+  /** Resolves when all keys are known: what an earlier process left could not be opened before. */
+  readonly keysKnown?: Promise<unknown> | undefined;
   readonly observer: SpoolObserver;
   readonly clock: Clock;
 };
@@ -41,7 +43,6 @@ export type SpoolObserver = DrainObserver & {
 };
 
 const BEHIND_OTHERS = 'earlier messages of the key wait for the object store';
-
 /**
  * Stores deliveries in Kafka, and while Kafka is unavailable in the spool; in the order of the calls, over all changes
  * between the two. When the first is not confirmed in time, all that wait go to the spool, in their order, and everything
@@ -58,7 +59,6 @@ export class SpoolingStore {
   readonly #inFlight = new InFlight();
   #isDraining = false;
   readonly #stopping = new AbortController();
-
   /** What an earlier process left in the spool is drained first. */
   constructor(ports: SpoolingStorePorts) {
     this.#ports = ports;
@@ -199,14 +199,14 @@ export class SpoolingStore {
 
   /** Rows may have become readable that nobody drains. */
   wake(): void {
-    if (!this.#isDraining && this.#ports.spool.outstanding > 0)
-      this.#startSpooling('a renewed sealing key opens deliveries in it');
+    if (this.#isDraining || this.#ports.spool.outstanding === 0) return;
+    this.#startSpooling('a renewed sealing key opens deliveries in it');
   }
 
   #startDrain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    // A stop ends it. Anything else ends the process: nobody would empty the spool before a restart.
+    // A stop ends it. Anything else ends the process: nobody would empty it before a restart.
     this.#drain().catch((error) => this.#stopping.signal.aborted || Promise.reject(error));
   }
 
@@ -221,6 +221,7 @@ export class SpoolingStore {
       onOnlyWaiting: (waiting) => this.#sendOthers(waiting),
       onHeld: (order) => this.#held.add(order),
     };
+    await this.#ports.keysKnown;
     let drained = 0;
     // Checked in the same turn of the event loop in which the state changes: nothing may come between.
     while (spool.outstanding > 0) drained += await keepDraining(ports);

@@ -9,7 +9,7 @@ export type SafetyReading = {
   /** Whether a replica that is not in sync can become the leader. */
   readonly unclean: boolean | undefined;
   /** Whether the brokers delete records behind which others have the same key. */
-  readonly compacts: boolean;
+  readonly compacts: boolean | undefined;
   /** Why something is undefined. */
   readonly unknown: string | undefined;
 };
@@ -56,19 +56,19 @@ function toReading(
     replicas: typeof replicas === 'number' ? replicas : undefined,
     minInsync: minInsync > 0 ? minInsync : undefined,
     unclean: unclean === undefined ? undefined : unclean === 'true',
-    compacts: values.get(CLEANUP)?.includes('compact') ?? false,
+    compacts: values.get(CLEANUP)?.includes('compact'),
     unknown,
   };
 }
 
 /**
  * @param required MIN_INSYNC_REPLICAS
- * @param mayCompact only the latest record of a key counts in this topic
+ * @param isState only the latest record of a key counts in this topic, and has to stay
  */
 export function assessSafety(
   reading: SafetyReading,
   required: number,
-  { mayCompact = false } = {},
+  { isState = false } = {},
 ): SafetyAssessment {
   const { replicas, minInsync, unclean, compacts, unknown } = reading;
   const faults: string[] = [];
@@ -95,7 +95,12 @@ export function assessSafety(
       byTool ? 'run hookline topics apply' : `set ${MIN_INSYNC} to ${required} with kafka-configs`,
     );
   }
-  if (compacts && !mayCompact)
+  if (compacts === false && isState)
+    fault(
+      `${CLEANUP} is delete, must be compact: keys of subscriptions are gone when the retention is over`,
+      'run hookline topics apply --allow-data-loss --topic TOPIC, which sets it to compact',
+    );
+  if (compacts && !isState)
     fault(
       `${CLEANUP} has compact, must be delete: of records with the same key only the latest stays`,
       'run hookline topics apply --allow-data-loss --topic TOPIC, which sets it to delete',

@@ -94,8 +94,8 @@ export class TopicSafety {
     try {
       if (connects) await admin.connect();
       for (const [topic, reading] of await readSafety(admin, topics)) {
-        const mayCompact = compacted.includes(topic);
-        const assessment = assessSafety(reading, minInsyncReplicas, { mayCompact });
+        const isState = compacted.includes(topic);
+        const assessment = assessSafety(reading, minInsyncReplicas, { isState });
         warnings.push(...assessment.warnings.map((text) => `${topic}: ${text}`));
         if (assessment.faults.length > 0) decide(topic, assessment);
         else if (assessment.isCertain) decide(topic, null);

@@ -9,7 +9,8 @@ const VERSION = 1;
  * Assigns all partitions to one process of the group; the others stand by. Records that must not run concurrently (of one
  * ref, of one id) may stand in several partitions and topics, under whatever key their sender chose: one process can
  * order them, two cannot. The process that works keeps the partitions, whichever processes join, until it leaves or is not heard of:
- * each member says in its request to join how many partitions it has.
+ * each member says in its request to join how many partitions it has. Of members that read other topics alone, which belong to another
+ * installation, none is chosen: it would read nothing.
  */
 export function singleWorkerAssigner(count: () => number): kafkajs.PartitionAssigner {
   return ({ cluster }) => ({
@@ -29,9 +30,10 @@ export function singleWorkerAssigner(count: () => number): kafkajs.PartitionAssi
           .findTopicPartitionMetadata(topic)
           .map(({ partitionId }): Partition => ({ topic, partition: partitionId })),
       );
-      const worker = chooseWorker(
-        members.map(({ memberId, memberMetadata }) => ({ memberId, count: countOf(memberMetadata) })),
-      );
+      const candidates = members
+        .map(({ memberId, memberMetadata }) => ({ memberId, ...statedIn(memberMetadata) }))
+        .filter((member) => member.topics?.some((topic) => topics.includes(topic)) ?? true);
+      const worker = chooseWorker(candidates);
       return members.map(({ memberId }) => ({
         memberId,
         memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
@@ -52,13 +54,13 @@ export function chooseWorker(candidates: readonly Candidate[]): string | undefin
   return first?.memberId;
 }
 
-/** 0 for a member with another assigner. */
-function countOf(metadata: Buffer): number {
+/** What a member states. A count of 0 for one with another assigner. */
+function statedIn(metadata: Buffer): { readonly count: number; readonly topics?: readonly string[] } {
   try {
-    const { userData } = kafkajs.AssignerProtocol.MemberMetadata.decode(metadata) ?? {};
-    return Number(userData?.toString()) || 0;
+    const { userData, topics } = kafkajs.AssignerProtocol.MemberMetadata.decode(metadata) ?? {};
+    return { count: Number(userData?.toString()) || 0, ...(topics && { topics }) };
   } catch {
-    return 0;
+    return { count: 0 };
   }
 }
 

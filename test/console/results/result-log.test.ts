@@ -96,6 +96,27 @@ it('reads what the registry had no schema for again, and says that it is missing
   await log.stop();
 });
 
+it('stops at once while it reads again, as where the registry hangs', async () => {
+  const topic = new ScriptedTopic([1]);
+  for (let n = 0; n < 500; n++) topic.append(0, resultOf({ commandId: `c-${n}` }));
+  let asked = 0;
+  let isHanging = false;
+  const log = await openResultLog({
+    ...{ openTopic: topic.open, topic: 't', onBrokenOff() {} },
+    clock: { ...clock, sleep: (_, options) => clock.sleep(1, options) },
+    read: async () => {
+      asked++;
+      if (isHanging) await clock.sleep(100);
+      throw new HooklineError('REGISTRY_UNAVAILABLE', 'away');
+    },
+  });
+  isHanging = true;
+  const before = asked;
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 1), 10_000);
+  await log.stop();
+  expect(asked).toBeLessThan(before + 100);
+});
+
 it('reads earlier drift again where that was interrupted', async () => {
   const topic = new ScriptedTopic([1]);
   topic.append(0, driftOf('eu', 1));

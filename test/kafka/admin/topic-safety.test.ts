@@ -21,7 +21,17 @@ describe('a topic', () => {
   });
 
   it('is safe with compaction where only the latest record of a key counts', () => {
-    expect(assessSafety({ ...SAFE, compacts: true }, 2, { mayCompact: true }).faults).toEqual([]);
+    expect(assessSafety({ ...SAFE, compacts: true }, 2, { isState: true }).faults).toEqual([]);
+  });
+
+  it('is unsafe there without it: what is the latest record of its key would be deleted too', () => {
+    const { faults, remedies } = assessSafety(SAFE, 2, { isState: true });
+    expect(faults).toEqual([
+      expect.stringMatching(/^cleanup.policy is delete, must be compact: keys of subscr/),
+    ]);
+    expect(remedies).toEqual([expect.stringContaining('--allow-data-loss --topic TOPIC')]);
+    // Where the brokers do not say, nothing is known against it.
+    expect(assessSafety({ ...SAFE, compacts: undefined }, 2, { isState: true }).faults).toEqual([]);
   });
 
   it.each<[string, Partial<SafetyReading>, number, RegExp, RegExp]>([

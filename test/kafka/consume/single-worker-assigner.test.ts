@@ -16,6 +16,29 @@ describe('of the members of a group', () => {
     expect(chooseWorker(candidates)).toBe(expected);
   });
 
+  it('none that reads other topics alone is chosen, whatever it has: it belongs to another installation', async () => {
+    const cluster = { findTopicPartitionMetadata: () => [{ partitionId: 0 }] };
+    const assignerOf = (count: number) => singleWorkerAssigner(() => count)({ cluster } as never);
+    const member = (memberId: string, count: number, ...topics: string[]) => ({
+      ...{ memberId, memberMetadata: assignerOf(count).protocol({ topics }).metadata },
+    });
+    const members = [
+      member('a', 6, 'other.commands'),
+      member('b', 0, 'commands'),
+      member('c', 1, 'commands', 'more'),
+    ];
+    const dealt = await assignerOf(0).assign({ members, topics: ['commands'] } as never);
+    const given = dealt.map(({ memberId, memberAssignment }) => [
+      memberId,
+      MemberAssignment.decode(memberAssignment)?.assignment,
+    ]);
+    expect(given).toEqual([
+      ['a', {}],
+      ['b', {}],
+      ['c', { commands: [0] }],
+    ]);
+  });
+
   it('one is given all partitions of all topics, and the others none', async () => {
     const counts: Record<string, number> = { first: 1, second: 2 };
     const cluster = { findTopicPartitionMetadata: () => [{ partitionId: 0 }, { partitionId: 1 }] };
