@@ -71,7 +71,7 @@ async function storedAfter(ref: string): Promise<unknown[]> {
     async (error) => {
       const dead = await the.fixture.read('dead-letter', 0);
       throw new Error(
-        `${error.message}: ${await numbers()}; dead letters: ${dead.map(({ headers }) => JSON.stringify(headers))}`,
+        `${error.message}: ${await numbers()}; dead-letter records: ${dead.map(({ headers }) => JSON.stringify(headers))}`,
       );
     },
   );
