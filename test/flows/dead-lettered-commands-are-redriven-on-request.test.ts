@@ -5,6 +5,8 @@ import avro from 'avsc';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { cli, cliJson } from '../support/cli.ts';
 import { ControlFixture } from '../support/control-fixture.ts';
+import { createTopic } from '../support/create-topic.ts';
+import { testKafka } from '../support/topic-reader.ts';
 import { until } from '../support/until.ts';
 
 type Listed = { at: string; stage: string; state: string; topic: string };
@@ -134,13 +136,12 @@ describe('a command in the dead-letter topic', () => {
     hidden.clear();
     await the.control.stop();
     the.control = await the.fixture.control(the.urls);
-    const elsewhere = await cli(
-      { ...env, COMMAND_TOPICS: the.fixture.topic('payment-status') },
-      'dlq',
-      'redrive',
-      '--filter',
-      `at=${at}`,
-    );
+    const others = the.fixture.topic('commands.others');
+    const admin = testKafka(env).admin();
+    await admin.connect();
+    await createTopic(admin, { topic: others, numPartitions: 1, replicationFactor: 1 });
+    await admin.disconnect();
+    const elsewhere = await cli({ ...env, COMMAND_TOPICS: others }, 'dlq', 'redrive', '--filter', `at=${at}`);
     expect([elsewhere.exitCode, elsewhere.out]).toEqual([
       1,
       expect.stringContaining('not among COMMAND_TOPICS'),
