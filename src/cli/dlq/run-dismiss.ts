@@ -34,7 +34,7 @@ export async function runDismiss(
       check: lease?.check,
       onProgress,
     });
-    if (lease?.signal.aborted) shell.note('The lease was lost: another process redrives or dismisses now.');
+    if (lease?.signal.aborted) shell.note('The lease was lost: another process may redrive or dismiss now.');
     return outcomes;
   } finally {
     await opened.disposeAsync();

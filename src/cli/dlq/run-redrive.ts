@@ -60,7 +60,7 @@ export async function runRedrive(
       check: lease?.check,
       onProgress,
     });
-    if (lease?.signal.aborted) shell.note('The lease was lost: another process redrives now.');
+    if (lease?.signal.aborted) shell.note('The lease was lost: another process may redrive now.');
     return outcomes;
   } finally {
     await opened.disposeAsync();
