@@ -88,7 +88,7 @@ export function loadControlConfig(source: EnvSource) {
   checkRegistrySettings(config.registry, reader);
   checkProviderSettings(config.provider, reader);
   const { commandTopics } = config.control;
-  const written = { prefix: config.topics.prefix, eventTopics: eventTopicsIn(config.schemas?.dir) };
+  const written = { prefix: config.topics.prefix, eventTopics: eventTopicsIn(config.schemas.dir) };
   checkCommandTopics(commandTopics, written, reader);
   const usual = { name: topicName(config.topics.prefix, OWN_TOPICS.commands), refs: null };
   return reader.done({ ...config, commandTopics: commandTopics?.length > 0 ? commandTopics : [usual] });

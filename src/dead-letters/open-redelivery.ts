@@ -80,7 +80,7 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
   const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
   const { ports, publisher, limits } = openDelivery({
     ...{ routes, prefix, layout: config.delivery.layout, moreTopics: commandTopics },
-    encryptionKeysOf: (ref) => keys.keyring.openersOf(ref),
+    encryptionKeysOf: (ref) => keys.keyring.decryptionKeysOf(ref),
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
         backlogBytes: BACKLOG_BYTES,

@@ -56,7 +56,7 @@ export async function startDelivery(
   const claims = await startClaimCheck(others, context);
   const delivery = openDelivery({
     ...{ routes, prefix, layout, claims, bodySealing },
-    encryptionKeysOf: (ref) => keyring.openersOf(ref),
+    encryptionKeysOf: (ref) => keyring.decryptionKeysOf(ref),
     openPublisher: (topics) =>
       openPublisher(kafka, topics, {
         sessions: PUBLISHING_SESSIONS,

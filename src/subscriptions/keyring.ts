@@ -15,7 +15,7 @@ export class LiveKeyring {
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
   readonly #keys = new Map<string, RefKeys>();
-  readonly #openers = new Map<string, readonly EncryptionKey[]>();
+  readonly #decryptionKeys = new Map<string, readonly EncryptionKey[]>();
   readonly #decoys: SigningKey[] = [decoyKey()];
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -62,8 +62,8 @@ export class LiveKeyring {
    * The keys to open what has been verified, the live ones first. Those of earlier subscriptions do not expire here: a delivery may
    * have been in a spool for long.
    */
-  openersOf(ref: string): readonly EncryptionKey[] {
-    return this.#openers.get(ref) ?? [];
+  decryptionKeysOf(ref: string): readonly EncryptionKey[] {
+    return this.#decryptionKeys.get(ref) ?? [];
   }
 
   /**
@@ -103,9 +103,9 @@ export class LiveKeyring {
     const keys = refKeys(known, this.#ttlMs, now);
     if (keys) this.#keys.set(ref, keys);
     else this.#keys.delete(ref);
-    const openers = refKeys(known, Number.POSITIVE_INFINITY, now)?.encryption;
-    if (openers) this.#openers.set(ref, openers);
-    else this.#openers.delete(ref);
+    const unexpired = refKeys(known, Number.POSITIVE_INFINITY, now)?.encryption;
+    if (unexpired) this.#decryptionKeys.set(ref, unexpired);
+    else this.#decryptionKeys.delete(ref);
     if (!known.record && !known.dir) this.#known.delete(ref);
     while (this.#decoys.length < (keys?.signing.length ?? 0)) this.#decoys.push(decoyKey());
     for (const wake of this.#waiting.get(ref) ?? []) wake();

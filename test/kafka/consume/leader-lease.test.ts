@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
-import { acquireLeaderLease } from '../../../src/kafka/consume/leader-lease.ts';
+import { acquireLeaderLease, type HeldLease } from '../../../src/kafka/consume/leader-lease.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
@@ -13,6 +13,11 @@ const clock: typeof systemClock = {
 const { signal } = new AbortController();
 const acquire = (kafka: KafkaClient, stop = signal, by: Clock = clock) =>
   acquireLeaderLease({ kafka, groupId: 'g', topic: 't', clock: by, signal: stop });
+
+async function acquireHeld(kafka: KafkaClient, by?: Clock): Promise<HeldLease> {
+  const result = await acquire(kafka, signal, by);
+  return 'holder' in result ? expect.fail('held by another') : result;
+}
 
 type Listener = (event: { payload: unknown }) => void;
 /** Several for each event. */
@@ -79,8 +84,7 @@ describe('a lease that the leader of a group holds', () => {
   it('is lost when the group was not heard of for its session, though the client goes on asking', async () => {
     const { kafka, latest } = scriptedClient([]);
     const time = manualClock();
-    const held = await acquire(kafka, signal, time);
-    if ('holder' in held) return expect.fail('held by another');
+    const held = await acquireHeld(kafka, time);
     await time.advance(9_000);
     latest().tell('request', { apiName: 'Heartbeat', duration: 0, createdAt: time.wall() });
     latest().tell('heartbeat', {});
@@ -100,8 +104,7 @@ describe('a lease that the leader of a group holds', () => {
     const { kafka } = scriptedClient([]);
     const time = manualClock();
     let frozenMs = 0;
-    const held = await acquire(kafka, signal, { ...time, now: () => time.now() + frozenMs });
-    if ('holder' in held) return expect.fail('held by another');
+    const held = await acquireHeld(kafka, { ...time, now: () => time.now() + frozenMs });
     frozenMs = 9_999;
     held.check();
     frozenMs = 10_000;
@@ -113,8 +116,7 @@ describe('a lease that the leader of a group holds', () => {
     const { kafka, latest } = scriptedClient([]);
     const time = manualClock();
     let suspendedMs = 0;
-    const held = await acquire(kafka, signal, { ...time, wall: () => time.wall() + suspendedMs });
-    if ('holder' in held) return expect.fail('held by another');
+    const held = await acquireHeld(kafka, { ...time, wall: () => time.wall() + suspendedMs });
     await time.advance(9_000);
     heard(latest(), time.wall());
     await time.advance(9_000);
@@ -126,8 +128,7 @@ describe('a lease that the leader of a group holds', () => {
 
   it('is lost when this process leads the group as another member, as others may have led it meanwhile', async () => {
     const { kafka, latest } = scriptedClient([]);
-    const held = await acquire(kafka);
-    if ('holder' in held) return expect.fail('held by another');
+    const held = await acquireHeld(kafka);
     latest().tell('join', { ...JOINED, memberId: 'first' });
     expect(held.signal.aborted).toBe(false);
     latest().tell('join', { ...JOINED, memberId: 'second' });

@@ -86,7 +86,7 @@ export class Incarnation implements Receiver {
     const { ports, publisher } = openDelivery({
       ...{ routes, prefix: PREFIX, layout: parseLayout('iv12.ciphertext.tag16') as never },
       claims: system.hasObjects ? claimsOf(site, actor, clock) : undefined,
-      encryptionKeysOf: (ref) => keyring.openersOf(ref),
+      encryptionKeysOf: (ref) => keyring.decryptionKeysOf(ref),
       openPublisher: () => openPublisher(site, clock),
       observer: SILENT,
     });
