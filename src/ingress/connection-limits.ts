@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { SourceFilter } from '../config/networks.ts';
 import { HooklineError } from '../core/errors.ts';
-import { isProven } from './body/open-bodies.ts';
+import { isProven, trustOf, waitsForUs } from './body/open-bodies.ts';
 
 /** Why ingress closed a connection without an answer. */
 export const CONNECTION_ENDS = {
@@ -24,6 +24,8 @@ export type ConnectionEnd = keyof typeof CONNECTION_ENDS;
  */
 const MAX_PIPELINED = 16;
 const PIPELINE = Symbol('requests in the pipeline');
+/** How often we look whether a connection is silent until it is the next to make way. */
+const SWEEPS_PER_LIFE = 16;
 type Pipeline = { atWork: number; turn: number; begun: number };
 type PipelinedSocket = Socket & { [PIPELINE]?: Pipeline };
 
@@ -39,14 +41,16 @@ export type ConnectionLimitsOptions = {
 };
 
 /**
- * Decides about each connection when it opens, in constant time. A sender that never delivered a verified webhook cannot keep
- * others out: at the limit the longest open connection of this kind makes way.
+ * Decides about each connection when it opens, on average in constant time. A sender that never delivered a verified
+ * webhook cannot keep others out: at the limit the connection of this kind makes way that has been silent for longest.
  */
 export class ConnectionLimits {
   readonly #options: ConnectionLimitsOptions;
   readonly #open = new Set<Socket>();
-  /** Of the open ones those that were not seen to be proven, the longest open first. */
-  readonly #unproven = new Set<Socket>();
+  /** Of the open ones those that were not seen to be proven, the longest silent first, and how many bytes each had sent. */
+  readonly #unproven = new Map<Socket, number>();
+  /** Connections that open until we look again which are silent. */
+  #untilSweep = 0;
   /** Connections by their address, or requests by the address that a proxy forwards. */
   readonly #bySource = new Map<string, number>();
   /** TCP connections under TLS by their two ends: Node does not say which TCP socket is under a TLS socket. */
@@ -80,11 +84,14 @@ export class ConnectionLimits {
     if (isCounted && (this.#bySource.get(address) ?? 0) >= maxPerSource) {
       return this.#close(socket, 'source_limit');
     }
-    if (this.#open.size >= this.#options.maxConnections && !this.#evict()) {
+    const { maxConnections } = this.#options;
+    // From half of it on: at the limit we know who has been silent.
+    if (this.#unproven.size >= maxConnections / 2 && --this.#untilSweep < 0) this.#sweep();
+    if (this.#open.size >= maxConnections && !this.#evict()) {
       return this.#close(socket, 'limit');
     }
     this.#open.add(socket);
-    this.#unproven.add(socket);
+    this.#unproven.set(socket, 0);
     if (isCounted) this.#count(address, 1);
     socket.once('close', () => {
       this.#forget(socket);
@@ -158,18 +165,21 @@ export class ConnectionLimits {
   closeWithoutRequest(): void {
     for (const socket of this.#open) {
       // Node's own field: the answer that is being written, undefined before the first request.
-      const { _httpMessage: answer } = (this.#secured.get(socket) ?? socket) as {
+      const { _httpMessage: answer } = this.#connectionOf(socket) as {
         _httpMessage?: object | null;
       };
       if (!answer) socket.destroy();
     }
   }
 
-  /** Closes the longest open connection that is not proven. A proven one is checked once, and never again. */
+  /**
+   * Closes the connection that is not proven and has sent nothing for longest. A proven one is checked once, and never
+   * again.
+   */
   #evict(): boolean {
-    for (const socket of this.#unproven) {
+    for (const socket of this.#unproven.keys()) {
       this.#unproven.delete(socket);
-      if (isProven(this.#secured.get(socket) ?? socket)) continue;
+      if (isProven(this.#connectionOf(socket))) continue;
       this.#forget(socket);
       // A reset: with an orderly close the system would keep a flood's connections for a minute more.
       socket.resetAndDestroy();
@@ -177,6 +187,22 @@ export class ConnectionLimits {
       return true;
     }
     return false;
+  }
+
+  /** Those that have sent something since the last time, or wait for us, go behind those that have not. */
+  #sweep(): void {
+    this.#untilSweep = Math.floor(this.#unproven.size / SWEEPS_PER_LIFE);
+    for (const [socket, before] of [...this.#unproven]) {
+      const connection = this.#connectionOf(socket);
+      const isBusy = socket.bytesRead > before || waitsForUs(connection);
+      if (!isBusy || trustOf(connection) === 'refuted') continue;
+      this.#unproven.delete(socket);
+      this.#unproven.set(socket, socket.bytesRead);
+    }
+  }
+
+  #connectionOf(socket: Socket): Socket {
+    return this.#secured.get(socket) ?? socket;
   }
 
   #close(socket: Socket, reason: ConnectionEnd): false {

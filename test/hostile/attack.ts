@@ -17,6 +17,8 @@ export type Scale = {
   readonly resets: number;
   readonly deafConnections: number;
   readonly maxConnections: number;
+  /** Attackers above it: each takes the place of another every 50 ms, so that a newcomer must send within max / over × 50 ms. */
+  readonly overMaxConnections: number;
   readonly honest: { readonly smallPerSecond: number; readonly largePerSecond: number };
   /** Longest answer to a small and a large honest webhook. */
   readonly longestMs: { readonly small: number; readonly large: number };
@@ -34,6 +36,7 @@ export const LONG: Scale = {
   resets: 1_000,
   deafConnections: 50,
   maxConnections: 1_000,
+  overMaxConnections: 200,
   honest: { smallPerSecond: 50, largePerSecond: 1 },
   longestMs: { small: 1_000, large: 3_000 },
   peakMib: 1_024,
@@ -54,7 +57,8 @@ export const SHORT: Scale = {
   floodConnections: 8,
   resets: 300,
   deafConnections: 10,
-  maxConnections: 100,
+  maxConnections: 400,
+  overMaxConnections: 20,
   honest: { smallPerSecond: 20, largePerSecond: 1 },
   longestMs: { small: 6_000, large: 8_000 },
 };

@@ -212,7 +212,7 @@ const otherAttacks: readonly Attack[] = [
     run: (context) =>
       attackWith(context, {
         kind: 'hold',
-        connections: Math.ceil(context.scale.maxConnections * 1.2),
+        connections: context.scale.maxConnections + context.scale.overMaxConnections,
         first: base64(headOf({}).slice(0, 60)),
         bytesPerSecond: 0,
       } as PlanOf<'hold'>),

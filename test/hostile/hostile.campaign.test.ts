@@ -14,7 +14,8 @@ afterAll(() => campaign?.[Symbol.asyncDispose]());
 describe('honest senders are not disturbed by', { timeout: 120_000 }, () => {
   it.each(ATTACKS.filter(({ short }) => short))('$what', async (attack) => {
     const { problems } = await campaign.run(attack);
-    expect(problems).toEqual([]);
+    // A text: a report that is cut short tells what was wrong, too.
+    expect(problems.join('; ')).toBe('');
   });
 
   it('anything: what was answered 200 is in its topic', async () => {

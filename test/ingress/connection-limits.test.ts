@@ -82,6 +82,56 @@ describe('MAX_CONNECTIONS', () => {
     expect((await post(`${ingress.url}/webhooks/ledger-eu`, body)).status).toBe(200);
   });
 
+  it.each(['plain', 'TLS'])(
+    'one whose body arrives stays while silent ones come and go (%s)',
+    async (kind) => {
+      using files = selfSigned();
+      const tls = createTlsFiles(
+        { ...files, clientCaFile: undefined },
+        { renewed() {}, unusable() {} },
+        systemClock,
+      );
+      await using ingress = await startIngressApp({ maxConnections: 20, ...(kind === 'TLS' && { tls }) });
+      const { port } = ingress;
+      const socket =
+        kind === 'TLS' ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connect(port);
+      await once(socket, kind === 'TLS' ? 'secureConnect' : 'connect');
+      socket.setNoDelay(true);
+      const slow = new Connection(socket);
+      const sent = webhook(sign(body));
+      const pieces = 40;
+      let opened = 1;
+      const size = Math.ceil(sent.length / pieces);
+      for (let n = 0; n < pieces; n++) {
+        socket.write(sent.slice(n * size, (n + 1) * size));
+        // As many in all as would push it out many times.
+        for (let others = 0; others < 8; others++) {
+          (await Connection.open(port)).socket.write('POST');
+          opened++;
+          await expect.poll(() => ingress.ends.length + ingress.limits.open).toBe(opened);
+        }
+      }
+      await expect.poll(() => slow.text).toContain('}');
+      expect(slow.text.slice(9, 12)).toBe('200');
+      expect(ingress.ends).toContain('evicted');
+      socket.destroy();
+      await tls.stop();
+    },
+  );
+
+  it('where all are busy, one of them makes way', async () => {
+    await using ingress = await startIngressApp({ maxConnections: 40 });
+    const all = await Promise.all(Array.from({ length: 40 }, () => Connection.open(ingress.port)));
+    for (const { socket } of all) socket.write('POST /webhooks/ledger-eu HTTP/1.1\r\nHo');
+    await expect.poll(() => ingress.limits.open).toBe(40);
+    for (let n = 0; n < 40; n++) {
+      for (const { socket, isOpen } of all) if (isOpen) socket.write('s');
+      expect((await post(`${ingress.url}/webhooks/ledger-eu`, body)).status).toBe(200);
+    }
+    expect(ingress.ends).toContain('evicted');
+    for (const { socket } of all) socket.destroy();
+  });
+
   it('a flood of silent connections keeps nobody out', async () => {
     await using ingress = await startIngressApp({ maxConnections: 50 });
     const flood = await Promise.all(Array.from({ length: 500 }, () => Connection.open(ingress.port)));

@@ -70,6 +70,12 @@ export class OpenBodies {
   }
 }
 
+/** Whether the body that this connection sends waits for us: for memory, or for its key. */
+export function waitsForUs(connection: Connection): boolean {
+  const body = connection[BODY];
+  return body ? body.isPaused || body.isWhole : false;
+}
+
 function unlink(latest: OpenBody | null | undefined, body: OpenBody): void {
   for (let later = latest; later; later = later.earlier) {
     if (later.earlier !== body) continue;
