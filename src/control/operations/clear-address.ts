@@ -19,7 +19,7 @@ export async function clearAddress(
   isOurs: boolean,
   stays: (id: string) => boolean = () => false,
 ): Promise<void> {
-  const { session, command } = context;
+  const { command } = context;
   const url = receiverUrl(context, command.ref);
   // A faulty list would hide what our own call has made, and a second subscription would be created.
   const items = await (isOurs ? listCredibly(context) : listItems(context));
@@ -32,8 +32,28 @@ export async function clearAddress(
   for (const item of found) {
     // Somebody may have given another ref's this address.
     if (!isOurs || isOfAnotherRef(context, item.id)) throw new HooklineError('URL_IN_USE', item.id);
-    await session.untilDone(() => session.api.remove(item.id));
+    await removeSubscription(context, item.id);
   }
+}
+
+/**
+ * Removes a subscription. It counts as gone where the list does not have it either: a gateway without its route
+ * answers 404, too.
+ * @returns whether it was gone already
+ * @throws HooklineError PROVIDER_REFUSED, PROVIDER_UNAVAILABLE, PROVIDER_ANSWER_INVALID
+ */
+export async function removeSubscription(
+  { session }: Pick<OperationContext, 'session'>,
+  id: string,
+): Promise<boolean> {
+  const { judgement } = await session.untilDone(async () => {
+    const outcome = await session.api.remove(id);
+    if (outcome.judgement !== 'gone') return outcome;
+    const items = await session.aside(() => listItems({ session }));
+    if (!items.some((one) => one.id === id)) return outcome;
+    return { ...outcome, judgement: 'later', why: `${outcome.why}, but lists the subscription` };
+  });
+  return judgement === 'gone';
 }
 
 /**

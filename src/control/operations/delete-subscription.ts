@@ -1,6 +1,6 @@
 import { HooklineError } from '../../core/errors.ts';
 import { isUnfinished, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { clearAddress } from './clear-address.ts';
+import { clearAddress, removeSubscription } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
 import {
   beforeCommand,
@@ -15,7 +15,7 @@ import { isElsewhere, mayStillCome } from './unfinished-adoption.ts';
 
 /** Removes a ref's subscription. What is gone already is as well deleted as what was there. */
 export async function deleteSubscription(context: OperationContext): Promise<Settled> {
-  const { command, session, subscriptions, records, lease } = context;
+  const { command, subscriptions, records, lease } = context;
   const before = subscriptions.get(command.ref);
   if (!before) return { message: 'nothing to delete: the ref has no subscription' };
   if (before.state === 'RETIRED') {
@@ -47,8 +47,7 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
     return { message: `deleted: its ${what} had not come to an end` };
   }
   if (stays) return await retire(context, left, OF_ANOTHER);
-  const outcome = await session.untilDone(() => session.api.remove(subscriptionId));
-  const isGone = outcome.judgement === 'gone';
+  const isGone = await removeSubscription(context, subscriptionId);
   return await retire(context, left, isGone ? 'deleted: the provider no longer had it' : 'deleted');
 }
 

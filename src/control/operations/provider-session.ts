@@ -25,6 +25,8 @@ export type CommandSession = {
   begin<T extends Lease>(outer: T): T;
   /** The command has its outcome: nothing ends it any more. */
   end(): void;
+  /** Makes sure of an answer. The result does not mention what this is answered, but counts its requests. */
+  aside<T>(act: () => Promise<T>): Promise<T>;
   /**
    * Cleans up, in the time that is reserved for it behind the deadline of everything else. The result does not mention
    * it: the command's last answer stays the one before.
@@ -100,6 +102,14 @@ export function createCommandSession(deps: {
     if (wait > leftMs()) throw new HooklineError('PROVIDER_UNAVAILABLE', why);
     await clock.sleep(wait, deps.lease);
   };
+  const aside: CommandSession['aside'] = async (act) => {
+    const said = httpStatus;
+    try {
+      return await act();
+    } finally {
+      httpStatus = said;
+    }
+  };
   return {
     api: createProviderApi(counted, deps.dialect),
     deadlineMs,
@@ -109,14 +119,13 @@ export function createCommandSession(deps: {
       for (const one of release) one();
     },
     waitBefore,
+    aside,
     async close(act) {
-      const said = httpStatus;
       isClosing = true;
       try {
-        return await act();
+        return await aside(act);
       } finally {
         isClosing = false;
-        httpStatus = said;
       }
     },
     async untilDone(call) {

@@ -42,7 +42,33 @@ describe('a deletion', () => {
     await using harness = await openControlHarness();
     await harness.run(create('a'));
     await harness.sandbox.fail({ operation: 'delete', kind: 'drop-after' });
-    expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', httpStatus: 404, attempts: 2 });
+    expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', httpStatus: 404, attempts: 3 });
+  });
+
+  it('that a gateway answers 404 is asked for again while the provider lists the subscription', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    await harness.sandbox.fail({ operation: 'delete', kind: 'status', code: 404, times: 2 });
+    expect(await harness.run(remove())).toMatchObject({
+      status: 'SUCCEEDED',
+      message: 'deleted',
+      attempts: 5,
+    });
+    expect(await harness.subscriptions()).toEqual([]);
+  });
+
+  it('that a gateway answers 404, and its list with it, leaves everything', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    const before = harness.state.get('a');
+    await harness.sandbox.fail(
+      { operation: 'delete', kind: 'status', code: 404 },
+      { operation: 'list', kind: 'status', code: 404 },
+    );
+    expect(await harness.run(remove())).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'PROVIDER_ANSWER_INVALID', httpStatus: 404 },
+    });
+    expect([harness.state.get('a'), (await harness.subscriptions()).length]).toEqual([before, 1]);
   });
 
   it('that is refused leaves everything', async () => {
