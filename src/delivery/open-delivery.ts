@@ -2,6 +2,7 @@ import type { EventSchemaSet } from '../avro/event-schema.ts';
 import { HooklineError } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { EventRoutes } from './event-routes.ts';
 import type { DeliveryPorts, TopicLimits } from './ports.ts';
 
@@ -55,6 +56,14 @@ export function bodySealingOf(
       );
   }
   return others.length > 0 ? sealingKeys : undefined;
+}
+
+const RENEW_LIMITS_MS = 60_000;
+
+/** Asks for the topics' limits, and again every minute: an operator may change them while the process runs. */
+export function watchLimits(limits: TopicLimits, clock: Clock): Promise<void> {
+  clock.every(RENEW_LIMITS_MS, () => void limits.renew(), { ref: false });
+  return limits.renew();
 }
 
 /**

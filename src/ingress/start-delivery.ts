@@ -12,7 +12,13 @@ import type { SealedLayout } from '../crypto/layout.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import { ClaimCheck } from '../delivery/claim-check.ts';
 import type { EventRoutes } from '../delivery/event-routes.ts';
-import { bodySealingOf, deliveryTopics, type OpenDelivery, openDelivery } from '../delivery/open-delivery.ts';
+import {
+  bodySealingOf,
+  deliveryTopics,
+  type OpenDelivery,
+  openDelivery,
+  watchLimits,
+} from '../delivery/open-delivery.ts';
 import { type KafkaAccess, observePublishing, openPublisher } from '../kafka/open-kafka.ts';
 import type { Publisher } from '../kafka/produce/publisher.ts';
 import { observeBodyStore, openBodyStore } from '../object-store/open-body-store.ts';
@@ -65,7 +71,7 @@ export async function startDelivery(
       }),
     observer: observeDelivery(context, new KeyChanges(keyring)),
   });
-  await delivery.limits.renew();
+  await watchLimits(delivery.limits, context.clock);
   const publisher = components.add('publisher', delivery.publisher);
   const { publishBacklog } = backlogMetrics(metrics);
   metrics.samplers.add(() => publishBacklog.set(publisher.backlogBytes));

@@ -12,7 +12,7 @@ import type { OutgoingRecord, Position } from '../../core/record.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import { ClaimCheck, objectFirst } from '../../delivery/claim-check.ts';
 import { createEventRoutes } from '../../delivery/event-routes.ts';
-import { openDelivery } from '../../delivery/open-delivery.ts';
+import { openDelivery, watchLimits } from '../../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../../delivery/ports.ts';
 import { identifyDelivery, publishDelivery } from '../../delivery/publish-delivery.ts';
 import { layInPlace } from '../../kafka/connect/client-patches.ts';
@@ -89,7 +89,7 @@ const opened = openDelivery({
     }),
 });
 const { publisher } = opened;
-const limitsKnown = opened.limits.renew();
+const limitsKnown = watchLimits(opened.limits, systemClock);
 port.onCalls((calls) => {
   for (const { n, request } of calls) void work(n, request);
 });
