@@ -5,7 +5,7 @@ import { eventNameOf } from '../provider/dialect.ts';
 import { extraConflict } from '../provider/extra-fields.ts';
 import { acceptedExtra } from '../subscriptions/subscription-record.ts';
 import type { OperationContext } from './operations/operation.ts';
-import { hasBegun, isForgettable } from './operations/subscription-state.ts';
+import { hasBegun, isReleased } from './operations/subscription-state.ts';
 
 /**
  * Checks what must hold before a command is executed, whatever its type.
@@ -71,5 +71,5 @@ function checkMatch(context: OperationContext): void {
 /** Nobody owns a ref whose subscription was deleted so long ago that its keys are no longer live. */
 function ownerOf(context: OperationContext): string | undefined {
   const record = context.subscriptions.get(context.command.ref);
-  return record && isForgettable(context, record) ? undefined : record?.owner;
+  return record && isReleased(context, record) ? undefined : record?.owner;
 }

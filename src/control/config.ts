@@ -63,7 +63,7 @@ const controlSettings = {
   }),
 };
 
-const { secretsDir, retiredKeysTtlMs } = subscriptionSettings;
+const { secretsDir, retiredKeysTtlMs, retiredDecryptionKeysTtlMs } = subscriptionSettings;
 
 /** Every group of settings that control reads; the table in docs/configuration.md is generated from it. */
 export const controlConfig = {
@@ -74,7 +74,7 @@ export const controlConfig = {
   schemas: schemaSettings,
   runtime: runtimeSettings,
   provider: providerSettings,
-  subscriptions: { secretsDir, retiredKeysTtlMs },
+  subscriptions: { secretsDir, retiredKeysTtlMs, retiredDecryptionKeysTtlMs },
   control: controlSettings,
 };
 

@@ -43,7 +43,7 @@ export type Control = Pick<GroupReaderDeps, 'keysOf' | 'handle' | 'onWorking'> &
 /** Puts together what the flow of a command needs: the records that it writes, the claim of the state, the operations. */
 export function openControl(deps: OpenControlDeps): Control {
   const { config, schemas, ids, publisher, state, observe, clock } = deps;
-  const { retiredKeysTtlMs } = config.subscriptions;
+  const { retiredKeysTtlMs, retiredDecryptionKeysTtlMs } = config.subscriptions;
   const { publicUrl, commandDeadlineMs, sessionTimeoutMs } = config.control;
   const { prefix } = config.topics;
   const records = createControlRecords({
@@ -52,7 +52,8 @@ export function openControl(deps: OpenControlDeps): Control {
   });
   const claim = claimState({ table: state.subscriptions, records, newId, ...observe.claim });
   const control: ControlDeps = {
-    ...{ publicUrl, commandDeadlineMs, retiredKeysTtlMs, records, clock },
+    ...{ publicUrl, commandDeadlineMs, records, clock },
+    retired: { liveMs: retiredKeysTtlMs, keptMs: Math.max(retiredKeysTtlMs, retiredDecryptionKeysTtlMs) },
     ...{ call: deps.call, dialect: config.provider.dialect, sealingKeys: deps.sealingKeys },
     ...{ subscriptions: state.subscriptions, finished: state.finished },
     readCommand: createCommandReader(

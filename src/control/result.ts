@@ -48,7 +48,7 @@ export function resultOfPoison(
     commandId,
     type: text(fields.type) ?? '',
     ref: text(fields.ref),
-    status: 'REJECTED',
+    status: reason.result ?? 'REJECTED',
     subscriptionId: null,
     httpStatus: null,
     errorCode: reason.code,

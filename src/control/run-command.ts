@@ -50,7 +50,9 @@ export async function runCommand(record: IncomingRecord, deps: ControlDeps, leas
   if (commandId === null) return;
   const result = read.ok
     ? await settle(read.command, { receivedAt, position, isDuplicate: earlier !== undefined }, deps, lease)
-    : resultOfPoison(read, { commandId, receivedAt, finishedAt: clock.wall(), position });
+    : resultOfPoison(earlier ? { ...read, reason: new HooklineError('COMMAND_DUPLICATE') } : read, {
+        ...{ commandId, receivedAt, finishedAt: clock.wall(), position },
+      });
   deps.observe(await storeResult(result, deps.records, lease));
 }
 

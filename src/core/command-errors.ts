@@ -79,6 +79,12 @@ export const COMMAND_ERRORS = {
     result: 'REJECTED',
     text: 'a file of SECRETS_DIR/{ref} cannot be used',
   },
+  KEYS_SEALED: {
+    status: null,
+    retryable: false,
+    result: 'REJECTED',
+    text: 'no line of SEALING_KEY_FILE opens the keys of the ref, which would be lost; add the line, or give them up by ifMatch',
+  },
   SUBSCRIPTION_NOT_FOUND: {
     status: null,
     retryable: false,

@@ -140,22 +140,22 @@ export type KeySources = {
 
 /**
  * The live keys of a ref. Files come first: if they have signing secrets, those of the record are not live. A file with
- * only the secret is combined with the record's subscription id, as a provider may send the secret separately.
+ * only the secret is combined with the record's subscription ids, as a provider may send the secret separately. What was sealed
+ * with the record's encryption keys is opened all the same.
  * @returns null if the ref has no live key
  */
 export function refKeys(sources: KeySources, retiredKeysTtlMs: number, now: number): RefKeys | null {
   const { record, dir } = sources;
   const recorded = recordedKeys(sources, retiredKeysTtlMs).filter((keys) => keys.until > now);
-  const ids = dir?.subscriptionIds.length ? dir.subscriptionIds : toList(record?.subscriptionId);
+  const known = [...toList(record?.subscriptionId), ...recorded.flatMap(({ id }) => toList(id))];
+  const ids = dir?.subscriptionIds.length ? dir.subscriptionIds : [...new Set(known)];
   // During a rotation of ids and secrets, any pair of them may have been used.
   const fromDir = ids.flatMap((id) => (dir?.signingSecrets ?? []).map((secret) => ({ id, secret })));
   const pairs =
     fromDir.length > 0
       ? fromDir
       : recorded.flatMap(({ id, secret }) => (id && secret ? [{ id, secret }] : []));
-  const openers = dir?.encryptionKeys.length
-    ? dir.encryptionKeys
-    : recorded.flatMap(({ opener }) => toList(opener));
+  const openers = [...(dir?.encryptionKeys ?? []), ...recorded.flatMap(({ opener }) => toList(opener))];
   if (pairs.length === 0 && openers.length === 0) return null;
   return {
     signing: pairs.map(({ id, secret }, index) => signingKey(id, secret, index)),

@@ -50,17 +50,18 @@ export function acceptedExtra(
 
 /** The secrets of one subscription that its record has sealed. */
 export type SubscriptionSecrets = {
-  readonly encryptionKey?: string;
+  readonly encryptionKey?: string | undefined;
   /** Absent while the subscription is only requested. */
-  readonly signingSecret?: string;
+  readonly signingSecret?: string | undefined;
   /** Of earlier subscriptions of this ref, whose deliveries may still arrive. */
   readonly previous?: readonly RetiredSecrets[];
 };
 
 export type RetiredSecrets = {
   readonly subscriptionId: string;
-  readonly signingSecret: string;
-  readonly encryptionKey?: string;
+  /** Absent where a file has it, and of those that are kept only to open what was verified before. */
+  readonly signingSecret?: string | undefined;
+  readonly encryptionKey?: string | undefined;
   /** Milliseconds since 1970. */
   readonly retiredAt: number;
 };

@@ -249,6 +249,15 @@ describe('a command', () => {
     expect(answered).toEqual(id === null ? [] : [[id, 'REJECTED']]);
   });
 
+  it('that is incomplete and has the id of another one is a dead-letter record, and a DUPLICATE', async () => {
+    await using harness = await openControlHarness();
+    await harness.run({ commandId: 'c-1', ...create('a') });
+    const record = harness.recordOf({ commandId: 'c-1', ref: 'a' });
+    await harness.take(record);
+    expect(harness.deadLetters).toEqual([{ record, code: 'COMMAND_INVALID' }]);
+    expect(harness.results.map(({ status }) => status)).toEqual(['SUCCEEDED', 'DUPLICATE']);
+  });
+
   it('that ends in an error without a name has FAILED, and the error is told: those behind it go on', async () => {
     await using harness = await openControlHarness();
     const fault = new RangeError('Maximum call stack size exceeded');

@@ -48,7 +48,7 @@ describe('the live keys of a ref', () => {
     });
   });
 
-  it('come from the files first: every pair of their ids and secrets, and nothing of the record', () => {
+  it('come from the files first: every pair of their ids and secrets, and no signing secret of the record', () => {
     const sources = {
       record: record(),
       secrets: { signingSecret: id(9), encryptionKey: key(9) },
@@ -56,7 +56,7 @@ describe('the live keys of a ref', () => {
     };
     expect(keysOf(sources)).toMatchObject({
       signing: [`0: ${id(3)}${id(5)}`, `1: ${id(3)}${id(6)}`, `2: ${id(4)}${id(5)}`, `3: ${id(4)}${id(6)}`],
-      encryption: [`0: ${key(7)}`],
+      encryption: [`0: ${key(7)}`, `1: ${key(9)}`],
     });
   });
 
@@ -68,8 +68,22 @@ describe('the live keys of a ref', () => {
     });
     expect(keysOf({ record: record(), secrets, dir: dir({ encryptionKeys: [key(4)] }) })).toMatchObject({
       signing: [`0: ${id(1)}${id(2)}`],
-      encryption: [`0: ${key(4)}`],
+      encryption: [`0: ${key(4)}`, `1: ${key(3)}`],
     });
+  });
+
+  it("join a file's secret with the ids of subscriptions that the ref had before, each until its time", () => {
+    const previous = [{ subscriptionId: id(7), encryptionKey: key(8), retiredAt: NOW - 10 }];
+    const sources = {
+      record: record(),
+      secrets: { encryptionKey: key(3), previous },
+      dir: dir({ signingSecrets: [id(5)] }),
+    };
+    expect(keysOf(sources)).toMatchObject({
+      signing: [`0: ${id(1)}${id(5)}`, `1: ${id(7)}${id(5)}`],
+      encryption: [`0: ${key(3)}`, `1: ${key(8)}`],
+    });
+    expect(keysOf(sources, NOW + TTL)).toMatchObject({ signing: [`0: ${id(1)}${id(5)}`] });
   });
 
   it('of a deleted subscription end with their time', () => {

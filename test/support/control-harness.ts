@@ -29,6 +29,8 @@ const DEADLINE_MS = 60_000;
 type Options = {
   readonly deadlineMs?: number;
   readonly retiredKeysTtlMs?: number;
+  /** As long as the others, if omitted. */
+  readonly retiredDecryptionKeysTtlMs?: number;
   readonly dialect?: string;
   readonly publicUrl?: string;
   /** Of topics that don't take every ref. */
@@ -89,7 +91,10 @@ export async function openControlHarness(options: Options = {}) {
     dialect: parseDialect(options.dialect ?? '{}'),
     publicUrl: options.publicUrl ?? PUBLIC_URL,
     commandDeadlineMs: options.deadlineMs ?? DEADLINE_MS,
-    retiredKeysTtlMs: options.retiredKeysTtlMs ?? DEADLINE_MS,
+    retired: {
+      liveMs: options.retiredKeysTtlMs ?? DEADLINE_MS,
+      keptMs: options.retiredDecryptionKeysTtlMs ?? options.retiredKeysTtlMs ?? DEADLINE_MS,
+    },
     sealingKeys,
     finished: {
       positionOf(commandId): CommandPosition | undefined {

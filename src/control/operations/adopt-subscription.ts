@@ -11,9 +11,9 @@ import {
 } from '../../subscriptions/subscription-record.ts';
 import { clearAddress, listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
+import { carriedSecrets, resealed, secretsOf } from './sealed-keys.ts';
 import {
   beforeCommand,
-  carriedSecrets,
   eventsOf,
   isCarriedOut,
   isOfAnotherRef,
@@ -21,8 +21,6 @@ import {
   providerEvents,
   receiverUrl,
   replacing,
-  resealed,
-  secretsOf,
   storeState,
   withdraw,
 } from './subscription-state.ts';

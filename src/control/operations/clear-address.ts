@@ -1,4 +1,5 @@
 import { HooklineError } from '../../core/errors.ts';
+import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import { isUnfinished } from '../../subscriptions/subscription-record.ts';
 import { refuseEmptyList } from './find-drift.ts';
@@ -46,11 +47,17 @@ export async function removeSubscription(
   { session }: Pick<OperationContext, 'session'>,
   id: string,
 ): Promise<boolean> {
+  let isInDoubt = false;
   const { judgement } = await session.untilDone(async () => {
     const outcome = await session.api.remove(id);
-    if (outcome.judgement !== 'gone') return outcome;
+    const isRefused = outcome.judgement === 'refused' && isInDoubt;
+    isInDoubt ||= !isWithoutEffect(outcome);
+    // What is removed already may be refused, too.
+    if (outcome.judgement !== 'gone' && !isRefused) return outcome;
     const items = await session.aside(() => listItems({ session }));
-    if (!items.some((one) => one.id === id)) return outcome;
+    const isListed = items.some((one) => one.id === id);
+    if (isRefused) return isListed ? outcome : { ...outcome, judgement: 'done' };
+    if (!isListed) return outcome;
     return { ...outcome, judgement: 'later', why: `${outcome.why}, but lists the subscription` };
   });
   return judgement === 'gone';

@@ -12,15 +12,14 @@ import {
 } from '../../subscriptions/subscription-record.ts';
 import { clearAddress, listCredibly } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
+import { carriedSecrets, checkOpens, secretsOf } from './sealed-keys.ts';
 import {
   beforeCommand,
-  carriedSecrets,
   eventsOf,
   noteBegin,
   providerEvents,
   receiverUrl,
   replacing,
-  secretsOf,
   storeState,
   withdraw,
 } from './subscription-state.ts';
@@ -45,6 +44,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
   // Keys in files come first: those of another subscription shut out the new one.
   if (dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0)
     throw new HooklineError('KEYS_INVALID', `${command.ref}/subscription-id: ${OF_ANOTHER}`);
+  if (before && !isResumed) checkOpens(context, before);
   if (command.dryRun) {
     // A dry run only looks for a foreign subscription at the address: a real run would fail on it.
     if (!isResumed) await clearAddress(context, false);

@@ -2,13 +2,13 @@ import { HooklineError } from '../../core/errors.ts';
 import { isUnfinished, type SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { clearAddress, removeSubscription } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
+import { checkOpens, resealed } from './sealed-keys.ts';
 import {
   beforeCommand,
   hasBegun,
   isForgettable,
   noteBegin,
   othersWith,
-  resealed,
   storeState,
 } from './subscription-state.ts';
 import { isElsewhere, mayStillCome } from './unfinished-adoption.ts';
@@ -33,6 +33,7 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   // It was to be created anew: the one before it is deleted too.
   const subscriptionId = left?.state === 'ACTIVE' ? left.subscriptionId : null;
   const stays = subscriptionId !== null && isAnothersForCertain(context, subscriptionId);
+  if (subscriptionId !== null && left) checkOpens(context, left);
   if (command.dryRun) {
     const what = subscriptionId === null && !isIntent ? 'its adoption would be given up' : 'would be deleted';
     const message = stays ? "the subscription would stay, as it is another ref's" : what;

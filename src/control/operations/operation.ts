@@ -8,12 +8,15 @@ import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { CommandSession } from './provider-session.ts';
 
+/** How long the keys of a deleted subscription verify, and how long they open what was verified before. */
+export type RetiredTimes = { readonly liveMs: number; readonly keptMs: number };
+
 /** What every operation needs, whatever the command. */
 export type OperationDeps = {
   readonly clock: Clock;
   readonly dialect: Dialect;
   readonly publicUrl: string;
-  readonly retiredKeysTtlMs: number;
+  readonly retired: RetiredTimes;
   readonly sealingKeys: SealingKeys;
   readonly subscriptions: SubscriptionView;
   readonly records: ControlRecords;

@@ -2,6 +2,7 @@ import { HooklineError, hasCode } from '../../core/errors.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Outcome, ProviderCall } from '../../provider/call-provider.ts';
 import type { Dialect } from '../../provider/dialect.ts';
+import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import { createProviderApi, type ProviderApi } from '../../provider/provider-api.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type Backoff, delayBefore } from '../../runtime/retry.ts';
@@ -129,18 +130,24 @@ export function createCommandSession(deps: {
       }
     },
     async untilDone(call) {
+      let doubt: string | null = null;
       for (let attempt = 1; ; attempt++) {
         const outcome = await call();
         if (outcome.judgement === 'done' || outcome.judgement === 'gone') return outcome;
-        throwIfRefused(outcome);
+        throwIfRefused(outcome, doubt);
+        if (!isWithoutEffect(outcome)) doubt = outcome.why;
         await waitBefore(attempt, outcome);
       }
     },
   };
 }
 
-/** @throws HooklineError PROVIDER_REFUSED */
-function throwIfRefused({ judgement, why }: Outcome): void {
-  if (judgement === 'refused' || judgement === 'unauthorised')
-    throw new HooklineError('PROVIDER_REFUSED', why);
+/**
+ * @param doubt the last answer that left open whether the call had its effect
+ * @throws HooklineError PROVIDER_REFUSED
+ */
+function throwIfRefused({ judgement, why }: Outcome, doubt: string | null): void {
+  if (judgement !== 'refused' && judgement !== 'unauthorised') return;
+  const earlier = doubt === null ? '' : `; an earlier call may have had its effect: ${doubt}`;
+  throw new HooklineError('PROVIDER_REFUSED', `${why}${earlier}`);
 }

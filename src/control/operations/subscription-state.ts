@@ -2,16 +2,14 @@ import { hasCode } from '../../core/errors.ts';
 import { eventNameOf, providerNameOf } from '../../provider/dialect.ts';
 import {
   isUnfinished,
-  openSecrets,
-  type RetiredSecrets,
   replacedBy,
   replacedText,
   type SubscriptionRecord,
-  type SubscriptionSecrets,
   sealSecrets,
   wantedBy,
 } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, OperationDeps } from './operation.ts';
+import { type CarryDeps, carriedSecrets, resealed } from './sealed-keys.ts';
 
 type State = Pick<
   SubscriptionRecord,
@@ -70,13 +68,20 @@ function extraOf(context: OperationContext): string | null {
   return (isSame ? before?.extra : null) ?? null;
 }
 
-/** A subscription that was deleted so long ago that its keys are no longer live: nothing of it is needed. */
-export function isForgettable(
-  { retiredKeysTtlMs, clock }: Pick<OperationDeps, 'retiredKeysTtlMs' | 'clock'>,
+/** A subscription that was deleted so long ago that its keys are no longer live: its ref is free. */
+export const isReleased = (
+  { retired, clock }: Pick<OperationDeps, 'retired' | 'clock'>,
   record: SubscriptionRecord,
-): boolean {
-  return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < clock.wall();
-}
+): boolean => wasDeletedBefore(record, clock.wall() - retired.liveMs);
+
+/** One that was deleted so long ago that nothing is left which its keys would open: nothing of it is needed. */
+export const isForgettable = (
+  { retired, clock }: Pick<OperationDeps, 'retired' | 'clock'>,
+  record: SubscriptionRecord,
+): boolean => wasDeletedBefore(record, clock.wall() - retired.keptMs);
+
+const wasDeletedBefore = ({ state, updatedAt }: SubscriptionRecord, time: number): boolean =>
+  state === 'RETIRED' && updatedAt < time;
 
 /** The records of other refs that have this subscription. */
 export function othersWith({ command, subscriptions }: OperationContext, id: string): SubscriptionRecord[] {
@@ -117,56 +122,6 @@ export async function noteCall(context: OperationContext, unfinished: Subscripti
   await records.storeSubscription(command.ref, noted, lease);
 }
 
-/** The secrets of a record, or undefined where it has none, or none that SEALING_KEY_FILE opens. */
-export function secretsOf(
-  { sealingKeys }: Pick<OperationDeps, 'sealingKeys'>,
-  record: SubscriptionRecord,
-): SubscriptionSecrets | undefined {
-  return (record.sealedKeys && openSecrets(sealingKeys, record, record.sealedKeys)) ?? undefined;
-}
-
-/**
- * The sealed keys of a record for what it becomes: they are tied to the state and the id, so a change of these seals
- * them again. What no sealing key opens stays as it is: under the same state and id a key that comes back opens it.
- */
-export function resealed(
-  { sealingKeys }: Pick<OperationDeps, 'sealingKeys'>,
-  before: SubscriptionRecord,
-  becomes: Pick<SubscriptionRecord, 'state' | 'subscriptionId'>,
-): Buffer | null {
-  const secrets = secretsOf({ sealingKeys }, before);
-  if (!secrets) return before.sealedKeys;
-  return sealSecrets(sealingKeys, { ...becomes, ref: before.ref }, secrets);
-}
-
-/**
- * Keys of the ref's earlier subscriptions, the one of this record included, whose deliveries may still be under way: a new one must
- * not shut them out.
- */
-export function carriedSecrets(
-  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
-  before: SubscriptionRecord | undefined,
-): Pick<SubscriptionSecrets, 'previous'> {
-  const secrets = before && secretsOf(context, before);
-  if (!before || !secrets) return {};
-  const { signingSecret, encryptionKey } = secrets;
-  const now = context.clock.wall();
-  const retired: RetiredSecrets[] =
-    before.subscriptionId !== null && signingSecret !== undefined
-      ? [
-          {
-            subscriptionId: before.subscriptionId,
-            signingSecret,
-            retiredAt: before.state === 'RETIRED' ? before.updatedAt : now,
-            ...(encryptionKey !== undefined && { encryptionKey }),
-          },
-        ]
-      : [];
-  const since = now - context.retiredKeysTtlMs;
-  const previous = [...retired, ...(secrets.previous ?? [])].filter((keys) => keys.retiredAt > since);
-  return previous.length > 0 ? { previous } : {};
-}
-
 /**
  * The `replaced` of a record that takes the place of this one, sealed as that is: with the key in force. An `extra` that the new
  * record has too is left out.
@@ -187,19 +142,13 @@ export function replacing(
 }
 
 /** What the ref goes back to if the command of this record comes to nothing: null where there was nothing before. */
-export function beforeCommand(
-  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
-  record: SubscriptionRecord,
-): SubscriptionRecord | null {
+export function beforeCommand(context: CarryDeps, record: SubscriptionRecord): SubscriptionRecord | null {
   // An intent of an older version tells it by the keys that it carries.
   return record.replaced == null ? lastRetired(context, record) : replacedBy(record);
 }
 
 /** The deleted subscription whose keys a record carries, and that of those before it; null where none is live. */
-function lastRetired(
-  context: Pick<OperationDeps, 'sealingKeys' | 'retiredKeysTtlMs' | 'clock'>,
-  record: SubscriptionRecord,
-): SubscriptionRecord | null {
+function lastRetired(context: CarryDeps, record: SubscriptionRecord): SubscriptionRecord | null {
   const [latest, ...earlier] = carriedSecrets(context, record).previous ?? [];
   if (!latest) return null;
   const { subscriptionId, retiredAt, ...keys } = latest;

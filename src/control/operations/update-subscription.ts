@@ -1,6 +1,7 @@
 import { HooklineError } from '../../core/errors.ts';
 import { isUnfinished } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, Settled } from './operation.ts';
+import { resealed, secretsOf } from './sealed-keys.ts';
 import {
   eventsOf,
   isCarriedOut,
@@ -8,8 +9,6 @@ import {
   noteCall,
   providerEvents,
   receiverUrl,
-  resealed,
-  secretsOf,
   storeState,
 } from './subscription-state.ts';
 

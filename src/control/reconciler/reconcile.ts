@@ -17,7 +17,7 @@ import {
 
 export type ReconcileDeps = Pick<
   OperationDeps,
-  'clock' | 'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retiredKeysTtlMs'
+  'clock' | 'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retired'
 > & {
   /** Follows the results topic, where earlier reports stand. */
   readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };

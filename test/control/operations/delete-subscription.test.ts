@@ -7,6 +7,7 @@ import {
   openControlHarness,
   passTime,
 } from '../../support/control-harness.ts';
+import { sealingKeysOf } from '../../support/spool-scene.ts';
 
 const remove = (more: object = {}) => ({ type: 'subscription.delete', ref: 'a', ...more });
 
@@ -43,6 +44,50 @@ describe('a deletion', () => {
     await harness.run(create('a'));
     await harness.sandbox.fail({ operation: 'delete', kind: 'drop-after' });
     expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', httpStatus: 404, attempts: 3 });
+  });
+
+  it('whose answer is lost, and whose repetition is refused, is done where the list says so', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    await harness.sandbox.fail(
+      { operation: 'delete', kind: 'drop-after' },
+      { operation: 'delete', kind: 'status', code: 403 },
+    );
+    expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', message: 'deleted' });
+    expect(harness.state.get('a')).toMatchObject({ state: 'RETIRED' });
+  });
+
+  it('whose first answer is lost, and whose repetition is refused, leaves what is there', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    await harness.sandbox.fail(
+      { operation: 'delete', kind: 'status', code: 502 },
+      { operation: 'delete', kind: 'status', code: 403 },
+    );
+    expect(await harness.run(remove())).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' },
+      message: expect.stringContaining(
+        '403; an earlier call may have had its effect: the provider answered 502',
+      ),
+    });
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE' });
+  });
+
+  it('while the sealing key is gone is refused: the keys would never open again', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    const [secrets, { sealingKeys }] = [harness.secretsOf('a'), harness.parts];
+    Object.assign(harness.parts, { sealingKeys: sealingKeysOf('b') });
+    for (const dryRun of [true, false])
+      expect(await harness.run(remove({ dryRun }))).toMatchObject({
+        ...{ status: 'REJECTED', errorCode: 'KEYS_SEALED' },
+      });
+    expect(await harness.subscriptions()).toHaveLength(1);
+    Object.assign(harness.parts, { sealingKeys });
+    expect(harness.secretsOf('a')).toEqual(secrets);
+    Object.assign(harness.parts, { sealingKeys: sealingKeysOf('b') });
+    const { commandId } = harness.state.get('a') ?? {};
+    expect(await harness.run(remove({ ifMatch: commandId }))).toMatchObject({ status: 'SUCCEEDED' });
   });
 
   it('that a gateway answers 404 is asked for again while the provider lists the subscription', async () => {

@@ -10,7 +10,7 @@ function open(compare: () => void | Promise<void> = () => {}) {
   const clock = manualClock();
   const seen = { comparisons: 0, standbys: 0, failures: [] as unknown[] };
   const reconciler = createReconciler({
-    ...({ mode: 'off', retiredKeysTtlMs: 0 } as ReconcilerDeps),
+    ...({ mode: 'off', retired: { liveMs: 0, keptMs: 0 } } as ReconcilerDeps),
     subscriptions: {
       ...{ all: () => [], get: () => undefined },
       async caughtUp() {

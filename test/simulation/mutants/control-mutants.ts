@@ -4,7 +4,7 @@ const of = 'control';
 const FLOW = 'control/run-command.ts';
 const CREATE = 'control/operations/create-subscription.ts';
 const DELETE = 'control/operations/delete-subscription.ts';
-const STATE = 'control/operations/subscription-state.ts';
+const KEYS = 'control/operations/sealed-keys.ts';
 const RECONCILE = 'control/reconciler/reconcile.ts';
 const ADOPT = 'control/operations/adopt-subscription.ts';
 const WORK = 'kafka/consume/partition-work.ts';
@@ -137,9 +137,13 @@ export const REPAIRS: readonly Mutant[] = [
     put: 'const replaced = replacing(context, isResumed ? beforeCommand(context, before) : active ? null : before);',
   },
   {
-    ...{ of, file: STATE, name: 'the keys of what is created anew are forgotten' },
-    find: 'before.subscriptionId !== null && signingSecret !== undefined',
-    put: "before.state === 'RETIRED' && before.subscriptionId !== null && signingSecret !== undefined",
+    ...{
+      of,
+      file: 'control/operations/sealed-keys.ts',
+      name: 'the keys of what is created anew are forgotten',
+    },
+    find: '...(subscriptionId === null ? [] :',
+    put: "...(before.state !== 'RETIRED' || subscriptionId === null ? [] :",
   },
 ];
 

@@ -28,7 +28,7 @@ export const RESULTS: readonly Mutant[] = [
   {
     of: 'control',
     name: 'the keys of the subscription before are forgotten at once',
-    file: STATE,
+    file: 'control/operations/sealed-keys.ts',
     find: 'return previous.length > 0 ? { previous } : {};',
     put: 'return {};',
   },
@@ -36,8 +36,8 @@ export const RESULTS: readonly Mutant[] = [
     of: 'control',
     name: 'a deleted subscription is forgotten long before its time',
     file: STATE,
-    find: "return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs < clock.wall();",
-    put: "return record.state === 'RETIRED' && record.updatedAt + retiredKeysTtlMs / 10_000 < clock.wall();",
+    find: '): boolean => wasDeletedBefore(record, clock.wall() - retired.keptMs);',
+    put: '): boolean => wasDeletedBefore(record, clock.wall() - retired.keptMs / 10_000);',
   },
   {
     of: 'control',
