@@ -83,6 +83,19 @@ export const refPatternsOf = (topics: readonly CommandTopic[], name: string): re
 export const takesRef = (patterns: readonly string[] | null, ref: string): boolean =>
   patterns?.some((pattern) => matches(pattern, ref)) ?? true;
 
+/**
+ * The topic that a command for this ref goes to: the usual one where it is read, else the only one, or the only one that
+ * takes the ref. null where several do, or none.
+ */
+export function commandTopicFor(
+  topics: readonly CommandTopic[],
+  { usual, ref }: { readonly usual: string; readonly ref: string | null },
+): string | null {
+  if (topics.some(({ name }) => name === usual)) return usual;
+  const taking = ref === null ? topics : topics.filter(({ refs }) => takesRef(refs, ref));
+  return taking.length === 1 ? (taking[0]?.name ?? null) : null;
+}
+
 /** In one pass, the first place that fits: a pattern of many stars takes no longer than another. */
 function matches(pattern: string, ref: string): boolean {
   const [first = '', ...rest] = pattern.split('*');

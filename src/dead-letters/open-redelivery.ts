@@ -12,6 +12,7 @@ import { ClaimCheck, objectFirst } from '../delivery/claim-check.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { bodySealingOf, deliveryTopics, openDelivery } from '../delivery/open-delivery.ts';
 import type { DeliveryPorts } from '../delivery/ports.ts';
+import { missingTopics, withAdmin } from '../kafka/admin/describe-topics.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { type KafkaAccess, LARGE_RECORDS, openPublisher, UNOBSERVED } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
@@ -67,14 +68,17 @@ const BACKLOG_BYTES = 1024 * 1024 * 1024;
 
 export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> {
   const { config, kafka, registry, bodies, publishDeadlineMs } = deps;
-  const { commandTopics = config.commands.topics.map(({ name }) => name) } = deps;
+  const wanted = deps.commandTopics ?? config.commands.topics.map(({ name }) => name);
   const { prefix } = config.topics;
   const stateTopic = topicName(prefix, OWN_TOPICS.subscriptions);
   const events = readEventSchemas(readSchemaFiles(config.schemas.dir, 'events'));
   const { subscription } = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'));
   const ids = await resolveSchemaIds(registry, prefix, [...events.registered, subscription]);
   const routes = createEventRoutes(events, prefix, ids);
-  await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), ...commandTopics, stateTopic]);
+  await checkTopics(kafka.client, [...deliveryTopics(routes, prefix), stateTopic]);
+  // Deliveries are redriven without them.
+  const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, wanted));
+  const commandTopics = wanted.filter((topic) => !missing.includes(topic));
   const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
   const keys = await openKeys(deps, stateTopic, readSubscription);
   const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);

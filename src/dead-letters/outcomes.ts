@@ -18,7 +18,7 @@ const TEXTS: Readonly<Record<Outcome, readonly [done: string, dryRun: string]>> 
   'dead-lettered': ['dead-lettered again', 'would be dead-lettered again'],
   refused: ['cannot be redriven', 'cannot be redriven'],
   dismissed: ['dismissed', 'would be dismissed'],
-  failed: ['failed, unchanged', 'failed'],
+  failed: ['failed', 'failed'],
   waiting: ['not tried', 'not tried'],
 };
 
@@ -49,7 +49,7 @@ export function summaryRows(outcomes: readonly DeadLetterOutcome[], dryRun: bool
   ];
 }
 
-/** Such as "7 of 9: 5 stored, 2 failed, unchanged." */
+/** Such as "7 of 9: 5 stored, 2 failed." */
 export function progressLine(outcomes: readonly DeadLetterOutcome[], total: number, dryRun: boolean): string {
   const counts = Object.entries(TEXTS).flatMap(([outcome, texts]) => {
     const count = outcomes.filter((one) => one.outcome === outcome).length;

@@ -122,7 +122,9 @@ async function commandRecord(
     return `command ${headers[NAMES.commandId]} already has its result: send a corrected command with a new commandId`;
   }
   if (topic === undefined || !deps.commandTopics.includes(topic)) {
-    return topic === undefined ? 'it names no command topic' : `${topic} is not among COMMAND_TOPICS`;
+    return topic === undefined
+      ? 'it names no command topic'
+      : `${topic} is not among COMMAND_TOPICS, or does not exist`;
   }
   // The first byte of Confluent's wire format.
   if (value[0] !== 0) return 'it is not Avro, and cannot be read now either';

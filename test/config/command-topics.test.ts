@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   checkCommandTopics,
+  commandTopicFor,
   overlapsOf,
   parseCommandTopics,
   refPatternsOf,
@@ -9,6 +10,18 @@ import {
 } from '../../src/config/command-topics.ts';
 
 describe('COMMAND_TOPICS', () => {
+  it.each([
+    ['t.commands,t.ledger=ledger-*', 'ledger-eu', 't.commands'],
+    ['t.ledger=ledger-*', 'ledger-eu', 't.ledger'],
+    ['t.ledger=ledger-*', null, 't.ledger'],
+    ['t.ledger=ledger-*,t.gl=gl-*', 'gl-1', 't.gl'],
+    ['t.ledger=ledger-*,t.gl=gl-*', null, null],
+    ['t.ledger=ledger-*,t.gl=gl-*', 'other', null],
+    ['t.ledger=ledger-*,t.gl', 'ledger-eu', null],
+  ])('of %s, with a command for %s: %s', (text, ref, topic) => {
+    expect(commandTopicFor(parseCommandTopics(text), { usual: 't.commands', ref })).toBe(topic);
+  });
+
   it('names topics, with or without patterns of refs', () => {
     const topics = parseCommandTopics(
       ' payments.commands, t.ledger=ledger-* ,t.ledger=gl-*,t.ledger=gl-*,t-x,t-x,',

@@ -14,7 +14,7 @@ it('a summary has a row for each reason, the most frequent first, and few rows w
   const failed = { deadLetter: deadLetter({ at: '2:0' }), outcome: 'failed' as const, message: 'no broker' };
   const rows = summaryRows([...missing, ...alike, failed], false);
   expect(rows).toHaveLength(21);
-  expect(rows.shift()).toMatchObject({ records: 1, outcome: 'failed, unchanged', why: 'no broker' });
+  expect(rows.shift()).toMatchObject({ records: 1, outcome: 'failed', why: 'no broker' });
   expect(rows[0]).toMatchObject({ records: 40, outcome: 'stored', where: 'payments.payment-status' });
   expect(rows[1]).toMatchObject({ records: 1, why: 's3://bucket/0 is not there', which: '0:0' });
   expect(rows.at(-1)).toMatchObject({

@@ -1,12 +1,13 @@
 import { Argument, type Command as Program } from 'commander';
+import { commandTopicFor } from '../../config/command-topics.ts';
 import { COMMAND_TYPES, type CommandType } from '../../core/command.ts';
 import { isoOf } from '../../core/instant.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
-import { CLI_GROUPS, connectKafka, loadConfig } from '../shell/connections.ts';
+import { CLI_GROUPS, type Config, connectKafka, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printFields, printRows } from '../shell/print-rows.ts';
 import { awaitResults, commandRecord, publishOnce } from '../shell/send-commands.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { type CommandInput, makeCommand, optionNameOf } from './make-command.ts';
 
 type Options = CommandInput & {
@@ -35,7 +36,10 @@ export function addCommandCommand(program: Program, shell: Shell, run: Run): voi
     .option('--dry-run', 'control checks the command and changes nothing')
     .option('--command-id <id>', 'id of the command; by default a new UUID')
     .option('--if-match <id>', 'rejected unless the command with this id changed the ref last')
-    .option('--topic <name>', 'full name of the command topic; {TOPIC_PREFIX}.commands by default')
+    .option(
+      '--topic <name>',
+      'full name of the command topic; {TOPIC_PREFIX}.commands by default, or the one of COMMAND_TOPICS that takes the ref',
+    )
     .option('--wait', 'waits for the result; exit code 1 unless it is SUCCEEDED')
     .option('--timeout <seconds>', 'how long --wait waits', '60')
     .option('--json', 'print JSON')
@@ -45,9 +49,9 @@ export function addCommandCommand(program: Program, shell: Shell, run: Run): voi
 async function sendCommand(shell: Shell, type: CommandType, options: Options): Promise<ExitCode> {
   const command = makeCommand(type, options, optionNameOf);
   const timeoutMs = secondsAsMs('--timeout', options.timeout);
-  const config = loadConfig(shell, ...CLI_GROUPS);
+  const config = loadConfig(shell, ...CLI_GROUPS, 'commands');
+  const topic = options.topic ?? topicFor(command.ref ?? null, config);
   const kafka = connectKafka(config);
-  const topic = options.topic ?? topicName(config.topics.prefix, OWN_TOPICS.commands);
   const results = options.wait ? await awaitResults(shell, config, kafka) : null;
   const result = results?.of(command.commandId, timeoutMs);
   try {
@@ -64,6 +68,19 @@ async function sendCommand(shell: Shell, type: CommandType, options: Options): P
   } finally {
     await results?.stop();
   }
+}
+
+/** @throws UsageError where COMMAND_TOPICS has several that take it */
+function topicFor(ref: string | null, { topics, commands }: Config<'topics' | 'commands'>): string {
+  const topic = commandTopicFor(commands.topics, {
+    usual: topicName(topics.prefix, OWN_TOPICS.commands),
+    ref,
+  });
+  if (topic !== null) return topic;
+  const names = commands.topics.map(({ name }) => name).join(', ');
+  throw new UsageError(
+    `give --topic: of ${names} not just one takes ${ref === null ? 'it' : `the ref ${ref}`}.`,
+  );
 }
 
 /** Prints the result's fields as lines and its lists as tables. */

@@ -25,7 +25,7 @@ export type Job = Order & {
   /** Records that are selected; null until it is known. */
   readonly total: number | null;
   readonly done: number;
-  /** Such as "7 of 9: 5 stored, 2 failed, unchanged." */
+  /** Such as "7 of 9: 5 stored, 2 failed." */
   readonly progress: string;
   /** Outcomes by kind, once it has ended. */
   readonly summary: ReturnType<typeof summaryRows>;

@@ -139,7 +139,7 @@ export const REPAIRS: readonly Mutant[] = [
   {
     ...{
       of,
-      file: 'control/operations/sealed-keys.ts',
+      file: KEYS,
       name: 'the keys of what is created anew are forgotten',
     },
     find: '...(subscriptionId === null ? [] :',
