@@ -33,6 +33,15 @@ export function judgeStatus(status: number): Judgement {
   return status >= 300 && status < 500 ? 'refused' : 'unknown';
 }
 
+/** Answers of gateways that gave up: what they have passed on may go on behind them. */
+const GIVEN_UP: readonly (number | null)[] = [502, 504];
+
+/** Whether an effect may come after this answer: who answered, or waited, has given up before. */
+export const mayComeLater = ({ status, timedOutEarly }: Given): boolean =>
+  timedOutEarly === true || GIVEN_UP.includes(status);
+
+type Given = { readonly status: number | null; readonly timedOutEarly?: true };
+
 /** A redirect isn't followed, and may be the answer to what was done: many a service answers a POST with one. */
 export function isWithoutEffect({
   judgement,

@@ -1,7 +1,7 @@
 import { HooklineError, hasCode } from '../../core/errors.ts';
 import { signingPartFault } from '../../crypto/keys.ts';
 import { eventNameOf } from '../../provider/dialect.ts';
-import { isWithoutEffect } from '../../provider/judge-answer.ts';
+import { isWithoutEffect, mayComeLater } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import {
   isUnfinished,
@@ -142,7 +142,7 @@ async function changeItem(context: OperationContext, change: Change): Promise<vo
   const update = async () => {
     const outcome = await session.api.update(item.id, values, command.extra);
     mayBeDone ||= !isWithoutEffect(outcome);
-    mayStillCome ||= outcome.timedOutEarly === true;
+    mayStillCome ||= mayComeLater(outcome);
     return outcome;
   };
   try {

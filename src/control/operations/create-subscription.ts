@@ -1,6 +1,6 @@
 import { HooklineError } from '../../core/errors.ts';
 import { newEncryptionKey, signingPartFault } from '../../crypto/keys.ts';
-import { isWithoutEffect } from '../../provider/judge-answer.ts';
+import { isWithoutEffect, mayComeLater } from '../../provider/judge-answer.ts';
 import type { CreatedItem } from '../../provider/provider-api.ts';
 import type { TemplateValues } from '../../provider/template.ts';
 import type { DirSecrets } from '../../subscriptions/secrets-dir.ts';
@@ -62,9 +62,12 @@ export async function createSubscription(context: OperationContext): Promise<Set
   };
   const replaced = replacing(context, isResumed ? beforeCommand(context, before) : before);
   const intent = await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);
-  const { id, signingSecret } = await createOrWithdraw(context, { secrets, intent, dir, isResumed });
+  const creation = { secrets, intent, dir, isResumed };
+  const { created, isInDoubt } = await createOrWithdraw(context, creation);
+  const { id, signingSecret } = created;
   const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
   await store({ state: 'ACTIVE', subscriptionId: id }, complete);
+  if (isInDoubt || isResumed) await removeOthers(context, id);
   return { message: 'created', subscriptionId: id };
 }
 
@@ -84,6 +87,16 @@ async function removeLost(context: OperationContext, lost: SubscriptionRecord, i
   const { session } = context;
   await noteBegin(context, lost);
   await session.untilDone(() => session.api.remove(id));
+}
+
+/** What an earlier call of ours may have made late. What this does not see, the reconciler reports. */
+async function removeOthers(context: OperationContext, id: string): Promise<void> {
+  const { session } = context;
+  await session
+    .aside(() => clearAddress(context, true, (other) => other === id))
+    .catch((error) => {
+      if (!(error instanceof HooklineError && error.result)) throw error;
+    });
 }
 
 /** The encryption key is chosen before the call: of an intent that is there already, of SECRETS_DIR, or a new one. */
@@ -109,7 +122,7 @@ type Creation = {
 async function createOrWithdraw(
   context: OperationContext,
   { secrets, intent, dir, isResumed }: Creation,
-): Promise<CreatedItem> {
+): Promise<{ created: CreatedItem; isInDoubt: boolean }> {
   const { command, session } = context;
   const values = {
     ref: command.ref,
@@ -118,11 +131,11 @@ async function createOrWithdraw(
     encryptionKey: secrets.encryptionKey,
   };
   const ended = await createUntilVerifiable(context, values, dir);
-  if ('created' in ended) return ended.created;
+  if ('created' in ended) return ended;
   // If even this check fails the intent stays: something may be there, and the next command for the ref checks again.
   const isClear =
-    !ended.mayBeThere ||
-    (!ended.mayStillCome &&
+    !ended.mayStillCome &&
+    (!ended.mayBeThere ||
       (await session
         .close(() => clearAddress(context, true))
         .then(
@@ -143,10 +156,11 @@ const MAX_INVALID_ANSWERS = 3;
 
 /**
  * A subscription that can be verified; or why there is none, whether something may be at the address all the same, and
- * whether it may still appear there: a call that the command's deadline has ended was not waited for.
+ * whether it may still appear there: a call that the command's deadline has ended was not waited for, and a gateway that
+ * gives up does not end what it has passed on.
  */
 type Ended =
-  | { readonly created: CreatedItem }
+  | { readonly created: CreatedItem; readonly isInDoubt: boolean }
   | { readonly failure: HooklineError; readonly mayBeThere: boolean; readonly mayStillCome: boolean };
 
 /** Asks for the subscription until there is one that can be verified. Between two calls the address is cleared. */
@@ -159,6 +173,7 @@ async function createUntilVerifiable(
   let invalid = 0;
   let mayBeThere = false;
   let mayStillCome = false;
+  let isInDoubt = false;
   try {
     for (let attempt = 1; ; attempt++) {
       const outcome = await session.api.create(values, command.extra);
@@ -167,8 +182,9 @@ async function createUntilVerifiable(
       if (fault === SHUT_OUT)
         throw new HooklineError('KEYS_INVALID', `${command.ref}/signing-secret: ${fault}`);
       if (outcome.judgement === 'done' && fault === null && outcome.created)
-        return { created: outcome.created };
-      mayStillCome = outcome.timedOutEarly === true;
+        return { created: outcome.created, isInDoubt };
+      isInDoubt ||= mayBeThere;
+      mayStillCome ||= mayComeLater(outcome);
       if (fault !== null && ++invalid >= MAX_INVALID_ANSWERS)
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);
       if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))

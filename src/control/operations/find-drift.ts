@@ -1,11 +1,14 @@
 import type { ListedDrift } from '../../core/command.ts';
 import { type ErrorCode, HooklineError } from '../../core/errors.ts';
+import { isRef } from '../../core/names.ts';
 import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import { type SubscriptionRecord, wantedBy } from '../../subscriptions/subscription-record.ts';
+import type { OperationDeps } from './operation.ts';
 import { receiverUrl } from './subscription-state.ts';
 
-export const DRIFT_KINDS = ['missing', 'changed', 'disabled', 'foreign'] as const;
+/** A stray one is foreign, and delivers to an address of ours, where no ref can verify it. */
+export const DRIFT_KINDS = ['missing', 'changed', 'disabled', 'stray', 'foreign'] as const;
 export type DriftKind = (typeof DRIFT_KINDS)[number];
 
 /** One difference between the provider and the state. */
@@ -14,7 +17,7 @@ export type Drift = {
   readonly subscriptionId: string;
   /** A text that stays the same as long as nothing changes. */
   readonly detail: string;
-  /** What the state says; null for a foreign subscription. */
+  /** What the state says; null for a stray or foreign subscription. */
   readonly record: SubscriptionRecord | null;
 };
 
@@ -22,6 +25,7 @@ export const DRIFT_CODES = {
   missing: 'SUBSCRIPTION_MISSING',
   changed: 'SUBSCRIPTION_CHANGED',
   disabled: 'SUBSCRIPTION_DISABLED',
+  stray: 'SUBSCRIPTION_FOREIGN',
   foreign: 'SUBSCRIPTION_FOREIGN',
 } as const satisfies Record<DriftKind, ErrorCode>;
 
@@ -57,17 +61,38 @@ export function findDrift({ records, items, dialect, publicUrl }: Compared): Dri
     const detail = differences(record, item, { dialect, url: receiverUrl({ publicUrl }, record.ref) });
     return detail === '' ? [] : [{ kind: 'changed', subscriptionId, detail: shorten(detail), record }];
   });
-  const foreign = [...listed.values()]
+  const others = [...listed.values()]
     .filter(({ url }) => url === null || !asked.has(url))
     .map(({ id, url }): Drift => {
       return {
-        kind: 'foreign',
+        kind: refAt(url, publicUrl) === null ? 'foreign' : 'stray',
         subscriptionId: id.toWellFormed(),
         detail: shorten(url ?? 'no address shown'),
         record: null,
       };
     });
-  return [...ours, ...foreign];
+  return [...ours, ...others];
+}
+
+/** The ref whose address it is; null where it is none of ours. */
+function refAt(url: string | null, publicUrl: string): string | null {
+  const ref = url?.split('/').at(-1) ?? '';
+  return isRef(ref) && url === receiverUrl({ publicUrl }, ref) ? ref : null;
+}
+
+/** A subscription that the ref's files name is verified by them: it is managed elsewhere, and foreign. */
+export async function withoutFilesOwn(
+  drifts: readonly Drift[],
+  { dirSecrets, publicUrl }: Pick<OperationDeps, 'dirSecrets' | 'publicUrl'>,
+): Promise<Drift[]> {
+  return Promise.all(
+    drifts.map(async (drift): Promise<Drift> => {
+      const ref = drift.kind === 'stray' ? refAt(drift.detail, publicUrl) : null;
+      if (ref === null) return drift;
+      const { subscriptionIds } = await dirSecrets(ref).catch(() => ({ subscriptionIds: [] as string[] }));
+      return subscriptionIds.includes(drift.subscriptionId) ? { ...drift, kind: 'foreign' } : drift;
+    }),
+  );
 }
 
 /**

@@ -3,7 +3,13 @@ import { HooklineError } from '../../core/errors.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { ListedItem, ProviderApi } from '../../provider/provider-api.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
-import { type Drift, findDrift, listedDrift, refuseEmptyList } from '../operations/find-drift.ts';
+import {
+  type Drift,
+  findDrift,
+  listedDrift,
+  refuseEmptyList,
+  withoutFilesOwn,
+} from '../operations/find-drift.ts';
 import type { OperationDeps } from '../operations/operation.ts';
 import { isForgettable } from '../operations/subscription-state.ts';
 import { forgetCommand, isRepairable, type OwnCommand, repairCommand } from './repair-commands.ts';
@@ -17,7 +23,7 @@ import {
 
 export type ReconcileDeps = Pick<
   OperationDeps,
-  'clock' | 'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retired'
+  'clock' | 'dialect' | 'publicUrl' | 'subscriptions' | 'records' | 'retired' | 'dirSecrets'
 > & {
   /** Follows the results topic, where earlier reports stand. */
   readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };
@@ -102,7 +108,8 @@ async function compare(deps: ReconcileDeps, signal: AbortSignal): Promise<Compar
   // A record that came while the list was made says nothing about it, nor do the items of a ref that was changed.
   const changed = new Set(records.filter((record) => !before.has(record)).map(({ ref }) => ref));
   const ids = new Set(records.filter(({ ref }) => changed.has(ref)).map((one) => one.subscriptionId));
-  const drifts = findDrift({ records, items, dialect, publicUrl }).filter(
+  const found = await withoutFilesOwn(findDrift({ records, items, dialect, publicUrl }), deps);
+  const drifts = found.filter(
     ({ record, subscriptionId }) => !ids.has(subscriptionId) && !(record && changed.has(record.ref)),
   );
   return { drifts, httpStatus, changed };

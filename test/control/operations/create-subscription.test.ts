@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SealingKeys } from '../../../src/crypto/sealing.ts';
+import type { ProviderCall } from '../../../src/provider/call-provider.ts';
 import { openSecrets } from '../../../src/subscriptions/subscription-record.ts';
 import { createInPart } from '../../support/adoptions.ts';
 import {
@@ -106,6 +107,37 @@ describe('a creation', () => {
     expect(await harness.run(create('a'))).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_INVALID' });
   });
 
+  it('removes what an earlier call of its own makes late', async () => {
+    await using harness = await openControlHarness();
+    const { call } = harness.parts;
+    let posts = 0;
+    const late: ProviderCall = async (request) => {
+      const isCreation = request.method === 'POST' && request.path === '/subscriptions';
+      if (isCreation && ++posts === 1)
+        return { judgement: 'unknown', status: 502, body: undefined, why: '502', retryAfterMs: null };
+      const outcome = await call(request);
+      if (isCreation) await harness.seed({ url: `${PUBLIC_URL}/webhooks/a` });
+      return outcome;
+    };
+    Object.assign(harness.parts, { call: late });
+    const result = await harness.run(create('a'));
+    expect([result.status, posts]).toEqual(['SUCCEEDED', 2]);
+    expect((await harness.subscriptions()).map(({ id }) => id)).toEqual([result.subscriptionId]);
+  });
+
+  it('whose call a gateway gave up stays an intent, whatever the later ones are answered', async () => {
+    await using harness = await openControlHarness();
+    await harness.sandbox.fail(
+      { operation: 'create', kind: 'status', code: 504 },
+      { operation: 'create', kind: 'status', code: 403 },
+    );
+    expect(await harness.run(create('a'))).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
+    expect(harness.state.get('a')).toMatchObject({ state: 'REQUESTED' });
+    await harness.seed({ url: `${PUBLIC_URL}/webhooks/a` });
+    const result = await harness.run(create('a'));
+    expect((await harness.subscriptions()).map(({ id }) => id)).toEqual([result.subscriptionId]);
+  });
+
   it('of a ref that has a subscription is REJECTED', async () => {
     await using harness = await openControlHarness();
     await harness.run(create('a'));
@@ -125,7 +157,7 @@ describe('a creation', () => {
       const result = await harness.run(create('a'));
       const there = await harness.subscriptions();
       expect(there.map(({ id }) => id)).toEqual([result.subscriptionId]);
-      expect(result).toMatchObject({ status: 'SUCCEEDED', attempts: 5 });
+      expect(result).toMatchObject({ status: 'SUCCEEDED', attempts: 6 });
       expect(harness.state.get('a')).toMatchObject({
         state: 'ACTIVE',
         subscriptionId: result.subscriptionId,

@@ -443,6 +443,19 @@ describe('under RECONCILE=repair', () => {
     ]);
   });
 
+  it('is foreign, and stray, what delivers to an address of ours and is no ref’s, unless files name it', async () => {
+    await using one = await harnessWithOne();
+    const { harness } = one;
+    const stray = await harness.seed({ url: `${PUBLIC_URL}/webhooks/a` });
+    const the = reconcilerOf(harness, 'repair');
+    await the.look();
+    expect([the.codes(), the.gauges.at(-1)]).toEqual([[['SUBSCRIPTION_FOREIGN', null]], ['stray']]);
+    harness.fixture.secrets('a', { 'subscription-id': stray.id });
+    await the.look();
+    expect([the.codes(), the.gauges.at(-1)]).toEqual([[['SUBSCRIPTION_FOREIGN', null]], ['foreign']]);
+    expect(await there(harness)).toHaveLength(2);
+  });
+
   it('is not what a team has asked for in the meantime undone', async () => {
     await using one = await harnessWithOne();
     const { harness } = one;
