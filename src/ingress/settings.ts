@@ -140,6 +140,13 @@ export function loadIngressConfig(source: EnvSource) {
   if (tlsClientCaFile !== undefined && tlsCertFile === undefined) {
     reader.fault('TLS_CLIENT_CA_FILE needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE.');
   }
+  const { stopDelayMs } = config.ingress;
+  const { stopDeadlineMs } = config.runtime;
+  if (stopDelayMs >= stopDeadlineMs) {
+    reader.fault(
+      `STOP_DELAY_MS is ${stopDelayMs}: give less than STOP_DEADLINE_MS (${stopDeadlineMs}), or every stop cuts requests in progress.`,
+    );
+  }
   const { secretsDir, sealingKeyFile } = config.subscriptions;
   if (secretsDir === undefined && sealingKeyFile === undefined) {
     reader.fault(

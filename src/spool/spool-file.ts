@@ -1,23 +1,19 @@
-import { statfsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { HooklineError, hasCode } from '../core/errors.ts';
+import { hasCode } from '../core/errors.ts';
 import { releaseBytes } from '../core/release-bytes.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import {
   COLUMNS_SQL,
   COUNT_LATE_SQL,
   INSERT_SQL,
-  LOG_NAME,
   openDatabase,
-  PAGE_BYTES,
-  RESERVE_BYTES,
   Reserve,
   sqliteFailure,
   vacuum,
 } from './database.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import type { LateCount, ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
+import { SpoolSpace } from './spool-space.ts';
 
 /** The most bytes that a row needs in addition to its body. */
 const ROW_BYTES = 1_024;
@@ -34,9 +30,9 @@ const ANY = Number.POSITIVE_INFINITY;
  */
 export class SpoolFile {
   readonly #dir: string;
-  readonly #maxBytes: number;
   readonly #reserve: Reserve;
   readonly #db: DatabaseSync;
+  readonly #space: SpoolSpace;
   readonly #insert: StatementSync;
   readonly #lengths: StatementSync;
   readonly #select: StatementSync;
@@ -60,9 +56,9 @@ export class SpoolFile {
     sealingKeys?: SealingKeys | undefined;
   }) {
     this.#dir = options.dir;
-    this.#maxBytes = options.maxBytes;
     this.#reserve = new Reserve(options.dir);
     this.#db = this.#reserve.lend(() => openDatabase(options.dir));
+    this.#space = new SpoolSpace(this.#db, this.#reserve, options);
     this.#proofs = new RowProofs(options.sealingKeys);
     const { openable } = this.#proofs;
     try {
@@ -91,7 +87,10 @@ export class SpoolFile {
 
   /** Appends all rows in order, or none; when it returns they survive a loss of power. */
   append(rows: readonly SpoolRow[]): void {
-    this.#requireSpace(rows.reduce((bytes, { body }) => bytes + body.byteLength + ROW_BYTES, 0));
+    this.#space.require(
+      this.#rows,
+      rows.reduce((bytes, { body }) => bytes + body.byteLength + ROW_BYTES, 0),
+    );
     this.#transaction(() => {
       for (const [n, row] of rows.entries()) {
         const { ref, subscriptionId, mediaType, receivedAt, traceparent } = row;
@@ -154,7 +153,7 @@ export class SpoolFile {
   /** Throws if an append would fail: no space, or a disk that cannot be written. */
   probe(): void {
     this.#shrink();
-    this.#requireSpace(PROBE_BYTES);
+    this.#space.require(this.#rows, PROBE_BYTES);
     this.#transaction(() =>
       this.#db.exec(`PRAGMA user_version = ${this.#row('PRAGMA user_version').user_version}`),
     );
@@ -175,7 +174,7 @@ export class SpoolFile {
     // answer would get slower during an outage.
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
     const oldestAt = typeof head === 'number' ? head : null;
-    const bytes = this.#rows === 0 ? 0 : this.#usedBytes();
+    const bytes = this.#rows === 0 ? 0 : this.#space.usedBytes();
     return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing, unproven: this.#unproven };
   }
 
@@ -203,35 +202,11 @@ export class SpoolFile {
     }
   }
 
-  /**
-   * Requires space for the rows in the log and, unless the table has free pages, in the table too: a log that cannot be
-   * copied into its table cannot be emptied, and then no row could be removed any more.
-   */
-  #requireSpace(bytes: number): void {
-    if (this.#usedBytes() + bytes > this.#maxBytes) throw new HooklineError('SPOOL_FULL', 'SPOOL_MAX_BYTES');
-    const { bavail, bsize } = statfsSync(this.#dir);
-    const log = statSync(join(this.#dir, LOG_NAME), { throwIfNoEntry: false });
-    const intoTable = Math.max(0, bytes + (log?.size ?? 0) - this.#freePages() * PAGE_BYTES);
-    const needed = bytes + intoTable + (this.#reserve.isTaken ? 0 : RESERVE_BYTES);
-    if (bavail * bsize < needed)
-      throw new HooklineError('SPOOL_FULL', `the volume has ${bavail * bsize} bytes left`);
-    if (!this.#reserve.isTaken) this.#reserve.take();
-  }
-
-  #usedBytes(): number {
-    const { page_count: pages } = this.#row('PRAGMA page_count');
-    return (Number(pages) - this.#freePages()) * PAGE_BYTES;
-  }
-
-  #freePages(): number {
-    return Number(this.#row('PRAGMA freelist_count').freelist_count);
-  }
-
   /** Returns the space of an outage to the disk. Where the disk is too full for that, the next call tries again. */
   #shrink(): void {
-    if (this.#rows > 0 || this.#freePages() < SHRINK_PAGES) return;
+    if (this.#rows > 0 || this.#space.freePages() < SHRINK_PAGES) return;
     try {
-      this.#reserve.lend(() => vacuum(this.#db, this.#freePages(), this.#dir));
+      this.#reserve.lend(() => vacuum(this.#db, this.#space.freePages(), this.#dir));
     } catch (error) {
       if (!hasCode(error, 'SPOOL_FULL')) throw error;
     }

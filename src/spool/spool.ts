@@ -20,6 +20,10 @@ import {
 /** A full or failing spool is probed this often: without a webhook nobody would notice that it works again. */
 const PROBE_EVERY_MS = 1_000;
 
+/** A disk that has answered at none of so many looks, such as one behind a network that is gone, counts as failing. */
+const SILENT_LOOKS = 10;
+const LOOK_EVERY_MS = 1_000;
+
 /** The calls to the thread that owns the file. */
 export type SpoolCalls = Pick<
   WorkerCalls<SpoolRequest, SpoolAnswer, SpoolState>,
@@ -60,6 +64,12 @@ export class Spool {
   #appending = 0;
   #trouble: HooklineError | null = null;
   #probing: Timer | undefined;
+  /** Calls that are not answered, and how often we have looked since the last answer. Not a time: this process may stand still. */
+  #pending = 0;
+  #silentLooks = 0;
+  #watching: Timer | undefined;
+  /** Appends that wait. */
+  readonly #unanswered = new Set<(error: HooklineError) => void>();
 
   private constructor({ onDeath, clock, startThread = startWorker, ...options }: SpoolOptions) {
     this.#clock = clock;
@@ -96,15 +106,23 @@ export class Spool {
 
   /**
    * Resolves when the delivery is on the disk, synced. Appends are stored in the order of the calls.
-   * @throws HooklineError SPOOL_FULL: it is not stored; SPOOL_FAILING: it may be stored, as the disk has failed
+   * @throws HooklineError SPOOL_FULL: it is not stored; SPOOL_FAILING: it may be stored, as the disk has failed, or does not
+   *   answer
    */
   async append(delivery: VerifiedDelivery): Promise<void> {
+    const silence = this.#silence();
+    if (silence) throw silence;
     this.#appending++;
-    try {
-      await this.#call({ kind: 'append', row: toRow(delivery) });
-    } finally {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#unanswered.add(reject);
+    const ended = () => {
       this.#appending--;
-    }
+      this.#unanswered.delete(reject);
+    };
+    this.#call({ kind: 'append', row: toRow(delivery) })
+      .finally(ended)
+      .then(() => resolve(), reject);
+    await promise;
   }
 
   /** The oldest deliveries within the limits, in order; one whatever `maxBytes`, if there is any. */
@@ -167,15 +185,17 @@ export class Spool {
 
   /** Why nothing can be stored now, or null. */
   get trouble(): string | null {
-    return this.#trouble?.message ?? null;
+    return (this.#silence() ?? this.#trouble)?.message ?? null;
   }
 
   async close(): Promise<void> {
     this.#probing?.cancel();
+    this.#watching?.cancel();
     await this.#thread.close({ kind: 'close' });
   }
 
   async #call(request: SpoolRequest): Promise<SpoolAnswer> {
+    this.#beginCall();
     try {
       const answer = await this.#thread.call(request);
       if (!READS.has(request.kind)) this.#trouble = null;
@@ -184,7 +204,31 @@ export class Spool {
     } catch (error) {
       if (!this.#thread.isEnded) this.#noteTrouble(error as HooklineError);
       throw error;
+    } finally {
+      this.#pending--;
+      this.#silentLooks = 0;
     }
+  }
+
+  #beginCall(): void {
+    if (this.#pending++ > 0) return;
+    this.#silentLooks = 0;
+    this.#watching ??= this.#clock.every(LOOK_EVERY_MS, () => this.#look(), { ref: false });
+  }
+
+  /** Nobody is kept waiting by a disk that does not answer. What it stores later is there twice. */
+  #look(): void {
+    this.#silentLooks++;
+    const silence = this.#silence();
+    if (silence) for (const reject of this.#unanswered) reject(silence);
+    if (this.#pending > 0) return;
+    this.#watching?.cancel();
+    this.#watching = undefined;
+  }
+
+  #silence(): HooklineError | null {
+    if (this.#pending === 0 || this.#silentLooks < SILENT_LOOKS) return null;
+    return new HooklineError('SPOOL_FAILING', 'its disk does not answer');
   }
 
   #noteTrouble(error: HooklineError): void {

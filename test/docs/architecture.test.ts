@@ -30,7 +30,7 @@ function closureOf(entry: string): Set<string> {
 
 describe.each([
   ['The way of a webhook', 'src/ingress/main.ts', 25, 25],
-  ['The way of a command', 'src/control/main.ts', 31, 32],
+  ['The way of a command', 'src/control/main.ts', 32, 32],
 ])('%s', (title, entry, count, most) => {
   const section = text.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
   const [way = '', beside = ''] = section.split('Beside this way:');

@@ -75,11 +75,13 @@ async function withSpool(
     throw new UsageError(`${dir} contains no spool: mount the volume there, or give another directory.`);
   const sealingKeys = readSealingKeys(sealingKeyFile);
   const maxBytes = Number.MAX_SAFE_INTEGER;
-  const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath: () => {} });
+  const { promise: died, reject: onDeath } = Promise.withResolvers<never>();
+  died.catch(() => {});
+  const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath });
   const { unproven } = spool.state;
   if (unproven > 0) shell.note(`${unproven} ${HAD_NO_SEAL}`);
   try {
-    return await work(spool, dir);
+    return await Promise.race([work(spool, dir), died]);
   } finally {
     await spool.close();
   }

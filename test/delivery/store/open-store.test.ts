@@ -40,6 +40,7 @@ it('events that wait in the spool for longer than a minute are counted as late, 
   };
   await clock.advance(59_000);
   await until('a count has been made', async () => (await late()) === 0);
+  await until('the disk has answered', () => spool.trouble === null);
   await spool.append({ ...verified('{"n":2}'), receivedAt: receivedAt + 40_000 });
   await clock.advance(20_000);
   await until('the first is late', async () => (await late()) === 1);

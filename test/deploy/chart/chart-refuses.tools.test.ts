@@ -25,6 +25,11 @@ const WRONG: Wrong[] = [
     /'KAFKA_BROKERS' not allowed/,
   ],
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
+  [
+    'a spool that its volume has no place for',
+    ['ingress.spool.enabled=true', 'ingress.spool.size=1Gi', 'ingress.spool.maxBytes=1073741824'],
+    /ingress\.spool\.maxBytes is 1073741824: give at most 1006632960, 64 MiB less than ingress\.spool\.size \(1Gi\)/,
+  ],
   ['no broker', ['kafka.brokers=null'], /kafka/],
   ['a public address without a scheme', ['publicUrl=hooks.example.org'], /'\/publicUrl'/],
   [

@@ -26,6 +26,7 @@ ADMIN_PORT: "9464"
 INGRESS_PORT: "8080"
 {{- include "hookline.bodyStore" . }}
 {{- if .Values.ingress.spool.enabled }}
+{{- include "hookline.checkSpoolSize" .Values.ingress.spool }}
 SPOOL_MAX_BYTES: {{ .Values.ingress.spool.maxBytes | int64 | quote }}
 {{- end }}
 {{- end -}}

@@ -121,3 +121,16 @@ readinessProbe:
 {{- $public := lower .public.hostname -}}
 {{- if or (eq $host $public) (and (hasPrefix "*." $host) (hasSuffix (trimPrefix "*" $host) $public)) }}true{{ end -}}
 {{- end }}
+
+{{/* Bytes of a quantity, such as 1Gi. */}}
+{{- define "hookline.bytes" -}}
+{{- $units := dict "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "" 1 -}}
+{{- $number := regexFind "^[0-9.]+" . -}}
+{{- mulf (float64 $number) (float64 (get $units (trimPrefix $number .))) | int64 -}}
+{{- end -}}
+
+{{/* A volume that is full before the spool is would refuse webhooks, and no alert would see it coming. */}}
+{{- define "hookline.checkSpoolSize" -}}
+{{- $most := sub (include "hookline.bytes" (toString .size) | int64) 67108864 -}}
+{{- if gt (int64 .maxBytes) $most }}{{ fail (printf "ingress.spool.maxBytes is %d: give at most %d, 64 MiB less than ingress.spool.size (%s)." (int64 .maxBytes) $most .size) }}{{ end -}}
+{{- end -}}

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { loadIngressConfig } from '../../src/ingress/settings.ts';
+
+const ENV = {
+  KAFKA_BROKERS: '127.0.0.1:9092',
+  SCHEMA_REGISTRY_URL: 'http://127.0.0.1:8081',
+  SECRETS_DIR: '/s',
+};
+const load = (more: object) => loadIngressConfig({ env: { ...ENV, ...more }, fileFault: () => null });
+
+it('refuses to accept webhooks for as long as a stop may take: requests in progress would be cut', () => {
+  expect(load({ STOP_DELAY_MS: '24999' }).ingress.stopDelayMs).toBe(24_999);
+  expect(() => load({ STOP_DELAY_MS: '25000' })).toThrow(
+    'STOP_DELAY_MS is 25000: give less than STOP_DEADLINE_MS (25000), or every stop cuts requests in progress.',
+  );
+});

@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Spool } from '../../src/spool/spool.ts';
+import type { SpoolAnswer, SpoolRequest } from '../../src/spool/spool-row.ts';
+import { verified } from '../support/delivery-parts.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { until } from '../support/until.ts';
+
+const MIB = 1024 ** 2;
+const ALL = { maxRows: 1_000, maxBytes: MIB };
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'hookline-spool-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const open = () => Spool.open({ clock: systemClock, dir, maxBytes: 64 * MIB, onDeath() {} });
+const bodies = async (spool: Spool) => (await spool.read(ALL)).map(({ delivery }) => String(delivery.body));
+const row = (n: number) => verified(`{"n":${n}}`);
+
+describe('the spool', () => {
+  it.each(['deleted', 'replaced'])(
+    'stores nothing in a file that was %s, and publishes what that had',
+    async (how) => {
+      const spool = await open();
+      await spool.append(row(1));
+      if (how === 'replaced') renameSync(dir, `${dir}-old`);
+      else for (const file of readdirSync(dir)) rmSync(join(dir, file));
+      if (how === 'replaced') mkdirSync(dir);
+      await expect(spool.append(row(2))).rejects.toThrow('spool.sqlite was deleted or replaced');
+      const [first, ...others] = await spool.read(ALL);
+      expect([String(first?.delivery.body), others]).toEqual(['{"n":1}', []]);
+      await spool.remove([first?.id ?? 0]);
+      await expect(spool.append(row(3))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+      await spool.append(row(4));
+      expect(await bodies(spool)).toEqual(['{"n":4}']);
+      await spool.close();
+      const again = await open();
+      expect(await bodies(again)).toEqual(['{"n":4}']);
+      await again.close();
+      rmSync(`${dir}-old`, { recursive: true, force: true });
+    },
+  );
+
+  it('keeps nobody waiting for a disk that does not answer, and says so', async () => {
+    const clock = manualClock();
+    const answers: (() => void)[] = [];
+    const thread = {
+      isEnded: false,
+      call: ({ kind }: SpoolRequest) =>
+        new Promise<SpoolAnswer>((resolve) =>
+          kind === 'open' ? resolve({}) : answers.push(() => resolve({})),
+        ),
+      async close() {},
+      async terminate() {},
+    };
+    const spool = await Spool.open({
+      clock,
+      dir,
+      maxBytes: MIB,
+      onDeath() {},
+      startThread: () => thread as never,
+    });
+    const waiting = [spool.append(row(1)), spool.append(row(2))].map((one) => one.catch(({ code }) => code));
+    await clock.advance(9_000);
+    expect(spool.trouble).toBeNull();
+    await clock.advance(1_500);
+    expect(await Promise.all(waiting)).toEqual(['SPOOL_FAILING', 'SPOOL_FAILING']);
+    expect(spool.trouble).toContain('its disk does not answer');
+    await expect(spool.append(row(3))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    // They may be stored, and are still to be published.
+    expect(spool.outstanding).toBe(2);
+    for (const answer of answers) answer();
+    await until('the disk answers again', () => spool.trouble === null);
+    expect(spool.outstanding).toBe(0);
+    await spool.close();
+  });
+});
