@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { hasCode } from '../core/errors.ts';
 import { releaseBytes } from '../core/release-bytes.ts';
@@ -6,11 +7,13 @@ import {
   COLUMNS_SQL,
   COUNT_LATE_SQL,
   INSERT_SQL,
+  LOG_NAME,
   openDatabase,
   Reserve,
   sqliteFailure,
   vacuum,
 } from './database.ts';
+import { isLogDamaged, keepCopy } from './log-damage.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
 import type { LateCount, ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 import { SpoolSpace } from './spool-space.ts';
@@ -45,6 +48,7 @@ export class SpoolFile {
   #keyMissing: number;
   /** Rows that had no seal when the file was opened. */
   readonly #unproven: number;
+  readonly #isDamaged: boolean;
   /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;
 
@@ -57,6 +61,8 @@ export class SpoolFile {
   }) {
     this.#dir = options.dir;
     this.#reserve = new Reserve(options.dir);
+    this.#isDamaged = isLogDamaged(join(options.dir, LOG_NAME));
+    if (this.#isDamaged) keepCopy(join(options.dir, LOG_NAME));
     this.#db = this.#reserve.lend(() => openDatabase(options.dir));
     this.#space = new SpoolSpace(this.#db, this.#reserve, options);
     this.#proofs = new RowProofs(options.sealingKeys);
@@ -175,7 +181,8 @@ export class SpoolFile {
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
     const oldestAt = typeof head === 'number' ? head : null;
     const bytes = this.#rows === 0 ? 0 : this.#space.usedBytes();
-    return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing, unproven: this.#unproven };
+    const atStart = { unproven: this.#unproven, isDamaged: this.#isDamaged };
+    return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing, ...atStart };
   }
 
   /** The id that the next row gets. */

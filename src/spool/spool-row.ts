@@ -30,9 +30,19 @@ export type SpoolState = {
   readonly keyMissing: number;
   /** Rows that had no seal when the file was opened although there is a key: nothing proves where they come from. */
   readonly unproven: number;
+  /** Whether rows stood behind damage in its log when the file was opened: they are lost to it. */
+  readonly isDamaged: boolean;
   /** Rows that `count-late` has found since the process started, drained since or not. */
   readonly late: number;
 };
+
+/** What is said of `unproven` rows. */
+export const HAD_NO_SEAL =
+  'deliveries in the spool had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume';
+
+/** What is said where `isDamaged`. */
+export const WAS_DAMAGED =
+  'the log of the spool was damaged: deliveries that were answered 200 are lost to it; a copy is beside it (.damaged), and the provider can replay them';
 
 /** What the counts so far have found: each row counts once. */
 export type LateCount = {

@@ -43,11 +43,15 @@ const startWorker = (deps: WorkerDeps<SpoolState>): SpoolCalls => new WorkerCall
 /** Where these succeed, there may be no space all the same. */
 const READS: ReadonlySet<SpoolRequest['kind']> = new Set(['read', 'readable', 'count-late']);
 
-const EMPTY: SpoolState = { rows: 0, bytes: 0, oldestAt: null, keyMissing: 0, unproven: 0, late: 0 };
-
-/** What is said of `unproven` rows. */
-export const HAD_NO_SEAL =
-  'deliveries in the spool had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume';
+const EMPTY: SpoolState = {
+  rows: 0,
+  bytes: 0,
+  oldestAt: null,
+  keyMissing: 0,
+  unproven: 0,
+  isDamaged: false,
+  late: 0,
+};
 
 /** Whether the folder has a spool; opening one would create it. */
 export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME));

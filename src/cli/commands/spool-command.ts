@@ -8,7 +8,8 @@ import type { DrainObserver } from '../../delivery/store/drain-row.ts';
 import { drainSpool } from '../../delivery/store/drain-spool.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { retry, STARTUP_BACKOFF } from '../../runtime/retry.ts';
-import { HAD_NO_SEAL, hasSpool, Spool } from '../../spool/spool.ts';
+import { hasSpool, Spool } from '../../spool/spool.ts';
+import { HAD_NO_SEAL, WAS_DAMAGED } from '../../spool/spool-row.ts';
 import {
   type Config,
   connectKafka,
@@ -78,7 +79,8 @@ async function withSpool(
   const { promise: died, reject: onDeath } = Promise.withResolvers<never>();
   died.catch(() => {});
   const spool = await Spool.open({ clock: systemClock, dir, maxBytes, sealingKeys, onDeath });
-  const { unproven } = spool.state;
+  const { unproven, isDamaged } = spool.state;
+  if (isDamaged) shell.note(WAS_DAMAGED);
   if (unproven > 0) shell.note(`${unproven} ${HAD_NO_SEAL}`);
   try {
     return await Promise.race([work(spool, dir), died]);

@@ -9,7 +9,8 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { ProcessContext } from '../../runtime/process-shell.ts';
 import { type LiveSealingKeys, sealingKeysNow } from '../../runtime/sealing-key-file.ts';
-import { HAD_NO_SEAL, Spool } from '../../spool/spool.ts';
+import { Spool } from '../../spool/spool.ts';
+import { HAD_NO_SEAL, WAS_DAMAGED } from '../../spool/spool-row.ts';
 import type { AcceptPorts } from '../accept-delivery.ts';
 import { objectFirst } from '../claim-check.ts';
 import type { DeliveryPorts, StorePublisher } from '../ports.ts';
@@ -146,7 +147,8 @@ export async function openWithLiveKeys(
 }
 
 /** The rows were written without SEALING_KEY_FILE, by an older Hookline, or by somebody who can write to the volume. */
-function reportUnproven(logger: Logger, { state: { unproven } }: Pick<Spool, 'state'>): void {
+function reportUnproven(logger: Logger, { state: { unproven, isDamaged } }: Pick<Spool, 'state'>): void {
+  if (isDamaged) logger.error(WAS_DAMAGED);
   if (unproven === 0) return;
   logger.warn({ deliveries: unproven }, HAD_NO_SEAL);
 }

@@ -117,6 +117,8 @@ export function openRows(rows: readonly TableRow[], keys: SealingKeys | undefine
   return rows.flatMap((row) => Buffer.from(proofs.bodyOf(row) ?? []));
 }
 
+const AT_START = { unproven: 0, isDamaged: false };
+
 /** What {@link SpoolFile} does with a file of SQLite, on a model volume; rows are sealed or have checksums as there. */
 export class ModelSpoolFile implements OpenFile {
   readonly #volume: ModelVolume;
@@ -196,7 +198,7 @@ export class ModelSpoolFile implements OpenFile {
     const rows = this.#sorted();
     const bytes = this.#volume.usedBytes;
     const keyMissing = rows.filter((row) => !this.#canOpen(row)).length;
-    return { rows: rows.length, bytes, oldestAt: rows[0]?.receivedAt ?? null, keyMissing, unproven: 0 };
+    return { rows: rows.length, bytes, oldestAt: rows[0]?.receivedAt ?? null, keyMissing, ...AT_START };
   }
 
   close(): void {}
