@@ -84,15 +84,15 @@ export const takesRef = (patterns: readonly string[] | null, ref: string): boole
   patterns?.some((pattern) => matches(pattern, ref)) ?? true;
 
 /**
- * The topic that a command for this ref goes to: the usual one where it is read, else the only one, or the only one that
- * takes the ref. null where several do, or none.
+ * The topic that a command for this ref goes to: the usual one where that takes it, else the only one that does. null where
+ * several do, or none.
  */
 export function commandTopicFor(
   topics: readonly CommandTopic[],
   { usual, ref }: { readonly usual: string; readonly ref: string | null },
 ): string | null {
-  if (topics.some(({ name }) => name === usual)) return usual;
   const taking = ref === null ? topics : topics.filter(({ refs }) => takesRef(refs, ref));
+  if (taking.some(({ name }) => name === usual)) return usual;
   return taking.length === 1 ? (taking[0]?.name ?? null) : null;
 }
 

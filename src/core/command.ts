@@ -12,6 +12,11 @@ export type CommandType = (typeof COMMAND_TYPES)[number];
 /** Runs that one command may have replayed: it holds a place among the commands until the last one was asked for. */
 export const MAX_EXECUTION_IDS = 1_000;
 
+/** Who issues what Hookline sends of itself: repairs, and the plans of `hookline subscriptions`. */
+export const RECONCILER = 'hookline-reconciler';
+export const PLANNER = 'hookline subscriptions';
+export const OWN_ISSUERS: readonly string[] = [RECONCILER, PLANNER];
+
 /** A command that has been read and is complete in itself; whether it may be carried out is another question. */
 export type Command = {
   readonly commandId: string;

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { SourceFilter } from '../config/networks.ts';
 import { HooklineError } from '../core/errors.ts';
-import { isProven, trustOf, waitsForUs } from './body/open-bodies.ts';
+import { trustOf, waitsForUs } from './body/open-bodies.ts';
 
 /** Why ingress closed a connection without an answer. */
 export const CONNECTION_ENDS = {
@@ -24,8 +24,12 @@ export type ConnectionEnd = keyof typeof CONNECTION_ENDS;
  */
 const MAX_PIPELINED = 16;
 const PIPELINE = Symbol('requests in the pipeline');
-/** How often we look whether a connection is silent until it is the next to make way. */
-const SWEEPS_PER_LIFE = 16;
+/** How often we look whether a connection has sent something, until it is among the longest open. */
+const LOOKS_PER_LIFE = 16;
+/** Of so many of the longest open one makes way. */
+const MAX_CANDIDATES = 32;
+/** Bytes that a connection had sent at the last look, and at how many looks it had sent none. */
+type Seen = { bytes: number; silent: number };
 type Pipeline = { atWork: number; turn: number; begun: number };
 type PipelinedSocket = Socket & { [PIPELINE]?: Pipeline };
 
@@ -42,15 +46,15 @@ export type ConnectionLimitsOptions = {
 
 /**
  * Decides about each connection when it opens, on average in constant time. A sender that never delivered a verified
- * webhook cannot keep others out: at the limit the connection of this kind makes way that has been silent for longest.
+ * webhook cannot keep others out: at the limit one of the longest open connections of this kind makes way, the longest silent one.
  */
 export class ConnectionLimits {
   readonly #options: ConnectionLimitsOptions;
   readonly #open = new Set<Socket>();
-  /** Of the open ones those that were not seen to be proven, the longest silent first, and how many bytes each had sent. */
-  readonly #unproven = new Map<Socket, number>();
-  /** Connections that open until we look again which are silent. */
-  #untilSweep = 0;
+  /** Of the open ones those that were not seen to be proven, the longest open first. */
+  readonly #unproven = new Map<Socket, Seen>();
+  /** Connections that open until we look again. */
+  #untilLook = 0;
   /** Connections by their address, or requests by the address that a proxy forwards. */
   readonly #bySource = new Map<string, number>();
   /** TCP connections under TLS by their two ends: Node does not say which TCP socket is under a TLS socket. */
@@ -86,12 +90,12 @@ export class ConnectionLimits {
     }
     const { maxConnections } = this.#options;
     // From half of it on: at the limit we know who has been silent.
-    if (this.#unproven.size >= maxConnections / 2 && --this.#untilSweep < 0) this.#sweep();
+    if (this.#unproven.size >= maxConnections / 2 && --this.#untilLook < 0) this.#look();
     if (this.#open.size >= maxConnections && !this.#evict()) {
       return this.#close(socket, 'limit');
     }
     this.#open.add(socket);
-    this.#unproven.set(socket, 0);
+    this.#unproven.set(socket, { bytes: 0, silent: 0 });
     if (isCounted) this.#count(address, 1);
     socket.once('close', () => {
       this.#forget(socket);
@@ -173,31 +177,40 @@ export class ConnectionLimits {
   }
 
   /**
-   * Closes the connection that is not proven and has sent nothing for longest. A proven one is checked once, and never
-   * again.
+   * Closes, of the longest open connections that are not proven, the one that has been silent for longest. A proven one
+   * is checked once, and never again.
    */
   #evict(): boolean {
-    for (const socket of this.#unproven.keys()) {
-      this.#unproven.delete(socket);
-      if (isProven(this.#connectionOf(socket))) continue;
-      this.#forget(socket);
-      // A reset: with an orderly close the system would keep a flood's connections for a minute more.
-      socket.resetAndDestroy();
-      this.#options.onClosed('evicted');
-      return true;
+    // Whoever opened later keeps its time.
+    let left = Math.min(MAX_CANDIDATES, Math.ceil(this.#unproven.size / 8));
+    let chosen: [socket: Socket, silent: number] | undefined;
+    for (const [socket, seen] of this.#unproven) {
+      const connection = this.#connectionOf(socket);
+      const trust = trustOf(connection);
+      if (trust === 'proven') {
+        this.#unproven.delete(socket);
+        continue;
+      }
+      const silent = trust === 'refuted' ? LOOKS_PER_LIFE : waitsForUs(connection) ? -1 : seen.silent;
+      if (!chosen || silent > chosen[1]) chosen = [socket, silent];
+      if (silent >= LOOKS_PER_LIFE / 2 || --left <= 0) break;
     }
-    return false;
+    if (!chosen) return false;
+    const [socket] = chosen;
+    this.#forget(socket);
+    // A reset: with an orderly close the system would keep a flood's connections for a minute more.
+    socket.resetAndDestroy();
+    this.#options.onClosed('evicted');
+    return true;
   }
 
-  /** Those that have sent something since the last time, or wait for us, go behind those that have not. */
-  #sweep(): void {
-    this.#untilSweep = Math.floor(this.#unproven.size / SWEEPS_PER_LIFE);
-    for (const [socket, before] of [...this.#unproven]) {
-      const connection = this.#connectionOf(socket);
-      const isBusy = socket.bytesRead > before || waitsForUs(connection);
-      if (!isBusy || trustOf(connection) === 'refuted') continue;
-      this.#unproven.delete(socket);
-      this.#unproven.set(socket, socket.bytesRead);
+  /** Looks which have sent something since the last look. */
+  #look(): void {
+    this.#untilLook = Math.floor(this.#unproven.size / LOOKS_PER_LIFE);
+    for (const [socket, seen] of this.#unproven) {
+      const { bytesRead } = socket;
+      seen.silent = bytesRead > seen.bytes ? 0 : seen.silent + 1;
+      seen.bytes = bytesRead;
     }
   }
 

@@ -83,7 +83,7 @@ export const ingressSettings = {
   ),
   maxConnections: integer('MAX_CONNECTIONS', {
     about:
-      'maximum number of connections; at this number a new one closes, of those that never delivered a verified webhook, the one that has been silent for longest',
+      'maximum number of connections; at this number a new one closes one of the longest open of those that never delivered a verified webhook, a silent one first',
     fallback: '10000',
     min: 1,
   }),

@@ -11,7 +11,7 @@ export class SpoolSpace {
   readonly #dir: string;
   readonly #maxBytes: number;
   /** Of the file that is open. */
-  readonly #inode: number | undefined;
+  readonly #inode: string | undefined;
 
   constructor(
     db: DatabaseSync,
@@ -55,8 +55,9 @@ export class SpoolSpace {
     );
   }
 
-  #inodeNow(): number | undefined {
-    return statSync(join(this.#dir, FILE_NAME), { throwIfNoEntry: false })?.ino;
+  #inodeNow(): string | undefined {
+    const file = statSync(join(this.#dir, FILE_NAME), { throwIfNoEntry: false });
+    return file && `${file.dev} ${file.ino}`;
   }
 
   usedBytes(): number {

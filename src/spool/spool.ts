@@ -72,8 +72,6 @@ export class Spool {
   #pending = 0;
   #silentLooks = 0;
   #watching: Timer | undefined;
-  /** Appends that wait. */
-  readonly #unanswered = new Set<(error: HooklineError) => void>();
 
   private constructor({ onDeath, clock, startThread = startWorker, ...options }: SpoolOptions) {
     this.#clock = clock;
@@ -110,23 +108,18 @@ export class Spool {
 
   /**
    * Resolves when the delivery is on the disk, synced. Appends are stored in the order of the calls.
-   * @throws HooklineError SPOOL_FULL: it is not stored; SPOOL_FAILING: it may be stored, as the disk has failed, or does not
-   *   answer
+   * @throws HooklineError SPOOL_FULL: it is not stored; SPOOL_FAILING: it may be stored, as the disk has failed. Where the disk
+   *   does not answer, what comes is refused; what came before waits: the thread may be reading its body.
    */
   async append(delivery: VerifiedDelivery): Promise<void> {
     const silence = this.#silence();
     if (silence) throw silence;
     this.#appending++;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#unanswered.add(reject);
-    const ended = () => {
+    try {
+      await this.#call({ kind: 'append', row: toRow(delivery) });
+    } finally {
       this.#appending--;
-      this.#unanswered.delete(reject);
-    };
-    this.#call({ kind: 'append', row: toRow(delivery) })
-      .finally(ended)
-      .then(() => resolve(), reject);
-    await promise;
+    }
   }
 
   /** The oldest deliveries within the limits, in order; one whatever `maxBytes`, if there is any. */
@@ -220,11 +213,8 @@ export class Spool {
     this.#watching ??= this.#clock.every(LOOK_EVERY_MS, () => this.#look(), { ref: false });
   }
 
-  /** Nobody is kept waiting by a disk that does not answer. What it stores later is there twice. */
   #look(): void {
     this.#silentLooks++;
-    const silence = this.#silence();
-    if (silence) for (const reject of this.#unanswered) reject(silence);
     if (this.#pending > 0) return;
     this.#watching?.cancel();
     this.#watching = undefined;

@@ -1,4 +1,11 @@
-import { decoyKey, type EncryptionKey, encryptionKey, type SigningKey, signingKey } from '../crypto/keys.ts';
+import {
+  decoyKey,
+  type EncryptionKey,
+  encryptionKey,
+  MAX_LIVE,
+  type SigningKey,
+  signingKey,
+} from '../crypto/keys.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { DirSecrets } from './secrets-dir.ts';
 import type { SubscriptionRecord, SubscriptionSecrets } from './subscription-record.ts';
@@ -147,7 +154,8 @@ export type KeySources = {
 export function refKeys(sources: KeySources, retiredKeysTtlMs: number, now: number): RefKeys | null {
   const { record, dir } = sources;
   const recorded = recordedKeys(sources, retiredKeysTtlMs).filter((keys) => keys.until > now);
-  const known = [...toList(record?.subscriptionId), ...recorded.flatMap(({ id }) => toList(id))];
+  const verifying = recorded.slice(0, 1 + MAX_LIVE).flatMap(({ id }) => toList(id));
+  const known = [...toList(record?.subscriptionId), ...verifying];
   const ids = dir?.subscriptionIds.length ? dir.subscriptionIds : [...new Set(known)];
   // During a rotation of ids and secrets, any pair of them may have been used.
   const fromDir = ids.flatMap((id) => (dir?.signingSecrets ?? []).map((secret) => ({ id, secret })));

@@ -13,6 +13,7 @@ describe('COMMAND_TOPICS', () => {
   it.each([
     ['t.commands,t.ledger=ledger-*', 'ledger-eu', 't.commands'],
     ['t.ledger=ledger-*', 'ledger-eu', 't.ledger'],
+    ['t.commands=core-*,t.ledger=ledger-*', 'ledger-eu', 't.ledger'],
     ['t.ledger=ledger-*', null, 't.ledger'],
     ['t.ledger=ledger-*,t.gl=gl-*', 'gl-1', 't.gl'],
     ['t.ledger=ledger-*,t.gl=gl-*', null, null],

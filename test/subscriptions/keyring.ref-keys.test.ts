@@ -86,6 +86,14 @@ describe('the live keys of a ref', () => {
     expect(keysOf(sources, NOW + TTL)).toMatchObject({ signing: [`0: ${id(1)}${id(5)}`] });
   });
 
+  it("join a file's secret with the ids of the last eight alone: each costs every refused webhook a hash", () => {
+    const previous = Array.from({ length: 100 }, (_, n) => ({
+      ...{ subscriptionId: `${n}`.padStart(36, '0'), encryptionKey: key(8), retiredAt: NOW - 10 },
+    }));
+    const sources = { record: record(), secrets: { previous }, dir: dir({ signingSecrets: [id(5)] }) };
+    expect(keysOf(sources)?.signing).toHaveLength(9);
+  });
+
   it('of a deleted subscription end with their time', () => {
     const sources = { record: record({ state: 'RETIRED' }), secrets: { signingSecret: id(2) } };
     expect(keysOf(sources, NOW + TTL - 1)).toMatchObject({ expiresAt: NOW + TTL });

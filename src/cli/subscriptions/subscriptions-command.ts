@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/env.ts';
+import { PLANNER } from '../../core/command.ts';
 import { CLI_GROUPS, loadConfig } from '../shell/connections.ts';
 import { secondsAsMs } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
@@ -91,8 +92,6 @@ function refuseDrift(plan: Plan): void {
   throw new UsageError(`nothing was sent, because ${drifted.join(', ')} changed at the provider: ${remedy}.`);
 }
 
-const ISSUED_BY = 'hookline subscriptions';
-
 const timeoutOf = ({ timeout }: Options) => secondsAsMs('--timeout', timeout);
 
 /** Makes the plan of a file and calls `act` with it. */
@@ -104,7 +103,7 @@ async function withPlan(
   const timeoutMs = timeoutOf(options);
   const wanted = readFile(shell, options.file);
   const config = loadConfig(shell, ...CLI_GROUPS);
-  const channel = await openCommandChannel(shell, config, ISSUED_BY);
+  const channel = await openCommandChannel(shell, config, PLANNER);
   try {
     const made = await makePlan(shell, channel, wanted, { refresh: options.refresh, timeoutMs });
     for (const conflict of made.conflicts) shell.note(conflict);

@@ -11,12 +11,13 @@ import {
 } from '../../subscriptions/subscription-record.ts';
 import { clearAddress, listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
-import { carriedSecrets, resealed, secretsOf } from './sealed-keys.ts';
+import { carriedSecrets, checkOpens, resealed, secretsOf } from './sealed-keys.ts';
 import {
   beforeCommand,
   eventsOf,
   isCarriedOut,
   isOfAnotherRef,
+  isReleased,
   noteBegin,
   providerEvents,
   receiverUrl,
@@ -105,6 +106,7 @@ function keptKeys(
   if (!before) return null;
   if (before.state !== 'RETIRED' || before.subscriptionId === becomes.subscriptionId)
     return resealed(context, before, becomes);
+  if (!isReleased(context, before)) checkOpens(context, before);
   const carried = carriedSecrets(context, before);
   const owner = { ...becomes, ref: context.command.ref };
   return carried.previous ? sealSecrets(context.sealingKeys, owner, carried) : null;

@@ -43,19 +43,18 @@ export async function clearAddress(
  * @returns whether it was gone already
  * @throws HooklineError PROVIDER_REFUSED, PROVIDER_UNAVAILABLE, PROVIDER_ANSWER_INVALID
  */
-export async function removeSubscription(
-  { session }: Pick<OperationContext, 'session'>,
-  id: string,
-): Promise<boolean> {
+export async function removeSubscription(context: OperationContext, id: string): Promise<boolean> {
+  const { session } = context;
   let isInDoubt = false;
   const { judgement } = await session.untilDone(async () => {
     const outcome = await session.api.remove(id);
     const isRefused = outcome.judgement === 'refused' && isInDoubt;
     isInDoubt ||= !isWithoutEffect(outcome);
     // What is removed already may be refused, too.
-    if (outcome.judgement !== 'gone' && !isRefused) return outcome;
-    const items = await session.aside(() => listItems({ session }));
-    const isListed = items.some((one) => one.id === id);
+    const isSure = outcome.judgement === 'gone' ? outcome.status === 410 : !isRefused;
+    if (isSure) return outcome;
+    const items = await session.aside(() => listCredibly(context));
+    const isListed = items.some((one) => one.id === id && one.isActive);
     if (isRefused) return isListed ? outcome : { ...outcome, judgement: 'done' };
     if (!isListed) return outcome;
     return { ...outcome, judgement: 'later', why: `${outcome.why}, but lists the subscription` };

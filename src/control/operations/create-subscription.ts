@@ -16,6 +16,7 @@ import { carriedSecrets, checkOpens, secretsOf } from './sealed-keys.ts';
 import {
   beforeCommand,
   eventsOf,
+  isReleased,
   noteBegin,
   providerEvents,
   receiverUrl,
@@ -44,7 +45,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
   // Keys in files come first: those of another subscription shut out the new one.
   if (dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0)
     throw new HooklineError('KEYS_INVALID', `${command.ref}/subscription-id: ${OF_ANOTHER}`);
-  if (before && !isResumed) checkOpens(context, before);
+  if (before && !isResumed && !isReleased(context, before)) checkOpens(context, before);
   if (command.dryRun) {
     // A dry run only looks for a foreign subscription at the address: a real run would fail on it.
     if (!isResumed) await clearAddress(context, false);
@@ -174,6 +175,7 @@ async function createUntilVerifiable(
   let mayBeThere = false;
   let mayStillCome = false;
   let isInDoubt = false;
+  let doubt = '';
   try {
     for (let attempt = 1; ; attempt++) {
       const outcome = await session.api.create(values, command.extra);
@@ -184,11 +186,12 @@ async function createUntilVerifiable(
       if (outcome.judgement === 'done' && fault === null && outcome.created)
         return { created: outcome.created, isInDoubt };
       isInDoubt ||= mayBeThere;
+      if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
+        throw new HooklineError('PROVIDER_REFUSED', `${outcome.why}${doubt}`);
+      if (mayBeThere) doubt = `; an earlier call may have its effect: ${outcome.why}`;
       mayStillCome ||= mayComeLater(outcome);
       if (fault !== null && ++invalid >= MAX_INVALID_ANSWERS)
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);
-      if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
-        throw new HooklineError('PROVIDER_REFUSED', outcome.why);
       await session.waitBefore(attempt, outcome);
       // Whatever is there now was left by our own call.
       await clearAddress(context, true);

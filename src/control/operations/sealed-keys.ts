@@ -1,4 +1,6 @@
+import { OWN_ISSUERS } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
+import { MAX_LIVE } from '../../crypto/keys.ts';
 import {
   openSecrets,
   type RetiredSecrets,
@@ -18,12 +20,14 @@ export function secretsOf(
 
 /**
  * A command that takes the place of keys which no sealing key opens would lose what they open for good. By its ifMatch
- * somebody says that it may.
+ * somebody says that it may, other than a repair or a plan, which always have one.
  * @throws HooklineError KEYS_SEALED
  */
 export function checkOpens(context: OperationContext, record: SubscriptionRecord): void {
-  if (record.sealedKeys === null || context.command.ifMatch !== null || secretsOf(context, record)) return;
-  throw new HooklineError('KEYS_SEALED', record.subscriptionId ?? undefined);
+  const { ifMatch, issuedBy } = context.command;
+  if (record.sealedKeys === null || secretsOf(context, record)) return;
+  if (ifMatch !== null && !OWN_ISSUERS.includes(issuedBy ?? '')) return;
+  throw new HooklineError('KEYS_SEALED', record.commandId ?? undefined);
 }
 
 /**
@@ -42,11 +46,6 @@ export function resealed(
 
 export type CarryDeps = Pick<OperationDeps, 'sealingKeys' | 'retired' | 'clock'>;
 
-/**
- * Of so many earlier subscriptions of a ref the keys verify. Each costs every refused webhook a hash of its body, of other refs
- * too: all take the same time.
- */
-const MAX_LIVE = 8;
 /** Of so many the encryption keys are kept: some tens of kilobytes. */
 const MAX_KEPT = 100;
 

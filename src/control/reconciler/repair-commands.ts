@@ -1,3 +1,4 @@
+import { RECONCILER } from '../../core/command.ts';
 import type { Dialect } from '../../provider/dialect.ts';
 import { sendableAgain } from '../../provider/extra-fields.ts';
 import {
@@ -6,7 +7,6 @@ import {
   type SubscriptionRecord,
 } from '../../subscriptions/subscription-record.ts';
 import type { Drift } from '../operations/find-drift.ts';
-import { RECONCILER } from './reported-drift.ts';
 
 /** A command as control itself sends it. */
 export type OwnCommand = {

@@ -1,8 +1,5 @@
-import type { CommandResult } from '../../core/command.ts';
+import { type CommandResult, RECONCILER } from '../../core/command.ts';
 import { type Drift, listedDrift } from '../operations/find-drift.ts';
-
-/** The issuer of drift records, and of the commands that repair a drift. */
-export const RECONCILER = 'hookline-reconciler';
 
 /** Which subscription a drift concerns: its ref, or its id if the subscription is foreign. */
 export const subjectOf = ({ ref, subscriptionId }: { ref: string | null; subscriptionId: string | null }) =>

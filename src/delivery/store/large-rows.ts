@@ -20,8 +20,7 @@ export class LargeRows {
   /** The next row. In the place of a body that is worked on: on its way here it is copied more than once. */
   async read(after: number, passOver?: ReadonlySet<number>): Promise<SpooledDelivery | undefined> {
     const limits = { maxRows: 1, maxBytes: 0, after, ...(passOver && { passOver }) };
-    const read = async () =>
-      this.#ports.spool.outstanding === 0 ? [] : this.#large.aside(() => this.#ports.spool.read(limits));
+    const read = () => this.#large.aside(() => this.#ports.spool.read(limits));
     return (await persist(this.#ports, read))[0];
   }
 

@@ -69,11 +69,6 @@ export class RowReader {
     const { spool, large } = this.#ports;
     const where = { after: this.#lastRead, passOver: this.#waiting.large };
     const upToLarge = large && { maxRowBytes: LARGE_BODY_BYTES };
-    // An append that was refused left nothing: what is not there need not be read from a disk that fails.
-    return persist(this.#ports, async () =>
-      spool.outstanding === 0 && this.#taken.size === 0
-        ? []
-        : spool.read({ ...limits, ...where, ...upToLarge }),
-    );
+    return persist(this.#ports, () => spool.read({ ...limits, ...where, ...upToLarge }));
   }
 }

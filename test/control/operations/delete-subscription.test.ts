@@ -87,6 +87,10 @@ describe('a deletion', () => {
     expect(harness.secretsOf('a')).toEqual(secrets);
     Object.assign(harness.parts, { sealingKeys: sealingKeysOf('b') });
     const { commandId } = harness.state.get('a') ?? {};
+    for (const issuedBy of ['hookline-reconciler', 'hookline subscriptions'])
+      expect(await harness.run(remove({ ifMatch: commandId, issuedBy }))).toMatchObject({
+        errorCode: 'KEYS_SEALED',
+      });
     expect(await harness.run(remove({ ifMatch: commandId }))).toMatchObject({ status: 'SUCCEEDED' });
   });
 
@@ -100,6 +104,26 @@ describe('a deletion', () => {
       attempts: 5,
     });
     expect(await harness.subscriptions()).toEqual([]);
+  });
+
+  it('that a gateway answers 404, with an empty list, leaves everything', async () => {
+    await using harness = await openControlHarness();
+    for (const ref of ['a', 'b']) await harness.run(create(ref));
+    await harness.sandbox.fail(
+      { operation: 'delete', kind: 'status', code: 404 },
+      { operation: 'list', kind: 'status', code: 200, body: [] },
+    );
+    expect(await harness.run(remove())).toMatchObject({
+      ...{ status: 'FAILED', errorCode: 'PROVIDER_ANSWER_INVALID' },
+    });
+    expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE' });
+  });
+
+  it('of what is answered 410 is done, whatever the list says', async () => {
+    await using harness = await openControlHarness();
+    await harness.run(create('a'));
+    await harness.sandbox.fail({ operation: 'delete', kind: 'status', code: 410 });
+    expect(await harness.run(remove())).toMatchObject({ status: 'SUCCEEDED', attempts: 1 });
   });
 
   it('that a gateway answers 404, and its list with it, leaves everything', async () => {

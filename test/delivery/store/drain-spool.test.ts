@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { HooklineError } from '../../../src/core/errors.ts';
 import { drainSpool } from '../../../src/delivery/store/drain-spool.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { deliveryParts } from '../../support/delivery-parts.ts';
@@ -56,26 +55,4 @@ it('ends at once with an error that it has not foreseen where nobody begins it a
   });
   await expect(drained).rejects.toThrow('unforeseen');
   expect(sent).toBe(1);
-});
-
-it('of a spool that became empty does not wait for a disk that fails', async () => {
-  let looks = 0;
-  const spool = {
-    ...{ keyRenewals: 0, onKeysRenewed() {}, readable: async () => new Set<number>() },
-    /** Something was being appended, and was refused. */
-    get outstanding() {
-      return looks++ === 0 ? 1 : 0;
-    },
-    read: () => Promise.reject(new HooklineError('SPOOL_FAILING')),
-  };
-  await drainSpool({
-    ...{
-      spool: spool as never,
-      delivery: deliveryParts(),
-      clock: systemClock,
-      observer: { drainFailed() {} },
-    },
-    stopping: AbortSignal.timeout(5_000),
-    send: () => Promise.reject(new Error('nothing is sent')),
-  });
 });
