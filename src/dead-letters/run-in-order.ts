@@ -79,13 +79,18 @@ export async function runInOrder<T>(
   return [...outcomes, ...left.map((deadLetter) => ({ deadLetter, outcome: 'waiting' as const }))];
 }
 
-/** Resolves when the next one may start, or at once when the run ends. */
+/** Resolves when the next one may start, or at once when the run ends: in the order of the calls, which timers do not keep. */
 function createRate(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
   let turn = performance.now();
-  return async () => {
-    if (rate === undefined) return;
-    const wait = turn - performance.now();
-    turn = Math.max(turn, performance.now()) + 1_000 / rate;
-    if (wait > 0) await sleep(wait, undefined, { signal }).catch(() => {});
+  let before = Promise.resolve();
+  return () => {
+    if (rate === undefined) return Promise.resolve();
+    const at = Math.max(turn, performance.now());
+    turn = at + 1_000 / rate;
+    before = before.then(async () => {
+      const wait = at - performance.now();
+      if (wait > 0) await sleep(wait, undefined, { signal }).catch(() => {});
+    });
+    return before;
   };
 }
