@@ -60,11 +60,6 @@ export const subscriptionSettings = {
     about: "how long a deleted subscription's keys still verify deliveries that were in progress",
     fallback: String(24 * 60 * 60 * 1_000),
   }),
-  retiredDecryptionKeysTtlMs: integer('RETIRED_DECRYPTION_KEYS_TTL_MS', {
-    about:
-      "how long a deleted subscription's encryption keys are kept for what was verified before; above the retention of the dead-letter topic",
-    fallback: String(31 * 24 * 60 * 60 * 1_000),
-  }),
 };
 
 const GIB = 1024 ** 3;

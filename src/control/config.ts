@@ -61,9 +61,14 @@ const controlSettings = {
     about:
       'file with the key that seals subscription secrets in Kafka: 32 bytes as hex, base64 or text; one per line',
   }),
+  retiredDecryptionKeysTtlMs: integer('RETIRED_DECRYPTION_KEYS_TTL_MS', {
+    about:
+      "how long a deleted subscription's encryption keys are kept for what was verified before; above the retention of the dead-letter topic",
+    fallback: String(31 * 24 * 60 * 60 * 1_000),
+  }),
 };
 
-const { secretsDir, retiredKeysTtlMs, retiredDecryptionKeysTtlMs } = subscriptionSettings;
+const { secretsDir, retiredKeysTtlMs } = subscriptionSettings;
 
 /** Every group of settings that control reads; the table in docs/configuration.md is generated from it. */
 export const controlConfig = {
@@ -74,7 +79,7 @@ export const controlConfig = {
   schemas: schemaSettings,
   runtime: runtimeSettings,
   provider: providerSettings,
-  subscriptions: { secretsDir, retiredKeysTtlMs, retiredDecryptionKeysTtlMs },
+  subscriptions: { secretsDir, retiredKeysTtlMs },
   control: controlSettings,
 };
 

@@ -43,8 +43,8 @@ export type Control = Pick<GroupReaderDeps, 'keysOf' | 'handle' | 'onWorking'> &
 /** Puts together what the flow of a command needs: the records that it writes, the claim of the state, the operations. */
 export function openControl(deps: OpenControlDeps): Control {
   const { config, schemas, ids, publisher, state, observe, clock } = deps;
-  const { retiredKeysTtlMs, retiredDecryptionKeysTtlMs } = config.subscriptions;
-  const { publicUrl, commandDeadlineMs, sessionTimeoutMs } = config.control;
+  const { retiredKeysTtlMs } = config.subscriptions;
+  const { publicUrl, commandDeadlineMs, sessionTimeoutMs, retiredDecryptionKeysTtlMs } = config.control;
   const { prefix } = config.topics;
   const records = createControlRecords({
     ...{ publisher, prefix, schemas, ids, sessionTimeoutMs, clock, onStored: state.wrote },

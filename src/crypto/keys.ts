@@ -13,7 +13,7 @@ import {
  * Of so many earlier subscriptions of a ref the keys verify. Each costs every refused webhook a hash of its body, of other
  * refs too: all take the same time.
  */
-export const MAX_LIVE = 8;
+export const MAX_EARLIER_LIVE = 8;
 
 /** Key for X-Signature-SHA256. `index` is its position among the live keys of the ref; 0 is the current one. */
 export type SigningKey = {

@@ -24,14 +24,15 @@ export type ConnectionEnd = keyof typeof CONNECTION_ENDS;
  */
 const MAX_PIPELINED = 16;
 const PIPELINE = Symbol('requests in the pipeline');
+type Pipeline = { atWork: number; turn: number; begun: number };
+type PipelinedSocket = Socket & { [PIPELINE]?: Pipeline };
+
 /** How often we look whether a connection has sent something, until it is among the longest open. */
 const LOOKS_PER_LIFE = 16;
 /** Of so many of the longest open one makes way. */
 const MAX_CANDIDATES = 32;
-/** Bytes that a connection had sent at the last look, and at how many looks it had sent none. */
+/** Bytes that a connection had sent at the last look, and at how many looks since it had sent none. */
 type Seen = { bytes: number; silent: number };
-type Pipeline = { atWork: number; turn: number; begun: number };
-type PipelinedSocket = Socket & { [PIPELINE]?: Pipeline };
 
 export type ConnectionLimitsOptions = {
   readonly maxConnections: number;

@@ -2,7 +2,7 @@ import {
   decoyKey,
   type EncryptionKey,
   encryptionKey,
-  MAX_LIVE,
+  MAX_EARLIER_LIVE,
   type SigningKey,
   signingKey,
 } from '../crypto/keys.ts';
@@ -154,7 +154,7 @@ export type KeySources = {
 export function refKeys(sources: KeySources, retiredKeysTtlMs: number, now: number): RefKeys | null {
   const { record, dir } = sources;
   const recorded = recordedKeys(sources, retiredKeysTtlMs).filter((keys) => keys.until > now);
-  const verifying = recorded.slice(0, 1 + MAX_LIVE).flatMap(({ id }) => toList(id));
+  const verifying = recorded.slice(0, 1 + MAX_EARLIER_LIVE).flatMap(({ id }) => toList(id));
   const known = [...toList(record?.subscriptionId), ...verifying];
   const ids = dir?.subscriptionIds.length ? dir.subscriptionIds : [...new Set(known)];
   // During a rotation of ids and secrets, any pair of them may have been used.

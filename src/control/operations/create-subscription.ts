@@ -174,7 +174,6 @@ async function createUntilVerifiable(
   let invalid = 0;
   let mayBeThere = false;
   let mayStillCome = false;
-  let isInDoubt = false;
   let doubt = '';
   try {
     for (let attempt = 1; ; attempt++) {
@@ -184,11 +183,10 @@ async function createUntilVerifiable(
       if (fault === SHUT_OUT)
         throw new HooklineError('KEYS_INVALID', `${command.ref}/signing-secret: ${fault}`);
       if (outcome.judgement === 'done' && fault === null && outcome.created)
-        return { created: outcome.created, isInDoubt };
-      isInDoubt ||= mayBeThere;
+        return { created: outcome.created, isInDoubt: doubt !== '' };
       if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
         throw new HooklineError('PROVIDER_REFUSED', `${outcome.why}${doubt}`);
-      if (mayBeThere) doubt = `; an earlier call may have its effect: ${outcome.why}`;
+      if (mayBeThere) doubt = `; an earlier call may have had its effect: ${outcome.why}`;
       mayStillCome ||= mayComeLater(outcome);
       if (fault !== null && ++invalid >= MAX_INVALID_ANSWERS)
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);

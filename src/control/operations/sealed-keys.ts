@@ -1,6 +1,6 @@
 import { OWN_ISSUERS } from '../../core/command.ts';
 import { HooklineError } from '../../core/errors.ts';
-import { MAX_LIVE } from '../../crypto/keys.ts';
+import { MAX_EARLIER_LIVE } from '../../crypto/keys.ts';
 import {
   openSecrets,
   type RetiredSecrets,
@@ -67,7 +67,9 @@ export function carriedSecrets(
   const all = [...(subscriptionId === null ? [] : [{ subscriptionId, ...latest }]), ...earlier];
   const { liveMs, keptMs } = context.retired;
   const previous = all
-    .map((keys, age) => (age < MAX_LIVE && keys.retiredAt > now - liveMs ? keys : withoutSigning(keys)))
+    .map((keys, age) =>
+      age < MAX_EARLIER_LIVE && keys.retiredAt > now - liveMs ? keys : withoutSigning(keys),
+    )
     .filter((keys) => keys.signingSecret !== undefined || keys.encryptionKey !== undefined)
     .filter((keys) => keys.retiredAt > now - keptMs)
     .slice(0, MAX_KEPT);

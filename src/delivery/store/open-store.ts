@@ -118,7 +118,7 @@ export async function openSpool(
       "SEALING_KEY_FILE is not set: the spool's rows are stored as they were received, with a checksum only",
     );
   reportMissingKeys(logger, spool);
-  reportUnproven(logger, spool);
+  reportAtStart(logger, spool);
   return spool;
 }
 
@@ -146,8 +146,8 @@ export async function openWithLiveKeys(
   return spool;
 }
 
-/** The rows were written without SEALING_KEY_FILE, by an older Hookline, or by somebody who can write to the volume. */
-function reportUnproven(logger: Logger, { state: { unproven, isDamaged } }: Pick<Spool, 'state'>): void {
+/** What was found when the spool was opened. Rows without a seal were written without SEALING_KEY_FILE, by an older Hookline, or by somebody who can write to the volume. */
+function reportAtStart(logger: Logger, { state: { unproven, isDamaged } }: Pick<Spool, 'state'>): void {
   if (isDamaged) logger.error(WAS_DAMAGED);
   if (unproven === 0) return;
   logger.warn({ deliveries: unproven }, HAD_NO_SEAL);

@@ -135,8 +135,14 @@ function configOf({ system }: ControlSite): ControlConfig {
   const { deadlineMs, sessionTimeoutMs, reconcile, reconcileIntervalMs, retiredKeysTtlMs } = system;
   const control = { publicUrl: PUBLIC_URL, commandDeadlineMs: deadlineMs, sessionTimeoutMs };
   return {
-    subscriptions: { secretsDir: undefined, retiredKeysTtlMs, retiredDecryptionKeysTtlMs: 0 },
-    control: { ...control, reconcile, reconcileIntervalMs, reconcileRepairMax: 5 },
+    subscriptions: { secretsDir: undefined, retiredKeysTtlMs },
+    control: {
+      ...control,
+      retiredDecryptionKeysTtlMs: 0,
+      reconcile,
+      reconcileIntervalMs,
+      reconcileRepairMax: 5,
+    },
     topics: { prefix: PREFIX },
     provider: { dialect: DEFAULT_DIALECT },
     commandTopics: [{ name: COMMANDS, refs: null }],
