@@ -38,7 +38,7 @@ export async function startIngressServer(
   { logger, metrics, clock, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'clock' | 'components'>,
 ): Promise<IngressServer> {
   const { settings, delivery, keyring, memory, large } = deps;
-  const observer = components.add('observer', createIngressObserver({ logger, metrics }));
+  const observer = components.add('observer', createIngressObserver({ logger, metrics, keyring }));
   observeMemory(memory, metrics);
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
   const tls =

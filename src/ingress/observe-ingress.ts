@@ -6,6 +6,7 @@ import type { DeliveryObserver } from '../delivery/ports.ts';
 import { createThrottledLog, type Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
+import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import type { BodyMemory } from './body/body-memory.ts';
 import { PROVEN, UNPROVEN } from './body/open-bodies.ts';
 import { CONNECTION_ENDS, type ConnectionEnd } from './connection-limits.ts';
@@ -24,8 +25,12 @@ export type IngressObserver = {
 /** How many characters are logged of a ref, which an unauthenticated sender may have made up. */
 const REF_CHARACTERS = 64;
 
-export function createIngressObserver(parts: { logger: Logger; metrics: Metrics }): IngressObserver {
-  const { logger, metrics } = parts;
+export function createIngressObserver(parts: {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly keyring: Pick<LiveKeyring, 'has' | 'refs'>;
+}): IngressObserver {
+  const { logger, metrics, keyring } = parts;
   const own = webhookMetrics(metrics);
   const log = createThrottledLog(logger);
   // From the start, so that the first one is an increase: an alert does not see another.
@@ -39,6 +44,9 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
     own.deliverySeconds.zero({ stored });
   }
   for (const reason of Object.keys(CONNECTION_ENDS)) own.connectionsClosed.inc({ reason }, 0);
+  metrics.samplers.add(() => {
+    for (const ref of keyring.refs()) own.signaturesRefused.inc({ ref }, 0);
+  });
   // Counted here and added to the metric at each scrape.
   const accepted = { kafka: 0, spool: 0 };
   metrics.samplers.add(() => {
@@ -57,6 +65,8 @@ export function createIngressObserver(parts: { logger: Logger; metrics: Metrics 
       if (seconds !== undefined) own.deliverySeconds.observe({ stored: 'none' }, seconds);
       const code = error instanceof HooklineError ? error.code : 'INTERNAL';
       own.refused.inc({ code });
+      // A stranger can make up any number of others.
+      if (code === 'UNAUTHENTIC' && ref !== undefined && keyring.has(ref)) own.signaturesRefused.inc({ ref });
       own.deliveries.inc({ status: String(ERRORS[code].status ?? 500), stored: 'none' });
       const fields = () => ({ ref: ref?.slice(0, REF_CHARACTERS), err: error });
       if (code === 'INTERNAL') log.error({ code, where: lineOf(error) }, 'webhook failed', fields);
@@ -180,6 +190,11 @@ export const webhookMetrics = (metrics: Metrics) => ({
     name: 'hookline_deliveries_refused_total',
     help: 'Webhooks not stored, by the code of the error table',
     labels: ['code'],
+  }),
+  signaturesRefused: metrics.counter({
+    name: 'hookline_signatures_refused_total',
+    help: 'Webhooks answered 401, by ref, of those that have keys here',
+    labels: ['ref'],
   }),
   connectionsClosed: metrics.counter({
     name: 'hookline_connections_closed_total',

@@ -22,7 +22,16 @@ const NOTHING: SpoolAnswer = {};
 /** The file, as far as it is needed here. */
 export type OpenFile = Pick<
   SpoolFile,
-  'append' | 'read' | 'readable' | 'remove' | 'probe' | 'countLate' | 'state' | 'nextId' | 'close'
+  | 'append'
+  | 'read'
+  | 'readable'
+  | 'remove'
+  | 'probe'
+  | 'countLate'
+  | 'state'
+  | 'isUnsure'
+  | 'nextId'
+  | 'close'
 >;
 
 export type SpoolWorkDeps = {
@@ -40,6 +49,9 @@ export class SpoolWork {
   readonly #deps: SpoolWorkDeps;
   #options: ThreadOptions;
   #file: OpenFile | null = null;
+  #lastState: SpoolState | undefined;
+  /** Survives the closing of the file: what is on the disk shows when it is opened again. */
+  #isUnsure = false;
   /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
   #nextId = 1;
   #isOpened = false;
@@ -70,8 +82,10 @@ export class SpoolWork {
 
   /** The open file. After a failure it is opened again, with the content of the disk. */
   #opened(): OpenFile {
-    this.#file ??= this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
+    if (this.#file) return this.#file;
+    this.#file = this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
     this.#isOpened = true;
+    this.#isUnsure = false;
     return this.#file;
   }
 
@@ -95,6 +109,7 @@ export class SpoolWork {
 
   #forget(): void {
     this.#nextId = this.#file?.nextId ?? this.#nextId;
+    this.#isUnsure ||= this.#file?.isUnsure ?? false;
     try {
       this.#file?.close();
     } catch {
@@ -148,12 +163,14 @@ export class SpoolWork {
 
   #state(): SpoolState[] {
     try {
-      return this.#file ? [{ ...this.#file.state(), late: this.#late.count }] : [];
+      const isSure = !this.#file?.isUnsure;
+      if (this.#file) this.#lastState = { ...this.#file.state(), isSure, late: this.#late.count };
     } catch {
       // The next request meets the same fault and reports it.
       this.#forget();
-      return [];
     }
+    if (!this.#lastState) return [];
+    return [this.#file ? this.#lastState : { ...this.#lastState, isSure: !this.#isUnsure }];
   }
 }
 

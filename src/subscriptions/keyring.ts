@@ -93,6 +93,11 @@ export class LiveKeyring {
     }
   }
 
+  /** Whether the ref has a key. */
+  has(ref: string): boolean {
+    return this.#keys.has(ref);
+  }
+
   refs(): readonly string[] {
     return [...this.#keys.keys()];
   }

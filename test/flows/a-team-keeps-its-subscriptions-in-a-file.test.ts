@@ -147,7 +147,7 @@ describe('a new team, with a file of its subscriptions,', () => {
     const others = `topic: ${the.fixture.topic('commands-b')}\n${THREE}`;
     const foreign = await subscriptions('apply', others, '--no-refresh');
     expect([foreign.exitCode, foreign.notes]).toEqual([
-      1,
+      2,
       expect.stringMatching(/subscriptions\.yaml:3:3: ledger-eu belongs to .*\.commands$/m),
     ]);
   });

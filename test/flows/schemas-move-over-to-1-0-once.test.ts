@@ -251,7 +251,7 @@ describe('subjects of 0.x', () => {
   it('that are not registered yet are not said to be without a difference', async () => {
     const other = new Fixture({ brokers: inject('brokers'), registryUrl: inject('registryUrl') });
     const { exitCode, notes } = await cli(other.env, 'schemas', 'diff');
-    expect([exitCode, notes]).toEqual([0, expect.stringContaining('the registry has none of the subjects')]);
+    expect([exitCode, notes]).toEqual([1, expect.stringContaining('the registry has none of the subjects')]);
     expect(notes).not.toContain('No difference');
     await other[Symbol.asyncDispose]();
   });

@@ -9,10 +9,15 @@ import { exchange, post, sign, startIngressApp } from '../support/ingress-app.ts
 
 const body = '{"type":"payment-status"}';
 
+const KNOWN = ['ledger-eu', 'ledger-us'];
+
 function observed() {
   const log = capturedLog();
   const metrics = createMetrics();
-  const observer = createIngressObserver({ logger: log.logger, metrics });
+  const observer = createIngressObserver({
+    ...{ logger: log.logger, metrics },
+    keyring: { has: (ref) => KNOWN.includes(ref), refs: () => KNOWN },
+  });
   const refused = async (code: string) =>
     (await webhookMetrics(metrics).refused.get()).values.find(({ labels }) => labels.code === code)?.value;
   return { log, metrics, observer, refused };
@@ -136,4 +141,21 @@ describe('the log of refusals', () => {
     );
     expect(log.text()).not.toContain(secret);
   });
+});
+
+it('what is answered 401 is counted by ref, from 0 on, and only of refs that have keys', async () => {
+  const { observer, metrics } = observed();
+  const counted = async () => {
+    for (const sample of metrics.samplers) sample();
+    const { values } = await webhookMetrics(metrics).signaturesRefused.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.ref, value]));
+  };
+  expect(await counted()).toEqual({ 'ledger-eu': 0, 'ledger-us': 0 });
+  const refuse = (code: 'UNAUTHENTIC' | 'BODY_TOO_LARGE', ref: string | undefined) =>
+    observer.refused(new HooklineError(code), ref, 0.1);
+  refuse('UNAUTHENTIC', 'ledger-eu');
+  refuse('UNAUTHENTIC', 'ledger-eu');
+  refuse('BODY_TOO_LARGE', 'ledger-us');
+  for (const made of ['nobody', 'ledger', undefined]) refuse('UNAUTHENTIC', made);
+  expect(await counted()).toEqual({ 'ledger-eu': 2, 'ledger-us': 0 });
 });

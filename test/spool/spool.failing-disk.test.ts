@@ -2,9 +2,13 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { toError, type WorkerDeps } from '../../src/runtime/worker-calls.ts';
 import { Spool } from '../../src/spool/spool.ts';
-import type { SpoolAnswer, SpoolRequest } from '../../src/spool/spool-row.ts';
+import { SpoolFile } from '../../src/spool/spool-file.ts';
+import type { SpoolAnswer, SpoolRequest, SpoolState, ThreadOptions } from '../../src/spool/spool-row.ts';
+import { type OpenFile, SpoolWork } from '../../src/spool/spool-work.ts';
 import { verified } from '../support/delivery-parts.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -77,4 +81,78 @@ describe('the spool', () => {
     expect(spool.outstanding).toBe(0);
     await spool.close();
   });
+
+  it.each([
+    ['refuses to begin a transaction: an empty one has nothing to read', false],
+    ['fails at the end of a transaction: what it has is not known', true],
+  ])('whose disk %s', async (_, isUnsure) => {
+    let isFailing = false;
+    const spool = await Spool.open({
+      ...{ clock: systemClock, dir, maxBytes: MIB, onDeath() {} },
+      startThread: inThisThread((options) => {
+        if (isFailing) throw new HooklineError('SPOOL_FAILING', 'read-only');
+        const file: OpenFile = new SpoolFile(options);
+        const append = file.append.bind(file);
+        return Object.defineProperties(file, {
+          append: {
+            value(rows: Parameters<OpenFile['append']>[0]) {
+              if (!isFailing) return append(rows);
+              throw new HooklineError('SPOOL_FAILING', 'read-only');
+            },
+          },
+          isUnsure: { get: () => isFailing && isUnsure },
+        });
+      }),
+    });
+    await spool.append(row(1));
+    isFailing = true;
+    await expect(spool.append(row(2))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    // What is on the disk must be read, whatever is certain.
+    await expect(spool.read(ALL)).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    isFailing = false;
+    for (const { id } of await spool.read(ALL)) await spool.remove([id]);
+    isFailing = true;
+    await expect(spool.append(row(3))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+    expect(spool.outstanding).toBe(0);
+    expect(await spool.read(ALL).catch(String)).toEqual(isUnsure ? expect.stringContaining('read-only') : []);
+    expect(spool.trouble).toContain('read-only');
+    isFailing = false;
+    expect(await spool.read(ALL)).toEqual([]);
+    await spool.append(row(4));
+    expect(await bodies(spool)).toEqual(['{"n":4}']);
+    await spool.close();
+  });
 });
+
+/** The work of a spool's thread, done at once. */
+const inThisThread =
+  (openFile: (options: ThreadOptions & { readonly nextId: number }) => OpenFile) =>
+  ({ options, onEvent }: WorkerDeps<SpoolState>) => {
+    let answered: Promise<SpoolAnswer> = Promise.resolve({});
+    const work = new SpoolWork({
+      options: options.workerData as ThreadOptions,
+      openFile,
+      port: {
+        answer([one], { events = [] } = {}) {
+          for (const event of events) onEvent(event);
+          answered =
+            one && 'result' in one
+              ? Promise.resolve(one.result)
+              : Promise.reject(toError(one?.fault ?? { code: 'INTERNAL', detail: '' }));
+        },
+        close() {},
+      },
+    });
+    const call = (request: SpoolRequest) => {
+      work.execute([{ n: 1, request }]);
+      return answered;
+    };
+    return {
+      isEnded: false,
+      call,
+      async close(request: SpoolRequest) {
+        await call(request);
+      },
+      async terminate() {},
+    };
+  };

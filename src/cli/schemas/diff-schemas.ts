@@ -29,7 +29,8 @@ export type FieldChange = {
 
 /**
  * `hookline schemas diff [old] [new]`: compares two schema files; without them, each own file with what the registry has.
- * Exit code 1 unless readers and writers of all versions get along (FULL_TRANSITIVE), and read what is meant.
+ * Exit code 1 unless readers and writers of all versions get along (FULL_TRANSITIVE), and read what is meant; also where
+ * nothing was compared: a pipeline that asks the wrong registry must not pass.
  */
 export async function diffSchemas(
   shell: Shell,
@@ -43,9 +44,10 @@ export async function diffSchemas(
   const rows = subjects.flatMap(rowsOf);
   const compared = subjects.filter(({ versions }) => versions.length > 0).length;
   if (rows.length > 0 || json) printRows(shell, json, rows);
-  else if (compared === 0) shell.note('Nothing was compared: the registry has none of the subjects.');
-  else shell.note(`No difference that a reader or a writer would notice${inSubjects(compared, subjects)}.`);
-  return rows.every(({ upgrade }) => upgrade === 'any order') ? 0 : 1;
+  if (compared === 0) shell.note('Nothing was compared: the registry has none of the subjects.');
+  else if (rows.length === 0 && !json)
+    shell.note(`No difference that a reader or a writer would notice${inSubjects(compared, subjects)}.`);
+  return compared > 0 && rows.every(({ upgrade }) => upgrade === 'any order') ? 0 : 1;
 }
 
 const inSubjects = (compared: number, { length }: readonly Subject[]): string =>

@@ -33,7 +33,7 @@ describe('a counter that an alert watches for its first increase', () => {
   it('is there before it, at 0, in a process that has just started', async () => {
     const { logger } = capturedLog();
     const metrics = createMetrics();
-    await createIngressObserver({ logger, metrics }).stop();
+    await createIngressObserver({ logger, metrics, keyring: { has: () => true, refs: () => ['eu'] } }).stop();
     observeDelivery({ metrics, clock: systemClock }, { take: () => [] });
     observeControl({ logger, metrics });
     observeBodyStore({ logger, metrics });

@@ -19,7 +19,7 @@ describe('the charts', () => {
   let charts: Record<string, string>;
   beforeAll(async () => {
     charts = await demoCharts();
-  }, 60_000);
+  }, 180_000);
 
   it('of the documentation are as the code draws them (make charts)', () => {
     const drawn = readdirSync(join(ROOT, IMAGES)).filter((name) => name.startsWith('analytics-'));

@@ -79,9 +79,12 @@ describe('at night, webhooks', () => {
     const renewed = { ...keys.eu, signingSecret: newKeys().signingSecret };
     traffic.keys = renewed;
     await night.fires('HooklineSignaturesRefused', { namespace });
+    await night.fires('HooklineSubscriptionRefused', { namespace, ref: 'ledger-eu' });
+    bySection('HooklineSubscriptionRefused', 'says for one ref');
     bySection('HooklineSignaturesRefused', 'put the new signing secret before the old one');
     secrets('ledger-eu', { ...renewed, signingSecret: `${renewed.signingSecret}\n${old}` });
-    await night.resolves('HooklineSignaturesRefused', { namespace });
+    for (const alert of ['HooklineSignaturesRefused', 'HooklineSubscriptionRefused'])
+      await night.resolves(alert, { namespace });
   });
 
   it('are signed with the old secret long after the rotation: the provider is given the new one', async () => {

@@ -90,6 +90,11 @@ export class ModelVolume {
     this.#simulation.trace.note('volume', what);
   }
 
+  /** Whether a sync has failed, and its transaction is there. */
+  get isUnsure(): boolean {
+    return this.#operations.some(({ syncedAt }) => syncedAt === Number.POSITIVE_INFINITY);
+  }
+
   get usedBytes(): number {
     let bytes = 0;
     for (const { body } of this.rows().values()) bytes += body.byteLength + ROW_BYTES;
@@ -134,6 +139,10 @@ export class ModelSpoolFile implements OpenFile {
     this.#keyIds = keyIdsOf(sealingKeys);
     volume.rewrite();
     this.#nextId = Math.max(nextId, Math.max(0, ...volume.rows().keys()) + 1);
+  }
+
+  get isUnsure(): boolean {
+    return this.#volume.isUnsure;
   }
 
   get nextId(): number {
@@ -194,7 +203,7 @@ export class ModelSpoolFile implements OpenFile {
     return { before, fromId: last.fromId, count: last.count + this.#sorted().filter(isLate).length };
   }
 
-  state(): Omit<SpoolState, 'late'> {
+  state(): Omit<SpoolState, 'late' | 'isSure'> {
     const rows = this.#sorted();
     const bytes = this.#volume.usedBytes;
     const keyMissing = rows.filter((row) => !this.#canOpen(row)).length;
