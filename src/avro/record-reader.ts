@@ -43,6 +43,21 @@ export function createRecordReader(
   return createReader({ registry, own, clock }, (writer) => codec.resolve(writer));
 }
 
+/**
+ * The same for a topic that Hookline alone writes. A record whose id the registry does not know, or has for another record, is read
+ * by the own schema, to its last byte: a registry that was restored, or filled anew, has given other ids.
+ */
+export function createOwnReader(
+  codec: RecordCodec,
+  ownId: number,
+  registry: Registry,
+  clock: Clock = systemClock,
+): RecordReader {
+  const own = new Map([[ownId, codec.decode]]);
+  const parts = { registry, own, clock, otherwise: codec.decode };
+  return createReader(parts, (writer) => codec.resolve(writer));
+}
+
 /** Reads each record into the fields that its writer gave it. */
 export function createWriterReader(registry: Registry): RecordReader {
   return createReader({ registry, own: new Map(), clock: systemClock }, (writer) => boundedDecoder(writer));
@@ -55,7 +70,14 @@ function createReader(
     registry,
     own,
     clock,
-  }: { readonly registry: Registry; readonly own: ReadonlyMap<number, Decode>; readonly clock: Clock },
+    otherwise,
+  }: {
+    readonly registry: Registry;
+    readonly own: ReadonlyMap<number, Decode>;
+    readonly clock: Clock;
+    /** Reads what has an id that leads to no schema that can be read. */
+    readonly otherwise?: Decode;
+  },
   make: (writer: Type) => Decode,
 ): RecordReader {
   const kept = new Map<number, { decode: Decode; characters: number }>();
@@ -75,7 +97,10 @@ function createReader(
     const known = own.get(id) ?? kept.get(id)?.decode;
     if (known) return known;
     const failure = failures.get(id);
-    if (failure && clock.now() - failure.at < FORGET_FAILURE_MS) throw failure.error;
+    if (failure && clock.now() - failure.at < FORGET_FAILURE_MS) {
+      if (otherwise) return otherwise;
+      throw failure.error;
+    }
     try {
       const writer = await registry.writerType(id);
       const decode = make(writer);
@@ -86,6 +111,7 @@ function createReader(
       const unreadable = new HooklineError('RECORD_UNREADABLE', `schema ${id}: ${(error as Error).message}`);
       if (failures.size >= MAX_FAILURES) failures.clear();
       failures.set(id, { error: unreadable, at: clock.now() });
+      if (otherwise) return otherwise;
       throw unreadable;
     }
   };
@@ -115,8 +141,8 @@ export type RecordTakerDeps = {
   readonly signal: AbortSignal;
   /** Called with each record by its key, and with null for a deletion. */
   readonly onRecord: (key: string, record: AvroRecord | null) => void;
-  /** The record at `at` cannot be read by anyone: it is skipped. */
-  readonly onUnreadable: (error: unknown, at: string) => void;
+  /** The record at `at`, with this key, cannot be read by anyone: it is skipped. */
+  readonly onUnreadable: (error: unknown, at: string, key: string) => void;
   /** The record at `at` waits for the schema registry; called once. */
   readonly onAwaited: (error: unknown, at: string) => void;
   readonly clock?: Clock;
@@ -131,6 +157,7 @@ export function takeRecords(deps: RecordTakerDeps): (incoming: IncomingRecord) =
   const { read, signal, onAwaited, clock = systemClock } = deps;
   return async ({ topic, partition, offset, key, value }) => {
     const at = `${topic}[${partition}]@${offset}`;
+    const name = key?.toString() ?? '';
     try {
       const record =
         value &&
@@ -143,10 +170,10 @@ export function takeRecords(deps: RecordTakerDeps): (incoming: IncomingRecord) =
             if (attempt === 1 && isRegistryUnavailable(error)) onAwaited(error, at);
           },
         }));
-      deps.onRecord(key?.toString() ?? '', record);
+      deps.onRecord(name, record);
     } catch (error) {
       if (signal.aborted) throw error;
-      deps.onUnreadable(error, at);
+      deps.onUnreadable(error, at, name);
     }
   };
 }

@@ -49,14 +49,30 @@ export function boundedAgent({ url, timeoutMs, secureContext }: RegistryOptions)
   return agent;
 }
 
+/** A registry says what it does not have by a code, such as 40403. Any other 404 is of something before it that does not find it. */
+function isOfRegistry(body: Buffer): boolean {
+  try {
+    const answer: { error_code?: unknown } | null = JSON.parse(body.toString());
+    return /^404/.test(String(answer?.error_code));
+  } catch {
+    return false;
+  }
+}
+
 function bound(request: ClientRequest, { timeoutMs, maxBytes }: AnswerLimits): void {
   const timer = setTimeout(() => request.destroy(new Error(`Timeout (${timeoutMs}ms)`)), timeoutMs);
   request.once('close', () => clearTimeout(timer));
   request.once('response', (answer: IncomingMessage) => {
     let bytes = 0;
+    const chunks: Buffer[] = [];
     answer.on('data', (chunk: Buffer | string) => {
       bytes += Buffer.byteLength(chunk);
+      if (answer.statusCode === 404) chunks.push(Buffer.from(chunk));
       if (bytes > maxBytes) request.destroy(new Error(`its answer is larger than ${maxBytes} bytes`));
+    });
+    // Before whoever reads the status.
+    answer.prependOnceListener('end', () => {
+      if (answer.statusCode === 404 && !isOfRegistry(Buffer.concat(chunks))) answer.statusCode = 502;
     });
     // Nobody else listens: without this, the client would not hear that an answer is cut off.
     answer.once('error', (error) => request.emit('error', error));

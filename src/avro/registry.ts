@@ -92,7 +92,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     );
   return {
     idOf: (subject, schema) =>
-      ask(async () => checked(await registry.getRegistryIdBySchema(subject, avro(schema)), Number.isInteger)),
+      ask(async () => checked(await registry.getRegistryIdBySchema(subject, avro(schema)), isId)),
     writerType: (id) =>
       ask(async () => {
         const found = ((await Schema.find({ id })) as ApiResponse).data<FoundSchema>();
@@ -181,11 +181,12 @@ const orIfGone =
   <T>(instead: T) =>
   (error: RegistryFailure): T => {
     const { status, message = '' } = error;
-    const isSaid =
-      /"error_code":\s*4040\d/.test(message) || (status === 404 && /^\w+ - (?!Error, status)/.test(message));
-    if (isSaid) return instead;
+    if (status === 404 || /"error_code":\s*4040\d/.test(message)) return instead;
     throw error;
   };
+
+/** The wire format has four bytes for it. */
+const isId = (id: number): boolean => Number.isInteger(id) && id > 0 && id < 2 ** 31;
 
 const isSchema = (answer: FoundSchema | null): boolean =>
   typeof answer?.schema === 'string' && (answer.references === undefined || Array.isArray(answer.references));
@@ -206,9 +207,8 @@ function classify(error: unknown, { url, auth, tokens }: RegistryOptions): Hookl
   const own = eachError(error).find((one) => one instanceof HooklineError);
   if (own) return withoutToken(own, url);
   const { status, name, message } = error as RegistryFailure;
-  // A registry says in JSON what it doesn't have; a bare 404 is the page of a proxy that has lost it.
-  const isBare = / - Error, status 404/.test(message ?? '');
-  if ((status === 404 && !isBare) || (status === undefined && name === 'ConfluentSchemaRegistryError')) {
+  // The client wraps a 404 to a schema's text into an error without a status.
+  if (status === 404 || (status === undefined && name === 'ConfluentSchemaRegistryError')) {
     return new HooklineError('SCHEMA_NOT_REGISTERED', undefined, { cause: error });
   }
   if (status === 401 || status === 403) {

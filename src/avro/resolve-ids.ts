@@ -46,7 +46,7 @@ type CachedId = { readonly subject: string; readonly schema: string; readonly id
 
 /**
  * Looks up the ids and caches them in a file: while the registry is unavailable a later start takes them from there, if
- * they are of the very same schemas. An id never comes to mean another schema.
+ * they are of the very same schemas.
  * @param onCached called where they come from the file, with the registry's failure
  * @throws HooklineError as resolveSchemaIds does
  */

@@ -1,4 +1,4 @@
-import { createRecordReader, type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
+import { createOwnReader, type RecordTakerDeps, takeRecords } from '../avro/record-reader.ts';
 import type { Registry } from '../avro/registry.ts';
 import type { SchemaIds } from '../avro/resolve-ids.ts';
 import type { CommandSchemas } from '../avro/schema-files.ts';
@@ -37,7 +37,7 @@ export async function followState(deps: {
   const reported = new ReportedDrift();
   const following = (name: string, schema: CommandSchemas['result']) => {
     const topic = topicName(prefix, name);
-    const read = createRecordReader(schema.codec, ids.of(schema), deps.registry, clock);
+    const read = createOwnReader(schema.codec, ids.of(schema), deps.registry, clock);
     const onBrokenOff = (error: Error) => deps.onBrokenOff(error, topic);
     return { openTopic, topic, read, onUnreadable, onAwaited, onBrokenOff, clock };
   };

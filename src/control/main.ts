@@ -3,6 +3,7 @@
 import { openRegistry } from '../avro/open-registry.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
+import { watchedIds } from '../avro/watch-ids.ts';
 import { overlapsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
@@ -44,7 +45,8 @@ const access = configOrExit(() => openKafka({ settings: config.kafka, ...connect
 const [{ stopDeadlineMs }, { groupId, sessionTimeoutMs }] = [config.runtime, config.control];
 const { client: kafka, openSession, openTopic } = access;
 const topics = config.commandTopics.map(({ name }) => name);
-const named = (topic: string) => topicName(config.topics.prefix, topic);
+const { prefix } = config.topics;
+const named = (topic: string) => topicName(prefix, topic);
 const compacted = [named(OWN_TOPICS.subscriptions)];
 const ownTopics = [...[OWN_TOPICS.results, OWN_TOPICS.deadLetter].map(named), ...compacted];
 
@@ -56,9 +58,8 @@ async function start(components: Components): Promise<void> {
   const observe = observeControl({ logger, metrics });
   tokenLog.report(metrics);
 
-  const ids = await gate.pass('the schema registry', () =>
-    resolveSchemaIds(registry, config.topics.prefix, Object.values(schemas)),
-  );
+  const look = (all: Parameters<typeof resolveSchemaIds>[2]) => resolveSchemaIds(registry, prefix, all);
+  const ids = await gate.pass('the schema registry', () => watchedIds(Object.values(schemas), look, context));
   await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };
@@ -66,7 +67,7 @@ async function start(components: Components): Promise<void> {
   await gate.pass('the brokers', () => publisher.open(ownTopics));
   probes.readyWhen('kafka', () => publisher.trouble());
 
-  const stored = { openTopic, prefix: config.topics.prefix, schemas, ids, registry, clock };
+  const stored = { openTopic, prefix, schemas, ids, registry, clock };
   const state = add('state', await followState({ ...stored, ...observe.state }));
   metrics.samplers.add(() => observe.subscriptions(state.subscriptions.all()));
 
@@ -74,10 +75,7 @@ async function start(components: Components): Promise<void> {
     'provider',
     openProvider({ settings: config.provider, ...connecting, newId, ...observe.provider }),
   );
-  const openDeadLetters = add(
-    'open dead-letter records',
-    observeOpen(access, config.topics.prefix, { logger, metrics }),
-  );
+  const openDeadLetters = add('open dead-letter records', observeOpen(access, prefix, { logger, metrics }));
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
   const dirSecrets = secretsIn(config.subscriptions.secretsDir);
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));

@@ -103,6 +103,11 @@ export const ERRORS = {
     retryable: true,
     text: 'the registry does not have the schema: run hookline schemas push',
   },
+  SCHEMA_IDS_CHANGED: {
+    status: null,
+    retryable: false,
+    text: 'the registry has other ids for the schemas than at the start, as if it was restored or filled anew: events written since then have ids of other schemas',
+  },
   SCHEMA_INCOMPATIBLE: {
     status: null,
     retryable: false,

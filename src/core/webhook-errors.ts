@@ -26,7 +26,7 @@ export const WEBHOOK_ERRORS = {
   KEY_PENDING: {
     status: 503,
     retryable: true,
-    text: 'the subscription is being created and its key has not arrived yet',
+    text: 'the key is not known yet: the subscription is being created, or its record cannot be read or opened',
   },
   NO_ROOM: {
     status: 503,

@@ -1,5 +1,5 @@
 import { readEventSchemas } from '../avro/event-schema.ts';
-import { createRecordReader, createWriterReader, type RecordReader } from '../avro/record-reader.ts';
+import { createOwnReader, createWriterReader, type RecordReader } from '../avro/record-reader.ts';
 import type { Registry } from '../avro/registry.ts';
 import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
@@ -79,7 +79,7 @@ export async function openRedelivery(deps: RedeliveryDeps): Promise<Redelivery> 
   // Deliveries are redriven without them.
   const missing = await withAdmin(kafka.client, (admin) => missingTopics(admin, wanted));
   const commandTopics = wanted.filter((topic) => !missing.includes(topic));
-  const readSubscription = createRecordReader(subscription.codec, ids.of(subscription), registry);
+  const readSubscription = createOwnReader(subscription.codec, ids.of(subscription), registry);
   const keys = await openKeys(deps, stateTopic, readSubscription);
   const sealingKeys = readSealingKeys(config.subscriptions.sealingKeyFile);
   const { ports, publisher, limits } = openDelivery({

@@ -2,7 +2,7 @@
 
 import { readEventSchemas } from '../avro/event-schema.ts';
 import { openRegistry } from '../avro/open-registry.ts';
-import { createRecordReader } from '../avro/record-reader.ts';
+import { createOwnReader } from '../avro/record-reader.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
@@ -49,7 +49,7 @@ await runProcess({
     const { layout, publishDeadlineMs } = config.ingress;
     const tracer = await startTracing(config.tracing, context);
     const spool = await openSpool(config.spool, sealingKeys, context);
-    const startup = openStartupState({ dir: config.spool.dir, registry, prefix, logger, clock });
+    const startup = openStartupState({ dir: config.spool.dir, registry, prefix, context });
     const ids = await gate.pass('the schema registry', () =>
       startup.schemaIds([...events.registered, subscription]),
     );
@@ -64,7 +64,7 @@ await runProcess({
       context,
     );
 
-    const read = createRecordReader(subscription.codec, ids.of(subscription), registry, clock);
+    const read = createOwnReader(subscription.codec, ids.of(subscription), registry, clock);
     const { keyring, topicRead, keysKnown } = await startKeyring(
       {
         ...{ settings: config.subscriptions, sealingKeys, openTopic: kafka.openTopic, topic, read },

@@ -6,6 +6,7 @@ import {
   resolveSchemaIds,
   type SchemaIds,
 } from '../avro/resolve-ids.ts';
+import { watchedIds } from '../avro/watch-ids.ts';
 import type { RenewalObserver } from '../config/renewed-files.ts';
 import { hasCode } from '../core/errors.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
@@ -23,8 +24,6 @@ import { type KafkaAccess, observePublishing, openPublisher } from '../kafka/ope
 import type { Publisher } from '../kafka/produce/publisher.ts';
 import { observeBodyStore, openBodyStore } from '../object-store/open-body-store.ts';
 import type { BodyStoreSettings } from '../object-store/settings.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type CacheFileObserver, cacheFile } from '../runtime/startup-cache.ts';
@@ -148,13 +147,13 @@ export function openStartupState(options: {
   dir: string | undefined;
   registry: Registry;
   prefix: string;
-  logger: Logger;
-  clock: Clock;
+  context: ProcessContext;
 }): StartupState {
-  const { dir, registry, prefix, logger, clock } = options;
-  if (dir === undefined) {
-    return { schemaIds: (schemas) => resolveSchemaIds(registry, prefix, schemas), subscriptions: {} };
-  }
+  const { dir, registry, prefix, context } = options;
+  const { logger, clock } = context;
+  const look = (schemas: readonly RegisteredSchema[]) => resolveSchemaIds(registry, prefix, schemas);
+  if (dir === undefined)
+    return { schemaIds: (schemas) => watchedIds(schemas, look, context), subscriptions: {} };
   const observer: CacheFileObserver = {
     notWritten: (path, err) =>
       logger.warn(
@@ -168,7 +167,9 @@ export function openStartupState(options: {
     logger.warn({ err }, 'the schema registry is unavailable: starting with the ids of the last start');
   return {
     schemaIds: (schemas) =>
-      resolveIdsOrCached({ registry, prefix, cache: file('schema-ids.json'), onCached }, schemas),
+      watchedIds(schemas, look, context, (all) =>
+        resolveIdsOrCached({ registry, prefix, cache: file('schema-ids.json'), onCached }, all),
+      ),
     subscriptions: { cache: cachedRecords(file('subscriptions.json'), clock) },
   };
 }

@@ -11,7 +11,13 @@ import type { DirSecrets } from './secrets-dir.ts';
 import type { SubscriptionRecord, SubscriptionSecrets } from './subscription-record.ts';
 
 /** What files and the topic say about a ref. */
-type Known = { record?: SubscriptionRecord; secrets?: SubscriptionSecrets | null; dir?: DirSecrets };
+type Known = {
+  record?: SubscriptionRecord;
+  secrets?: SubscriptionSecrets | null;
+  dir?: DirSecrets;
+  /** The latest record could not be read, or no sealing key opens its secrets: there are others than those known here. */
+  isBehind?: boolean;
+};
 
 /**
  * The live keys of each ref: from SECRETS_DIR, else from the subscription's record. They may change while a delivery is
@@ -35,21 +41,37 @@ export class LiveKeyring {
     this.#isComplete = options.isComplete ?? true;
   }
 
+  /** The topic cannot be read for now: what is known stays, and every ref may have other keys. Until `complete`. */
+  incomplete(): void {
+    this.#isComplete = false;
+  }
+
   /** Call this when the whole topic has been read. */
   complete(): void {
     this.#isComplete = true;
     for (const waiting of this.#waiting.values()) for (const wake of waiting) wake();
   }
 
-  /** @param secrets of the record, opened; null where no sealing key opens them */
+  /**
+   * @param secrets of the record, opened; null where no sealing key opens them: those of the same subscription that are known stay,
+   *   as a change seals them anew
+   */
   setRecord(ref: string, record: SubscriptionRecord | null, secrets: SubscriptionSecrets | null): void {
-    const { dir } = this.#known.get(ref) ?? {};
-    this.#set(ref, { ...(dir && { dir }), ...(record && { record, secrets }) });
+    const { dir, record: before, secrets: known = null } = this.#known.get(ref) ?? {};
+    const isBehind = record?.sealedKeys != null && secrets === null;
+    const isSame = record?.subscriptionId != null && record.subscriptionId === before?.subscriptionId;
+    const opened = isBehind && isSame ? known : secrets;
+    this.#set(ref, { ...(dir && { dir }), ...(record && { record, secrets: opened, isBehind }) });
+  }
+
+  /** Its latest record cannot be read. What is known of it stays. */
+  setUnreadable(ref: string): void {
+    this.#set(ref, { ...this.#known.get(ref), isBehind: true });
   }
 
   setDir(ref: string, dir: DirSecrets | null): void {
-    const { record, secrets = null } = this.#known.get(ref) ?? {};
-    this.#set(ref, { ...(dir && { dir }), ...(record && { record, secrets }) });
+    const { dir: _, ...others } = this.#known.get(ref) ?? {};
+    this.#set(ref, { ...others, ...(dir && { dir }) });
   }
 
   /**
@@ -74,13 +96,15 @@ export class LiveKeyring {
   }
 
   /**
-   * Whether a signature that no key verifies may still be right: the ref is being created and its key has not arrived, or
-   * the topic is not read yet. Keys of earlier subscriptions of the ref may be live nevertheless.
+   * Whether a signature that no key verifies may still be right: the ref is being created and its key has not arrived, its record
+   * cannot be read or opened, or the topic is not read to its end. Keys of earlier subscriptions of the ref may be live nevertheless.
    */
   isPending(ref: string): boolean {
-    const { record, dir } = this.#known.get(ref) ?? {};
+    const { record, dir, isBehind = false } = this.#known.get(ref) ?? {};
     const isInFiles = dir && dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0;
-    return (record?.state === 'REQUESTED' || !this.#isComplete) && !isInFiles;
+    if (isInFiles) return false;
+    const isOver = record?.state === 'RETIRED' && record.updatedAt + this.#ttlMs <= this.#clock.wall();
+    return !this.#isComplete || record?.state === 'REQUESTED' || (isBehind && !isOver);
   }
 
   /** Resolves when the ref is no longer pending, or after `ms`. */
@@ -118,7 +142,7 @@ export class LiveKeyring {
     const unexpired = refKeys(known, Number.POSITIVE_INFINITY, now)?.encryption;
     if (unexpired) this.#decryptionKeys.set(ref, unexpired);
     else this.#decryptionKeys.delete(ref);
-    if (!known.record && !known.dir) this.#known.delete(ref);
+    if (!known.record && !known.dir && !known.isBehind) this.#known.delete(ref);
     while (this.#decoys.length < (keys?.signing.length ?? 0)) this.#decoys.push(decoyKey());
     for (const wake of this.#waiting.get(ref) ?? []) wake();
   }

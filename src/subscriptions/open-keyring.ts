@@ -105,13 +105,37 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
     deps.cache?.keep(() => [...known.values()]);
   };
   const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
-  const onAwaited = (error: unknown, at: string) => observer.awaited(error, at);
-  const onBrokenOff = (error: Error) => observer.brokenOff(error);
+  let isCatchingUp = false;
+  let failedAt = 0;
+  /** Until the topic is read to its end, and without a failure: what is not known may be written there. */
+  const catchUp = () => {
+    if (!table) return;
+    failedAt = deps.clock.now();
+    keyring.incomplete();
+    if (isCatchingUp) return;
+    isCatchingUp = true;
+    whenRead(table, () => failedAt, deps)
+      .then(() => {
+        isCatchingUp = false;
+        keyring.complete();
+      })
+      // It is stopping.
+      .catch(() => {});
+  };
+  const onAwaited = (error: unknown, at: string) => {
+    observer.awaited(error, at);
+    catchUp();
+  };
+  const onBrokenOff = (error: Error) => {
+    observer.brokenOff(error);
+    catchUp();
+  };
   const readTopic = async () => {
     const opened = await deps.open(() =>
       readSubscriptionTable({
         ...{ openTopic, topic, read, clock: deps.clock },
         ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
+        onRefUnreadable: (ref) => keyring.setUnreadable(ref),
       }),
     );
     table = opened;
@@ -132,6 +156,22 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
       await table?.stop();
     },
   };
+}
+
+/** A failure that lasts is told again within this time. */
+const FAILS_AGAIN_MS = 12_000;
+
+/** Resolves when everything has been read, and reading has not failed for a while. */
+async function whenRead(
+  table: Pick<SubscriptionTable, 'caughtUp'>,
+  failedAt: () => number,
+  { clock, stopping: signal }: Pick<KeyringDeps, 'clock' | 'stopping'>,
+): Promise<void> {
+  const left = () => failedAt() + FAILS_AGAIN_MS - clock.now();
+  do {
+    await clock.sleep(left(), { signal, ref: false });
+    await table.caughtUp(signal);
+  } while (left() > 0);
 }
 
 /** Gives the records of the `subscriptions` topic to the keyring, with their secrets opened. */

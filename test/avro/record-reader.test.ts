@@ -1,7 +1,7 @@
 import avro from 'avsc';
 import { describe, expect, it } from 'vitest';
 import { compileCodec } from '../../src/avro/record-codec.ts';
-import { createRecordReader, createWriterReader } from '../../src/avro/record-reader.ts';
+import { createOwnReader, createRecordReader, createWriterReader } from '../../src/avro/record-reader.ts';
 import type { Registry } from '../../src/avro/registry.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 
@@ -58,6 +58,27 @@ describe('a record reader', () => {
   ])('refuses %s', async (_, bytes) => {
     const read = createRecordReader(own, 1, registryWith().registry);
     await expect(read(bytes)).rejects.toMatchObject({ code: 'RECORD_UNREADABLE' });
+  });
+
+  it('of an own topic reads by its own schema what has an id that leads nowhere, to its last byte', async () => {
+    const { registry, asked } = registryWith();
+    const read = createOwnReader(own, 1, registry);
+    const withId = (id: number, bytes: Buffer) => {
+      const copy = Buffer.from(bytes);
+      copy.writeInt32BE(id, 1);
+      return copy;
+    };
+    const written = value(1, { a: 'x', b: 'y' });
+    // Unknown, twice; and of another record.
+    for (const id of [9, 9, 3]) expect(await read(withId(id, written))).toEqual({ a: 'x', b: 'y' });
+    expect(asked).toEqual([9, 3]);
+    expect(await read(value(2, { a: 'x', c: 'z' }))).toEqual({ a: 'x', b: null });
+    for (const bytes of [Buffer.concat([written, Buffer.alloc(1)]), written.subarray(0, -1)])
+      await expect(read(withId(9, bytes))).rejects.toMatchObject({ code: 'RECORD_UNREADABLE' });
+    const gone = registryWith(() => new HooklineError('REGISTRY_UNAVAILABLE')).registry;
+    await expect(createOwnReader(own, 1, gone)(withId(9, written))).rejects.toMatchObject({
+      code: 'REGISTRY_UNAVAILABLE',
+    });
   });
 
   it('does not ask again at once for an id that is unknown', async () => {

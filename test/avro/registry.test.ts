@@ -202,6 +202,22 @@ describe('the registry', () => {
     }
   });
 
+  it('has not lost what a gateway before it does not find, whatever shape that says it in', async () => {
+    for (const body of [{ message: 'no Route matched with those values' }, { error_code: 4 }, []]) {
+      await using server = await serve(answering(404, body));
+      const registry = registryAt(server.url);
+      for (const asked of [registry.idOf('s', '{}'), registry.writerType(7), registry.versions('s')])
+        await expect(asked).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
+    }
+  });
+
+  it.each([0, -5, 2 ** 31, 2 ** 53, '7', 1.5])('that has %s for an id is none', async (id) => {
+    await using server = await serve(answering(200, { subject: 's', id, version: 1 }));
+    await expect(registryAt(server.url).idOf('s', '{}')).rejects.toMatchObject({
+      code: 'REGISTRY_UNAVAILABLE',
+    });
+  });
+
   it('is asked over TLS with an authority of its own, and with user and password', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'hookline-registry-'));
     const args =

@@ -73,6 +73,45 @@ describe('the keyring', () => {
     expect(keyring.isPending('a')).toBe(false);
   });
 
+  it('keeps the keys of a subscription whose record was sealed anew with a key that is not here yet', () => {
+    const keyring = newKeyring();
+    const sealed = { sealedKeys: Buffer.from('sealed') };
+    keyring.setRecord('a', record('ACTIVE', sealed), { signingSecret: id(2), encryptionKey: KEY });
+    keyring.setRecord('a', record('ACTIVE', { ...sealed, events: ['b'] }), null);
+    expect([places(keyring, 'a'), keyring.decryptionKeysOf('a').length]).toEqual([[0], 1]);
+    // It may be another secret all the same.
+    expect(keyring.isPending('a')).toBe(true);
+    keyring.setRecord('a', record('ACTIVE', { ...sealed, subscriptionId: id(3) }), null);
+    expect([places(keyring, 'a'), keyring.isPending('a')]).toEqual([[-1], true]);
+    keyring.setRecord('a', record('ACTIVE', sealed), { signingSecret: id(2) });
+    expect([places(keyring, 'a'), keyring.isPending('a')]).toEqual([[0], false]);
+  });
+
+  it('is pending for a ref whose record cannot be opened or read, unless it was deleted long ago', () => {
+    const keyring = newKeyring();
+    const sealed = { sealedKeys: Buffer.from('sealed') };
+    keyring.setRecord('a', record('ACTIVE', sealed), null);
+    keyring.setUnreadable('b');
+    expect(['a', 'b', 'c'].map((ref) => keyring.isPending(ref))).toEqual([true, true, false]);
+    keyring.setDir('a', dirOf([id(2)]));
+    expect(keyring.isPending('a')).toBe(false);
+    keyring.setDir('a', null);
+    keyring.setRecord('a', record('RETIRED', { ...sealed, updatedAt: Date.now() }), null);
+    keyring.setRecord('b', record('RETIRED', { ...sealed, updatedAt: Date.now() - 60_000 }), null);
+    expect(['a', 'b'].map((ref) => keyring.isPending(ref))).toEqual([true, false]);
+    keyring.setRecord('a', null, null);
+    expect(keyring.isPending('a')).toBe(false);
+  });
+
+  it('is pending for every ref while the topic cannot be read', () => {
+    const keyring = newKeyring();
+    keyring.setRecord('a', record('ACTIVE'), { signingSecret: id(2) });
+    keyring.incomplete();
+    expect([keyring.isPending('a'), keyring.isPending('b'), places(keyring, 'a')]).toEqual([true, true, [0]]);
+    keyring.complete();
+    expect([keyring.isPending('a'), keyring.isPending('b')]).toEqual([false, false]);
+  });
+
   it('is pending though keys of an earlier subscription are live: they are not the new one', () => {
     const keyring = newKeyring();
     keyring.setRecord('a', record('REQUESTED'), { encryptionKey: KEY, previous: [retired] });

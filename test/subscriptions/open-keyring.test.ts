@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { HooklineError } from '../../src/core/errors.ts';
 import { parseSealingKeys, readSealingKeys } from '../../src/crypto/sealing.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { cacheFile } from '../../src/runtime/startup-cache.ts';
@@ -102,6 +103,46 @@ describe('a renewed sealing key', () => {
 
   it('brings no subscription back that was deleted meanwhile', async () => {
     expect(await openWithCached(recordOf(sealed), true)).toEqual([]);
+  });
+});
+
+describe('the state topic', () => {
+  it('that cannot be read any more leaves refs pending until it is read again, and those it has unreadable', async () => {
+    const topic = new ScriptedTopic([0]);
+    const append = (key: string, value: string) => {
+      topic.append(0, value);
+      Object.assign(topic.logs[0]?.at(-1) ?? {}, { key: Buffer.from(key) });
+    };
+    append('a', 'readable');
+    let broken = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() * 100 };
+    const opened = await openKeyring({
+      ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, sealingKeys, topic: 't' },
+      clock: { ...clock, sleep: (ms, options) => systemClock.sleep(ms / 100, options) },
+      openTopic: () => topic.open(),
+      async read(value) {
+        if (String(value) === 'readable') return { ...recordOf(sealed) };
+        throw new HooklineError('RECORD_UNREADABLE');
+      },
+      observer: {
+        ...{ secretsRead() {}, secretsFaulty() {}, sealed() {}, unreadable() {}, awaited() {} },
+        brokenOff: () => broken++,
+      },
+      open: (attempt) => attempt(),
+      stopping: new AbortController().signal,
+    });
+    await opened.topicRead;
+    const { keyring } = opened;
+    const pending = () => ['a', 'b', 'c'].map((ref) => keyring.isPending(ref));
+    expect(pending()).toEqual([false, false, false]);
+    topic.failures.set(0, Array(40).fill(new Error('not allowed')));
+    await until('it cannot be read', () => broken > 0);
+    append('b', 'not to be read');
+    expect(pending()).toEqual([true, true, true]);
+    expect(keyring.signingKeysOf('a').filter(({ index }) => index >= 0)).toHaveLength(1);
+    await until('it is read again', () => !keyring.isPending('c'));
+    expect([topic.failures.get(0), pending()]).toEqual([[], [false, true, false]]);
+    await opened.stop();
   });
 });
 

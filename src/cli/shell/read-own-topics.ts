@@ -1,4 +1,4 @@
-import { createRecordReader, type RecordReader } from '../../avro/record-reader.ts';
+import { createOwnReader, type RecordReader } from '../../avro/record-reader.ts';
 import { resolveSchemaIds } from '../../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../../avro/schema-files.ts';
 import { hasCode } from '../../core/errors.ts';
@@ -32,5 +32,5 @@ export async function ownRecordReader(
   const schema = readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands'))[kind];
   const registry = connectRegistry(config);
   const ids = await resolveSchemaIds(registry, config.topics.prefix, [schema]);
-  return createRecordReader(schema.codec, ids.of(schema), registry);
+  return createOwnReader(schema.codec, ids.of(schema), registry);
 }
