@@ -109,3 +109,19 @@ export function typeOf(schema: AvroSchema, types: NamedTypes): AvroSchema {
 /** The types that may stand inside this one where none may stand inside itself. */
 export const typesInside = (type: AvroType, types: NamedTypes): NamedTypes =>
   new Map([...types].filter(([, one]) => one !== type));
+
+/** The paths (dotted) of fields that can be null and have no default; of a type that is referred to, where it is defined. */
+export function fieldsWithoutDefault(schema: AvroSchema, path = ''): string[] {
+  if (typeof schema === 'string') return [];
+  if (Array.isArray(schema)) return schema.flatMap((branch) => fieldsWithoutDefault(branch, path));
+  const { items = [], values = [], fields = [], type } = schema;
+  const inside = [typeof type === 'string' ? [] : type, items, values];
+  return [
+    ...inside.flatMap((one) => fieldsWithoutDefault(one, path)),
+    ...fields.flatMap((field) => {
+      const at = path === '' ? field.name : `${path}.${field.name}`;
+      const isLasting = Array.isArray(field.type) && field.type.includes('null') && !('default' in field);
+      return [...(isLasting ? [at] : []), ...fieldsWithoutDefault(field.type, at)];
+    }),
+  ];
+}

@@ -15,6 +15,10 @@ export type ValueType = keyof typeof CONVERSIONS;
  */
 const isExactLong = (value: number) => value >= -(2 ** 52) && value <= 2 ** 53 - 2;
 
+/** The years 1 to 9999: other instants end readers in Python and others, and with them all that is behind the record. */
+const FIRST_INSTANT = Date.parse('0001-01-01T00:00:00Z');
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** For messages that are kept: doubles, floats and parts of a millisecond may be rounded, as the message has them exactly. */
 export const CONVERSIONS = {
   // Half a surrogate pair is no text: written as UTF-8 it could not be read back.
@@ -31,7 +35,7 @@ export const CONVERSIONS = {
   double: (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined),
   'timestamp-millis': (value, text) => {
     const instant = parseInstant(value);
-    if (instant === undefined || !isExactLong(instant)) return undefined;
+    if (instant === undefined || instant < FIRST_INSTANT || instant > LAST_INSTANT) return undefined;
     return typeof value === 'string' || isIntegerText(text, instant) ? instant : undefined;
   },
 } satisfies Record<string, Convert>;

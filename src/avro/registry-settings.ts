@@ -44,6 +44,8 @@ const SECRET_HEADERS = /^(proxy-)?authorization$|^cookie$/i;
 const OWN_HEADERS =
   /^(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-(length|type|encoding)|accept)$/i;
 
+const firstWord = (text: string): string => /^[\w-]*/.exec(text)?.[0] ?? '';
+
 /** RFC 9110, 5.1 and 5.5. */
 function parseHeader(pair: string): readonly [name: string, value: string] {
   const [, name = '', value = ''] =
@@ -54,7 +56,9 @@ function parseHeader(pair: string): readonly [name: string, value: string] {
     );
   if (OWN_HEADERS.test(name))
     throw new Fault(`names the header ${name}, which Hookline itself sets: leave it out.`);
-  if (name === '') throw new Fault(`has ${JSON.stringify(pair)}: give name=value.`);
+  // What stands behind the name may be a secret.
+  if (name === '')
+    throw new Fault(`has an entry that begins with ${JSON.stringify(firstWord(pair))}: give name=value.`);
   return [name, value];
 }
 

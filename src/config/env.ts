@@ -195,16 +195,16 @@ export function url(name: string, shape: Shape): Setting<string> {
 function parseUrl(value: string): string {
   const parsed = URL.parse(value);
   // Before anything is quoted: the text holds a secret.
-  if (parsed?.username || parsed?.password || /\/\/[^/]*@/.test(value)) {
+  if (parsed?.username || parsed?.password || /\/\/.*@/s.test(value)) {
     throw new Fault('carries credentials: they go into their own variables.');
   }
   if (!parsed || !/^https?:\/\//i.test(value)) {
-    throw new Fault(`is ${quote(value)}: give an http or https address.`);
+    throw new Fault(`is ${quote(value.replace(/[?#].*/s, '?…'))}: give an http or https address.`);
   }
   if (parsed.search || parsed.hash) {
-    throw new Fault(`is ${quote(value)}: give an address without a query, as paths are put behind it.`);
+    throw new Fault('has a query: give an address without one, as paths are put behind it.');
   }
-  return value.replace(/\/+$/, '');
+  return value.replace(/^https?:/i, (scheme) => scheme.toLowerCase()).replace(/\/+$/, '');
 }
 
 /** The path of a file or folder that can be read now. Its content is read where it is used, again when it changes. */

@@ -33,11 +33,21 @@ export const FILTER_HELP =
   'stage, code, ref, topic, id (event id), at (partition:offset) and state (open, redriven, dismissed, incomplete) take values ' +
   'separated by commas; since and until a time such as 2026-11-21T08:00:00Z or how long ago: 90s, 30m, 2h, 7d';
 
+/** The stage of a record that Hookline did not write. */
+export const FOREIGN = 'FOREIGN';
+
+/** The stage that a record's header names, or FOREIGN. */
+export const stageOf = (stage: string | undefined): string =>
+  DEAD_LETTER_STAGES.find((one) => one === stage) ?? FOREIGN;
+
 const STATES = ['open', 'redriven', 'dismissed', 'incomplete'];
 
 /** Conditions that one record decides: what does not meet them need not be held while the topic is read. */
 const OF_FIRST_PART: Readonly<Record<string, Condition<FirstPart>>> = {
-  stage: (values) => ofHeader(NAMES.stage, known('stage', DEAD_LETTER_STAGES, values)),
+  stage: (values) => {
+    const stages = new Set(known('stage', [...DEAD_LETTER_STAGES, FOREIGN], values));
+    return ({ headers }) => stages.has(stageOf(headers[NAMES.stage]));
+  },
   code: (values) => ofHeader(NAMES.code, values),
   ref: (values) => ofHeader(NAMES.ref, values),
   topic: (values) => ofHeader(NAMES.topic, values),

@@ -11,6 +11,7 @@ import {
   parsePosition,
 } from './dead-letters.ts';
 import { DoneIdentities } from './done-identities.ts';
+import { FOREIGN, stageOf } from './filter.ts';
 import { SkippedRecords } from './skipped-records.ts';
 
 /** What nobody has redriven or dismissed yet. */
@@ -21,7 +22,6 @@ export type OpenCount = {
   readonly oldestAt: number | null;
 };
 
-const FOREIGN = 'FOREIGN';
 const STAGES = [...DEAD_LETTER_STAGES, FOREIGN];
 
 /** What joins records, and tells what became of them. Nothing else of a record is read: no body, key or message. */
@@ -68,7 +68,7 @@ export class OpenDeadLetters {
     if (this.#done.has(identity)) return;
     if (this.#isFull || this.#skipped.covers(few)) {
       const isFirst = (few.headers[NAMES.part] ?? '1') === '1';
-      return this.#skipped.add(few, isFirst ? stageOf(few.headers) : null);
+      return this.#skipped.add(few, isFirst ? stageOf(few.headers[NAMES.stage]) : null);
     }
     this.#index.take(few);
     if (this.#index.size >= this.#max) this.#makeRoom();
@@ -82,7 +82,7 @@ export class OpenDeadLetters {
     // Where several partitions are read, those that are not held can be older than those that are.
     let { byStage, oldestAt } = this.#skipped.count(oldest);
     for (const { headers, time } of this.#index.unresolved()) {
-      const stage = stageOf(headers);
+      const stage = stageOf(headers[NAMES.stage]);
       byStage.set(stage, (byStage.get(stage) ?? 0) + 1);
       oldestAt = Math.min(oldestAt, time);
     }
@@ -132,7 +132,7 @@ function heldOf(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): Record<string,
     if (number !== undefined && number.length <= MAX_DIGITS) held[name] = number;
   }
   if (stage === undefined) return held;
-  held[NAMES.stage] = stageOf(headers);
+  held[NAMES.stage] = stageOf(headers[NAMES.stage]);
   // Takes the place of all that the identity is made of.
   const identity = identityOf({ ...record, headers, key: null, bytes: 0 });
   held[eventId === undefined ? NAMES.topic : NAMES.receivedAt] = digest(identity);
@@ -140,8 +140,3 @@ function heldOf(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): Record<string,
 }
 
 const digest = (text: string): string => sha256Of(Buffer.from(text));
-
-function stageOf(headers: Readonly<Record<string, string>>): string {
-  const stage = headers[NAMES.stage];
-  return DEAD_LETTER_STAGES.find((one) => one === stage) ?? FOREIGN;
-}

@@ -71,7 +71,7 @@ function encodeRecord(
   ports: Ports,
 ): EncodedEvent {
   const { ref, receivedAt, traceparent } = opened;
-  const type = found.type ?? route.schema.topic;
+  const type = found.type || route.schema.topic;
   const key = keyOf(found, eventId);
   const entityId = found.entityId ? key : null;
   const headers = route.headers({ eventId, ref, type, entityId, receivedAt, traceparent });

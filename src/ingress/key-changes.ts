@@ -1,7 +1,7 @@
 import type { EncryptionKey } from '../crypto/keys.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
 
-type Keys = Pick<LiveKeyring, 'refs' | 'signingKeysOf' | 'encryptionKeysOf'>;
+type Keys = Pick<LiveKeyring, 'version' | 'refs' | 'signingKeysOf' | 'encryptionKeysOf'>;
 type KeyObject = EncryptionKey['key'];
 type KeyUse = 'signing' | 'encryption';
 
@@ -9,13 +9,20 @@ type KeyUse = 'signing' | 'encryption';
 export class KeyChanges {
   readonly #keyring: Keys;
   #known = new Map<string, readonly KeyObject[]>();
+  #version = -1;
 
   constructor(keyring: Keys) {
     this.#keyring = keyring;
   }
 
+  /** Whether there may be any since the last call. */
+  get isDue(): boolean {
+    return this.#keyring.version !== this.#version;
+  }
+
   /** Those since the last call. A key that is added behind the others changes the position of none. */
   take(): { readonly ref: string; readonly use: KeyUse }[] {
+    this.#version = this.#keyring.version;
     const changed: { ref: string; use: KeyUse }[] = [];
     const now = new Map<string, readonly KeyObject[]>();
     const look = (ref: string, use: KeyUse, keys: readonly KeyObject[]) => {
@@ -36,6 +43,10 @@ export class KeyChanges {
         'encryption',
         this.#keyring.encryptionKeysOf(ref).map(({ key }) => key),
       );
+    }
+    for (const [name, keys] of this.#known) {
+      const [use, ref] = name.split(' ') as [KeyUse, string];
+      if (keys.length > 0 && !now.has(name)) changed.push({ ref, use });
     }
     this.#known = now;
     return changed;

@@ -16,7 +16,7 @@ import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
 import { backgroundGate, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { tuneForWebhooks } from '../runtime/v8-flags.ts';
-import { startKeyring } from '../subscriptions/open-keyring.ts';
+import { startKeyring } from '../subscriptions/start-keyring.ts';
 import { observeTokens } from '../tokens/observe-tokens.ts';
 import { openBodyMemory, startIngressServer } from './ingress-server.ts';
 import { startLargeBodies } from './large-body/large-body-threads.ts';

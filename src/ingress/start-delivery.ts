@@ -30,7 +30,7 @@ import { type CacheFileObserver, cacheFile } from '../runtime/startup-cache.ts';
 import type { LiveKeyring } from '../subscriptions/keyring.ts';
 import { type CachedRecords, cachedRecords } from '../subscriptions/subscription-record.ts';
 import { KeyChanges } from './key-changes.ts';
-import { observeDelivery } from './observe-ingress.ts';
+import { observeDelivery } from './observe-delivery.ts';
 
 /** Bytes of records that may wait for the brokers; more are answered 503. */
 const BACKLOG_BYTES = 128 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { HooklineError } from '../core/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Http, type HttpAnswer, retryAfterMs } from '../runtime/http-client.ts';
 import { signJwt } from '../tokens/jwt.ts';
-import { MAX_ANSWER_BYTES, readTokenAnswer, TOKEN_TIMEOUT_MS } from '../tokens/token-answer.ts';
+import { MAX_ANSWER_BYTES, readTokenAnswer, scopesIn, TOKEN_TIMEOUT_MS } from '../tokens/token-answer.ts';
 import { createTokenCache, type TokenSource } from '../tokens/token-source.ts';
 import { judgeStatus, type OnRequest } from './judge-answer.ts';
 import type { ProviderSettings } from './settings.ts';
@@ -43,7 +43,7 @@ export function createTokenSource(deps: ProviderTokens): TokenSource {
     if ('fault' in answer)
       throw new HooklineError(answer.isRefusal ? 'TOKEN_REFUSED' : 'TOKEN_UNAVAILABLE', answer.fault);
     const { scopes } = answer;
-    const missing = settings.scope.split(' ').filter((scope) => scopes && !scopes.includes(scope));
+    const missing = scopesIn(settings.scope).filter((scope) => scopes && !scopes.includes(scope));
     if (missing.length > 0) deps.onNarrowerScope(missing);
     deps.onToken?.();
     return answer;

@@ -33,6 +33,7 @@ export class LiveKeyring {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   #isComplete: boolean;
+  #version = 0;
 
   /** @param options.isComplete false if the topic is not read yet: until `complete`, every ref without a key is pending */
   constructor(options: { retiredKeysTtlMs: number; clock: Clock; isComplete?: boolean }) {
@@ -117,6 +118,11 @@ export class LiveKeyring {
     }
   }
 
+  /** Changes with the keys of any ref. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** Whether the ref has a key. */
   has(ref: string): boolean {
     return this.#keys.has(ref);
@@ -135,6 +141,7 @@ export class LiveKeyring {
   }
 
   #set(ref: string, known: Known, now = this.#clock.wall()): void {
+    this.#version++;
     this.#known.set(ref, known);
     const keys = refKeys(known, this.#ttlMs, now);
     if (keys) this.#keys.set(ref, keys);

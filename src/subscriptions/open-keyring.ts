@@ -1,11 +1,7 @@
 import type { RecordReader } from '../avro/record-reader.ts';
-import type { ValuesOf } from '../config/env.ts';
-import type { subscriptionSettings } from '../config/shared-settings.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Metrics } from '../runtime/metrics.ts';
-import type { ProcessContext, StartGate } from '../runtime/process-shell.ts';
 import type { LiveSealingKeys } from '../runtime/sealing-key-file.ts';
 import { LiveKeyring } from './keyring.ts';
 import { watchSecrets } from './secrets-dir.ts';
@@ -17,7 +13,7 @@ import {
   type SubscriptionSecrets,
 } from './subscription-record.ts';
 
-type KeyringDeps = {
+export type KeyringDeps = {
   readonly secretsDir: string | undefined;
   readonly retiredKeysTtlMs: number;
   /** undefined if SEALING_KEY_FILE is unset: then keys come from SECRETS_DIR only. */
@@ -190,65 +186,3 @@ export function followKeys(deps: {
     deps.keyring.setRecord(ref, record, secrets);
   };
 }
-
-/** The keyring of ingress, with its log lines and the metric of live keys. */
-export async function startKeyring(
-  options: Pick<KeyringDeps, 'sealingKeys' | 'openTopic' | 'topic' | 'read' | 'cache'> & {
-    readonly settings: ValuesOf<typeof subscriptionSettings>;
-    /** Waits for the topic. */
-    readonly gate: StartGate;
-  },
-  { logger, metrics, clock, components, probes }: ProcessContext,
-): Promise<OpenKeyring> {
-  const { settings, gate, ...deps } = options;
-  const opened = await openKeyring({
-    ...deps,
-    clock,
-    secretsDir: settings.secretsDir,
-    retiredKeysTtlMs: settings.retiredKeysTtlMs,
-    stopping: components.stopping,
-    open: (attempt) => gate.pass('the subscriptions topic', attempt),
-    observer: {
-      secretsRead: (ref, present) => logger.info({ ref, present }, 'secrets read'),
-      secretsFaulty: (ref, err) =>
-        logger.error({ ref, err }, 'secrets cannot be used; the previous ones stay in use'),
-      sealed: (ref) =>
-        logger.warn({ ref }, 'no key of SEALING_KEY_FILE opens the sealed secrets of this ref'),
-      unreadable: (err, at) => logger.error({ err, at }, 'subscription record cannot be read and is skipped'),
-      awaited: (err, at) => logger.warn({ err, at }, 'subscription record waits for the schema registry'),
-      brokenOff: (err) =>
-        logger.warn({ err, topic: deps.topic }, 'reading the topic was interrupted and is tried again'),
-    },
-  });
-  observeKeys(metrics, opened.keyring);
-  const isKnown = () => opened.keyring.refs().length > 0;
-  // Other pods may know them, from their files or from before Kafka went away: senders should reach those.
-  const takeBack = probes.readyWhen('subscriptions', () =>
-    isKnown() ? null : 'no subscription is known before their topic has been read',
-  );
-  opened.topicRead.then(takeBack, () => {});
-  return components.add('keyring', opened);
-}
-
-/** Counts the live keys of each ref before each scrape. */
-function observeKeys(metrics: Metrics, keyring: LiveKeyring): void {
-  const { keysLive } = keyMetrics(metrics);
-  metrics.samplers.add(() => {
-    keysLive.reset();
-    for (const ref of keyring.refs()) {
-      // Not the decoys.
-      const signing = keyring.signingKeysOf(ref).filter(({ index }) => index >= 0);
-      keysLive.set({ ref, use: 'signing' }, signing.length);
-      keysLive.set({ ref, use: 'encryption' }, keyring.encryptionKeysOf(ref).length);
-    }
-  });
-}
-
-/** Keys that are live. */
-export const keyMetrics = (metrics: Metrics) => ({
-  keysLive: metrics.gauge({
-    name: 'hookline_keys_live',
-    help: 'Keys that deliveries of a ref are taken with now; use is signing or encryption',
-    labels: ['ref', 'use'],
-  }),
-});

@@ -11,6 +11,8 @@ const ANSWER_JSON = { maxValues: 1_000, maxDepth: 100 };
 const DEFAULT_LIFETIME_S = 300;
 /** Statuses below 500 that say nothing about the request itself. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+/** Those of the protocol's own refusals (RFC 6749, 5.2). Any other may be of something before the endpoint: a page that is not found, a redirect. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401]);
 
 /** What a token endpoint answered (RFC 6749, section 5): a token, or why there is none. It quotes nothing of a token. */
 export type TokenAnswer =
@@ -26,16 +28,22 @@ export const isToken = (token: unknown): token is string =>
   typeof token === 'string' && /^[\x21-\x7e]{1,16384}$/.test(token);
 
 export function readTokenAnswer({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): TokenAnswer {
-  if (PASSING.has(status) || status >= 500) return { fault: `status ${status}`, isRefusal: false };
-  if (status !== 200) return { fault: `status ${status}`, isRefusal: true };
+  if (status !== 200) {
+    const isPassing = PASSING.has(status) || status >= 500;
+    const isSaid = REFUSALS.has(status) || errorCodeIn(body) !== undefined;
+    return { fault: `status ${status}`, isRefusal: isSaid && !isPassing };
+  }
   const { access_token: token, token_type: type, expires_in: expiresIn, scope } = parseObject(body);
   if (!isToken(token)) return { fault: 'the answer has no access_token', isRefusal: false };
   // RFC 6749, 7.1: a token of a type that isn't understood must not be used. Here it would be sent as a bearer token.
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
     return { fault: 'the token_type of the answer is not bearer', isRefusal: true };
-  const scopes = typeof scope === 'string' ? scope.split(' ') : undefined;
+  const scopes = typeof scope === 'string' ? scopesIn(scope) : undefined;
   return { token, lifetimeS: lifetimeOf(expiresIn), scopes };
 }
+
+/** They are separated by spaces (RFC 6749, 3.3). */
+export const scopesIn = (text: string): string[] => text.split(' ').filter((scope) => scope !== '');
 
 /** Seconds, as a number or as its digits; anything else says nothing. */
 function lifetimeOf(expiresIn: unknown): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AvroType, qualify } from '../../src/avro/avro-schema.ts';
+import { type AvroType, fieldsWithoutDefault, qualify } from '../../src/avro/avro-schema.ts';
 
 const record = (name: string, fields: object, more: object = {}) => ({
   ...{ type: 'record', name, ...more },
@@ -48,4 +48,23 @@ describe('a name in a schema', () => {
       { ...type, aliases: ['m.Old', 'n.Older'] },
     ]);
   });
+});
+
+it('fields that can be null and have no default are found wherever they stand', () => {
+  const inner = {
+    ...{ type: 'record', name: 'I' },
+    fields: [
+      { name: 'b', type: ['null', 'int'] },
+      { name: 'c', type: 'int' },
+    ],
+  };
+  const fields = [
+    { name: 'id', type: 'string' },
+    { name: 'good', type: ['null', 'string'], default: null },
+    { name: 'a', type: ['null', 'string'] },
+    { name: 'one', type: ['null', inner], default: null },
+    { name: 'list', type: ['null', { type: 'array', items: { ...inner, name: 'J' } }], default: null },
+    { name: 'again', type: ['null', 'I'], default: null },
+  ];
+  expect(fieldsWithoutDefault({ type: 'record', name: 'R', fields })).toEqual(['a', 'one.b', 'list.b']);
 });

@@ -36,6 +36,10 @@ describe.each<SourcePolicy>(['keep', 'reference', 'omit'])('a number of a messag
     ['long', '0.99999999999999999'],
     [TIMESTAMP, '1795168800000.00000001'],
     [TIMESTAMP, '1e-400'],
+    [TIMESTAMP, '"9999-12-31T23:59:59-01:00"'],
+    [TIMESTAMP, '"0000-12-31T23:59:59Z"'],
+    [TIMESTAMP, '253402300800000'],
+    [TIMESTAMP, '-62135596800001'],
   ])('is drift where it does not fit: %j from %s', (type, text) => {
     expect(read(type, text, source)).toEqual(DRIFT);
   });
@@ -51,6 +55,8 @@ describe.each<SourcePolicy>(['keep', 'reference', 'omit'])('a number of a messag
     ['long', '9007199254740990.000', 9007199254740990],
     ['long', '-4503599627370496', -4503599627370496],
     [TIMESTAMP, '1.7951688e12', 1795168800000],
+    [TIMESTAMP, '253402300799999', 253402300799999],
+    [TIMESTAMP, '"0001-01-01T00:00:00Z"', -62135596800000],
     ['double', '0.1', 0.1],
     ['float', '0.1', Math.fround(0.1)],
   ])(

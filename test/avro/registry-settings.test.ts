@@ -77,6 +77,11 @@ describe("the registry's settings", () => {
       { SCHEMA_REGISTRY_HEADERS: 'Host=other' },
       /header Host, which Hookline itself/,
     ],
+    [
+      'a header whose value may be a secret',
+      { SCHEMA_REGISTRY_HEADERS: 'X-Api-Key: hunter2' },
+      /begins with "X-Api-Key"/,
+    ],
     ['a header that is none', { SCHEMA_REGISTRY_HEADERS: 'no header' }, /give name=value/],
     ['a header with a line end', { SCHEMA_REGISTRY_HEADERS: 'a=b\r\nc: d' }, /give name=value/],
   ])('refuse %s, and name the remedy', (_, env, fault) => {

@@ -79,13 +79,12 @@ describe('the other kinds', () => {
     ['an address', url('X', { about }), 'ftp://a', fault('is "ftp://a": give an http or https address')],
     ['an address', url('X', { about }), 'http:a', fault('is "http:a": give an http')],
     ['an address', url('X', { about }), 'a:8080', fault('is "a:8080": give an http')],
-    [
-      'an address',
-      url('X', { about }),
-      'http://a/?b=c',
-      fault('is "http://a/\\?b=c": give an address without'),
-    ],
-    ['an address', url('X', { about }), 'http://a/#b', fault('is .*: give an address without')],
+    ['an address', url('X', { about }), 'http://a/?b=c', fault('has a query: give an address without')],
+    ['an address', url('X', { about }), 'http://a/#b', fault('has a query: give an address without')],
+    ['an address', url('X', { about }), 'HTTPS://A.example/b', 'https://A.example/b'],
+    ['an address', url('X', { about }), 'ftp://a/?k=secret', fault('is "ftp://a/\\?…": give an http')],
+    ['an address', url('X', { about }), 'https://u:Ab3/xY9kQ@r.example', fault('carries credentials')],
+    ['an address', url('X', { about }), 'https://svc:12/34@r', fault('carries credentials')],
     ['a path', path('X', { about }), '/etc/ca.pem', '/etc/ca.pem'],
   ])('%s, %#', (_, setting, given, value) => {
     expect(read(setting, given)).toEqual(value);

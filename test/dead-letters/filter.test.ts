@@ -8,6 +8,7 @@ const deadLetters = {
   sealed: deadLetter({ at: '0:1', time: NOW - 2 * HOUR, stage: 'DECRYPT', ref: 'ledger-eu', eventId: 'a' }),
   broken: deadLetter({ at: '1:2', time: NOW - HOUR, stage: 'PARSE', ref: 'ledger-us', eventId: 'b' }),
   large: deadLetter({ at: '2:3', time: NOW, stage: 'PRODUCE', ref: 'ledger-eu', eventId: 'c', missing: [2] }),
+  foreign: deadLetter({ at: '4:5', time: NOW, stage: 'someone-else', ref: 'x', eventId: 'e' }),
   done: deadLetter({
     at: '3:4',
     time: NOW,
@@ -25,17 +26,19 @@ const matching = (...conditions: string[]) => {
 
 describe('a filter of dead-letter records', () => {
   it.each([
-    [[], ['sealed', 'broken', 'large', 'done']],
+    [[], ['sealed', 'broken', 'large', 'foreign', 'done']],
+    [['stage=FOREIGN'], ['foreign']],
+    [['stage=FOREIGN,PARSE'], ['broken', 'foreign']],
     [['stage=DECRYPT'], ['sealed', 'done']],
     [['stage=PARSE,PRODUCE'], ['broken', 'large']],
     [['stage=DECRYPT', 'state=open'], ['sealed']],
     [['state=incomplete,redriven'], ['large', 'done']],
     [['ref=ledger-eu', 'until=30m'], ['sealed']],
-    [['since=90m'], ['broken', 'large', 'done']],
+    [['since=90m'], ['broken', 'large', 'foreign', 'done']],
     [['since=2026-11-21T11:00:00Z', 'until=2026-11-21T11:59:59Z'], ['broken']],
     [['id=b, c'], ['broken', 'large']],
     [['at=0:1,3:4'], ['sealed', 'done']],
-    [['code=UNDECRYPTABLE'], ['sealed', 'broken', 'large', 'done']],
+    [['code=UNDECRYPTABLE'], ['sealed', 'broken', 'large', 'foreign', 'done']],
     [['topic=payments.payment-status'], []],
     [['topic=undefined'], []],
   ])('%j matches %j', (conditions, names) => {

@@ -37,6 +37,13 @@ function openedAs(source: string) {
 const large = (text: string) => verified(text + ' '.repeat(LARGE_BODY_BYTES));
 
 describe('a message', () => {
+  it('with an empty type has that of its topic in its headers: CloudEvents knows no empty one', () => {
+    for (const source of ['{"type":""}', '{"type":null}', '{}']) {
+      const { own, opened } = openedAs(source);
+      expect(headersOf(readEvent(opened, own).encode(false).record).ce_type).toBe('unclassified');
+    }
+  });
+
   it('becomes the record of its type, keyed by its entity', () => {
     const topics = new Set<string>();
     fc.assert(

@@ -167,7 +167,10 @@ describe('a token answer', () => {
   it.each([
     [{ kind: 'status', code: 400 }, 'TOKEN_REFUSED'],
     [{ kind: 'status', code: 401 }, 'TOKEN_REFUSED'],
-    [{ kind: 'redirect', code: 307 }, 'TOKEN_REFUSED'],
+    [{ kind: 'redirect', code: 307 }, 'TOKEN_UNAVAILABLE'],
+    [{ kind: 'status', code: 404, body: 'not found' }, 'TOKEN_UNAVAILABLE'],
+    [{ kind: 'status', code: 403, body: 'Access denied by policy' }, 'TOKEN_UNAVAILABLE'],
+    [{ kind: 'status', code: 403, body: { error: 'invalid_client' } }, 'TOKEN_REFUSED'],
     [{ kind: 'status', code: 408 }, 'TOKEN_UNAVAILABLE'],
     [{ kind: 'status', code: 425 }, 'TOKEN_UNAVAILABLE'],
     [{ kind: 'status', code: 429 }, 'TOKEN_UNAVAILABLE'],

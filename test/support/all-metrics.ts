@@ -5,14 +5,15 @@ import { deadLetterMetrics } from '../../src/delivery/dead-letter/dead-letter-he
 import { spoolMetrics } from '../../src/delivery/store/observe-spool.ts';
 import { serverMetrics } from '../../src/ingress/ingress-server.ts';
 import { largeBodyMetrics } from '../../src/ingress/large-body/large-body-threads.ts';
-import { deliveryMetrics, memoryMetrics, webhookMetrics } from '../../src/ingress/observe-ingress.ts';
+import { deliveryMetrics } from '../../src/ingress/observe-delivery.ts';
+import { memoryMetrics, webhookMetrics } from '../../src/ingress/observe-ingress.ts';
 import { backlogMetrics } from '../../src/ingress/start-delivery.ts';
 import { safetyMetrics } from '../../src/kafka/admin/watch-safety.ts';
 import { publisherMetrics } from '../../src/kafka/open-kafka.ts';
 import { bodyStoreMetrics } from '../../src/object-store/open-body-store.ts';
 import { processMetrics } from '../../src/runtime/admin-server.ts';
 import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
-import { keyMetrics } from '../../src/subscriptions/open-keyring.ts';
+import { keyMetrics } from '../../src/subscriptions/start-keyring.ts';
 import { tokenMetrics } from '../../src/tokens/observe-tokens.ts';
 
 const OF_BOTH = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics, tokenMetrics];

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { fieldsWithoutDefault } from '../../avro/avro-schema.ts';
 import type { Registry } from '../../avro/registry.ts';
 import { hasCode } from '../../core/errors.ts';
 import { subjectOf, topicName } from '../../core/names.ts';
@@ -74,12 +75,25 @@ async function checkOrPush(
   let allOk = true;
   for (const { file, topic, codec } of allSchemas(config)) {
     const subject = subjectOf(topicName(config.topics.prefix, topic));
-    const { ok, ...finding } = await handle(registry, subject, codec.schema);
+    const handled = await refuseLasting(registry, subject, codec.schema);
+    const { ok, ...finding } = handled ?? (await handle(registry, subject, codec.schema));
     rows.push({ file, subject, ...finding });
     allOk &&= ok;
   }
   printRows(shell, options.json === true, rows);
   return allOk ? 0 : 1;
+}
+
+/** A field without a default can never be removed: readers of the schema without it could not read older records. */
+async function refuseLasting(registry: Registry, subject: string, schema: string): Promise<Finding | null> {
+  const lasting = fieldsWithoutDefault(JSON.parse(schema));
+  if (lasting.length === 0) return null;
+  const isNew = await registry.idOf(subject, schema).then(
+    () => false,
+    (error) => hasCode(error, 'SCHEMA_NOT_REGISTERED') || Promise.reject(error),
+  );
+  const state = `refused: could never be removed: give ${lasting.join(', ')} "default": null`;
+  return isNew ? { ok: false, state } : null;
 }
 
 async function checkSchema(registry: Registry, subject: string, schema: string): Promise<Finding> {

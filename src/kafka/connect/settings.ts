@@ -7,6 +7,7 @@ import {
   oneOf,
   optional,
   path,
+  setting,
   text,
   type ValuesOf,
 } from '../../config/env.ts';
@@ -57,10 +58,11 @@ export const kafkaSettings = {
 };
 
 export const topicSettings = {
-  prefix: text('TOPIC_PREFIX', {
-    about: 'first part of every topic name, before the dot',
-    fallback: 'payments',
-  }),
+  prefix: setting(
+    'TOPIC_PREFIX',
+    { about: 'first part of every topic name, before the dot', fallback: 'payments' },
+    parsePrefix,
+  ),
 };
 
 /** How safely the topics must keep what is written to them. */
@@ -134,11 +136,19 @@ function parseExtension(pair: string): readonly [name: string, value: string] {
 /** The host of `host:port`. */
 export const hostOf = (broker: string): string => broker.slice(0, broker.lastIndexOf(':'));
 
+/** Kafka's own rule, with space for the longest name behind it. */
+function parsePrefix(text: string): string {
+  if (/^[A-Za-z0-9._-]{1,150}$/.test(text)) return text;
+  throw new Fault('is no part of a topic name: give 1 to 150 of A-Z, a-z, 0-9, dot, underscore and hyphen.');
+}
+
 function parseBroker(broker: string): string {
   // kafkajs cuts at the first colon: an IPv6 literal can't be reached through it.
   const match = /^([A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker);
   if (!match || Number(match[2]) < 1 || Number(match[2]) > 65_535) {
-    throw new Fault(`has ${JSON.stringify(broker)}: give host:port with a name or an IPv4 address.`);
+    // What stands before an @ may be a password.
+    const shown = JSON.stringify(broker.replace(/^.*@/s, '…@'));
+    throw new Fault(`has ${shown}: give host:port with a name or an IPv4 address.`);
   }
   return broker;
 }

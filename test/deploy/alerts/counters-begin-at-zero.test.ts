@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { observeControl } from '../../../src/control/observe-control.ts';
 import { spoolMetrics } from '../../../src/delivery/store/observe-spool.ts';
-import { createIngressObserver, observeDelivery } from '../../../src/ingress/observe-ingress.ts';
+import { observeDelivery } from '../../../src/ingress/observe-delivery.ts';
+import { createIngressObserver } from '../../../src/ingress/observe-ingress.ts';
 import { observeBodyStore } from '../../../src/object-store/open-body-store.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
@@ -34,7 +35,7 @@ describe('a counter that an alert watches for its first increase', () => {
     const { logger } = capturedLog();
     const metrics = createMetrics();
     await createIngressObserver({ logger, metrics, keyring: { has: () => true, refs: () => ['eu'] } }).stop();
-    observeDelivery({ metrics, clock: systemClock }, { take: () => [] });
+    observeDelivery({ metrics, clock: systemClock }, { isDue: false, take: () => [] });
     observeControl({ logger, metrics });
     observeBodyStore({ logger, metrics });
     spoolMetrics(metrics);
@@ -53,7 +54,7 @@ describe('a counter that an alert watches for its first increase', () => {
 
   it('has all stages of dead-letter records, that of commands among them', async () => {
     const metrics = createMetrics();
-    observeDelivery({ metrics, clock: systemClock }, { take: () => [] });
+    observeDelivery({ metrics, clock: systemClock }, { isDue: false, take: () => [] });
     observeControl({ logger: capturedLog().logger, metrics });
     const stages = (await metrics.registry.metrics()).matchAll(
       /^hookline_dead_letters_total\{stage="(\w+)"\} 0$/gm,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, envReader } from '../../../src/config/env.ts';
-import { checkKafkaSettings, kafkaSettings } from '../../../src/kafka/connect/settings.ts';
+import { checkKafkaSettings, kafkaSettings, topicSettings } from '../../../src/kafka/connect/settings.ts';
 
 type Env = Record<string, string>;
 
@@ -133,3 +133,18 @@ describe('ways to log in to the brokers', () => {
     expect(faults.join('\n')).not.toContain('hunter2');
   });
 });
+
+it('a password in a broker’s place is not quoted', () => {
+  const [fault = ''] = faultsOf({ KAFKA_BROKERS: 'user:hunter2@broker:9092' });
+  expect(fault).toContain('…@broker:9092');
+  expect(fault).not.toContain('hunter2');
+});
+
+it.each(['pay ments', 'ü', 'a\nb', 'x'.repeat(151), 'a/b'])(
+  'TOPIC_PREFIX %j is no part of a topic name',
+  (prefix) => {
+    const reader = envReader({ env: { TOPIC_PREFIX: prefix }, fileFault: () => null });
+    const settings = reader.read(topicSettings);
+    expect(() => reader.done(settings)).toThrow('no part of a topic name');
+  },
+);

@@ -1,0 +1,68 @@
+import type { ValuesOf } from '../config/env.ts';
+import type { subscriptionSettings } from '../config/shared-settings.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { ProcessContext, StartGate } from '../runtime/process-shell.ts';
+import type { LiveKeyring } from './keyring.ts';
+import { type KeyringDeps, type OpenKeyring, openKeyring } from './open-keyring.ts';
+
+/** The keyring of ingress, with its log lines and the metric of live keys. */
+export async function startKeyring(
+  options: Pick<KeyringDeps, 'sealingKeys' | 'openTopic' | 'topic' | 'read' | 'cache'> & {
+    readonly settings: ValuesOf<typeof subscriptionSettings>;
+    /** Waits for the topic. */
+    readonly gate: StartGate;
+  },
+  { logger, metrics, clock, components, probes }: ProcessContext,
+): Promise<OpenKeyring> {
+  const { settings, gate, ...deps } = options;
+  const opened = await openKeyring({
+    ...deps,
+    clock,
+    secretsDir: settings.secretsDir,
+    retiredKeysTtlMs: settings.retiredKeysTtlMs,
+    stopping: components.stopping,
+    open: (attempt) => gate.pass('the subscriptions topic', attempt),
+    observer: {
+      secretsRead: (ref, present) => logger.info({ ref, present }, 'secrets read'),
+      secretsFaulty: (ref, err) =>
+        logger.error({ ref, err }, 'secrets cannot be used; the previous ones stay in use'),
+      sealed: (ref) =>
+        logger.warn({ ref }, 'no key of SEALING_KEY_FILE opens the sealed secrets of this ref'),
+      unreadable: (err, at) => logger.error({ err, at }, 'subscription record cannot be read and is skipped'),
+      awaited: (err, at) => logger.warn({ err, at }, 'subscription record waits for the schema registry'),
+      brokenOff: (err) =>
+        logger.warn({ err, topic: deps.topic }, 'reading the topic was interrupted and is tried again'),
+    },
+  });
+  observeKeys(metrics, opened.keyring);
+  const isKnown = () => opened.keyring.refs().length > 0;
+  // Other pods may know them, from their files or from before Kafka went away: senders should reach those.
+  const takeBack = probes.readyWhen('subscriptions', () =>
+    isKnown() ? null : 'no subscription is known before their topic has been read',
+  );
+  opened.topicRead.then(takeBack, () => {});
+  return components.add('keyring', opened);
+}
+
+/** Counts the live keys of each ref before each scrape. */
+function observeKeys(metrics: Metrics, keyring: LiveKeyring): void {
+  const { keysLive } = keyMetrics(metrics);
+  metrics.samplers.add(() => {
+    keysLive.reset();
+    for (const ref of keyring.refs()) {
+      // Not the decoys.
+      const signing = keyring.signingKeysOf(ref).filter(({ index }) => index >= 0);
+      keysLive.set({ ref, use: 'signing' }, signing.length);
+      keysLive.set({ ref, use: 'encryption' }, keyring.encryptionKeysOf(ref).length);
+    }
+  });
+}
+
+/** Keys that are live. */
+export const keyMetrics = (metrics: Metrics) => ({
+  keysLive: metrics.gauge({
+    name: 'hookline_keys_live',
+    help: 'Keys that deliveries of a ref are taken with now; use is signing or encryption',
+    labels: ['ref', 'use'],
+  }),
+});
