@@ -48,7 +48,7 @@ it('a rotated sealing key leaves every webhook verified and opened; the old one 
   // Under a key that is none of them nothing opens: what the test shows hangs on the keys.
   const foreign = await under(randomBytes(32).toString('hex'));
   await until('it is told', () => foreign.process.written().includes('kept'));
-  expect(await answerOf(foreign)).toBe(401);
+  expect(await answerOf(foreign)).toBe(503);
 });
 
 it('without a restart: each process takes up the renewed file, and opens what another had sealed before', async () => {
@@ -90,6 +90,7 @@ it('without a restart: each process takes up the renewed file, and opens what an
     status: 'SUCCEEDED',
   });
   await ingress.process.logged('no key of SEALING_KEY_FILE opens the sealed secrets of this ref');
+  expect(await answerOf()).toBe(200);
   await loaded(`${third}\n${second}\n`, ingress.process);
   await until('it opens', async () => (await answerOf()) === 200, 10_000);
   await ingress.process.stop();
