@@ -42,16 +42,43 @@ export class Actor {
   }
 }
 
-type SimulatedEvent = Due & {
+const nothing = () => {};
+
+/** Something that an actor does at some time. */
+class SimulatedEvent implements Due, Timer {
+  at: number;
+  seq: number;
+  isCancelled = false;
   readonly actor: Actor;
+  work: () => void;
   /** For the trace; not noted where it is undefined. */
   readonly what: string | undefined;
-  readonly work: () => void;
   readonly everyMs: number | undefined;
   readonly counts: boolean;
   /** Whether production code may go on in promises: they run before the next event. */
   readonly settles: boolean;
-};
+
+  constructor(at: number, seq: number, actor: Actor, work: () => void, options: EventOptions) {
+    const { what, everyMs, ref = true, settles = true } = options;
+    this.at = at;
+    this.seq = seq;
+    this.actor = actor;
+    this.work = work;
+    this.what = what;
+    this.everyMs = everyMs;
+    this.counts = everyMs === undefined && ref;
+    this.settles = settles;
+  }
+
+  cancel(): void {
+    if (this.isCancelled) return;
+    this.isCancelled = true;
+    // It stays in the queue until it would be due: what it would have called, and all that this holds, is free now.
+    this.work = nothing;
+    if (this.counts) this.actor.pending--;
+    if (this.everyMs !== undefined) this.actor.repeated--;
+  }
+}
 
 export type EventOptions = {
   /** What it is called in the trace. */
@@ -62,6 +89,8 @@ export type EventOptions = {
   /** false: nothing runs in promises after it, so that the next event may follow at once. */
   readonly settles?: boolean;
 };
+
+const PLAIN: EventOptions = {};
 
 /** Many times what a schedule needs. */
 const MAX_EVENTS = 400_000;
@@ -107,22 +136,12 @@ export class Simulation {
   }
 
   /** Calls `work` after `ms`, as `actor`, if that one is alive then. */
-  after(ms: number, actor: Actor, work: () => void, options: EventOptions = {}): Timer {
-    const { what, everyMs, ref = true, settles = true } = options;
-    const counts = everyMs === undefined && ref;
-    const at = this.now + Math.max(0, ms);
-    const event = { at, seq: ++this.#seq, isCancelled: false, actor, what, work, everyMs, counts, settles };
-    if (counts) actor.pending++;
-    if (everyMs !== undefined) actor.repeated++;
+  after(ms: number, actor: Actor, work: () => void, options: EventOptions = PLAIN): Timer {
+    const event = new SimulatedEvent(this.now + Math.max(0, ms), ++this.#seq, actor, work, options);
+    if (event.counts) actor.pending++;
+    if (event.everyMs !== undefined) actor.repeated++;
     this.#queue.push(event);
-    return {
-      cancel: () => {
-        if (event.isCancelled) return;
-        event.isCancelled = true;
-        if (counts) actor.pending--;
-        if (everyMs !== undefined) actor.repeated--;
-      },
-    };
+    return event;
   }
 
   /**
@@ -156,8 +175,11 @@ export class Simulation {
     if (actor.frozenUntil > this.now) return;
     this.#held.delete(actor);
     // Before everything else of this time.
-    for (const [n, event] of held.entries())
-      this.#queue.push(Object.assign(event, { at: this.now, seq: n - held.length }));
+    for (const [n, event] of held.entries()) {
+      event.at = this.now;
+      event.seq = n - held.length;
+      this.#queue.push(event);
+    }
   }
 
   /** Lets events happen until the time is over, or there are none. */
@@ -197,9 +219,11 @@ export class Simulation {
     this.now = event.at;
     this.events++;
     if (counts) actor.pending--;
-    if (everyMs === undefined) {
-      event.isCancelled = true;
-    } else this.#queue.push(Object.assign(event, { at: event.at + everyMs }));
+    if (everyMs === undefined) event.isCancelled = true;
+    else {
+      event.at += everyMs;
+      this.#queue.push(event);
+    }
     if (what !== undefined) this.trace.note(actor.name, what);
     this.current = actor;
     event.work();

@@ -66,22 +66,36 @@ export async function within<T>(
 }
 
 /** What Node's timers return, as far as the clients use it. */
-type Handle = { cancel(): void; refresh(): Handle; ref(): Handle; unref(): Handle; hasRef(): boolean };
+class Handle {
+  readonly #start: () => Timer;
+  #timer: Timer;
 
-function handleOf(start: () => Timer): Handle {
-  let timer = start();
-  const handle: Handle = {
-    cancel: () => timer.cancel(),
-    refresh() {
-      timer.cancel();
-      timer = start();
-      return handle;
-    },
-    ref: () => handle,
-    unref: () => handle,
-    hasRef: () => true,
-  };
-  return handle;
+  constructor(start: () => Timer) {
+    this.#start = start;
+    this.#timer = start();
+  }
+
+  cancel(): void {
+    this.#timer.cancel();
+  }
+
+  refresh(): this {
+    this.#timer.cancel();
+    this.#timer = this.#start();
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  hasRef(): boolean {
+    return true;
+  }
 }
 
 function takeTimers(taken: TakenOver): void {
@@ -92,7 +106,7 @@ function takeTimers(taken: TakenOver): void {
       const { simulation } = taken;
       const actor = simulation?.current;
       if (!simulation || !actor) return Reflect.apply(otherwise, globalThis, [work, ms, ...args]);
-      return handleOf(() =>
+      return new Handle(() =>
         simulation.after(ms, actor, () => work(...args), repeats ? { everyMs: Math.max(1, ms) } : {}),
       );
     };
@@ -107,15 +121,14 @@ function takeTimers(taken: TakenOver): void {
       const { simulation } = taken;
       const actor = simulation?.current;
       if (!simulation || !actor) return Reflect.apply(real.setImmediate, globalThis, [work, ...args]);
-      return handleOf(() => simulation.after(0, actor, () => work(...args)));
+      return new Handle(() => simulation.after(0, actor, () => work(...args)));
     },
     clearTimeout: clear(real.clearTimeout),
     clearInterval: clear(real.clearInterval),
   });
 }
 
-const isHandle = (value: unknown): value is Handle =>
-  typeof value === 'object' && value !== null && 'cancel' in value;
+const isHandle = (value: unknown): value is Handle => value instanceof Handle;
 
 function takeClocks(taken: TakenOver): void {
   const real = { wall: Date.now, now: performance.now.bind(performance), random: Math.random };
