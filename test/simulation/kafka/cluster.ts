@@ -48,7 +48,8 @@ export class Cluster implements BrokerCluster {
   readonly readableAt = new Map<Entry, number>();
   readonly #controller = new Actor('controller');
   readonly #minIsr: number;
-  readonly #fetching = new Set<string>();
+  /** By partition, the replicas whose fetch is under way. */
+  readonly #fetching = new Map<Partition, Set<number>>();
   #order = 0;
 
   constructor(simulation: Simulation, network: Network, options: ClusterOptions) {
@@ -96,6 +97,7 @@ export class Cluster implements BrokerCluster {
     for (let index = partitions.length; index < end; index++) {
       const partition = new Partition(topic, index, { replicas, minIsr: this.#minIsr });
       partitions.push(partition);
+      this.#fetching.set(partition, new Set());
       partition.onAdvance(() => this.#noteReadable(partition));
       this.announce(partition);
     }
@@ -139,9 +141,9 @@ export class Cluster implements BrokerCluster {
 
   #fetch(partition: Partition, replica: number): void {
     const broker = this.broker(replica);
-    const id = `${partition.name}/${replica}`;
-    if (!broker.isUp || !broker.replicates || this.#fetching.has(id)) return;
-    this.#fetching.add(id);
+    const fetching = this.#fetching.get(partition);
+    if (!fetching || !broker.isUp || !broker.replicates || fetching.has(replica)) return;
+    fetching.add(replica);
     // On the machine: a process that dies meanwhile must not leave the mark behind.
     this.simulation.after(
       0.2 +
@@ -149,7 +151,7 @@ export class Cluster implements BrokerCluster {
         Math.max(0, broker.process.frozenUntil - this.simulation.now),
       broker.machine,
       () => {
-        this.#fetching.delete(id);
+        fetching.delete(replica);
         if (!broker.isUp || !broker.replicates || broker.isFenced) return;
         const { size } = partition.isr;
         if (!partition.catchUp(replica)) return;
@@ -220,17 +222,21 @@ export class Cluster implements BrokerCluster {
 
   /** Whether every partition has a leader and all its replicas in sync. */
   get isWhole(): boolean {
-    return this.partitions.every(({ leader, isr, replicas }) => leader > 0 && isr.size === replicas.length);
+    for (const partitions of this.topics.values())
+      for (const { leader, isr, replicas } of partitions)
+        if (leader <= 0 || isr.size !== replicas.length) return false;
+    return true;
   }
 
   #canLead = (id: number): boolean => this.broker(id).isUp && !this.broker(id).isFenced;
 
   #change(change: (partition: Partition) => void, always = false): void {
     for (const partition of this.partitions) {
-      const before = `${partition.leader} ${partition.epoch} ${partition.isr.size}`;
+      const { leader, epoch, isr } = partition;
+      const { size } = isr;
       change(partition);
-      const after = `${partition.leader} ${partition.epoch} ${partition.isr.size}`;
-      if (before === after && !always) continue;
+      const isSame = partition.leader === leader && partition.epoch === epoch && isr.size === size;
+      if (isSame && !always) continue;
       this.announce(partition);
       this.replicate(partition);
     }

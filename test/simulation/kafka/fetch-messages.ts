@@ -21,6 +21,17 @@ export function topicIdOf(topic: string): TopicId {
   return id;
 }
 
+/** By their digits: those that were asked for and are of no topic are few. */
+const idBytes = new Map<string, Buffer>();
+
+function bytesOf(hex: string): Buffer {
+  const known = idBytes.get(hex);
+  if (known) return known;
+  const bytes = Buffer.from(hex, 'hex');
+  idBytes.set(hex, bytes);
+  return bytes;
+}
+
 export type FetchRequest = {
   readonly kind: 'fetch';
   readonly maxWaitMs: number;
@@ -45,15 +56,15 @@ export type ListOffsetsRequest = {
 export function readFetch(reader: WireReader, version: number): FetchRequest {
   if (version < NO_REPLICA_ID) reader.int32();
   const maxWaitMs = reader.int32();
-  reader.take(4 + 4 + 1 + 4 + 4); // at least, at most, isolation level, session and its epoch
+  reader.skip(4 + 4 + 1 + 4 + 4); // at least, at most, isolation level, session and its epoch
   const partitions = reader.array(() => {
-    const topic = version >= FETCHES_BY_ID ? reader.take(16).toString('hex') : (reader.string() ?? '');
+    const topic = version >= FETCHES_BY_ID ? reader.text(16, 'hex') : (reader.string() ?? '');
     const of = reader.array(() => {
       const partition = reader.int32();
       reader.int32(); // the leader's epoch
       const offset = Number(reader.int64());
       if (version >= 12) reader.int32();
-      reader.take(8 + 4); // where the log starts, at most
+      reader.skip(8 + 4); // where the log starts, at most
       reader.tags();
       return { topic, partition, offset };
     });
@@ -77,7 +88,7 @@ export function fetchAnswer(request: Head, answers: readonly FetchAnswer[]): Buf
   writer.int16(0);
   writer.int32(0); // no session: each request says all that it wants
   writer.array([...Map.groupBy(answers, ({ topic }) => topic)], ([topic, partitions]) => {
-    if (request.version >= FETCHES_BY_ID) writer.raw(Buffer.from(topic, 'hex'));
+    if (request.version >= FETCHES_BY_ID) writer.raw(bytesOf(topic));
     else writer.string(topic);
     writer.array(partitions, (answer) => writeFetched(writer, answer));
     writer.tags();
@@ -105,7 +116,7 @@ function writeFetched(writer: WireWriter, { partition, code, watermark, records 
 const isFromLog = (code: number) => code === 1 || code === 6;
 
 export function readListOffsets(reader: WireReader, version: number): ListOffsetsRequest {
-  reader.take(4 + 1);
+  reader.skip(4 + 1);
   const partitions = reader.array(() => {
     const topic = reader.string() ?? '';
     const of = reader.array(() => {

@@ -54,7 +54,7 @@ export function readRequest(frame: Buffer): Request {
 
 function readTopics(reader: WireReader, version: number): string[] | null {
   return reader.array(() => {
-    if (version >= 10) reader.take(16); // its id, which clients do not name
+    if (version >= 10) reader.skip(16); // its id, which clients do not name
     const name = reader.string() ?? '';
     reader.tags();
     return name;

@@ -42,6 +42,8 @@ type Waiter = {
 export class Partition {
   readonly topic: string;
   readonly index: number;
+  /** As the trace names it. */
+  readonly name: string;
   readonly replicas: readonly number[];
   /** -1: none. */
   leader: number;
@@ -57,15 +59,12 @@ export class Partition {
   constructor(topic: string, index: number, options: { replicas: readonly number[]; minIsr: number }) {
     this.topic = topic;
     this.index = index;
+    this.name = `${topic}[${index}]`;
     this.replicas = options.replicas;
     this.leader = options.replicas[index % options.replicas.length] ?? -1;
     this.isr = new Set(options.replicas);
     this.#minIsr = options.minIsr;
     for (const replica of options.replicas) this.logs.set(replica, []);
-  }
-
-  get name(): string {
-    return `${this.topic}[${this.index}]`;
   }
 
   log(broker: number): Entry[] {
@@ -150,8 +149,10 @@ export class Partition {
   /** Answers those of the leader's requests that all in-sync replicas have. */
   complete(): void {
     this.advance();
-    const isEverywhere = ({ entry }: Waiter) =>
-      [...this.isr].every((replica) => this.log(replica).includes(entry));
+    if (this.#waiters.length === 0) return;
+    const logs = [...this.isr].map((replica) => this.log(replica));
+    // What is waited for is near the end.
+    const isEverywhere = ({ entry }: Waiter) => logs.every((log) => log.lastIndexOf(entry) >= 0);
     this.#answer(
       (waiter) => waiter.broker === this.leader && isEverywhere(waiter),
       this.isr.size < this.#minIsr ? CODES.NOT_ENOUGH_REPLICAS_AFTER_APPEND : CODES.NONE,
@@ -188,6 +189,7 @@ export class Partition {
   }
 
   #answer(which: (waiter: Waiter) => boolean, code: number): void {
+    if (this.#waiters.length === 0) return;
     const found = this.#waiters.filter(which);
     if (found.length === 0) return;
     this.#waiters = this.#waiters.filter((waiter) => !found.includes(waiter));

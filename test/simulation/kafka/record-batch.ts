@@ -89,9 +89,7 @@ export function headersIn({ headers }: BatchRecord): ReadonlyMap<string, string>
 /** As UTF-8. */
 function textOf(reader: WireReader): string {
   const length = Math.max(0, reader.signed());
-  const from = reader.at;
-  reader.skip(length);
-  return reader.bytes.toString('utf8', from, reader.at);
+  return reader.text(length, 'utf8');
 }
 
 /** What a batch holds, for a story: the start of each message. */

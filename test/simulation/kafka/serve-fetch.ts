@@ -75,8 +75,16 @@ function fetched(
   const watermark = found.watermark(broker.id);
   const log = found.log(broker.id);
   if (offset > (log.at(-1)?.end ?? 0)) return none(OFFSET_OUT_OF_RANGE);
-  const readable = log.filter(({ end }) => end > offset && end <= watermark);
-  return { topic, partition, code: CODES.NONE, watermark, records: Buffer.concat(readable.map(atItsOffset)) };
+  return { topic, partition, code: CODES.NONE, watermark, records: readable(log, offset, watermark) };
+}
+
+/** Most requests ask for what comes next, and find nothing. */
+function readable(log: readonly Entry[], offset: number, watermark: number): Buffer {
+  let first = log.length;
+  while (first > 0 && (log[first - 1] as Entry).end > offset) first--;
+  if (first === log.length) return NOTHING;
+  const entries = log.slice(first).filter(({ end }) => end <= watermark);
+  return Buffer.concat(entries.map(atItsOffset));
 }
 
 /** As brokers do, with its offset and the leader's epoch; the checksum covers neither. */

@@ -47,12 +47,18 @@ export class WireReader {
 
   string(): string | null {
     const length = this.isFlexible ? this.unsigned() - 1 : this.int16();
-    return length < 0 ? null : this.take(length).toString('utf8');
+    return length < 0 ? null : this.text(length, 'utf8');
   }
 
   take(length: number): Buffer {
     const at = this.#take(length);
     return this.bytes.subarray(at, at + length);
+  }
+
+  /** So many bytes as a text. */
+  text(length: number, encoding: 'utf8' | 'hex'): string {
+    const at = this.#take(length);
+    return this.bytes.toString(encoding, at, at + length);
   }
 
   skip(length: number): void {
