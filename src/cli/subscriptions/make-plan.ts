@@ -1,3 +1,4 @@
+import { type CommandTopic, refPatternsOf } from '../../config/command-topics.ts';
 import { envReader } from '../../config/env.ts';
 import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import type { Dialect } from '../../provider/dialect.ts';
@@ -33,11 +34,20 @@ export async function makePlan(
   shell: Shell,
   channel: CommandChannel,
   wanted: WantedSubscriptions,
-  { refresh, timeoutMs }: { readonly refresh: boolean; readonly timeoutMs: number },
+  {
+    refresh,
+    timeoutMs,
+    commandTopics = [],
+  }: {
+    readonly refresh: boolean;
+    readonly timeoutMs: number;
+    readonly commandTopics?: readonly CommandTopic[];
+  },
 ): Promise<Plan> {
   const topic = wanted.topic ?? topicName(channel.config.topics.prefix, OWN_TOPICS.commands);
   // Read the state after the comparison, so that it contains what control compared with.
   const seen = refresh ? await askProvider(channel, topic, timeoutMs) : NOT_ASKED;
   const records = await readRecords(shell, channel);
-  return planChanges(wanted, topic, { records, ...seen, dialect: dialectOf(shell) });
+  const refPatterns = refPatternsOf(commandTopics, topic);
+  return planChanges(wanted, topic, { records, ...seen, dialect: dialectOf(shell), refPatterns });
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { takesRef } from '../../config/command-topics.ts';
 import type { CommandType, ListedDrift } from '../../core/command.ts';
 import { newId } from '../../crypto/ids.ts';
 import type { Dialect } from '../../provider/dialect.ts';
@@ -56,6 +57,8 @@ export type Present = {
   readonly listsNone: boolean;
   /** It says which extra fields may be sent. */
   readonly dialect: Dialect;
+  /** Of the refs that the command topic takes; null or absent where it takes every ref. */
+  readonly refPatterns?: readonly string[] | null;
 };
 
 /** The provider does not list it any more. */
@@ -67,6 +70,7 @@ export const isMissing = ({ errorCode }: ListedDrift): boolean => errorCode === 
  */
 export function planChanges(wanted: WantedSubscriptions, topic: string, present: Present): Plan {
   const records = new Map(present.records.map((record) => [record.ref, record]));
+  const { refPatterns = null } = present;
   const drifts = new Map(present.drift.flatMap((one) => (one.ref === null ? [] : [[one.ref, one]])));
   const isOthers = (ref: string) => {
     const record = records.get(ref);
@@ -87,9 +91,11 @@ export function planChanges(wanted: WantedSubscriptions, topic: string, present:
     changes: [...changes, ...left.map((record) => deletion(record, drifts.get(record.ref) ?? null))],
     unchanged: ours.map(({ ref }) => ref).filter((ref) => !changed.has(ref)),
     foreign: present.drift.filter(({ ref }) => ref === null),
-    conflicts: wanted.subscriptions
-      .filter(({ ref }) => isOthers(ref))
-      .map(({ ref, at }) => `${at}: ${ref} belongs to ${records.get(ref)?.owner}`),
+    conflicts: wanted.subscriptions.flatMap(({ ref, at }) => {
+      if (isOthers(ref)) return [`${at}: ${ref} belongs to ${records.get(ref)?.owner}`];
+      if (takesRef(refPatterns, ref)) return [];
+      return [`${at}: ${topic} takes no ref ${ref}: COMMAND_TOPICS limits it to ${refPatterns?.join(', ')}`];
+    }),
   };
 }
 

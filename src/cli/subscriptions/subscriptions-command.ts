@@ -102,10 +102,11 @@ async function withPlan(
 ): Promise<ExitCode> {
   const timeoutMs = timeoutOf(options);
   const wanted = readFile(shell, options.file);
-  const config = loadConfig(shell, ...CLI_GROUPS);
+  const config = loadConfig(shell, ...CLI_GROUPS, 'commands');
   const channel = await openCommandChannel(shell, config, PLANNER);
   try {
-    const made = await makePlan(shell, channel, wanted, { refresh: options.refresh, timeoutMs });
+    const how = { refresh: options.refresh, timeoutMs, commandTopics: config.commands.topics };
+    const made = await makePlan(shell, channel, wanted, how);
     for (const conflict of made.conflicts) shell.note(conflict);
     if (made.conflicts.length > 0)
       throw new UsageError(`${options.file} conflicts with other command topics: nothing was sent.`);

@@ -64,12 +64,13 @@ function readCommand(fields: Fields, { user }: PageRequest, topics: readonly str
   if (topic === undefined || !topics.includes(topic))
     throw new PageError(400, `topic must be one of ${topics.join(', ')}: COMMAND_TOPICS lists them.`);
   const given = (name: string) => textOf(fields, name) || undefined;
+  const expiry = given('expiresAt') === undefined ? 'expiresIn' : 'expiresAt';
   const input: CommandInput = {
     ref: given('ref'),
     events: listOf(fields, 'events'),
     executionIds: listOf(fields, 'executionIds'),
     extra: extraOf(fields),
-    expiresIn: given('expiresAt') ?? given('expiresIn'),
+    expiresIn: given(expiry),
     dryRun: flagOf(fields, 'dryRun'),
     ifMatch: given('ifMatch'),
     // Who sends a command again, as the answer was lost, gives its id: it is carried out once.
@@ -78,7 +79,7 @@ function readCommand(fields: Fields, { user }: PageRequest, topics: readonly str
     issuedBy: user.name,
   };
   try {
-    return { command: makeCommand(type, input, (field) => field), topic };
+    return { command: makeCommand(type, input, (field) => (field === 'expiresIn' ? expiry : field)), topic };
   } catch (error) {
     if (error instanceof UsageError) throw new PageError(400, error.message);
     throw error;

@@ -134,6 +134,20 @@ describe('a plan', () => {
     expect([plan.changes, plan.conflicts]).toEqual([[], ['s.yaml:1:1: a belongs to payments.commands-b']]);
   });
 
+  it('cannot take a ref that the topic does not take, and names its line in the file', () => {
+    const present = { records: [], drift: [], listsNone: false, dialect: DEFAULT_DIALECT };
+    const subscriptions = [wanted('ledger-eu'), wanted('other')];
+    const plan = planChanges({ topic: undefined, subscriptions }, TOPIC, {
+      ...present,
+      refPatterns: ['ledger-*'],
+    });
+    expect(plan.conflicts).toEqual([
+      `s.yaml:1:1: ${TOPIC} takes no ref other: COMMAND_TOPICS limits it to ledger-*`,
+    ]);
+    const every = planChanges({ topic: undefined, subscriptions }, TOPIC, { ...present, refPatterns: null });
+    expect(every.conflicts).toEqual([]);
+  });
+
   it('is printed as a difference', () => {
     const plan = planOf(
       [
