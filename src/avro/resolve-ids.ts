@@ -22,14 +22,10 @@ export async function resolveSchemaIds(
 ): Promise<SchemaIds> {
   const missing: string[] = [];
   const ids = new Map<string, number>();
-  for (const { file, topic, codec } of schemas) {
-    const subject = subjectOf(topicName(prefix, topic));
-    try {
-      ids.set(file, await registry.idOf(subject, codec.schema));
-    } catch (error) {
-      if (!hasCode(error, 'SCHEMA_NOT_REGISTERED')) throw error;
-      missing.push(`${file} under ${subject}`);
-    }
+  for (const schema of schemas) {
+    const id = await lookUpId(registry, prefix, schema);
+    if (id === null) missing.push(`${schema.file} under ${subjectOf(topicName(prefix, schema.topic))}`);
+    else ids.set(schema.file, id);
   }
   if (missing.length > 0) throw new HooklineError('SCHEMA_NOT_REGISTERED', missing.join(', '));
   return {
@@ -39,6 +35,18 @@ export async function resolveSchemaIds(
       return id;
     },
   };
+}
+
+/** The id of one schema; null where the registry does not have it. */
+export async function lookUpId(
+  registry: Registry,
+  prefix: string,
+  { topic, codec }: RegisteredSchema,
+): Promise<number | null> {
+  return registry.idOf(subjectOf(topicName(prefix, topic)), codec.schema).catch((error) => {
+    if (hasCode(error, 'SCHEMA_NOT_REGISTERED')) return null;
+    throw error;
+  });
 }
 
 /** One schema as it was registered at an earlier start. */

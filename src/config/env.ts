@@ -195,7 +195,7 @@ export function url(name: string, shape: Shape): Setting<string> {
 function parseUrl(value: string): string {
   const parsed = URL.parse(value);
   // Before anything is quoted: the text holds a secret.
-  if (parsed?.username || parsed?.password || /\/\/.*@/s.test(value)) {
+  if (parsed?.username || parsed?.password || (!parsed && /\/\/.*@/s.test(value))) {
     throw new Fault('carries credentials: they go into their own variables.');
   }
   if (!parsed || !/^https?:\/\//i.test(value)) {

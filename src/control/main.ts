@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 
 import { openRegistry } from '../avro/open-registry.ts';
-import { resolveSchemaIds } from '../avro/resolve-ids.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { watchedIds } from '../avro/watch-ids.ts';
 import { overlapsOf } from '../config/command-topics.ts';
@@ -58,8 +57,9 @@ async function start(components: Components): Promise<void> {
   const observe = observeControl({ logger, metrics });
   tokenLog.report(metrics);
 
-  const look = (all: Parameters<typeof resolveSchemaIds>[2]) => resolveSchemaIds(registry, prefix, all);
-  const ids = await gate.pass('the schema registry', () => watchedIds(Object.values(schemas), look, context));
+  const ids = await gate.pass('the schema registry', () =>
+    watchedIds({ registry, prefix }, Object.values(schemas), context),
+  );
   await awaitTopics({ kafka, written: ownTopics, others: topics, compacted, ...config.durability }, context);
 
   const publishing = { clock, backlogBytes: BACKLOG_BYTES, observer: observePublishing({ logger, metrics }) };

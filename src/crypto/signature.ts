@@ -34,9 +34,13 @@ export class SignatureCheck {
     return live.length > 0 ? new SignatureCheck(live, live) : new SignatureCheck(keys, keys.slice(0, 1));
   }
 
+  static isWellFormed(signature: string | undefined): signature is string {
+    return signature !== undefined && SIGNATURE.test(signature);
+  }
+
   /** Whether `signature` could be right for any body: it is well-formed, and a key is live. */
   static canPass(keys: readonly SigningKey[], signature: string | undefined): boolean {
-    return signature !== undefined && SIGNATURE.test(signature) && keys.some(isLive);
+    return SignatureCheck.isWellFormed(signature) && keys.some(isLive);
   }
 
   update(chunk: Buffer): void {

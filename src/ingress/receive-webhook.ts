@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Delivery, isLarge, type Receipt, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
+import { SignatureCheck } from '../crypto/signature.ts';
 import { type AcceptPorts, acceptDelivery } from '../delivery/accept-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { readTraceparent } from '../runtime/tracing.ts';
@@ -39,8 +40,8 @@ export async function receiveWebhook(request: WebhookRequest, deps: WebhookDeps)
   const { socket } = request.raw;
   if (!deps.isAllowedSource(request.address)) throw new HooklineError('SOURCE_NOT_ALLOWED');
   const mediaType = admitRequest(headers, deps.maxBodyBytes);
-  const isEarly = deps.keyring.isPending(ref);
   const header = headerOf(headers, 'x-signature-sha256');
+  const isEarly = SignatureCheck.isWellFormed(header) && deps.keyring.isPending(ref);
   const taken = await takeBody({ ...request, signature: header }, deps);
   const { body, check } = taken;
   if (!isLarge(taken)) await deps.memory.arriving.together(body.length);

@@ -1,11 +1,6 @@
 import type { EventSchemaSet } from '../avro/event-schema.ts';
 import type { Registry } from '../avro/registry.ts';
-import {
-  type RegisteredSchema,
-  resolveIdsOrCached,
-  resolveSchemaIds,
-  type SchemaIds,
-} from '../avro/resolve-ids.ts';
+import { type RegisteredSchema, resolveIdsOrCached, type SchemaIds } from '../avro/resolve-ids.ts';
 import { watchedIds } from '../avro/watch-ids.ts';
 import type { RenewalObserver } from '../config/renewed-files.ts';
 import { hasCode } from '../core/errors.ts';
@@ -151,9 +146,11 @@ export function openStartupState(options: {
 }): StartupState {
   const { dir, registry, prefix, context } = options;
   const { logger, clock } = context;
-  const look = (schemas: readonly RegisteredSchema[]) => resolveSchemaIds(registry, prefix, schemas);
   if (dir === undefined)
-    return { schemaIds: (schemas) => watchedIds(schemas, look, context), subscriptions: {} };
+    return {
+      schemaIds: (schemas) => watchedIds({ registry, prefix }, schemas, context),
+      subscriptions: {},
+    };
   const observer: CacheFileObserver = {
     notWritten: (path, err) =>
       logger.warn(
@@ -163,12 +160,18 @@ export function openStartupState(options: {
     damaged: (path, err) => logger.warn({ err, path }, DAMAGED),
   };
   const file = (name: string) => cacheFile(dir, name, observer);
+  const cache = file('schema-ids.json');
   const onCached = (err: unknown) =>
     logger.warn({ err }, 'the schema registry is unavailable: starting with the ids of the last start');
   return {
     schemaIds: (schemas) =>
-      watchedIds(schemas, look, context, (all) =>
-        resolveIdsOrCached({ registry, prefix, cache: file('schema-ids.json'), onCached }, all),
+      watchedIds(
+        {
+          ...{ registry, prefix, onChanged: () => cache.write([]) },
+          resolve: (all) => resolveIdsOrCached({ registry, prefix, cache, onCached }, all),
+        },
+        schemas,
+        context,
       ),
     subscriptions: { cache: cachedRecords(file('subscriptions.json'), clock) },
   };

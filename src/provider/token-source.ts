@@ -3,9 +3,15 @@ import { HooklineError } from '../core/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Http, type HttpAnswer, retryAfterMs } from '../runtime/http-client.ts';
 import { signJwt } from '../tokens/jwt.ts';
-import { MAX_ANSWER_BYTES, readTokenAnswer, scopesIn, TOKEN_TIMEOUT_MS } from '../tokens/token-answer.ts';
+import {
+  isRefusal,
+  MAX_ANSWER_BYTES,
+  readTokenAnswer,
+  scopesIn,
+  TOKEN_TIMEOUT_MS,
+} from '../tokens/token-answer.ts';
 import { createTokenCache, type TokenSource } from '../tokens/token-source.ts';
-import { judgeStatus, type OnRequest } from './judge-answer.ts';
+import { type Judgement, judgeStatus, type OnRequest } from './judge-answer.ts';
 import type { ProviderSettings } from './settings.ts';
 
 export type TokenSettings = {
@@ -52,6 +58,9 @@ export function createTokenSource(deps: ProviderTokens): TokenSource {
   return createTokenCache({ clock, obtain, renewBefore });
 }
 
+/** What something before the endpoint may have answered in its place. */
+const REFUSING: ReadonlySet<string> = new Set<Judgement>(['gone', 'refused']);
+
 /** POST {auth_url}/oauth/token as section 4.1 has it: four form fields, no Authorization header. */
 async function requestToken({
   settings,
@@ -76,7 +85,9 @@ async function requestToken({
       timeoutMs: TOKEN_TIMEOUT_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,
     });
-    report(judgeStatus(answer.status));
+    report(
+      isRefusal(answer) || !REFUSING.has(judgeStatus(answer.status)) ? judgeStatus(answer.status) : 'unknown',
+    );
     return answer;
   } catch (error) {
     report('unknown');

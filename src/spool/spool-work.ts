@@ -50,7 +50,7 @@ export class SpoolWork {
   #options: ThreadOptions;
   #file: OpenFile | null = null;
   #lastState: SpoolState | undefined;
-  /** Survives the closing of the file: what is on the disk shows when it is opened again. */
+  /** Survives the closing of the file: what is on the disk shows when it is opened again, and its numbers are read. */
   #isUnsure = false;
   /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
   #nextId = 1;
@@ -85,7 +85,6 @@ export class SpoolWork {
     if (this.#file) return this.#file;
     this.#file = this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
     this.#isOpened = true;
-    this.#isUnsure = false;
     return this.#file;
   }
 
@@ -163,14 +162,18 @@ export class SpoolWork {
 
   #state(): SpoolState[] {
     try {
-      const isSure = !this.#file?.isUnsure;
-      if (this.#file) this.#lastState = { ...this.#file.state(), isSure, late: this.#late.count };
+      if (this.#file) {
+        const isSure = !this.#file.isUnsure;
+        this.#lastState = { ...this.#file.state(), isSure, late: this.#late.count };
+        this.#isUnsure = false;
+        return [this.#lastState];
+      }
     } catch {
-      // The next request meets the same fault and reports it.
+      // The next request meets the same fault and reports it. What has changed since the last numbers is not known.
+      this.#isUnsure = true;
       this.#forget();
     }
-    if (!this.#lastState) return [];
-    return [this.#file ? this.#lastState : { ...this.#lastState, isSure: !this.#isUnsure }];
+    return this.#lastState ? [{ ...this.#lastState, isSure: !this.#isUnsure }] : [];
   }
 }
 

@@ -1,3 +1,4 @@
+import { isRef } from '../core/names.ts';
 import {
   decoyKey,
   type EncryptionKey,
@@ -15,8 +16,8 @@ type Known = {
   record?: SubscriptionRecord;
   secrets?: SubscriptionSecrets | null;
   dir?: DirSecrets;
-  /** The latest record could not be read, or no sealing key opens its secrets: there are others than those known here. */
-  isBehind?: boolean;
+  /** Why there are others than those known here: the latest record could not be read, or no sealing key opens its secrets. */
+  behind?: 'unreadable' | 'sealed' | undefined;
 };
 
 /**
@@ -62,12 +63,13 @@ export class LiveKeyring {
     const isBehind = record?.sealedKeys != null && secrets === null;
     const isSame = record?.subscriptionId != null && record.subscriptionId === before?.subscriptionId;
     const opened = isBehind && isSame ? known : secrets;
-    this.#set(ref, { ...(dir && { dir }), ...(record && { record, secrets: opened, isBehind }) });
+    const behind = isBehind ? 'sealed' : undefined;
+    this.#set(ref, { ...(dir && { dir }), ...(record && { record, secrets: opened, behind }) });
   }
 
   /** Its latest record cannot be read. What is known of it stays. */
   setUnreadable(ref: string): void {
-    this.#set(ref, { ...this.#known.get(ref), isBehind: true });
+    this.#set(ref, { ...this.#known.get(ref), behind: 'unreadable' });
   }
 
   setDir(ref: string, dir: DirSecrets | null): void {
@@ -101,11 +103,14 @@ export class LiveKeyring {
    * cannot be read or opened, or the topic is not read to its end. Keys of earlier subscriptions of the ref may be live nevertheless.
    */
   isPending(ref: string): boolean {
-    const { record, dir, isBehind = false } = this.#known.get(ref) ?? {};
-    const isInFiles = dir && dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0;
-    if (isInFiles) return false;
-    const isOver = record?.state === 'RETIRED' && record.updatedAt + this.#ttlMs <= this.#clock.wall();
-    return !this.#isComplete || record?.state === 'REQUESTED' || (isBehind && !isOver);
+    const { record, dir, behind } = this.#known.get(ref) ?? {};
+    const hasSecret = dir !== undefined && dir.signingSecrets.length > 0;
+    if (hasSecret && dir.subscriptionIds.length > 0) return false;
+    if (record?.state === 'REQUESTED' || behind === 'unreadable') return true;
+    if (!this.#isComplete) return isRef(ref);
+    // Only the secret is sealed, not the id.
+    if (behind === undefined || hasSecret) return false;
+    return record?.state !== 'RETIRED' || record.updatedAt + this.#ttlMs > this.#clock.wall();
   }
 
   /** Resolves when the ref is no longer pending, or after `ms`. */
@@ -149,7 +154,7 @@ export class LiveKeyring {
     const unexpired = refKeys(known, Number.POSITIVE_INFINITY, now)?.encryption;
     if (unexpired) this.#decryptionKeys.set(ref, unexpired);
     else this.#decryptionKeys.delete(ref);
-    if (!known.record && !known.dir && !known.isBehind) this.#known.delete(ref);
+    if (!known.record && !known.dir && !known.behind) this.#known.delete(ref);
     while (this.#decoys.length < (keys?.signing.length ?? 0)) this.#decoys.push(decoyKey());
     for (const wake of this.#waiting.get(ref) ?? []) wake();
   }

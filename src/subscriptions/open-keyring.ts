@@ -1,4 +1,5 @@
 import type { RecordReader } from '../avro/record-reader.ts';
+import { hasCode } from '../core/errors.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import type { OpenTopic } from '../kafka/consume/topic-fetcher.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -94,7 +95,10 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   // What has not been read again yet is kept: the topic may not be read to its end this time.
   const known = new Map(before.map((record) => [record.ref, record]));
   let table: SubscriptionTable | undefined;
+  /** The latest record of these: what is known of them stays. */
+  const unreadable = new Set<string>();
   const onChange = (ref: string, record: SubscriptionRecord | null) => {
+    unreadable.delete(ref);
     follow(ref, record);
     if (record) known.set(ref, record);
     else known.delete(ref);
@@ -124,19 +128,23 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
   };
   const onBrokenOff = (error: Error) => {
     observer.brokenOff(error);
-    catchUp();
+    // While the brokers are unavailable control creates no subscription, and who makes up refs would wait for keys.
+    if (hasCode(error, 'KAFKA_REFUSED')) catchUp();
   };
   const readTopic = async () => {
     const opened = await deps.open(() =>
       readSubscriptionTable({
         ...{ openTopic, topic, read, clock: deps.clock },
         ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
-        onRefUnreadable: (ref) => keyring.setUnreadable(ref),
+        onRefUnreadable(ref) {
+          unreadable.add(ref);
+          keyring.setUnreadable(ref);
+        },
       }),
     );
     table = opened;
     await opened.caughtUp(deps.stopping);
-    for (const { ref } of before) if (!opened.get(ref)) onChange(ref, null);
+    for (const { ref } of before) if (!opened.get(ref) && !unreadable.has(ref)) onChange(ref, null);
     keyring.complete();
   };
   const topicRead = readTopic();

@@ -11,8 +11,8 @@ const ANSWER_JSON = { maxValues: 1_000, maxDepth: 100 };
 const DEFAULT_LIFETIME_S = 300;
 /** Statuses below 500 that say nothing about the request itself. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
-/** Those of the protocol's own refusals (RFC 6749, 5.2). Any other may be of something before the endpoint: a page that is not found, a redirect. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 401]);
+/** Those of the protocol's own refusals (RFC 6749, 5.2), and of whoever may not ask. Any other may be of something before the endpoint: a page that is not found, a redirect. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403]);
 
 /** What a token endpoint answered (RFC 6749, section 5): a token, or why there is none. It quotes nothing of a token. */
 export type TokenAnswer =
@@ -27,12 +27,21 @@ export type TokenAnswer =
 export const isToken = (token: unknown): token is string =>
   typeof token === 'string' && /^[\x21-\x7e]{1,16384}$/.test(token);
 
+/** Codes of RFC 6749, 4.1.2.1 and 5.2: a gateway's own `error` is none. */
+const REFUSAL_CODES: ReadonlySet<string | undefined> = new Set([
+  ...['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope', 'access_denied'],
+  ...['unauthorized_client', 'unsupported_grant_type'],
+]);
+
+/** Whether the endpoint itself refuses, and will as long as nobody changes something. */
+export const isRefusal = ({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): boolean =>
+  status !== 200 &&
+  status < 500 &&
+  !PASSING.has(status) &&
+  (REFUSALS.has(status) || REFUSAL_CODES.has(errorCodeIn(body)));
+
 export function readTokenAnswer({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): TokenAnswer {
-  if (status !== 200) {
-    const isPassing = PASSING.has(status) || status >= 500;
-    const isSaid = REFUSALS.has(status) || errorCodeIn(body) !== undefined;
-    return { fault: `status ${status}`, isRefusal: isSaid && !isPassing };
-  }
+  if (status !== 200) return { fault: `status ${status}`, isRefusal: isRefusal({ status, body }) };
   const { access_token: token, token_type: type, expires_in: expiresIn, scope } = parseObject(body);
   if (!isToken(token)) return { fault: 'the answer has no access_token', isRefusal: false };
   // RFC 6749, 7.1: a token of a type that isn't understood must not be used. Here it would be sent as a bearer token.

@@ -84,7 +84,12 @@ describe('the other kinds', () => {
     ['an address', url('X', { about }), 'HTTPS://A.example/b', 'https://A.example/b'],
     ['an address', url('X', { about }), 'ftp://a/?k=secret', fault('is "ftp://a/\\?…": give an http')],
     ['an address', url('X', { about }), 'https://u:Ab3/xY9kQ@r.example', fault('carries credentials')],
-    ['an address', url('X', { about }), 'https://svc:12/34@r', fault('carries credentials')],
+    [
+      'an address',
+      url('X', { about }),
+      'https://a.example/t/ops@b.example/v1',
+      'https://a.example/t/ops@b.example/v1',
+    ],
     ['a path', path('X', { about }), '/etc/ca.pem', '/etc/ca.pem'],
   ])('%s, %#', (_, setting, given, value) => {
     expect(read(setting, given)).toEqual(value);

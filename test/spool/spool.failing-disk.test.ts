@@ -122,6 +122,52 @@ describe('the spool', () => {
     expect(await bodies(spool)).toEqual(['{"n":4}']);
     await spool.close();
   });
+
+  it('whose disk fails behind a commit, or again behind an opening, does not say that it is empty', async () => {
+    let fails: 'no' | 'at the numbers' | 'at the end, then at a read' = 'no';
+    const broken = () => new HooklineError('SPOOL_FAILING', 'broken');
+    const spool = await Spool.open({
+      ...{ clock: systemClock, dir, maxBytes: MIB, onDeath() {} },
+      startThread: inThisThread((options) => {
+        const file: OpenFile = new SpoolFile(options);
+        const [append, state] = [file.append.bind(file), file.state.bind(file)];
+        let hasFailed = false;
+        return Object.defineProperties(file, {
+          append: {
+            value(rows: Parameters<OpenFile['append']>[0]) {
+              append(rows);
+              hasFailed = fails === 'at the end, then at a read';
+              if (hasFailed) throw broken();
+            },
+          },
+          isUnsure: { get: () => hasFailed },
+          state: {
+            value() {
+              if (fails === 'at the numbers') throw broken();
+              return state();
+            },
+          },
+          read: {
+            value() {
+              if (fails === 'no') return [];
+              throw broken();
+            },
+          },
+        });
+      }),
+    });
+    for (const how of ['at the numbers', 'at the end, then at a read'] as const) {
+      fails = how;
+      await spool.append(row(1)).catch(() => {});
+      await expect(spool.read(ALL)).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
+      fails = 'no';
+      await spool.read(ALL);
+      expect(spool.outstanding).toBe(1);
+      await spool.remove([1, 2]);
+      expect(spool.outstanding).toBe(0);
+    }
+    await spool.close();
+  });
 });
 
 /** The work of a spool's thread, done at once. */

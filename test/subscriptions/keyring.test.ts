@@ -101,12 +101,20 @@ describe('the keyring', () => {
     expect(['a', 'b'].map((ref) => keyring.isPending(ref))).toEqual([true, false]);
     keyring.setRecord('a', null, null);
     expect(keyring.isPending('a')).toBe(false);
+    // What cannot be read may be of a new subscription.
+    keyring.setUnreadable('b');
+    expect(keyring.isPending('b')).toBe(true);
+    // A file has the secret, and the record the id.
+    keyring.setRecord('d', record('ACTIVE', { ...sealed, ref: 'd' }), null);
+    keyring.setDir('d', dirOf([id(2)], []));
+    expect([keyring.isPending('d'), places(keyring, 'd')[0]]).toEqual([false, 0]);
   });
 
   it('is pending for every ref while the topic cannot be read', () => {
     const keyring = newKeyring();
     keyring.setRecord('a', record('ACTIVE'), { signingSecret: id(2) });
     keyring.incomplete();
+    expect(keyring.isPending('No-Ref')).toBe(false);
     expect([keyring.isPending('a'), keyring.isPending('b'), places(keyring, 'a')]).toEqual([true, true, [0]]);
     keyring.complete();
     expect([keyring.isPending('a'), keyring.isPending('b')]).toEqual([false, false]);

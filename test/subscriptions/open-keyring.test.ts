@@ -10,6 +10,7 @@ import { cacheFile } from '../../src/runtime/startup-cache.ts';
 import { LiveKeyring } from '../../src/subscriptions/keyring.ts';
 import { followKeys, openKeyring } from '../../src/subscriptions/open-keyring.ts';
 import {
+  type CachedRecords,
   cachedRecords,
   type SubscriptionRecord,
   sealSecrets,
@@ -109,42 +110,72 @@ describe('a renewed sealing key', () => {
 describe('the state topic', () => {
   it('that cannot be read any more leaves refs pending until it is read again, and those it has unreadable', async () => {
     const topic = new ScriptedTopic([0]);
-    const append = (key: string, value: string) => {
-      topic.append(0, value);
-      Object.assign(topic.logs[0]?.at(-1) ?? {}, { key: Buffer.from(key) });
-    };
-    append('a', 'readable');
+    append(topic, 'a', 'readable');
     let broken = 0;
-    const clock = { ...systemClock, now: () => systemClock.now() * 100 };
-    const opened = await openKeyring({
-      ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, sealingKeys, topic: 't' },
-      clock: { ...clock, sleep: (ms, options) => systemClock.sleep(ms / 100, options) },
-      openTopic: () => topic.open(),
-      async read(value) {
-        if (String(value) === 'readable') return { ...recordOf(sealed) };
-        throw new HooklineError('RECORD_UNREADABLE');
-      },
-      observer: {
-        ...{ secretsRead() {}, secretsFaulty() {}, sealed() {}, unreadable() {}, awaited() {} },
-        brokenOff: () => broken++,
-      },
-      open: (attempt) => attempt(),
-      stopping: new AbortController().signal,
-    });
-    await opened.topicRead;
-    const { keyring } = opened;
+    await using the = await openScripted(topic, { brokenOff: () => broken++ });
+    const { keyring } = the;
     const pending = () => ['a', 'b', 'c'].map((ref) => keyring.isPending(ref));
     expect(pending()).toEqual([false, false, false]);
-    topic.failures.set(0, Array(40).fill(new Error('not allowed')));
+    topic.failures.set(0, Array(40).fill(new HooklineError('KAFKA_REFUSED', 't: this user may not read it')));
     await until('it cannot be read', () => broken > 0);
-    append('b', 'not to be read');
+    append(topic, 'b', 'not to be read');
     expect(pending()).toEqual([true, true, true]);
     expect(keyring.signingKeysOf('a').filter(({ index }) => index >= 0)).toHaveLength(1);
     await until('it is read again', () => !keyring.isPending('c'));
     expect([topic.failures.get(0), pending()]).toEqual([[], [false, true, false]]);
-    await opened.stop();
+  });
+
+  it('whose brokers are unavailable leaves nothing pending: nobody creates a subscription meanwhile', async () => {
+    const topic = new ScriptedTopic([0]);
+    let broken = 0;
+    await using the = await openScripted(topic, { brokenOff: () => broken++ });
+    topic.failures.set(0, Array(40).fill(new HooklineError('KAFKA_UNAVAILABLE')));
+    await until('it is broken off', () => broken > 0);
+    expect(the.keyring.isPending('a')).toBe(false);
+  });
+
+  it('with a record that cannot be read keeps what an earlier process knew of the ref', async () => {
+    const topic = new ScriptedTopic([0]);
+    append(topic, 'a', 'not to be read');
+    const kept: (readonly SubscriptionRecord[])[] = [];
+    const cached = [recordOf(sealed), { ...recordOf(null), ref: 'forgotten' }];
+    const cache: CachedRecords = { read: () => cached, keep: (all) => kept.push(all()), stop() {} };
+    await using the = await openScripted(topic, {}, cache);
+    const live = the.keyring.signingKeysOf('a').filter(({ index }) => index >= 0);
+    expect([live.length, the.keyring.isPending('a')]).toEqual([1, true]);
+    expect(kept.at(-1)?.map(({ ref }) => ref)).toEqual(['a']);
   });
 });
+
+function append(topic: ScriptedTopic, key: string, value: string) {
+  topic.append(0, value);
+  Object.assign(topic.logs[0]?.at(-1) ?? {}, { key: Buffer.from(key) });
+}
+
+/** A keyring of a topic in which only `readable` can be read, with a hundredth of each wait. */
+async function openScripted(topic: ScriptedTopic, observed: object, cache?: CachedRecords) {
+  const opened = await openKeyring({
+    ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, sealingKeys, topic: 't', ...(cache && { cache }) },
+    clock: {
+      ...systemClock,
+      now: () => systemClock.now() * 100,
+      sleep: (ms, options) => systemClock.sleep(ms / 100, options),
+    },
+    openTopic: () => topic.open(),
+    async read(value) {
+      if (String(value) === 'readable') return { ...recordOf(sealed) };
+      throw new HooklineError('RECORD_UNREADABLE');
+    },
+    observer: {
+      ...{ secretsRead() {}, secretsFaulty() {}, sealed() {}, unreadable() {}, awaited() {}, brokenOff() {} },
+      ...observed,
+    },
+    open: (attempt) => attempt(),
+    stopping: new AbortController().signal,
+  });
+  await opened.topicRead;
+  return { ...opened, [Symbol.asyncDispose]: () => opened.stop() };
+}
 
 describe('SEALING_KEY_FILE', () => {
   it('is read, or refused by its name without a word of what stands in it', async () => {

@@ -51,7 +51,7 @@ export async function takeBody(request: BodyRequest, deps: BodyDeps): Promise<Ta
   if (!isLarge) memory.throttle.smallCame();
   const keys = keyring.signingKeysOf(ref);
   // Its key may come while the body does: then that one decides, not those known now.
-  const isEarly = keyring.isPending(ref);
+  const isEarly = SignatureCheck.isWellFormed(signature) && keyring.isPending(ref);
   const cannotPass = () => !isEarly && !SignatureCheck.canPass(keys, signature);
   // 50 MB are not read only so that the answer takes as long as others.
   if (isLarge && cannotPass()) throw new HooklineError('UNAUTHENTIC');
