@@ -206,8 +206,12 @@ describe('the registry', () => {
     for (const body of [{ message: 'no Route matched with those values' }, { error_code: 4 }, []]) {
       await using server = await serve(answering(404, body));
       const registry = registryAt(server.url);
-      for (const asked of [registry.idOf('s', '{}'), registry.writerType(7), registry.versions('s')])
-        await expect(asked).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
+      const asks = [
+        () => registry.idOf('s', '{}'),
+        () => registry.writerType(7),
+        () => registry.versions('s'),
+      ];
+      for (const ask of asks) await expect(ask()).rejects.toMatchObject({ code: 'REGISTRY_UNAVAILABLE' });
     }
   });
 
