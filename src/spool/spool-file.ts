@@ -49,7 +49,6 @@ export class SpoolFile {
   /** Rows that had no seal when the file was opened. */
   readonly #unproven: number;
   readonly #isDamaged: boolean;
-  #isUnsure = false;
   /** The first row that can be opened; reads begin here. */
   readonly #firstId: number;
 
@@ -176,7 +175,7 @@ export class SpoolFile {
     return { before, fromId: Number(next ?? this.#nextId), count: last.count + Number(late) };
   }
 
-  state(): Omit<SpoolState, 'late' | 'isSure'> {
+  state(): Omit<SpoolState, 'late'> {
     // The head of the queue, not the minimum of all times: that would read the whole table at each commit, and every
     // answer would get slower during an outage.
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
@@ -184,11 +183,6 @@ export class SpoolFile {
     const bytes = this.#rows === 0 ? 0 : this.#space.usedBytes();
     const atStart = { unproven: this.#unproven, isDamaged: this.#isDamaged };
     return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing, ...atStart };
-  }
-
-  /** Whether a transaction has failed at its end: it may be on the disk. */
-  get isUnsure(): boolean {
-    return this.#isUnsure;
   }
 
   /** The id that the next row gets. */
@@ -205,9 +199,7 @@ export class SpoolFile {
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       work();
-      this.#isUnsure = true;
       this.#db.exec('COMMIT');
-      this.#isUnsure = false;
     } catch (error) {
       this.#rows = rows;
       this.#keyMissing = keyMissing;

@@ -32,8 +32,6 @@ export type SpoolState = {
   readonly unproven: number;
   /** Whether rows stood behind damage in its log when the file was opened: they are lost to it. */
   readonly isDamaged: boolean;
-  /** Whether the numbers are those of the disk: a transaction that failed at its end may be on it all the same. */
-  readonly isSure: boolean;
   /** Rows that `count-late` has found since the process started, drained since or not. */
   readonly late: number;
 };

@@ -22,16 +22,7 @@ const NOTHING: SpoolAnswer = {};
 /** The file, as far as it is needed here. */
 export type OpenFile = Pick<
   SpoolFile,
-  | 'append'
-  | 'read'
-  | 'readable'
-  | 'remove'
-  | 'probe'
-  | 'countLate'
-  | 'state'
-  | 'isUnsure'
-  | 'nextId'
-  | 'close'
+  'append' | 'read' | 'readable' | 'remove' | 'probe' | 'countLate' | 'state' | 'nextId' | 'close'
 >;
 
 export type SpoolWorkDeps = {
@@ -49,9 +40,6 @@ export class SpoolWork {
   readonly #deps: SpoolWorkDeps;
   #options: ThreadOptions;
   #file: OpenFile | null = null;
-  #lastState: SpoolState | undefined;
-  /** Survives the closing of the file: what is on the disk shows when it is opened again, and its numbers are read. */
-  #isUnsure = false;
   /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
   #nextId = 1;
   #isOpened = false;
@@ -82,8 +70,7 @@ export class SpoolWork {
 
   /** The open file. After a failure it is opened again, with the content of the disk. */
   #opened(): OpenFile {
-    if (this.#file) return this.#file;
-    this.#file = this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
+    this.#file ??= this.#deps.openFile({ ...this.#options, nextId: this.#nextId });
     this.#isOpened = true;
     return this.#file;
   }
@@ -108,7 +95,6 @@ export class SpoolWork {
 
   #forget(): void {
     this.#nextId = this.#file?.nextId ?? this.#nextId;
-    this.#isUnsure ||= this.#file?.isUnsure ?? false;
     try {
       this.#file?.close();
     } catch {
@@ -162,18 +148,12 @@ export class SpoolWork {
 
   #state(): SpoolState[] {
     try {
-      if (this.#file) {
-        const isSure = !this.#file.isUnsure;
-        this.#lastState = { ...this.#file.state(), isSure, late: this.#late.count };
-        this.#isUnsure = false;
-        return [this.#lastState];
-      }
+      return this.#file ? [{ ...this.#file.state(), late: this.#late.count }] : [];
     } catch {
-      // The next request meets the same fault and reports it. What has changed since the last numbers is not known.
-      this.#isUnsure = true;
+      // The next request meets the same fault and reports it.
       this.#forget();
+      return [];
     }
-    return this.#lastState ? [{ ...this.#lastState, isSure: !this.#isUnsure }] : [];
   }
 }
 

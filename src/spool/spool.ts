@@ -50,7 +50,6 @@ const EMPTY: SpoolState = {
   keyMissing: 0,
   unproven: 0,
   isDamaged: false,
-  isSure: true,
   late: 0,
 };
 
@@ -123,19 +122,10 @@ export class Spool {
     }
   }
 
-  /**
-   * The oldest deliveries within the limits, in order; one whatever `maxBytes`, if there is any. Of a failing disk that has none for
-   * certain there are none: nobody has to wait for it.
-   */
+  /** The oldest deliveries within the limits, in order; one whatever `maxBytes`, if there is any. */
   async read(limits: ReadLimits): Promise<SpooledDelivery[]> {
-    try {
-      const { rows = [] } = await this.#call({ kind: 'read', limits });
-      return rows.map(toDelivery);
-    } catch (error) {
-      const { rows, keyMissing, isSure } = this.#state;
-      if (isSure && rows === keyMissing && !this.#thread.isEnded) return [];
-      throw error;
-    }
+    const { rows = [] } = await this.#call({ kind: 'read', limits });
+    return rows.map(toDelivery);
   }
 
   /** Those of these rows that are there and that a sealing key opens. */

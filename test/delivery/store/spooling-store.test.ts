@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -302,23 +302,6 @@ describe('a store with a spool', () => {
     cluster.fateOf = () => undefined;
     await until('the spool is drained', () => !store.isSpooling);
     expect(cluster.values(TOPIC, partitionWith('a'))).toHaveLength(1);
-  });
-
-  it('whose volume cannot be written and has nothing: Kafka is used again when it is available', async () => {
-    renameSync(dir, `${dir}-away`);
-    writeFileSync(dir, 'no folder any more');
-    isUnavailable = true;
-    for (const n of [1, 2])
-      await expect(store.store(verified(`{"n":${n}}`))).rejects.toMatchObject({ code: 'SPOOL_FAILING' });
-    isUnavailable = false;
-    await until('Kafka takes them', () =>
-      store.store(verified('{"n":3}')).then(
-        ({ stored }) => stored === 'kafka',
-        () => false,
-      ),
-    );
-    rmSync(dir);
-    renameSync(`${dir}-away`, dir);
   });
 });
 

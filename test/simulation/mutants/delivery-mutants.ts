@@ -104,12 +104,6 @@ export const SPOOLING: readonly Mutant[] = [
     put: "return ns.map((n) => (fault.code === 'SPOOL_FAILING' ? { n, result: {} } : { n, fault }));",
   },
   {
-    name: 'what a failed end of a transaction has left counts as nothing',
-    file: WORK,
-    find: 'this.#isUnsure ||= this.#file?.isUnsure ?? false;',
-    put: '',
-  },
-  {
     name: 'each removal has a sync of its own',
     file: WORK,
     find: 'if (ns.length > 0 && ids.length + next.request.ids.length > GROUP_REMOVALS) break;',

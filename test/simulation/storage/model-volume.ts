@@ -90,11 +90,6 @@ export class ModelVolume {
     this.#simulation.trace.note('volume', what);
   }
 
-  /** Whether a sync has failed, and its transaction is there. */
-  get isUnsure(): boolean {
-    return this.#operations.some(({ syncedAt }) => syncedAt === Number.POSITIVE_INFINITY);
-  }
-
   get usedBytes(): number {
     let bytes = 0;
     for (const { body } of this.rows().values()) bytes += body.byteLength + ROW_BYTES;
@@ -139,10 +134,6 @@ export class ModelSpoolFile implements OpenFile {
     this.#keyIds = keyIdsOf(sealingKeys);
     volume.rewrite();
     this.#nextId = Math.max(nextId, Math.max(0, ...volume.rows().keys()) + 1);
-  }
-
-  get isUnsure(): boolean {
-    return this.#volume.isUnsure;
   }
 
   get nextId(): number {
@@ -203,7 +194,7 @@ export class ModelSpoolFile implements OpenFile {
     return { before, fromId: last.fromId, count: last.count + this.#sorted().filter(isLate).length };
   }
 
-  state(): Omit<SpoolState, 'late' | 'isSure'> {
+  state(): Omit<SpoolState, 'late'> {
     const rows = this.#sorted();
     const bytes = this.#volume.usedBytes;
     const keyMissing = rows.filter((row) => !this.#canOpen(row)).length;
