@@ -39,9 +39,12 @@ export function createRecordReader(
   registry: Registry,
   clock: Clock = systemClock,
 ): RecordReader {
-  const own = new Map([[ownId, codec.decode]]);
-  return createReader({ registry, own, clock }, (writer) => codec.resolve(writer));
+  return createReader(partsOf(codec, ownId, registry, clock), (writer) => codec.resolve(writer));
 }
+
+const partsOf = (codec: RecordCodec, ownId: number, registry: Registry, clock: Clock): ReaderParts => ({
+  ...{ registry, clock, own: new Map([[ownId, codec.decode]]) },
+});
 
 /**
  * The same for a topic that Hookline alone writes. A record whose id the registry does not know, or has for another record, is read
@@ -53,8 +56,7 @@ export function createOwnReader(
   registry: Registry,
   clock: Clock = systemClock,
 ): RecordReader {
-  const own = new Map([[ownId, codec.decode]]);
-  const parts = { registry, own, clock, otherwise: codec.decode };
+  const parts = { ...partsOf(codec, ownId, registry, clock), otherwise: codec.decode };
   return createReader(parts, (writer) => codec.resolve(writer));
 }
 
@@ -65,19 +67,16 @@ export function createWriterReader(registry: Registry): RecordReader {
 
 type Decode = (binary: Buffer) => AvroRecord;
 
+type ReaderParts = {
+  readonly registry: Registry;
+  readonly own: ReadonlyMap<number, Decode>;
+  readonly clock: Clock;
+  /** Reads what has an id that leads to no schema that can be read. */
+  readonly otherwise?: Decode;
+};
+
 function createReader(
-  {
-    registry,
-    own,
-    clock,
-    otherwise,
-  }: {
-    readonly registry: Registry;
-    readonly own: ReadonlyMap<number, Decode>;
-    readonly clock: Clock;
-    /** Reads what has an id that leads to no schema that can be read. */
-    readonly otherwise?: Decode;
-  },
+  { registry, own, clock, otherwise }: ReaderParts,
   make: (writer: Type) => Decode,
 ): RecordReader {
   const kept = new Map<number, { decode: Decode; characters: number }>();

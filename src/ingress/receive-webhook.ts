@@ -42,7 +42,7 @@ export async function receiveWebhook(request: WebhookRequest, deps: WebhookDeps)
   const mediaType = admitRequest(headers, deps.maxBodyBytes);
   const header = headerOf(headers, 'x-signature-sha256');
   const isEarly = SignatureCheck.isWellFormed(header) && deps.keyring.isPending(ref);
-  const taken = await takeBody({ ...request, signature: header }, deps);
+  const taken = await takeBody({ ...request, signature: header, isEarly }, deps);
   const { body, check } = taken;
   if (!isLarge(taken)) await deps.memory.arriving.together(body.length);
   let kept = 0;

@@ -58,8 +58,8 @@ export function createTokenSource(deps: ProviderTokens): TokenSource {
   return createTokenCache({ clock, obtain, renewBefore });
 }
 
-/** What something before the endpoint may have answered in its place. */
-const REFUSING: ReadonlySet<string> = new Set<Judgement>(['gone', 'refused']);
+/** Of other statuses than the protocol's own, what something before the endpoint may have answered in its place. */
+const REFUSALS: ReadonlySet<Judgement> = new Set<Judgement>(['gone', 'refused']);
 
 /** POST {auth_url}/oauth/token as section 4.1 has it: four form fields, no Authorization header. */
 async function requestToken({
@@ -85,9 +85,8 @@ async function requestToken({
       timeoutMs: TOKEN_TIMEOUT_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,
     });
-    report(
-      isRefusal(answer) || !REFUSING.has(judgeStatus(answer.status)) ? judgeStatus(answer.status) : 'unknown',
-    );
+    const judgement = judgeStatus(answer.status);
+    report(REFUSALS.has(judgement) && !isRefusal(answer) ? 'unknown' : judgement);
     return answer;
   } catch (error) {
     report('unknown');

@@ -104,7 +104,11 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
     else known.delete(ref);
     deps.cache?.keep(() => [...known.values()]);
   };
-  const onUnreadable = (error: unknown, at: string) => observer.unreadable(error, at);
+  const onUnreadable = (error: unknown, at: string, ref: string) => {
+    observer.unreadable(error, at);
+    unreadable.add(ref);
+    keyring.setUnreadable(ref);
+  };
   let isCatchingUp = false;
   let failedAt = 0;
   /** Until the topic is read to its end, and without a failure: what is not known may be written there. */
@@ -136,10 +140,6 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
       readSubscriptionTable({
         ...{ openTopic, topic, read, clock: deps.clock },
         ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
-        onRefUnreadable(ref) {
-          unreadable.add(ref);
-          keyring.setUnreadable(ref);
-        },
       }),
     );
     table = opened;

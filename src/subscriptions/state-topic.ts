@@ -37,8 +37,6 @@ export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAw
   readonly read: RecordReader;
   /** Reading was interrupted; it starts again. */
   readonly onBrokenOff: (error: Error) => void;
-  /** The latest record of this ref cannot be read by anyone. */
-  readonly onRefUnreadable?: (ref: string) => void;
   /** Called with each record, and with null for a ref that was forgotten. */
   readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
 };
@@ -50,11 +48,7 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
   const fence = new StateFence();
   let tellFenced = (_ref: string) => {};
   const take = takeRecords({
-    ...{ read, onAwaited, clock, signal: stopping.signal },
-    onUnreadable(error, at, ref) {
-      onUnreadable(error, at, ref);
-      deps.onRefUnreadable?.(ref);
-    },
+    ...{ read, onUnreadable, onAwaited, clock, signal: stopping.signal },
     onRecord(ref, fields) {
       // The key decides: the sealed keys of a record that was copied to another key do not open.
       const record = fields && ({ ...fields, ref } as SubscriptionRecord);

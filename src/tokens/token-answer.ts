@@ -11,7 +11,10 @@ const ANSWER_JSON = { maxValues: 1_000, maxDepth: 100 };
 const DEFAULT_LIFETIME_S = 300;
 /** Statuses below 500 that say nothing about the request itself. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
-/** Those of the protocol's own refusals (RFC 6749, 5.2), and of whoever may not ask. Any other may be of something before the endpoint: a page that is not found, a redirect. */
+/**
+ * Those of the protocol's own refusals (RFC 6749, 5.2), and of whoever may not ask. Any other may be of something before the
+ * endpoint: a page that is not found, a redirect.
+ */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403]);
 
 /** What a token endpoint answered (RFC 6749, section 5): a token, or why there is none. It quotes nothing of a token. */

@@ -10,7 +10,7 @@ const PROGRESS_EVERY_MS = 1_000;
 export function noteSkipped(shell: Shell, { unasked, done }: Due, advice = ''): void {
   if (unasked > 0)
     shell.note(
-      `${unasked} command(s) and foreign record(s) skipped: --filter stage=COMMAND includes commands, and what Hookline did not write is never redriven.`,
+      `${unasked} command(s) and foreign record(s) skipped: --filter stage=COMMAND includes commands; a record without a stage is not redriven.`,
     );
   if (done > 0) shell.note(`${done} skipped, as they were redriven or dismissed before${advice}.`);
 }

@@ -75,8 +75,8 @@ async function checkOrPush(
   let allOk = true;
   for (const { file, topic, codec } of allSchemas(config)) {
     const subject = subjectOf(topicName(config.topics.prefix, topic));
-    const handled = await refuseLasting(registry, subject, codec.schema);
-    const { ok, ...finding } = handled ?? (await handle(registry, subject, codec.schema));
+    const refused = await refuseWithoutDefault(registry, subject, codec.schema);
+    const { ok, ...finding } = refused ?? (await handle(registry, subject, codec.schema));
     rows.push({ file, subject, ...finding });
     allOk &&= ok;
   }
@@ -85,14 +85,18 @@ async function checkOrPush(
 }
 
 /** A field without a default can never be removed: readers of the schema without it could not read older records. */
-async function refuseLasting(registry: Registry, subject: string, schema: string): Promise<Finding | null> {
-  const lasting = fieldsWithoutDefault(JSON.parse(schema));
-  if (lasting.length === 0) return null;
+async function refuseWithoutDefault(
+  registry: Registry,
+  subject: string,
+  schema: string,
+): Promise<Finding | null> {
+  const fields = fieldsWithoutDefault(JSON.parse(schema));
+  if (fields.length === 0) return null;
   const isNew = await registry.idOf(subject, schema).then(
     () => false,
     (error) => hasCode(error, 'SCHEMA_NOT_REGISTERED') || Promise.reject(error),
   );
-  const state = `refused: could never be removed: give ${lasting.join(', ')} "default": null`;
+  const state = `refused: could never be removed: give ${fields.join(', ')} "default": null`;
   return isNew ? { ok: false, state } : null;
 }
 

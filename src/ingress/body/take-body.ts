@@ -13,6 +13,8 @@ export type BodyRequest = {
   readonly ref: string;
   readonly raw: IncomingMessage;
   readonly signature: string | undefined;
+  /** Its key may come while the body does: then that one decides, not those known now. */
+  readonly isEarly: boolean;
   /** Called when the body is wanted: answers `Expect: 100-continue`. */
   readonly wantBody: () => void;
 };
@@ -44,14 +46,12 @@ const LARGE_BEGINNING_BYTES = 16 * 1024;
  * @throws HooklineError NO_ROOM, UNAUTHENTIC, BODY_INCOMPLETE, BODY_TOO_LARGE, BODY_TOO_SLOW
  */
 export async function takeBody(request: BodyRequest, deps: BodyDeps): Promise<TakenBody> {
-  const { raw, ref, signature } = request;
+  const { raw, ref, signature, isEarly } = request;
   const { memory, keyring, maxBodyBytes } = deps;
   const declared = Number(raw.headers['content-length'] ?? Number.NaN);
   const isLarge = declared > LARGE_BODY_BYTES;
   if (!isLarge) memory.throttle.smallCame();
   const keys = keyring.signingKeysOf(ref);
-  // Its key may come while the body does: then that one decides, not those known now.
-  const isEarly = SignatureCheck.isWellFormed(signature) && keyring.isPending(ref);
   const cannotPass = () => !isEarly && !SignatureCheck.canPass(keys, signature);
   // 50 MB are not read only so that the answer takes as long as others.
   if (isLarge && cannotPass()) throw new HooklineError('UNAUTHENTIC');
