@@ -1,5 +1,6 @@
 import { judgeAdoptions } from './judge-adoptions.ts';
 import { judgeCommands } from './judge-commands.ts';
+import { judgeCreations } from './judge-creations.ts';
 import { judgeDeadLetters } from './judge-dead-letters.ts';
 import { judgeDrift } from './judge-drift.ts';
 import { judgeMatches } from './judge-matches.ts';
@@ -24,6 +25,7 @@ export function judgeControl(site: ControlSite, plan: ControlPlan): string[] {
     ...judgeKeys(results),
     ...judgeMatches(ended),
     ...judgeAdoptions(site, ended, state),
+    ...judgeCreations(site),
     ...judgeRepairs(ended, state),
     ...judgeDeadLetters(cluster, commands),
     ...(hasTrueTimes ? judgeDrift(site, results, state) : []),
