@@ -15,7 +15,7 @@ import {
 } from './database.ts';
 import { isLogDamaged, keepCopy } from './log-damage.ts';
 import { RowProofs, type TableRow, upgradeRows } from './row-proofs.ts';
-import type { LateCount, ReadLimits, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
+import type { LateCount, ReadLimits, SpoolCounts, SpoolRow, SpoolState, StoredRow } from './spool-row.ts';
 import { SpoolSpace } from './spool-space.ts';
 
 /** The most bytes that a row needs in addition to its body. */
@@ -175,14 +175,19 @@ export class SpoolFile {
     return { before, fromId: Number(next ?? this.#nextId), count: last.count + Number(late) };
   }
 
-  state(): Omit<SpoolState, 'late'> {
+  /** What memory knows: also of a disk that cannot be read it is true of what was acknowledged. */
+  get counts(): SpoolCounts {
+    const [unproven, isDamaged] = [this.#unproven, this.#isDamaged];
+    return { rows: this.#rows, keyMissing: this.#keyMissing, unproven, isDamaged };
+  }
+
+  state(): SpoolCounts & Pick<SpoolState, 'bytes' | 'oldestAt'> {
     // The head of the queue, not the minimum of all times: that would read the whole table at each commit, and every
     // answer would get slower during an outage.
     const { head } = this.#row('SELECT (SELECT received_at FROM deliveries ORDER BY id LIMIT 1) AS head');
     const oldestAt = typeof head === 'number' ? head : null;
     const bytes = this.#rows === 0 ? 0 : this.#space.usedBytes();
-    const atStart = { unproven: this.#unproven, isDamaged: this.#isDamaged };
-    return { rows: this.#rows, bytes, oldestAt, keyMissing: this.#keyMissing, ...atStart };
+    return { ...this.counts, bytes, oldestAt };
   }
 
   /** The id that the next row gets. */

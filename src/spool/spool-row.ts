@@ -36,6 +36,9 @@ export type SpoolState = {
   readonly late: number;
 };
 
+/** Those of its numbers that a process keeps while it has the file open. */
+export type SpoolCounts = Pick<SpoolState, 'rows' | 'keyMissing' | 'unproven' | 'isDamaged'>;
+
 /** What is said of `unproven` rows. */
 export const HAD_NO_SEAL =
   'deliveries in the spool had no seal: unless SEALING_KEY_FILE is new, find out who can write to the volume';

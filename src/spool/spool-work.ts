@@ -22,7 +22,7 @@ const NOTHING: SpoolAnswer = {};
 /** The file, as far as it is needed here. */
 export type OpenFile = Pick<
   SpoolFile,
-  'append' | 'read' | 'readable' | 'remove' | 'probe' | 'countLate' | 'state' | 'nextId' | 'close'
+  'append' | 'read' | 'readable' | 'remove' | 'probe' | 'countLate' | 'counts' | 'state' | 'nextId' | 'close'
 >;
 
 export type SpoolWorkDeps = {
@@ -40,6 +40,8 @@ export class SpoolWork {
   readonly #deps: SpoolWorkDeps;
   #options: ThreadOptions;
   #file: OpenFile | null = null;
+  /** The last numbers: rows that were acknowledged count also while the file cannot be read. */
+  #last: Omit<SpoolState, 'late'> | null = null;
   /** Survives a reopening of the file: a removal that is repeated after a failure must not remove a newer row. */
   #nextId = 1;
   #isOpened = false;
@@ -94,9 +96,11 @@ export class SpoolWork {
   }
 
   #forget(): void {
-    this.#nextId = this.#file?.nextId ?? this.#nextId;
+    if (!this.#file) return;
+    this.#nextId = this.#file.nextId;
+    this.#last = { bytes: 0, oldestAt: null, ...this.#last, ...this.#file.counts };
     try {
-      this.#file?.close();
+      this.#file.close();
     } catch {
       // A failing disk may fail here too; the file is opened again in any case.
     }
@@ -133,8 +137,10 @@ export class SpoolWork {
     if (request.kind === 'read') return { rows: this.#opened().read(request.limits) };
     if (request.kind === 'readable') return { ids: this.#opened().readable(request.ids) };
     if (request.kind === 'probe') this.#opened().probe();
-    if (request.kind === 'count-late' && request.before > this.#late.before)
-      this.#late = this.#opened().countLate(this.#late, request.before);
+    if (request.kind === 'count-late') {
+      const file = this.#opened();
+      if (request.before > this.#late.before) this.#late = file.countLate(this.#late, request.before);
+    }
     if (request.kind === 'close') this.#forget();
     return NOTHING;
   }
@@ -148,12 +154,12 @@ export class SpoolWork {
 
   #state(): SpoolState[] {
     try {
-      return this.#file ? [{ ...this.#file.state(), late: this.#late.count }] : [];
+      if (this.#file) this.#last = this.#file.state();
     } catch {
       // The next request meets the same fault and reports it.
       this.#forget();
-      return [];
     }
+    return this.#last ? [{ ...this.#last, late: this.#late.count }] : [];
   }
 }
 

@@ -60,6 +60,7 @@ export const hasSpool = (dir: string): boolean => existsSync(join(dir, FILE_NAME
 export class Spool {
   readonly #thread: SpoolCalls;
   readonly #clock: Clock;
+  readonly #countListeners: (() => void)[] = [];
   readonly #renewalListeners: (() => void)[] = [];
   #keyRenewals = 0;
   /** Other keys are in use as soon as the file is opened again. */
@@ -84,6 +85,7 @@ export class Spool {
       },
       onEvent: (state) => {
         this.#state = state;
+        for (const listener of this.#countListeners) listener();
       },
       onDeath,
       failure: (cause) => new HooklineError('SPOOL_FAILING', cause ? undefined : 'it is closed', { cause }),
@@ -157,6 +159,11 @@ export class Spool {
   /** Calls `listener` whenever other keys have come into use: rows may have become readable, or be so no longer. */
   onKeysRenewed(listener: () => void): void {
     this.#renewalListeners.push(listener);
+  }
+
+  /** Calls `listener` whenever `state` is another: a file that is opened again may have rows that nobody drains. */
+  onCounted(listener: () => void): void {
+    this.#countListeners.push(listener);
   }
 
   #noteRenewal(): void {

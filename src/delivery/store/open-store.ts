@@ -81,7 +81,7 @@ function storeWithSpool(
     ...{ spool, clock, observer, keysKnown: parts.keysKnown },
     publishDeadlineMs: parts.publishDeadlineMs ?? PUBLISH_DEADLINE_MS.spooling,
   });
-  spool.onKeysRenewed(() => store.wake());
+  spool.onCounted(() => store.wake());
   return {
     store: (verified) => store.store(verified),
     trouble() {

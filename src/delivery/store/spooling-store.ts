@@ -197,10 +197,11 @@ export class SpoolingStore {
     this.#startDrain();
   }
 
-  /** Rows may have become readable that nobody drains. */
+  /** Rows may have become readable that nobody drains: a key was renewed, or a disk works again. */
   wake(): void {
-    if (this.#isDraining || this.#ports.spool.outstanding === 0) return;
-    this.#startSpooling('a renewed sealing key opens deliveries in it');
+    const isOver = this.#stopping.signal.aborted;
+    if (isOver || this.#isDraining || this.#ports.spool.outstanding === 0) return;
+    this.#startSpooling('deliveries in it can be read again');
   }
 
   #startDrain(): void {

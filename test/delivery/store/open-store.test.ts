@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openSpool, openStore, openWithLiveKeys } from '../../../src/delivery/store/open-store.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { capturedLog } from '../../support/captured-log.ts';
@@ -91,4 +92,32 @@ it('keys that change while the spool is opened are used, and those that change l
   for (const listener of listeners) listener(sealingKeysOf('b'));
   await until('the key is gone', async () => missing.length === 2);
   expect([spool.outstanding, missing]).toEqual([0, [0, 1]]);
+});
+
+it('deliveries that a disk shows again are drained although Kafka was in use', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'hookline-open-store-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const spool = await Spool.open({ clock: systemClock, dir, maxBytes: 8 * 1024 ** 2, onDeath: () => {} });
+  onTestFinished(() => spool.close());
+  const context = {
+    ...{ logger: capturedLog().logger, metrics: createMetrics(), clock: systemClock },
+    probes: { readyWhen() {}, aliveWhen() {} },
+    components: { add: <T>(_: string, one: T) => one, fail() {} },
+  };
+  const values: string[] = [];
+  const publisher = {
+    publish: async ({ value }: { value: Buffer }) => {
+      values.push(String(value));
+      return { partition: 0, offset: 0n };
+    },
+    dropWaiting() {},
+    trouble: () => null,
+  };
+  const deps = { delivery: deliveryParts(), publisher, publishDeadlineMs: 1_000, large: undefined as never };
+  const store = openStore(deps as never, spool, context as never);
+  onTestFinished(() => store.stop());
+  // As a row whose commit is on the disk though it has failed.
+  await spool.append(verified('{"n":1}'));
+  await until('it is drained', async () => spool.outstanding === 0);
+  expect(values).toHaveLength(1);
 });

@@ -91,7 +91,7 @@ export const RECORDS: readonly Mutant[] = [
   {
     name: 'rows of a spool that is opened anew have numbers that others had',
     file: 'spool/spool-work.ts',
-    find: 'this.#nextId = this.#file?.nextId ?? this.#nextId;',
+    find: 'this.#nextId = this.#file.nextId;',
     put: 'this.#nextId = 1;',
   },
 ];

@@ -4,6 +4,7 @@ import { RowProofs, type TableRow } from '../../../src/spool/row-proofs.ts';
 import type {
   LateCount,
   ReadLimits,
+  SpoolCounts,
   SpoolRow,
   SpoolState,
   StoredRow,
@@ -36,6 +37,7 @@ export class ModelVolume {
   syncMs = 4;
   readonly #simulation: Simulation;
   readonly #random: Random;
+  readonly #looks: Random;
   #synced: Rows = new Map();
   #operations: Operation[] = [];
   /** When the disk has done what it was asked for. */
@@ -44,6 +46,7 @@ export class ModelVolume {
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
     this.#random = simulation.random('volume');
+    this.#looks = simulation.random('looks at the volume');
   }
 
   /** The process that used it is gone. */
@@ -86,6 +89,11 @@ export class ModelVolume {
     this.#operations.push({ apply, syncedAt: this.#spend() });
   }
 
+  /** Reads a little: of a failing disk memory has it, or not. */
+  look(): void {
+    if (this.isFailing && this.#looks.chance(0.3)) throw new HooklineError('SPOOL_FAILING', 'simulated');
+  }
+
   note(what: string): void {
     this.#simulation.trace.note('volume', what);
   }
@@ -126,6 +134,7 @@ export class ModelSpoolFile implements OpenFile {
   readonly #keyIds: ReadonlySet<string>;
   readonly #maxBytes: number;
   #nextId: number;
+  #count: number;
 
   constructor(volume: ModelVolume, { maxBytes, sealingKeys, nextId }: ThreadOptions & { nextId: number }) {
     this.#volume = volume;
@@ -134,6 +143,7 @@ export class ModelSpoolFile implements OpenFile {
     this.#keyIds = keyIdsOf(sealingKeys);
     volume.rewrite();
     this.#nextId = Math.max(nextId, Math.max(0, ...volume.rows().keys()) + 1);
+    this.#count = volume.rows().size;
   }
 
   get nextId(): number {
@@ -149,6 +159,7 @@ export class ModelSpoolFile implements OpenFile {
     this.#volume.commit((table) => {
       for (const row of proved) table.set(row.id, row);
     });
+    this.#count += rows.length;
     this.#nextId += rows.length;
   }
 
@@ -179,9 +190,12 @@ export class ModelSpoolFile implements OpenFile {
 
   remove(ids: readonly number[]): void {
     this.#volume.note(`removes ${ids}`);
+    const rows = this.#volume.rows();
+    const there = ids.filter((id) => rows.has(id)).length;
     this.#volume.commit((table) => {
       for (const id of ids) table.delete(id);
     });
+    this.#count -= there;
   }
 
   probe(): void {
@@ -194,11 +208,15 @@ export class ModelSpoolFile implements OpenFile {
     return { before, fromId: last.fromId, count: last.count + this.#sorted().filter(isLate).length };
   }
 
-  state(): Omit<SpoolState, 'late'> {
-    const rows = this.#sorted();
-    const bytes = this.#volume.usedBytes;
-    const keyMissing = rows.filter((row) => !this.#canOpen(row)).length;
-    return { rows: rows.length, bytes, oldestAt: rows[0]?.receivedAt ?? null, keyMissing, ...AT_START };
+  get counts(): SpoolCounts {
+    const keyMissing = [...this.#volume.rows().values()].filter((row) => !this.#canOpen(row)).length;
+    return { rows: this.#count, keyMissing, ...AT_START };
+  }
+
+  state(): SpoolCounts & Pick<SpoolState, 'bytes' | 'oldestAt'> {
+    this.#volume.look();
+    const [oldest] = this.#sorted();
+    return { ...this.counts, bytes: this.#volume.usedBytes, oldestAt: oldest?.receivedAt ?? null };
   }
 
   close(): void {}
