@@ -21,6 +21,7 @@ import { consolePages } from './pages.ts';
 import { createConsoleApp } from './serve/app.ts';
 import { openAudit } from './serve/audit.ts';
 import { loadConsoleConfig } from './settings/console-config.ts';
+import { groupsOf } from './settings/roles.ts';
 
 limitHeapGrowth();
 const source = nodeSource(process.env);
@@ -40,7 +41,12 @@ const isSecure = publicUrl?.startsWith('https:') ?? false;
 const secretFile = { variable: 'CONSOLE_OIDC_CLIENT_SECRET_FILE', path: path ?? '' };
 const clientSecret = path === undefined ? undefined : configOrExit(() => readRenewed(secretFile));
 const sessions =
-  clientSecret && createSessions(() => deriveKey(clientSecret(), 'hookline console session'), isSecure);
+  clientSecret &&
+  createSessions({
+    key: () => deriveKey(clientSecret(), 'hookline console session'),
+    isSecure,
+    groups: groupsOf(settings.roles),
+  });
 const login = sessions && { oidc: openOidc(settings, clientSecret), sessions, publicUrl, logger };
 
 /** The components, in the order in which they start; they stop in reverse. Nothing here waits for Kafka: the console shows what is wrong. */

@@ -5,6 +5,7 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-lette
 import { isUnreadNow } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
+import { FOREIGN, stageOf } from './filter.ts';
 import { redriveMarker } from './markers.ts';
 import type { Redelivery } from './open-redelivery.ts';
 import { redriveDelivery, redriveMarks } from './redrive-delivery.ts';
@@ -79,9 +80,10 @@ async function publishAgain(
   if (isUnreadNow(body)) throw body;
   if (!Buffer.isBuffer(body)) return refused(body?.message ?? 'retention has deleted it');
   const { delivery } = redelivery;
-  if (deadLetter.headers[NAMES.stage] === 'SPOOL')
-    return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
-  if (deadLetter.headers[NAMES.stage] === 'COMMAND') {
+  const stage = stageOf(deadLetter.headers[NAMES.stage]);
+  if (stage === FOREIGN) return refused('Hookline did not write it: nothing proves that it was verified');
+  if (stage === 'SPOOL') return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
+  if (stage === 'COMMAND') {
     const record = await commandRecord(deadLetter, body, {
       ...redelivery,
       deadLetterTopic: delivery.deadLetterTopic,

@@ -1,6 +1,6 @@
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, stateOf } from './dead-letters.ts';
-import type { DeadLetterFilter } from './filter.ts';
+import { type DeadLetterFilter, FOREIGN, stageOf } from './filter.ts';
 
 /** What a redrive or a dismissal is about, and how many that match are not. */
 export type Due = {
@@ -30,8 +30,8 @@ export function selectDue(
   { again = false, limit, foreign = false }: DueOptions = {},
 ): Due {
   const isWanted = ({ headers }: DeadLetter) => {
-    const stage = headers[NAMES.stage];
-    if (stage === undefined) return foreign && filter.names('at');
+    const stage = stageOf(headers[NAMES.stage]);
+    if (stage === FOREIGN) return foreign && filter.names('at');
     return stage !== 'COMMAND' || filter.names('stage') || filter.names('at');
   };
   const isOpen = (deadLetter: DeadLetter) => ['open', 'incomplete'].includes(stateOf(deadLetter));

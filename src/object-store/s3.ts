@@ -1,17 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { pipeline, Readable, Transform } from 'node:stream';
 import type { GetObjectCommandOutput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { isLoopback } from '../config/plaintext-credentials.ts';
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import { startSha256 } from '../crypto/ids.ts';
 import { askAgain } from './ask-again.ts';
 import { expiryRules } from './lifecycle.ts';
-import type { NewObject, ObjectStore, WriteAnswer } from './object-store.ts';
+import { type NewObject, type ObjectStore, ObjectStoreFault, type WriteAnswer } from './object-store.ts';
 import { orNull, statusOf, toFault } from './s3-faults.ts';
 import type { BodyStoreSettings } from './settings.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
-export type S3Options = Pick<BodyStoreSettings, 'endpoint' | 'region' | 'caFile' | 'sseKmsKeyId'> & {
+export type S3Options = Pick<
+  BodyStoreSettings,
+  'endpoint' | 'region' | 'caFile' | 'sseKmsKeyId' | 'allowPlaintextCredentials'
+> & {
   readonly bucket: string;
 };
 
@@ -53,7 +57,7 @@ export async function openS3(options: S3Options, files: RenewalObserver): Promis
 
 function createClient(
   { S3Client }: Sdk,
-  { endpoint, region }: S3Options,
+  { endpoint, region, allowPlaintextCredentials }: S3Options,
   authorities: readonly Buffer[],
 ): S3Client {
   const agent = { keepAlive: true, ...(authorities.length > 0 && { ca: [...authorities] }) };
@@ -85,8 +89,24 @@ function createClient(
       },
     { step: 'deserialize', priority: 'low', name: 'hooklineBoundedAnswer' },
   );
+  // The variables were checked; AWS's own files may have an address, too.
+  const refusePlaintext = !allowPlaintextCredentials;
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { protocol, hostname } = args.request as { protocol: string; hostname: string };
+      if (refusePlaintext && protocol === 'http:' && !isLoopback(hostname)) throw plaintextTo(hostname);
+      return next(args);
+    },
+    { step: 'finalizeRequest', priority: 'high', name: 'hooklinePlaintext' },
+  );
   return client;
 }
+
+const plaintextTo = (host: string) =>
+  new ObjectStoreFault('refused', `signed requests and messages would be sent to ${host} without TLS`, {
+    remedy:
+      "give an https address in endpoint_url of AWS's files, or set ALLOW_PLAINTEXT_CREDENTIALS to true where nobody else can read that network",
+  });
 
 /** Bytes of an answer that is no object; a page of a list has two at most. The SDK reads it whole. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -132,9 +152,9 @@ function storeOver(
     });
     command.middlewareStack.add(signedWith(sha256), { step: 'build', name: 'hooklinePayloadHash' });
     const answer = await s3.send(command, { abortSignal });
-    // S3 always sends an ETag, and the checksum again; not every compatible store does the latter.
-    const isS3s = answer.ETag !== undefined && (answer.ChecksumSHA256 ?? ChecksumSHA256) === ChecksumSHA256;
-    return isS3s ? 'created' : 'unconfirmed';
+    // What answers in its place may send an ETag, as web frameworks do with each page; nobody but a store knows the checksum. A
+    // compatible one that does not send it is asked for the object.
+    return answer.ChecksumSHA256 === ChecksumSHA256 ? 'created' : 'unconfirmed';
   };
   const create: ObjectStore['create'] = (key, object, signal) =>
     ask(async (s3) => {

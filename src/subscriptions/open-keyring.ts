@@ -87,16 +87,20 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
     sealed.delete(ref);
     open(ref, record);
   };
+  /** The latest record of these: what is known of them stays. */
+  const unreadable = new Set<string>();
   deps.sealingKeys?.onRenewed?.(() => {
-    for (const [ref, record] of [...sealed]) follow(ref, record);
+    for (const [ref, record] of [...sealed]) {
+      follow(ref, record);
+      // It is not its latest.
+      if (unreadable.has(ref)) keyring.setUnreadable(ref);
+    }
   });
   const before = deps.cache?.read() ?? [];
   for (const record of before) follow(record.ref, record);
   // What has not been read again yet is kept: the topic may not be read to its end this time.
   const known = new Map(before.map((record) => [record.ref, record]));
   let table: SubscriptionTable | undefined;
-  /** The latest record of these: what is known of them stays. */
-  const unreadable = new Set<string>();
   const onChange = (ref: string, record: SubscriptionRecord | null) => {
     unreadable.delete(ref);
     follow(ref, record);

@@ -149,3 +149,10 @@ it('a redrive whose report fails goes on with nothing behind that', async () => 
   await sleep(50);
   expect(begun).toEqual(['0:0']);
 });
+
+it('does not take a record whose stage is none of ours for a verified one', async () => {
+  const made = received('0:1', 1);
+  const foreign = { ...made, headers: { ...made.headers, [NAMES.stage]: 'KEY_CONVERTER' } };
+  const { stored, run } = redriver(new Map([['0:1', bodyOf('e-1')]]), undefined, async () => {});
+  expect([await run([foreign]), stored]).toEqual([{ '0:1': 'refused' }, []]);
+});

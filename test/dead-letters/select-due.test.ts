@@ -4,6 +4,10 @@ import { selectDue } from '../../src/dead-letters/select-due.ts';
 import { deadLetter } from '../support/dead-letter.ts';
 
 const foreign = { ...deadLetter({ at: '0:6' }), headers: {} };
+const madeUp = {
+  ...deadLetter({ at: '0:7' }),
+  headers: { ...deadLetter({ at: '0:7' }).headers, '__connect.errors.stage': 'CHECKED' },
+};
 const all = [
   deadLetter({ at: '0:1' }),
   deadLetter({ at: '0:2', redriven: true }),
@@ -11,6 +15,7 @@ const all = [
   deadLetter({ at: '0:4', missing: [2] }),
   deadLetter({ at: '0:5', stage: 'COMMAND' }),
   foreign,
+  madeUp,
 ];
 
 const selected = (conditions: string[], options = {}) => {
@@ -20,8 +25,8 @@ const selected = (conditions: string[], options = {}) => {
 
 describe('what a redrive or a dismissal is about', () => {
   it('is what is open, without commands and foreign records; the others are counted', () => {
-    expect(selected([])).toEqual({ due: ['0:1', '0:4'], unasked: 2, done: 2 });
-    expect(selected([], { limit: 1 })).toEqual({ due: ['0:1'], unasked: 2, done: 2 });
+    expect(selected([])).toEqual({ due: ['0:1', '0:4'], unasked: 3, done: 2 });
+    expect(selected([], { limit: 1 })).toEqual({ due: ['0:1'], unasked: 3, done: 2 });
   });
 
   it('is also what was done before, on purpose', () => {
@@ -33,6 +38,8 @@ describe('what a redrive or a dismissal is about', () => {
     expect(selected(['at=0:5']).due).toEqual(['0:5']);
     expect(selected(['at=0:6']).due).toEqual([]);
     expect(selected(['at=0:6'], { foreign: true }).due).toEqual(['0:6']);
+    expect(selected(['stage=FOREIGN']).due).toEqual([]);
+    expect(selected(['at=0:7']).due).toEqual([]);
     expect(selected([], { foreign: true }).due).toEqual(['0:1', '0:4']);
   });
 });

@@ -21,7 +21,7 @@ export async function openClient(
   Object.assign(process.env, store.env);
   const { endpoint, bucket } = store;
   const address = { bucket, endpoint, region: undefined, caFile: undefined, sseKmsKeyId: undefined };
-  return openS3({ ...address, ...options }, noFiles);
+  return openS3({ ...address, allowPlaintextCredentials: false, ...options }, noFiles);
 }
 
 /** What Hookline needs of an S3-compatible store. */

@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sha256Of } from '../../src/crypto/ids.ts';
 import type { ObjectStore } from '../../src/object-store/object-store.ts';
 import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
@@ -24,13 +27,14 @@ describe('an answer to a write', () => {
     await expect(first).rejects.toThrow('has more than 8388608 bytes');
   });
 
-  it('confirms it with an ETag, and the checksum where the store tells one', async () => {
+  it('confirms it with the checksum', async () => {
     expect(await create()).toBe('created');
     expect(await create()).toBe('exists');
   });
 
   it.each([
     ['without an ETag, as a captive portal answers', { 'content-type': 'text/html' }],
+    ['with an ETag alone, as web frameworks answer', { etag: 'W/"x"', 'content-type': 'text/html' }],
     ['with another checksum', { etag: '"x"', 'x-amz-checksum-sha256': `${'A'.repeat(43)}=` }],
   ])('%s does not confirm it', async (_, headers) => {
     s3.answer = () => ({ status: 200, headers, body: '<html>log in</html>' });
@@ -70,6 +74,23 @@ describe('an answer to a write', () => {
       remedy: "raise the store's limit for one object, or lower MAX_BODY_BYTES to what the store takes",
     });
   });
+});
+
+it("nothing is sent without TLS to an address of AWS's own files, unless that is allowed", async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'hookline-s3-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, 'config');
+  writeFileSync(file, '[default]\nendpoint_url = http://store.invalid:9000\n');
+  process.env.AWS_CONFIG_FILE = file;
+  onTestFinished(() => void delete process.env.AWS_CONFIG_FILE);
+  const byFile = (allowPlaintextCredentials: boolean) =>
+    openClient(s3, { endpoint: undefined, region: 'eu-central-1', allowPlaintextCredentials });
+  const write = (by: ObjectStore) => by.create('a.json', objectOf('{}'), within());
+  await expect(write(await byFile(false))).rejects.toMatchObject({
+    kind: 'refused',
+    message: 'signed requests and messages would be sent to events.store.invalid without TLS',
+  });
+  await expect(write(await byFile(true))).rejects.toMatchObject({ kind: 'unavailable' });
 });
 
 describe('an answer without a body', () => {

@@ -147,15 +147,35 @@ describe('the state topic', () => {
   });
 });
 
+it('an older record that a renewed key opens leaves a ref pending whose latest cannot be read', async () => {
+  const topic = new ScriptedTopic([0]);
+  append(topic, 'a', 'readable');
+  append(topic, 'a', 'not to be read');
+  const renewals: ((keys: typeof sealingKeys) => void)[] = [];
+  const keys = { ...newKeys(), onRenewed: (one: (typeof renewals)[number]) => void renewals.push(one) };
+  await using the = await openScripted(topic, {}, undefined, keys);
+  const live = () => the.keyring.signingKeysOf('a').filter(({ index }) => index >= 0).length;
+  expect([live(), the.keyring.isPending('a')]).toEqual([0, true]);
+  Object.assign(keys, sealingKeys);
+  for (const renewed of renewals) renewed(sealingKeys);
+  expect([live(), the.keyring.isPending('a')]).toEqual([1, true]);
+});
+
 function append(topic: ScriptedTopic, key: string, value: string) {
   topic.append(0, value);
   Object.assign(topic.logs[0]?.at(-1) ?? {}, { key: Buffer.from(key) });
 }
 
 /** A keyring of a topic in which only `readable` can be read, with a hundredth of each wait. */
-async function openScripted(topic: ScriptedTopic, observed: object, cache?: CachedRecords) {
+async function openScripted(
+  topic: ScriptedTopic,
+  observed: object,
+  cache?: CachedRecords,
+  keys: typeof sealingKeys = sealingKeys,
+) {
   const opened = await openKeyring({
-    ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, sealingKeys, topic: 't', ...(cache && { cache }) },
+    ...{ secretsDir: undefined, retiredKeysTtlMs: 1_000, topic: 't', ...(cache && { cache }) },
+    sealingKeys: keys,
     clock: {
       ...systemClock,
       now: () => systemClock.now() * 100,

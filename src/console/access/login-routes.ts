@@ -62,13 +62,15 @@ export function addLoginRoutes(app: FastifyInstance, { oidc, sessions, publicUrl
     const fault = nameFault(session.name);
     if (fault !== null)
       throw loginFailed(403, `${fault} It is the verified email of the ID token, or else its sub.`);
-    await sessions.begin(reply, session);
+    if (!(await sessions.begin(reply, session))) throw loginFailed(403, TOO_MANY);
     logger.info({ user: session.name, groups: session.groups }, 'logged in');
     return reply.redirect(pending.returnTo, 303);
   });
 }
 
 const ENDED = 'This login has ended, or began in another browser. Log in again.';
+const TOO_MANY =
+  'This user is in more groups with a role than a cookie holds: give one group of theirs a role in CONSOLE_ROLES in place of many.';
 const NOT_CONFIRMED = 'The OpenID provider did not confirm the login. Log in again.';
 
 /** A path of the console's own: `//host` and `/\host` are other hosts. */

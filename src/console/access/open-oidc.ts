@@ -1,5 +1,6 @@
 import * as client from 'openid-client';
 import type { ConsoleSettings } from '../settings/console-settings.ts';
+import { groupsOf } from '../settings/roles.ts';
 import type { PendingLogin, Session } from './sessions.ts';
 
 /** Logs users in at an OpenID provider: authorization code flow with PKCE, state and nonce (RFC 9700, OpenID Connect Core 1.0). */
@@ -68,7 +69,7 @@ export function openOidc(settings: ConsoleSettings, secret: () => string): Oidc 
           : await client.fetchUserInfo(configuration, tokens.access_token, claims.sub);
       const all: Readonly<Record<string, unknown>> = { ...more, ...claims };
       // A role of everyone needs no group; what has no role stays out of the cookie.
-      const known = new Set(roles.map(({ group }) => group));
+      const known = new Set(groupsOf(roles));
       return { name: nameOf(all), groups: textsOf(all[oidcGroupsClaim]).filter((group) => known.has(group)) };
     },
   };

@@ -1,9 +1,17 @@
+import { createHash } from 'node:crypto';
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { EncryptJWT, jwtDecrypt } from 'jose';
 
 /** Who has logged in. Of the groups, those that have a role. */
 export type Session = { readonly name: string; readonly groups: readonly string[] };
+
+/** As a cookie has it: names of groups may be long, and browsers keep no cookie above 4 KiB. */
+type SealedSession = { readonly name: string; readonly marks: readonly string[] };
+
+const MAX_COOKIE = 4_096;
+/** Twelve characters for each group: nobody but the issuer can write them. */
+const markOf = (group: string): string => createHash('sha256').update(group).digest('base64url').slice(0, 12);
 
 /** What has to be known again when the OpenID provider sends a browser back. */
 export type PendingLogin = {
@@ -19,7 +27,8 @@ export type PendingLogin = {
  */
 export type Sessions = {
   read(request: FastifyRequest): Promise<Session | undefined>;
-  begin(reply: FastifyReply, session: Session): Promise<void>;
+  /** @returns false where the groups are too many for a cookie */
+  begin(reply: FastifyReply, session: Session): Promise<boolean>;
   end(reply: FastifyReply): void;
   /** The login that was begun with this state: tabs of one browser log in at the same time, each on its own. */
   readPending(request: FastifyRequest, state: string): Promise<PendingLogin | undefined>;
@@ -34,11 +43,17 @@ const MAX_PENDING = 5;
 /** Characters of a state that are in the name of its cookie. */
 const STATE_IN_NAME = 12;
 
-/**
- * @param key 32 bytes
- * @param isSecure whether browsers reach the console by https: cookies then stay on it, and on this host
- */
-export function createSessions(key: () => Uint8Array, isSecure: boolean): Sessions {
+export type SessionOptions = {
+  /** 32 bytes. */
+  readonly key: () => Uint8Array;
+  /** Whether browsers reach the console by https: cookies then stay on it, and on this host. */
+  readonly isSecure: boolean;
+  /** Those that have a role. */
+  readonly groups: readonly string[];
+};
+
+export function createSessions({ key, isSecure, groups: known }: SessionOptions): Sessions {
+  const byMark = new Map(known.map((group) => [markOf(group), group]));
   const prefix = isSecure ? '__Host-' : '';
   const cookies = { session: `${prefix}hookline-session`, login: `${prefix}hookline-login` };
   // Lax, as the provider's redirect to the console comes from another site. POSTs of other sites come without cookies all the same.
@@ -55,7 +70,9 @@ export function createSessions(key: () => Uint8Array, isSecure: boolean): Sessio
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', typ: kind })
       .setExpirationTime(`${seconds}s`)
       .encrypt(key());
+    if (name.length + sealed.length > MAX_COOKIE) return false;
     reply.setCookie(name, sealed, { ...options, maxAge: seconds });
+    return true;
   };
   const read = async (request: FastifyRequest, kind: keyof typeof cookies, name: string) => {
     const sealed = request.cookies[name];
@@ -67,8 +84,14 @@ export function createSessions(key: () => Uint8Array, isSecure: boolean): Sessio
     );
   };
   return {
-    read: async (request) => (await read(request, 'session', cookies.session)) as Session | undefined,
-    begin: (reply, session) => write(reply, 'session', session, SESSION_SECONDS, cookies.session),
+    async read(request) {
+      const session = (await read(request, 'session', cookies.session)) as SealedSession | undefined;
+      // One of a version that wrote names has ended.
+      if (!session?.marks) return undefined;
+      return { name: session.name, groups: session.marks.flatMap((mark) => byMark.get(mark) ?? []) };
+    },
+    begin: (reply, { name, groups }) =>
+      write(reply, 'session', { name, marks: groups.map(markOf) }, SESSION_SECONDS, cookies.session),
     end: (reply) => void reply.clearCookie(cookies.session, options),
     async readPending(request, state) {
       const pending = (await read(request, 'login', nameOf(state))) as PendingLogin | undefined;

@@ -1,9 +1,11 @@
 import { type DeadLetter, type DeadLetterState, stateOf } from '../../dead-letters/dead-letters.ts';
+import { FOREIGN, stageOf } from '../../dead-letters/filter.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
 
 /** Dead-letter records of one cause. */
 export type DeadLetterGroup = {
-  readonly stage: string | null;
+  /** FOREIGN of records that Hookline did not write: those are one group. */
+  readonly stage: string;
   readonly code: string | null;
   readonly ref: string | null;
   readonly states: Readonly<Record<DeadLetterState, number>>;
@@ -20,11 +22,14 @@ const HOUR_MS = 3_600_000;
 
 /** Groups by stage, code and ref: those with most that is open first. */
 export function groupByCause(deadLetters: readonly DeadLetter[], now: number): DeadLetterGroup[] {
-  const causeOf = ({ headers }: DeadLetter) =>
-    JSON.stringify([NAMES.stage, NAMES.code, NAMES.ref].map((name) => headers[name] ?? null));
+  const causeOf = ({ headers }: DeadLetter) => {
+    const stage = stageOf(headers[NAMES.stage]);
+    const about = stage === FOREIGN ? [] : [headers[NAMES.code], headers[NAMES.ref]];
+    return JSON.stringify([stage, ...about.map((value) => value ?? null)]);
+  };
   const groups = [...Map.groupBy(deadLetters, causeOf)].map(([cause, of]) => {
-    const [stage, code, ref] = JSON.parse(cause) as (string | null)[];
-    return { stage: stage ?? null, code: code ?? null, ref: ref ?? null, ...countsOf(of, now) };
+    const [stage, code = null, ref = null] = JSON.parse(cause) as [string, ...(string | null)[]];
+    return { stage, code, ref, ...countsOf(of, now) };
   });
   return groups.sort((a, b) => openIn(b) - openIn(a) || b.latestAt - a.latestAt);
 }

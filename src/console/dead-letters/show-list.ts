@@ -1,6 +1,7 @@
 import { isoOf } from '../../core/instant.ts';
 import type { DeadLetterState } from '../../dead-letters/dead-letters.ts';
 import type { describeDeadLetter } from '../../dead-letters/describe-dead-letter.ts';
+import { FOREIGN } from '../../dead-letters/filter.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, bytes, type Column, type Mood, table, time } from '../page/parts.ts';
@@ -110,8 +111,8 @@ function columnsOf({ isPartial, openNotHeld }: DeadLetterList): readonly Column<
 }
 
 function groupLink({ stage, code, ref }: DeadLetterGroup): Html {
-  if (stage === null) return html`not by Hookline`;
-  return html`<a href="${address('/dead-letters', { stage, code: code ?? '', ref: ref ?? '' })}">${stage}</a>`;
+  const name = stage === FOREIGN ? 'not by Hookline' : stage;
+  return html`<a href="${address('/dead-letters', { stage, code: code ?? '', ref: ref ?? '' })}">${name}</a>`;
 }
 
 const listOf = (deadLetters: DeadLetterList['deadLetters']): Html =>

@@ -19,6 +19,9 @@ type Type = {
   readonly drift: number;
 };
 
+/** Its record may be a hundred times as long: an array of empty values has all their fields. */
+const MAX_SAMPLE = 65_536;
+
 type Schemas = { readonly types: readonly Type[] };
 
 /** What each event type is made of, and what a message becomes. */
@@ -52,6 +55,11 @@ export function schemasPage({ config }: ConsoleDeps, watch: Watch): Page {
     read(fields) {
       const message = textOf(fields, 'message');
       if (message === '') throw new PageError(400, 'message must be the JSON of a message.');
+      if (message.length > MAX_SAMPLE)
+        throw new PageError(
+          400,
+          `message has ${message.length} characters, and ${MAX_SAMPLE} at most are accepted: run hookline schemas test FILE for it.`,
+        );
       return { message };
     },
     // It needs neither Kafka nor the registry, and stores nothing.

@@ -185,10 +185,11 @@ function withoutReveal(url: string): string | undefined {
   return ownPath(searchParams.size > 0 ? `${pathname}?${searchParams}` : pathname);
 }
 
-/** Lets nobody pass who may not: probes, the login and the files of the pages are for everyone. */
+/** Lets nobody pass who may not: probes, the login and the files of the pages are for everyone, and of nobody a body is read. */
 const guard = (identify: Identify) => async (request: FastifyRequest, reply: FastifyReply) => {
   const [path = ''] = request.url.split('?', 1);
-  if (PROBES.test(path)) return;
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (isRead && PROBES.test(path)) return;
   if (isFromAnotherSite(request)) {
     if (!isLink(request))
       throw Object.assign(new Error('Another website asked for this.'), { statusCode: 403, isPlain: true });
@@ -202,7 +203,7 @@ const guard = (identify: Identify) => async (request: FastifyRequest, reply: Fas
     request.consoleUser = identity.user;
     return;
   }
-  if (ASSETS.test(path) || path === LOGIN || path.startsWith(`${LOGIN}/`)) return;
+  if (isRead && (ASSETS.test(path) || path === LOGIN || path.startsWith(`${LOGIN}/`))) return;
   const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
   if (isPage) return reply.redirect(`${LOGIN}?to=${encodeURIComponent(request.url)}`, 303);
   throw Object.assign(new Error('Nobody is logged in.'), { statusCode: 401 });

@@ -40,7 +40,7 @@ export const consoleSettings = {
   publicUrl: optional(
     url('CONSOLE_PUBLIC_URL', {
       about:
-        'address at which browsers reach the console; the OpenID provider sends them back to {CONSOLE_PUBLIC_URL}/login/callback; unset means the address that the browser used, with http',
+        'address at which browsers reach the console, without a path; the OpenID provider sends them back to {CONSOLE_PUBLIC_URL}/login/callback; unset means the address that the browser used, with http. A login on another address than a loopback one needs https here',
     }),
   ),
   targets: list(
@@ -135,9 +135,25 @@ export function checkConsoleSettings(settings: ConsoleSettings, reader: EnvReade
     reader.fault(
       'CONSOLE_ROLES is empty, and nobody could see anything: give group=role, or *=view for everyone.',
     );
+  checkPublicUrl(settings, hasOidc, reader);
   checkPlaintextUrl(
     settings,
     { variable: 'CONSOLE_OIDC_ISSUER', url: oidcIssuer, credential: "the console's client secret" },
     reader,
+  );
+}
+
+/** The console's own links have no path before them; sessions and codes of logins are credentials. */
+function checkPublicUrl(settings: ConsoleSettings, hasOidc: boolean, reader: EnvReader): void {
+  const { host, publicUrl, allowPlaintextCredentials } = settings;
+  const parsed = publicUrl === undefined ? null : URL.parse(publicUrl);
+  if (parsed && parsed.pathname !== '/')
+    reader.fault(
+      `CONSOLE_PUBLIC_URL has the path ${parsed.pathname}, and the console serves the root of its host alone: give it a host of its own.`,
+    );
+  const isHere = isLoopback(parsed?.hostname ?? host ?? '');
+  if (!hasOidc || isHere || parsed?.protocol === 'https:' || allowPlaintextCredentials) return;
+  reader.fault(
+    'CONSOLE_PUBLIC_URL must be the https address of the console: sessions and logins would travel without TLS. Set ALLOW_PLAINTEXT_CREDENTIALS to true where nobody else can read that network.',
   );
 }

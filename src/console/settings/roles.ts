@@ -37,6 +37,11 @@ const EVERYONE = '*';
 export const rolesOf = (groups: readonly string[], rules: readonly RoleRule[]): ReadonlySet<Role> =>
   new Set(rules.filter(({ group }) => group === EVERYONE || groups.includes(group)).map(({ role }) => role));
 
+/** The groups that have a role. */
+export const groupsOf = (rules: readonly RoleRule[]): string[] => [
+  ...new Set(rules.map(({ group }) => group)),
+];
+
 /** CONSOLE_ROLES: `group=role`, separated by commas. */
 export const rolesSetting: Setting<readonly RoleRule[]> = setting(
   'CONSOLE_ROLES',

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { ownPath } from '../../../src/console/access/login-routes.ts';
 import { nameOf, openOidc } from '../../../src/console/access/open-oidc.ts';
 import { createSessions } from '../../../src/console/access/sessions.ts';
+import { groupsOf } from '../../../src/console/settings/roles.ts';
 import { deriveKey } from '../../../src/crypto/keys.ts';
 import { freePorts } from '../../stack/plan-ports.ts';
 import { capturedLog } from '../../support/captured-log.ts';
@@ -24,7 +25,8 @@ async function openLogin(roles = 'viewers=view,oncall=operate') {
   };
   const { settings, ...probe } = await openConsoleApp(env);
   await probe[Symbol.asyncDispose]();
-  const sessions = createSessions(() => deriveKey(CLIENT.secret, 'hookline console session'), false);
+  const key = () => deriveKey(CLIENT.secret, 'hookline console session');
+  const sessions = createSessions({ key, isSecure: false, groups: groupsOf(settings.roles) });
   const oidc = openOidc(settings, () => CLIENT.secret);
   const log = capturedLog();
   const the = await openConsoleApp(env, { login: { oidc, sessions, publicUrl: url, logger: log.logger } });
@@ -99,6 +101,25 @@ it('gives roles by the groups of the user info', async () => {
   await using other = await openLogin();
   other.provider.login('nemo@example.org', ['guests']);
   expect((await other.open('/words')).response.status).toBe(403);
+});
+
+it('keeps whoever is in many groups with long names', async () => {
+  const groups = Array.from({ length: 100 }, (_, n) => `cn=team-${n},ou=${'x'.repeat(60)},dc=example`);
+  const roles = groups.map((group) => `${group.replaceAll(',', '%2C')}=view`).join(',');
+  await using login = await openLogin(`${roles},${'y'.repeat(60)}=operate`);
+  login.provider.login('otto@example.org', groups);
+  const { response, passed } = await login.open('/words');
+  expect([response.status, passed.filter((address) => address.endsWith('/words')).length]).toEqual([200, 1]);
+  const [cookie = ''] = [...login.jar()].filter(([name]) => name === 'hookline-session').map(([, it]) => it);
+  expect(cookie.length).toBeLessThan(4_000);
+});
+
+it('says so where the groups are too many for a cookie', async () => {
+  const groups = Array.from({ length: 400 }, (_, n) => `team-${n}`);
+  await using login = await openLogin(groups.map((group) => `${group}=view`).join(','));
+  login.provider.login('otto@example.org', groups);
+  const { response, text } = await login.open('/words');
+  expect([response.status, text]).toEqual([403, expect.stringContaining('more groups with a role')]);
 });
 
 it('takes no answer to another request: a login that was begun elsewhere, a changed state, a used code', async () => {
@@ -197,7 +218,8 @@ it('answers programs 401 instead of a redirect, and lets nobody choose where a l
 
 it('takes no cookie of its own making, of another key, or of another kind', async () => {
   await using login = await openLogin();
-  const other = createSessions(() => deriveKey('another secret', 'hookline console session'), false);
+  const key = () => deriveKey('another secret', 'hookline console session');
+  const other = createSessions({ key, isSecure: false, groups: ['oncall'] });
   const set: Record<string, string> = {};
   const reply = {
     setCookie(name: string, value: string) {

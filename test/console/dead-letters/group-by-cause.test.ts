@@ -32,7 +32,10 @@ it('groups by stage, code and ref, those with most that is open first', () => {
 });
 
 it('has a group for what Hookline did not write', () => {
-  expect(groupByCause([{ ...written(1), headers: {} }], NOW)[0]).toMatchObject({
-    ...{ stage: null, code: null, ref: null },
-  });
+  const madeUp = { '__connect.errors.stage': 'KEY_CONVERTER', '__connect.errors.code': 'X,Y' };
+  const groups = groupByCause(
+    [{}, madeUp].map((headers) => ({ ...written(1), headers })),
+    NOW,
+  );
+  expect(groups).toMatchObject([{ stage: 'FOREIGN', code: null, ref: null, states: { open: 2 } }]);
 });

@@ -116,6 +116,21 @@ it('ends the connection of somebody who does not read the updates of a page', as
   socket.destroy();
 });
 
+it.each(['/livez', '/login', '/assets/console.css', '/words'])(
+  'answers whoever is not known without reading their body: %s',
+  async (path) => {
+    await using the = await openConsoleApp(HEADER_MODE);
+    await the.app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = the.app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
+    const headers = 'Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2000000';
+    socket.write(`POST ${path} HTTP/1.1\r\n${headers}\r\n\r\n{`);
+    expect(await answer).toMatch(/^HTTP\/1\.1 403 /);
+    socket.destroy();
+  },
+);
+
 it('bounds requests and changes of a user, and lets probes pass', async () => {
   await using the = await openConsoleApp({}, { perMinute: { all: 6, changes: 2 } });
   const posts = [await the.post(), await the.post(), await the.post()].map(({ statusCode }) => statusCode);

@@ -23,7 +23,7 @@ async function openLoggedIn(around: (sessions: Sessions) => Sessions) {
   const { settings, ...probe } = await openConsoleApp(env);
   await probe[Symbol.asyncDispose]();
   const key = randomKey();
-  const sessions = createSessions(() => key, false);
+  const sessions = createSessions({ key: () => key, isSecure: false, groups: ['viewers'] });
   let cookie = '';
   const reply = {
     setCookie(name: string, value: string) {

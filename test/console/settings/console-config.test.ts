@@ -38,10 +38,33 @@ describe('who may reach the console', () => {
       CONSOLE_OIDC_CLIENT_ID: 'c',
       CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json',
     };
-    expect(faultsOf({ ...whole, CONSOLE_HOST: '0.0.0.0' })).toEqual([
-      expect.stringContaining('CONSOLE_ROLES is empty'),
+    expect(faultsOf(whole)).toEqual([expect.stringContaining('CONSOLE_ROLES is empty')]);
+    expect(faultsOf({ ...whole, CONSOLE_ROLES: '*=view' })).toEqual([]);
+  });
+
+  it.each([
+    [{}, true],
+    [{ CONSOLE_PUBLIC_URL: 'http://console.example' }, true],
+    [{ CONSOLE_PUBLIC_URL: 'http://127.0.0.1:8070' }, false],
+    [{ CONSOLE_PUBLIC_URL: 'https://console.example' }, false],
+    [{ ALLOW_PLAINTEXT_CREDENTIALS: 'true' }, false],
+  ])('sends no session without TLS: %j', (env, isRefused) => {
+    const faults = faultsOf({
+      CONSOLE_OIDC_ISSUER: 'https://id.example',
+      CONSOLE_OIDC_CLIENT_ID: 'c',
+      CONSOLE_OIDC_CLIENT_SECRET_FILE: 'package.json',
+      CONSOLE_ROLES: '*=view',
+      CONSOLE_HOST: '0.0.0.0',
+      ...env,
+    });
+    const refused = expect.stringContaining('CONSOLE_PUBLIC_URL must be the https address of the console');
+    expect(faults).toEqual(isRefused ? [refused] : []);
+  });
+
+  it('has no path before its own', () => {
+    expect(faultsOf({ CONSOLE_PUBLIC_URL: 'https://ops.example/hookline/' })).toEqual([
+      expect.stringContaining('CONSOLE_PUBLIC_URL has the path /hookline'),
     ]);
-    expect(faultsOf({ ...whole, CONSOLE_HOST: '0.0.0.0', CONSOLE_ROLES: '*=view' })).toEqual([]);
   });
 
   it('sends the client secret by TLS, and takes no secret from the environment', () => {

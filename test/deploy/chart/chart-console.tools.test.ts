@@ -17,20 +17,25 @@ describe('the console of the chart', () => {
     expect(await refused()).toContain(
       'console.enabled needs a login: set one of console.oidc.issuer and console.userHeader',
     );
-    expect(await refused('console.oidc.issuer=https://id.example')).toContain('console.roles is needed');
+    const oidc = ['console.oidc.issuer=https://id.example', 'console.publicUrl=https://console.example'];
+    expect(await refused(...oidc)).toContain('console.roles is needed');
     expect(await refused('console.userHeader=X-User', 'console.roles={a=view}')).toContain(
       'console.trustedProxies is needed',
     );
     expect(await refused('console.userHeader=X-User', 'console.roles={a=root}')).toContain(
       '/console/roles/0',
     );
-    expect(
-      await refused(
-        'console.oidc.issuer=https://id.example',
-        'console.oidc.clientId=c',
-        'console.roles={a=view}',
-      ),
-    ).toContain('console.oidc.secret is needed');
+    expect(await refused(...oidc, 'console.oidc.clientId=c', 'console.roles={a=view}')).toContain(
+      'console.oidc.secret is needed',
+    );
+  });
+
+  it('sends no session without TLS, unless that is allowed', async () => {
+    const issuer = 'console.oidc.issuer=https://id.example';
+    const needed = 'console.publicUrl must be the https address of the console';
+    expect(await refused(issuer)).toContain(needed);
+    expect(await refused(issuer, 'console.publicUrl=http://console.example')).toContain(needed);
+    expect(await refused(issuer, 'allowPlaintextCredentials=true')).not.toContain(needed);
   });
 
   it('reads every pod, and is reached by its port alone', async () => {

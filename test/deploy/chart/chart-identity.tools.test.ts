@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from 'vitest';
-import { find, type Manifest, type PodSpec, podsOf, render } from './render.ts';
+import { find, helmTemplate, type Manifest, type PodSpec, podsOf, render, valuesFile } from './render.ts';
 
 const helm = inject('helm');
 
@@ -138,4 +138,15 @@ describe('by AWS credentials', () => {
     const { spec } = find(manifests, 'NetworkPolicy', 'pay-hookline-setup');
     expect(JSON.stringify(spec.egress)).toContain('443');
   });
+});
+
+it('verify has annotations of its own, and names of digits are text', async () => {
+  const of = 'serviceAccount.processAnnotations.verify.eks\\.amazonaws\\.com/role-arn=arn:aws:iam::1:role/v';
+  const sets = ['verify.enabled=true', 'verify.secret=probe', 'serviceAccount.perProcess=true', of];
+  const args = sets.flatMap((one) => ['--set', one]);
+  const manifests = await render(helm, 'minimal', ...args);
+  const account = find(manifests, 'ServiceAccount', 'pay-hookline-verify');
+  expect(account.metadata.annotations).toEqual({ 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/v' });
+  const { out } = await helmTemplate(helm, '-f', valuesFile('minimal'), '--namespace', '42');
+  expect(out).not.toMatch(/(instance|namespace|value): \d+$/m);
 });

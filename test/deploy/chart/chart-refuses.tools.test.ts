@@ -24,6 +24,16 @@ const WRONG: Wrong[] = [
     ['ingress.settings.KAFKA_BROKERS=a:1'],
     /'KAFKA_BROKERS' not allowed/,
   ],
+  [
+    'a ref twice',
+    [
+      'subscriptions[0].ref=eu',
+      'subscriptions[0].secret=a',
+      'subscriptions[1].ref=eu',
+      'subscriptions[1].secret=b',
+    ],
+    /subscriptions has the ref eu twice/,
+  ],
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
   [
     'a spool that its volume has no place for',

@@ -80,7 +80,8 @@ async function answer(store: ScriptedS3, incoming: IncomingMessage, response: Se
     const sha256 = String(headers['x-amz-meta-sha256']);
     store.objects.set(key, { bytes: body, sha256, modifiedAt: new Date() });
     const etag = `"${createHash('md5').update(body).digest('hex')}"`;
-    return void response.writeHead(200, { etag }).end();
+    const checksum = { 'x-amz-checksum-sha256': createHash('sha256').update(body).digest('base64') };
+    return void response.writeHead(200, { etag, ...checksum }).end();
   }
   const found = store.objects.get(key);
   if (method === 'DELETE') {

@@ -70,6 +70,7 @@ PROVIDER_SCOPE: {{ required "provider.scope is needed while control is enabled" 
 {{- $hasOidc := ne $console.oidc.issuer "" -}}
 {{- $hasHeader := ne $console.userHeader "" -}}
 {{- if eq $hasOidc $hasHeader }}{{ fail "console.enabled needs a login: set one of console.oidc.issuer and console.userHeader." }}{{ end -}}
+{{- if and $hasOidc (not (hasPrefix "https://" $console.publicUrl)) (not .Values.allowPlaintextCredentials) }}{{ fail "console.publicUrl must be the https address of the console with console.oidc.issuer: sessions and logins would travel without TLS" }}{{ end -}}
 {{- if not $console.roles }}{{ fail "console.roles is needed: a list such as [payments=view, payments-oncall=operate]" }}{{ end -}}
 {{- if and $hasHeader (not $console.trustedProxies) }}{{ fail "console.trustedProxies is needed with console.userHeader: whoever reaches the console past the proxy could write that header" }}{{ end -}}
 {{ include "hookline.plain" (dict "root" . "process" "console") }}
@@ -122,6 +123,11 @@ COMMAND_TOPICS: {{ join "," .Values.commandTopics | default (printf "%s.commands
 {{- define "hookline.keys" -}}
 {{- $keys := list -}}
 {{- if ne .process "setup" }}{{ $keys = .root.Values.subscriptions | default list }}{{ end -}}
+{{- $refs := dict -}}
+{{- range $keys }}
+{{- if hasKey $refs .ref }}{{ fail (printf "subscriptions has the ref %s twice" .ref) }}{{ end -}}
+{{- $_ := set $refs .ref true -}}
+{{- end -}}
 {{- with .root.Values.verify }}{{ if and .enabled (eq $.process "ingress") }}{{ $keys = append $keys (dict "ref" "hookline-probe" "secret" .secret) }}{{ end }}{{ end -}}
 {{- if $keys }}{{ toYaml $keys }}{{ end -}}
 {{- end -}}

@@ -22,7 +22,7 @@ app.kubernetes.io/part-of: hookline
 
 {{- define "hookline.selector" -}}
 app.kubernetes.io/name: {{ include "hookline.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "hookline.image" -}}
