@@ -11,6 +11,11 @@ export const WEBHOOK_ERRORS = {
     text: 'the head of the request has more than 16 KiB or more than 100 headers',
   },
   BODY_INCOMPLETE: { status: 400, retryable: true, text: 'the body ended before its declared length' },
+  BODY_FRAGMENTED: {
+    status: 400,
+    retryable: false,
+    text: 'the body came in more than 512 chunks of less than 32 bytes on average, on a connection without a valid signature: send it whole, or in larger chunks',
+  },
   BODY_TOO_SLOW: {
     status: 408,
     retryable: true,

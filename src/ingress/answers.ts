@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import type { Receipt } from '../core/delivery.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { LAST_TICKET, type Throttle } from './body/throttle.ts';
+import { costOf, LAST_TICKET, type Throttle } from './body/throttle.ts';
+import { FRAGMENTED, isCut } from './counted-request.ts';
 import type { IngressObserver } from './observe-ingress.ts';
 
 /** An answer as it is sent. */
@@ -99,7 +100,7 @@ export function discardBody(request: IncomingMessage, clock: Clock): Promise<voi
     };
     const timer = clock.after(DISCARD_MS, end);
     request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
+      bytes += costOf(chunk.length);
       if (bytes > DISCARD_BYTES) end();
     });
     request.on('error', () => {});
@@ -167,6 +168,7 @@ function failureOf(error: NodeJS.ErrnoException): HooklineError | undefined {
   // Node's error holds the bytes that it could not read: they may be a body.
   const options = { cause: new Error(`${code}: ${message}`) };
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new HooklineError('BODY_TOO_SLOW', undefined, options);
+  if (code === FRAGMENTED) return new HooklineError('BODY_FRAGMENTED');
   if (code === 'HPE_HEADER_OVERFLOW') return new HooklineError('HEADERS_TOO_LARGE', undefined, options);
   if (code === 'HPE_INVALID_EOF_STATE') return new HooklineError('BODY_INCOMPLETE', undefined, options);
   if (code.startsWith('HPE_')) return new HooklineError('REQUEST_MALFORMED', undefined, options);
@@ -191,7 +193,7 @@ function stopParsing(socket: Socket): void {
 function afterAnswers(socket: Socket, then: () => void): void {
   // Node's own field, as its own handler of such errors uses it.
   const { _httpMessage: open } = socket as { _httpMessage?: ServerResponse | null };
-  if (open?.req.complete) open.once('close', () => afterAnswers(socket, then));
+  if (open?.req.complete && !isCut(open.req)) open.once('close', () => afterAnswers(socket, then));
   else then();
 }
 

@@ -15,6 +15,7 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import { createServer } from '../runtime/node-http.ts';
 import { isClosing } from './answers.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
+import { countedRequests, FRAGMENTED } from './counted-request.ts';
 
 /** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. A TLS handshake too. */
 const HEAD_TIMEOUT_MS = 20_000;
@@ -43,12 +44,18 @@ export function createHttpServer(handler: RequestListener, parts: HttpServerDeps
     // A request without Host is refused in the contract's words.
     requireHostHeader: false,
     insecureHTTPParser: false,
+    IncomingMessage: countedRequests((socket) => {
+      // Before: later the parser no longer passes it on. What still comes is discarded unparsed.
+      socket.resume();
+      const error = Object.assign(new Error('its chunks are too small'), { code: FRAGMENTED });
+      process.nextTick(() => server.emit('clientError', error, socket));
+    }),
   };
   // What is behind a request that ends its connection: Node parses all that it has read, thousands of small ones at worst.
   const listener: RequestListener = (request, response) => {
     if (!isClosing(request.socket)) handler(request, response);
   };
-  const server = tls
+  const server: Server = tls
     ? createTlsServer({ ...options, ...tls.options(), handshakeTimeout: headersTimeout }, listener)
     : createServer(options, listener);
   tls?.renewOn(server as never);

@@ -4,4 +4,4 @@
  */
 const http = process.getBuiltinModule('node:http');
 
-export const { Agent, createServer, request } = http;
+export const { Agent, createServer, IncomingMessage, request } = http;

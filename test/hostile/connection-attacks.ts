@@ -112,6 +112,32 @@ const slowAttacks: readonly Attack[] = (['below', 'above'] as const).flatMap((ra
   ),
 );
 
+/** 60,000 chunks of one byte. */
+const FRAGMENTS = `${headOf({ headers: ['Transfer-Encoding: chunked'] })}${'1\r\n{\r\n'.repeat(60_000)}`;
+
+const holdingAttacks: readonly Attack[] = [
+  {
+    name: 'fragments',
+    what: 'bodies in chunks of one byte, as fast as they are read',
+    plan: { connections: 4, first: FRAGMENTS, bytesPerSecond: 0 },
+  },
+  {
+    name: 'hogs',
+    what: 'bodies just not slow, 50 MB declared, as many as are admitted',
+    plan: {
+      connections: 13,
+      first: headOf({ headers: [`Content-Length: ${50 * MB}`] }),
+      bytesPerSecond: 700_000,
+    },
+  },
+].map(
+  ({ name, what, plan }): Attack => ({
+    ...{ name, what, short: true },
+    run: (context) =>
+      attackWith(context, { kind: 'hold', ...plan, first: base64(plan.first) } as PlanOf<'hold'>),
+  }),
+);
+
 /** Each has sent a part of its body at once, and waits for its turn to be read. */
 const crowdAttacks: readonly Attack[] = VARIANTS.map(
   (variant): Attack => ({
@@ -231,6 +257,7 @@ export const CONNECTION_ATTACKS: readonly Attack[] = [
   },
   ...idleAttacks,
   ...slowAttacks,
+  ...holdingAttacks,
   ...crowdAttacks,
   ...floodAttacks,
   ...endAttacks,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Of } from '../../src/crypto/ids.ts';
 import type { ListedObject, ObjectStore } from '../../src/object-store/object-store.ts';
-import { openS3, type S3Options } from '../../src/object-store/s3.ts';
+import { openS3 } from '../../src/object-store/s3.ts';
+import type { S3Options } from '../../src/object-store/s3-client.ts';
 import type { RunningStore } from '../support/object-store/s3-bucket.ts';
 
 export const within = () => AbortSignal.timeout(60_000);

@@ -24,7 +24,10 @@ async function call(
   const exitCode = await runCli(args, {
     source: nodeSource(env),
     print: (line) => printed.push(line),
-    write: async (bytes) => void written.push(bytes),
+    async write(bytes) {
+      written.push(bytes);
+      printed.push(bytes.toString().replace(/\n$/, ''));
+    },
     note: (line) => notes.push(line),
     signal: around.signal ?? new AbortController().signal,
     columns: around.columns,

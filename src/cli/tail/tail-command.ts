@@ -73,7 +73,8 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
       const decoded = await decodeValue(record.value, read);
       const { fetched, ...message } = (await bodies.fetch?.(decoded.value)) ?? {};
       const described = describeEvent(record, { ...decoded, ...message }, mask);
-      shell.print(show(withOutcome(described, fetched), options.json === true));
+      // Waits for a slow reader: what it has not read yet would be held.
+      await shell.write(Buffer.from(`${show(withOutcome(described, fetched), options.json === true)}\n`));
       if (shown >= limit) end.resolve();
     },
   });

@@ -197,10 +197,9 @@ export class SpoolingStore {
     this.#startDrain();
   }
 
-  /** Rows may have become readable that nobody drains: a key was renewed, or a disk works again. */
+  /** Rows may be readable that nobody drains: a key was renewed, or a disk works again. */
   wake(): void {
-    const isOver = this.#stopping.signal.aborted;
-    if (isOver || this.#isDraining || this.#ports.spool.outstanding === 0) return;
+    if (this.#isDraining || this.#stopping.signal.aborted || this.#ports.spool.outstanding === 0) return;
     this.#startSpooling('deliveries in it can be read again');
   }
 

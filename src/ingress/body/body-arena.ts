@@ -40,6 +40,11 @@ export class BodyArena {
     return this.#queue.acquire(bytes, Number.POSITIVE_INFINITY, gone, by);
   }
 
+  /** For how long nobody got a piece, where somebody waits. */
+  stuckMs(now: number): number {
+    return this.#queue.stuckMs(now);
+  }
+
   /** The next one to have a piece. */
   get first(): Waiter | undefined {
     return this.#queue.first;

@@ -43,6 +43,19 @@ describe('rows', () => {
       expect(out()).toContain(word);
   });
 
+  it('are one table, however many there are', () => {
+    const { shell, out } = openShell(60);
+    const rows = Array.from({ length: 1_000 }, (_, n) => ({
+      n,
+      name: n === 700 ? 'the longest' : 'short',
+      last: n,
+    }));
+    printRows(shell, false, rows);
+    const lines = out().split('\n');
+    expect([lines.length, lines[0]]).toEqual([1_001, 'n    name         last']);
+    expect(new Set(lines.slice(1).map((line) => line.lastIndexOf(' ')))).toEqual(new Set([17]));
+  });
+
   it('as JSON do not depend on the terminal, and are an empty list if there are none', () => {
     const { shell, out } = openShell(40);
     printRows(shell, true, ROWS);

@@ -192,6 +192,44 @@ describe('memory for large bodies', () => {
     await expect(enter(open('one more'))).rejects.toMatchObject({ code: 'NO_ROOM' });
   });
 
+  it('is taken from what would hold it for long and is just not slow, for a much smaller one', async () => {
+    const bytes = 50 * MIB;
+    const clock = { ...systemClock, now: () => now };
+    const sizes = { small: 8 * MIB, large: 3 * bytes, read: 3 * bytes, atWork: bytes };
+    memory = new BodyMemory({ ...sizes, admissionWaitMs: 2_000, clock });
+    const [hog, fast, paused] = [open('hog'), open('fast'), open('paused')];
+    for (const body of [hog, fast, paused]) await enter(body, bytes);
+    const next = enter(open('next'), 2 * MIB);
+    paused.pause(now);
+    now += 1_000;
+    // In a second 1 MB, and 15: it is whole in less than 5 s.
+    hog.bytes = MIB;
+    fast.bytes = 15 * MIB;
+    memory.check();
+    expect(ended).toEqual([]);
+    now += 600;
+    memory.check();
+    expect(ended).toEqual(['hog NO_ROOM']);
+    await next;
+  });
+
+  it('is not taken from those for one of their size, unless they would hold it for longer than senders wait', async () => {
+    const bytes = 50 * MIB;
+    const clock = { ...systemClock, now: () => now };
+    const sizes = { small: 8 * MIB, large: 2 * bytes, read: 2 * bytes, atWork: bytes };
+    memory = new BodyMemory({ ...sizes, admissionWaitMs: 2_000, clock });
+    const [hog, other] = [open('hog'), open('other')];
+    for (const body of [hog, other]) await enter(body, bytes);
+    const next = enter(open('next'), bytes);
+    now += 2_000;
+    // In two seconds 3 MB, and 6.
+    hog.bytes = 3 * MIB;
+    other.bytes = 6 * MIB;
+    memory.check();
+    expect(ended).toEqual(['hog NO_ROOM']);
+    await next;
+  });
+
   it('is had by a small one before those that came first with much more', async () => {
     const holding = open('holding');
     await enter(holding, 300);

@@ -1,0 +1,88 @@
+import { pipeline, Readable, Transform } from 'node:stream';
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { isLoopback } from '../config/plaintext-credentials.ts';
+import { ObjectStoreFault } from './object-store.ts';
+import type { BodyStoreSettings } from './settings.ts';
+
+export type Sdk = typeof import('@aws-sdk/client-s3');
+
+export type S3Options = Pick<
+  BodyStoreSettings,
+  'endpoint' | 'region' | 'caFile' | 'sseKmsKeyId' | 'allowPlaintextCredentials'
+> & {
+  readonly bucket: string;
+};
+
+const CONNECT_MS = 3_000;
+/** A connection on which nothing moves for so long is dead. */
+const SILENCE_MS = 10_000;
+
+/** A client of S3 that tries once, reads no endless answer, and sends nothing without TLS that it may not. */
+export function createClient(
+  { S3Client }: Sdk,
+  { endpoint, region, allowPlaintextCredentials }: S3Options,
+  authorities: readonly Buffer[],
+): S3Client {
+  const agent = { keepAlive: true, ...(authorities.length > 0 && { ca: [...authorities] }) };
+  const config: S3ClientConfig = {
+    // One try: repeats have one deadline for all of them, see BodyStore.
+    maxAttempts: 1,
+    // The SHA-256 that is sent with each object is checksum enough.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    followRegionRedirects: false,
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+    ...(region !== undefined && { region }),
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),
+  };
+  const client = new S3Client(config);
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        const response = result.response as { statusCode: number; body?: unknown };
+        const isObject = commandName === 'GetObjectCommand' && response.statusCode < 300;
+        if (response.body instanceof Readable && !isObject) response.body = bounded(response.body);
+        return result;
+      },
+    { step: 'deserialize', priority: 'low', name: 'hooklineBoundedAnswer' },
+  );
+  // The variables were checked; AWS's own files may have an address, too.
+  const refusePlaintext = !allowPlaintextCredentials;
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { protocol, hostname } = args.request as { protocol: string; hostname: string };
+      if (refusePlaintext && protocol === 'http:' && !isLoopback(hostname)) throw plaintextTo(hostname);
+      return next(args);
+    },
+    { step: 'finalizeRequest', priority: 'high', name: 'hooklinePlaintext' },
+  );
+  return client;
+}
+
+const plaintextTo = (host: string) =>
+  new ObjectStoreFault('refused', `signed requests and messages would be sent to ${host} without TLS`, {
+    remedy:
+      "give an https address in endpoint_url of AWS's files, or set ALLOW_PLAINTEXT_CREDENTIALS to true where nobody else can read that network",
+  });
+
+/** Bytes of an answer that is no object; a page of a list has two at most. The SDK reads it whole. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+function bounded(body: Readable): Readable {
+  let bytes = 0;
+  const limit = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) done(new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`));
+      else done(null, chunk);
+    },
+  });
+  // Its error is that of the request, which reads from it.
+  return pipeline(body, limit, () => {});
+}
