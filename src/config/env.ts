@@ -175,7 +175,11 @@ export function oneOf<const T extends string>(
 }
 
 /** Parts split at commas, spaces trimmed, empty ones dropped; commas alone are no list. */
-export function list<T>(name: string, shape: Shape, parseOne: (part: string) => T): Setting<readonly T[]> {
+export function list<T>(
+  name: string,
+  shape: Shape,
+  parseOne: (part: string, whole: string) => T,
+): Setting<readonly T[]> {
   return setting(name, shape, (value) => {
     const parts = value
       .split(',')
@@ -183,7 +187,7 @@ export function list<T>(name: string, shape: Shape, parseOne: (part: string) => 
       .filter((part) => part !== '');
     if (parts.length === 0 && value !== '')
       throw new Fault(`is ${quote(value)}: give one or more, separated by commas.`);
-    return Object.freeze(parts.map(parseOne));
+    return Object.freeze(parts.map((part) => parseOne(part, value)));
   });
 }
 
@@ -195,10 +199,11 @@ export function url(name: string, shape: Shape): Setting<string> {
 function parseUrl(value: string): string {
   const parsed = URL.parse(value);
   // Before anything is quoted: the text holds a secret.
-  if (parsed?.username || parsed?.password || (!parsed && /\/\/.*@/s.test(value))) {
+  const isAddress = parsed && /^https?:\/\//i.test(value);
+  if (parsed?.username || parsed?.password || (!isAddress && value.includes('@'))) {
     throw new Fault('carries credentials: they go into their own variables.');
   }
-  if (!parsed || !/^https?:\/\//i.test(value)) {
+  if (!isAddress) {
     throw new Fault(`is ${quote(value.replace(/[?#].*/s, '?…'))}: give an http or https address.`);
   }
   if (parsed.search || parsed.hash) {

@@ -97,14 +97,18 @@ describe('the other kinds', () => {
 });
 
 describe('a secret that is put in the wrong place', () => {
-  it.each(['http://user:hunter2@a', 'ftp://user:hunter2@a', 'http://hunter2@a', 'http://user:hunter2@[a'])(
-    'is not told: the credentials in the address %s',
-    (given) => {
-      expect(read(url('X', { about }), given)).toEqual(
-        'FAULT X carries credentials: they go into their own variables.',
-      );
-    },
-  );
+  it.each([
+    'http://user:hunter2@a',
+    'user:hunter2@a',
+    'user:hunter2@a:8081/x',
+    'ftp://user:hunter2@a',
+    'http://hunter2@a',
+    'http://user:hunter2@[a',
+  ])('is not told: the credentials in the address %s', (given) => {
+    expect(read(url('X', { about }), given)).toEqual(
+      'FAULT X carries credentials: they go into their own variables.',
+    );
+  });
 
   it('is not told: the secret in place of its path', () => {
     const key = path('SEALING_KEY_FILE', { about });

@@ -37,11 +37,11 @@ export async function makePlan(
   {
     refresh,
     timeoutMs,
-    commandTopics = [],
+    commandTopics,
   }: {
     readonly refresh: boolean;
     readonly timeoutMs: number;
-    readonly commandTopics?: readonly CommandTopic[];
+    readonly commandTopics: readonly CommandTopic[];
   },
 ): Promise<Plan> {
   const topic = wanted.topic ?? topicName(channel.config.topics.prefix, OWN_TOPICS.commands);

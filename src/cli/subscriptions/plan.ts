@@ -45,7 +45,7 @@ export type Plan = {
   readonly unchanged: readonly string[];
   /** The provider's subscriptions that Hookline did not create: reported, never changed. */
   readonly foreign: readonly ListedDrift[];
-  /** Why the plan cannot be applied, each with its position in the file. */
+  /** Why the plan cannot be applied, each with its position in the file, if it has one. */
   readonly conflicts: readonly string[];
 };
 
@@ -86,16 +86,23 @@ export function planChanges(wanted: WantedSubscriptions, topic: string, present:
     ({ ref, owner, state }) => owner === topic && state !== 'RETIRED' && !named.has(ref),
   );
   const changed = new Set(changes.map(({ ref }) => ref));
+  // Of what needs no change nothing is sent.
+  const notTaken = (ref: string, at: string) =>
+    takesRef(refPatterns, ref)
+      ? []
+      : [`${at}: ${topic} takes no ref ${ref}: COMMAND_TOPICS limits it to ${refPatterns?.join(', ')}`];
   return {
     topic,
     changes: [...changes, ...left.map((record) => deletion(record, drifts.get(record.ref) ?? null))],
     unchanged: ours.map(({ ref }) => ref).filter((ref) => !changed.has(ref)),
     foreign: present.drift.filter(({ ref }) => ref === null),
-    conflicts: wanted.subscriptions.flatMap(({ ref, at }) => {
-      if (isOthers(ref)) return [`${at}: ${ref} belongs to ${records.get(ref)?.owner}`];
-      if (takesRef(refPatterns, ref)) return [];
-      return [`${at}: ${topic} takes no ref ${ref}: COMMAND_TOPICS limits it to ${refPatterns?.join(', ')}`];
-    }),
+    conflicts: [
+      ...wanted.subscriptions.flatMap(({ ref, at }) => {
+        if (isOthers(ref)) return [`${at}: ${ref} belongs to ${records.get(ref)?.owner}`];
+        return changed.has(ref) ? notTaken(ref, at) : [];
+      }),
+      ...left.flatMap(({ ref }) => notTaken(ref, 'to be deleted, as it is not in the file')),
+    ],
   };
 }
 

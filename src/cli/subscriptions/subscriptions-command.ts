@@ -109,7 +109,7 @@ async function withPlan(
     const made = await makePlan(shell, channel, wanted, how);
     for (const conflict of made.conflicts) shell.note(conflict);
     if (made.conflicts.length > 0)
-      throw new UsageError(`${options.file} conflicts with other command topics: nothing was sent.`);
+      throw new UsageError(`${options.file} conflicts with command topics: nothing was sent.`);
     return await act(made, channel);
   } finally {
     await channel.stop();

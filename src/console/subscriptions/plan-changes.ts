@@ -110,9 +110,10 @@ async function planOf(deps: ConsoleDeps, channel: CommandChannel, file: GivenFil
   const plan = await makePlan(deps.shell, channel, file.wanted, {
     refresh: file.refresh,
     timeoutMs: TIMEOUT_MS,
+    commandTopics: deps.config.commands.topics,
   });
   if (plan.conflicts.length > 0)
-    throw new PageError(409, `The file conflicts with other command topics: ${plan.conflicts.join('; ')}.`);
+    throw new PageError(409, `The file conflicts with command topics: ${plan.conflicts.join('; ')}.`);
   return plan;
 }
 

@@ -142,13 +142,13 @@ function parsePrefix(text: string): string {
   throw new Fault('is no part of a topic name: give 1 to 150 of A-Z, a-z, 0-9, dot, underscore and hyphen.');
 }
 
-function parseBroker(broker: string): string {
+function parseBroker(broker: string, whole: string): string {
   // kafkajs cuts at the first colon: an IPv6 literal can't be reached through it.
   const match = /^([A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker);
   if (!match || Number(match[2]) < 1 || Number(match[2]) > 65_535) {
-    // What stands before an @ may be a password.
-    const shown = JSON.stringify(broker.replace(/^.*@/s, '…@'));
-    throw new Fault(`has ${shown}: give host:port with a name or an IPv4 address.`);
+    // What stands before an @ may be a password, with commas of its own.
+    const shown = whole.includes('@') ? whole.replace(/^.*@/s, '…@') : broker;
+    throw new Fault(`has ${JSON.stringify(shown)}: give host:port with a name or an IPv4 address.`);
   }
   return broker;
 }

@@ -144,6 +144,18 @@ describe('a plan', () => {
     expect(plan.conflicts).toEqual([
       `s.yaml:1:1: ${TOPIC} takes no ref other: COMMAND_TOPICS limits it to ledger-*`,
     ]);
+    // Nothing is sent of what needs no change, or is not theirs; what is not in the file would be deleted.
+    const records = [record('other'), record('gone')];
+    const kept = planChanges({ topic: undefined, subscriptions }, TOPIC, {
+      ...{ ...present, records },
+      refPatterns: ['ledger-*'],
+    });
+    expect([kept.unchanged, kept.conflicts]).toEqual([
+      ['other'],
+      [
+        `to be deleted, as it is not in the file: ${TOPIC} takes no ref gone: COMMAND_TOPICS limits it to ledger-*`,
+      ],
+    ]);
     const every = planChanges({ topic: undefined, subscriptions }, TOPIC, { ...present, refPatterns: null });
     expect(every.conflicts).toEqual([]);
   });

@@ -134,8 +134,12 @@ describe('ways to log in to the brokers', () => {
   });
 });
 
-it('a password in a broker’s place is not quoted', () => {
-  const [fault = ''] = faultsOf({ KAFKA_BROKERS: 'user:hunter2@broker:9092' });
+it.each([
+  'user:hunter2@broker:9092',
+  'user:hunter2,hunter2@broker:9092',
+  'a:9092,user:hunter2,x@broker:9092',
+])('a password in a broker’s place is not quoted: %s', (brokers) => {
+  const [fault = ''] = faultsOf({ KAFKA_BROKERS: brokers });
   expect(fault).toContain('…@broker:9092');
   expect(fault).not.toContain('hunter2');
 });
