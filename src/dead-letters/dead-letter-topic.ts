@@ -2,7 +2,6 @@ import { HooklineError } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import type { IncomingRecord } from '../core/record.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { openBody } from '../delivery/dead-letter/seal-body.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
@@ -16,6 +15,7 @@ import {
 } from './dead-letters.ts';
 import { type DeadLetterFilter, parseFilter } from './filter.ts';
 import { MatchingDeadLetters } from './matching-dead-letters.ts';
+import { inOrderOfReceipt } from './order-of-receipt.ts';
 
 /** Reads the dead-letter topic. */
 export type DeadLetterTopic = {
@@ -200,11 +200,7 @@ const MAX_DEAD_LETTERS = 500;
 export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
   const batches: DeadLetter[][] = [];
   let bytes = 0;
-  // Made once: of each comparison the headers would be unpacked.
-  const times = Float64Array.from(deadLetters, receivedAt);
-  const order = deadLetters.map((_, n) => n).sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0));
-  for (const n of order) {
-    const deadLetter = deadLetters[n] as DeadLetter;
+  for (const deadLetter of inOrderOfReceipt(deadLetters)) {
     const last = batches.at(-1);
     if (last && last.length < MAX_DEAD_LETTERS && bytes + deadLetter.bytes <= MAX_BYTES)
       last.push(deadLetter);
@@ -216,5 +212,3 @@ export function batchesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
   }
   return batches;
 }
-
-const receivedAt = ({ headers, time }: DeadLetter): number => Number(headers[NAMES.receivedAt]) || time;

@@ -1,10 +1,11 @@
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, stateOf } from './dead-letters.ts';
 import { type DeadLetterFilter, FOREIGN, stageOf } from './filter.ts';
+import { inOrderOfReceipt } from './order-of-receipt.ts';
 
 /** What a redrive or a dismissal is about, and how many that match are not. */
 export type Due = {
-  /** The oldest first. */
+  /** The one that was received first comes first. */
   readonly due: readonly DeadLetter[];
   /** Commands and records of others, which the filter does not ask for. */
   readonly unasked: number;
@@ -39,7 +40,8 @@ export function selectDue(
   const wanted = matching.filter(isWanted);
   const due = wanted.filter((deadLetter) => again || isOpen(deadLetter));
   return {
-    due: due.slice(0, limit),
+    // What is left out must not have come before what is redriven.
+    due: inOrderOfReceipt(due).slice(0, limit),
     unasked: matching.length - wanted.length,
     done: wanted.length - due.length,
   };

@@ -29,6 +29,18 @@ describe('what a redrive or a dismissal is about', () => {
     expect(selected([], { limit: 1 })).toEqual({ due: ['0:1'], unasked: 3, done: 2 });
   });
 
+  it('begins with what was received first, though it was written later', () => {
+    const late = deadLetter({ at: '0:8', time: 9_000, receivedAt: 1 });
+    const { due } = selectDue(
+      [deadLetter({ at: '0:1', time: 1_000, receivedAt: 900 }), late],
+      parseFilter([]),
+      {
+        limit: 1,
+      },
+    );
+    expect(due.map(({ at }) => at)).toEqual(['0:8']);
+  });
+
   it('is also what was done before, on purpose', () => {
     expect(selected([], { again: true }).due).toEqual(['0:1', '0:2', '0:3', '0:4']);
   });
