@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { Receipt } from '../core/delivery.ts';
 import { ERRORS, HooklineError } from '../core/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { costOf, LAST_TICKET, type Throttle } from './body/throttle.ts';
-import { FRAGMENTED, isCut } from './counted-request.ts';
+import { costOf, FRAGMENTED, isCut } from './body/counted-request.ts';
+import { LAST_TICKET, type Throttle } from './body/throttle.ts';
 import type { IngressObserver } from './observe-ingress.ts';
 
 /** An answer as it is sent. */
@@ -68,9 +68,10 @@ export function discardRest(
   const timer = clock.after(DISCARD_MS, destroy);
   const resume = () => void request.resume();
   request.on('data', (chunk: Buffer) => {
+    const cost = costOf(request, chunk.length);
     bytes += chunk.length;
     if (bytes > maxBodyBytes + DISCARD_REST_BYTES) destroy();
-    else if (!throttle.consume(chunk.length, LAST_TICKET, resume, destroy)) request.pause();
+    else if (!throttle.consume(cost, LAST_TICKET, resume, destroy)) request.pause();
   });
   request.once('close', () => timer.cancel());
   request.once('end', () => {
@@ -100,11 +101,11 @@ export function discardBody(request: IncomingMessage, clock: Clock): Promise<voi
     };
     const timer = clock.after(DISCARD_MS, end);
     request.on('data', (chunk: Buffer) => {
-      bytes += costOf(chunk.length);
+      bytes += costOf(request, chunk.length);
       if (bytes > DISCARD_BYTES) end();
     });
     request.on('error', () => {});
-    request.once('end', end).once('close', end);
+    request.once('end', end).once('close', end).once('cut', end);
   });
 }
 
@@ -128,6 +129,8 @@ export function refuseConnection(
     return deps.observer.closed('silent');
   }
   const failure = failureOf(error);
+  // Its answer may still be read; how long that may take is bounded already.
+  if (error.code === FRAGMENTED && answered.has(socket)) return stopParsing(socket);
   if (!failure || answered.has(socket)) return void socket.destroy();
   // Its answer is on the way already.
   if (isClosing(socket)) return stopParsing(socket);
@@ -142,6 +145,10 @@ export function refuseTunnel(socket: Socket, deps: RefuseDeps): void {
 
 /** Connections that were refused, and only wait for their last answer to be read. */
 const failed = new WeakSet<Socket>();
+
+/** Whether a request whose body did not come whole was answered already, as what is wrong with its connection. */
+export const isRefusedAlready = (request: IncomingMessage): boolean =>
+  failed.has(request.socket) && (!request.complete || isCut(request));
 
 function refuseSocket(failure: HooklineError, socket: Socket, { observer, clock }: RefuseDeps): void {
   markClosing(socket);

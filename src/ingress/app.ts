@@ -7,6 +7,7 @@ import {
   discardRest,
   errorAnswer,
   isClosing,
+  isRefusedAlready,
   markClosing,
   receiptAnswer,
   refuseConnection,
@@ -80,6 +81,7 @@ export function createIngressApp(deps: AppDeps): FastifyInstance {
   const isEnding = () => stopping || deps.leaving.aborted;
   const secondsSince = (began: number) => (clock.now() - began) / 1_000;
   const refuse = ({ request, response }: Exchange, thrown: unknown, ref?: string, began?: number) => {
+    if (isRefusedAlready(request)) return;
     const error = asFailure(thrown, request);
     observer.refused(error, ref, began === undefined ? undefined : secondsSince(began));
     // A sender that still waits for a go-ahead won't send its body: the connection can't be used again.

@@ -14,8 +14,8 @@ import {
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { createServer } from '../runtime/node-http.ts';
 import { isClosing } from './answers.ts';
+import { countedRequests, FRAGMENTED } from './body/counted-request.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
-import { countedRequests, FRAGMENTED } from './counted-request.ts';
 
 /** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. A TLS handshake too. */
 const HEAD_TIMEOUT_MS = 20_000;

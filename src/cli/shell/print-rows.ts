@@ -19,7 +19,10 @@ export function printRows(shell: Shell, json: boolean, rows: readonly Row[]): vo
     const style = { head: [], border: [], 'padding-left': 0 };
     const table = new Table({ ...(at === 0 && { head }), chars: PLAIN, style });
     // The longest line decides a column's width in all of them.
-    const padded = (text: string, column: number) => text.padEnd(widths[column] ?? 0);
+    const padded = (text: string, column: number) => {
+      const [line = '', ...rest] = text.split('\n');
+      return [line.padEnd(widths[column] ?? 0), ...rest].join('\n');
+    };
     const [first = [], ...others] = body.slice(at, at + ROWS_AT_ONCE);
     table.push(body.length > ROWS_AT_ONCE ? first.map(padded) : first, ...others);
     shell.print(table.toString().replaceAll(/ +$/gm, ''));

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { collectGarbage } from '../../runtime/v8-flags.ts';
 import { AdmissionQueue, type Waiter } from './byte-semaphore.ts';
+import { shareOf } from './memory-shares.ts';
 
 /** After the last body the memory is kept for this long. */
 const IDLE_MS = 30_000;
@@ -38,11 +39,6 @@ export class BodyArena {
    */
   acquire(bytes: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
     return this.#queue.acquire(bytes, Number.POSITIVE_INFINITY, gone, by);
-  }
-
-  /** For how long nobody got a piece, where somebody waits. */
-  stuckMs(now: number): number {
-    return this.#queue.stuckMs(now);
   }
 
   /** The next one to have a piece. */
@@ -86,6 +82,9 @@ export class BodyArena {
 
   /** The first place that is large enough: the same pages are used again, as long as there are few bodies. */
   #take(bytes: number): Buffer | null {
+    const free = this.#free.reduce((sum, { start, end }) => sum + end - start, 0);
+    const left = this.#bytes - free + bytes;
+    if (free < this.#bytes && left > shareOf(this.#bytes, bytes)) return null;
     const range = this.#free.find(({ start, end }) => end - start >= bytes);
     if (!range) return null;
     const { start } = range;

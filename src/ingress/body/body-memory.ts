@@ -4,7 +4,7 @@ import { ArrivingMemory } from './arriving-memory.ts';
 import { BodyArena } from './body-arena.ts';
 import { ByteSemaphore, type Ticket } from './byte-semaphore.ts';
 import { type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
-import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, type Shortage } from './open-bodies.ts';
+import { type BodyClass, chooseVictims, OpenBodies, type OpenBody } from './open-bodies.ts';
 import { FIRST_TICKET, type Pace, Throttle } from './throttle.ts';
 
 export type BodyMemoryOptions = MemoryShares & {
@@ -18,9 +18,9 @@ export type BodyMemoryOptions = MemoryShares & {
 const KIB = 1024;
 /** Bytes per second below which a body holds memory for too long: a large one would not arrive whole in time. */
 const SLOW = { arriving: 64 * KIB, large: 512 * KIB };
-/** How often waiting bodies are checked against slow ones that hold memory, and when fast ones give way. */
+/** How often waiting bodies are checked against slow ones that hold memory, and when a worse class gives way. */
 const CHECK_MS = 250;
-const STUCK_MS = { arriving: 3_000, large: 1_500 };
+const STUCK_MS = 3_000;
 
 /**
  * Beside small webhooks, a rate that delays them little (`make bench-large` measures how much); alone, what turns of the event
@@ -85,8 +85,7 @@ export class BodyMemory {
     if (this.arriving.charge(body, bytes)) return true;
     const now = this.#clock.now();
     if (now < this.#nextCheckAt) return false;
-    const lacking = { bytes: this.arriving.bytes.capacity / 8, class: body.class, firstBytes: bytes };
-    this.#evict(this.arriving.bytes, lacking, now);
+    this.#evict(this.arriving.bytes, { bytes: this.arriving.bytes.capacity / 8, class: body.class }, now);
     const isFree = this.arriving.charge(body, bytes);
     // All that hold it are fast: not checked again for each chunk.
     if (!isFree) this.#nextCheckAt = now + CHECK_MS / 2;
@@ -167,31 +166,26 @@ export class BodyMemory {
   check(): void {
     const now = this.#clock.now();
     this.#relieve(this.arriving.bytes, now, 'same');
-    // Of large ones a fast body of the same class goes on: it will arrive whole, and what has arrived of it is not wasted. Not where a
-    // much smaller one waits: a few senders that are just not slow would keep all of those out.
+    // Of large ones a fast body of the same class goes on: it will arrive whole, and what has arrived of it is not wasted.
     this.#relieve(this.large, now, 'worse');
     // Those that were admitted are more than can be in memory, or what is free of it is in pieces that are too small.
     const waiter = this.#arena.first;
-    if (!waiter) return;
-    const isStuck = this.#arena.stuckMs(now) >= STUCK_MS.large;
-    this.#evict(this.large, { ...waiter, firstBytes: waiter.bytes }, now, isStuck ? 'worse' : 'none');
+    if (waiter) this.#evict(this.large, waiter, now);
   }
 
   #relieve(semaphore: ByteSemaphore, now: number, whenStuck: 'worse' | 'same'): void {
     const waiter = semaphore.first;
     if (!waiter) return;
-    const first = { class: waiter.class, firstBytes: waiter.bytes };
-    const evicted = this.#evict(semaphore, { bytes: semaphore.missing, ...first }, now);
-    const stuckMs = semaphore === this.large ? STUCK_MS.large : STUCK_MS.arriving;
-    if (evicted > 0 || semaphore.stuckMs(now) < stuckMs) return;
+    const evicted = this.#evict(semaphore, { bytes: semaphore.missing, class: waiter.class }, now);
+    if (evicted > 0 || semaphore.stuckMs(now) < STUCK_MS) return;
     // All that are left are fast: no more of them than the first one needs.
     const bytes = semaphore.taken + waiter.bytes - semaphore.capacity;
-    this.#evict(semaphore, { bytes, ...first }, now, whenStuck);
+    this.#evict(semaphore, { bytes, class: waiter.class }, now, whenStuck);
   }
 
   #evict(
     semaphore: ByteSemaphore,
-    lacking: Pick<Shortage, 'bytes' | 'class' | 'firstBytes'>,
+    lacking: { readonly bytes: number; readonly class: BodyClass },
     now: number,
     fastToo: 'none' | 'worse' | 'same' = 'none',
   ): number {

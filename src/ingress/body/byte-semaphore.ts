@@ -1,10 +1,11 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { shareOf } from './memory-shares.ts';
 import { type BodyClass, UNPROVEN } from './open-bodies.ts';
 
 /**
  * Memory that bodies share, counted in bytes: what does not fit waits, in the order of the tickets. A body that is larger
- * than the capacity is admitted when it is alone.
+ * than the capacity is admitted when it is alone. The larger ones leave a part to the others, see {@link shareOf}.
  */
 export class ByteSemaphore {
   readonly capacity: number;
@@ -67,7 +68,7 @@ export class ByteSemaphore {
   }
 
   #take(bytes: number): true | null {
-    if (this.#taken > 0 && this.#taken + bytes > this.capacity) return null;
+    if (this.#taken > 0 && this.#taken + bytes > shareOf(this.capacity, bytes)) return null;
     this.#taken += bytes;
     return true;
   }

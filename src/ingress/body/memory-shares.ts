@@ -10,6 +10,14 @@ const SMALL_SHARE = 1 / 12;
 /** Of those that were admitted, what is in memory at once: more would only wait for its turn there. */
 const READ_SHARE = 1 / 2;
 
+/** Of that for large bodies, what the larger ones of them never take: a few would keep all others out for as long as they arrive. */
+const RESERVED_SHARE = 1 / 8;
+const LARGER_BYTES = 4 * 1024 * 1024;
+
+/** How much of so many bytes bodies of a length may take together. */
+export const shareOf = (capacity: number, bytes: number): number =>
+  bytes > LARGER_BYTES ? Math.ceil(capacity * (1 - RESERVED_SHARE)) : capacity;
+
 /** How MEMORY_BUDGET_BYTES is shared out. */
 export type MemoryShares = {
   /** For small bodies. */

@@ -84,10 +84,6 @@ function unlink(latest: OpenBody | null | undefined, body: OpenBody): void {
   }
 }
 
-/** When nothing moves, bodies give way that would arrive for so much longer; see isHog. */
-const HOG_MS = { forSmaller: 5_000, forAll: 20_000 };
-const MUCH_LARGER = 4;
-
 /** What a body waits for, and which others may be ended for it. */
 export type Shortage = {
   readonly bytes: number;
@@ -97,30 +93,18 @@ export type Shortage = {
   readonly heldBy: (body: OpenBody) => number;
   /** Bytes per second below which a body is slow. */
   readonly slow: number;
-  /**
-   * Nobody got anything for so long that fast ones give way too: those of worse classes and what holds much for long, or all of the
-   * same one as well.
-   */
+  /** Nobody got anything for so long that fast ones give way too: those of worse classes, or of the same one as well. */
   readonly fastToo: 'none' | 'worse' | 'same';
-  /** Bytes of the first one that waits. */
-  readonly firstBytes: number;
   readonly now: number;
 };
 
 /** The bodies to end so that one that waits has its memory: the worst class first, in it the slowest first. */
 export function chooseVictims(bodies: Iterable<OpenBody>, shortage: Shortage): OpenBody[] {
-  const { bytes, heldBy, slow, fastToo, firstBytes, now } = shortage;
-  /** One that is not slow, and would hold what others wait for beyond their patience; that of much smaller ones is shorter. */
-  const isHog = (body: OpenBody, speed: number) => {
-    const isMuchLarger = heldBy(body) >= MUCH_LARGER * firstBytes;
-    return ((heldBy(body) - body.bytes) / speed) * 1_000 > (isMuchLarger ? HOG_MS.forSmaller : HOG_MS.forAll);
-  };
+  const { bytes, heldBy, slow, fastToo, now } = shortage;
   const mayEnd = (body: OpenBody) => {
     if (body.isEnded || heldBy(body) === 0 || body.class > shortage.class) return false;
     if (fastToo === 'same' || (fastToo === 'worse' && body.class < shortage.class)) return true;
-    if (body.isPaused) return false;
-    const speed = body.speed(now);
-    return speed < slow || (fastToo === 'worse' && isHog(body, speed));
+    return !body.isPaused && body.speed(now) < slow;
   };
   const candidates = [...bodies]
     .filter(mayEnd)

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { HooklineError } from '../../core/errors.ts';
-import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { Ticket } from './byte-semaphore.ts';
+import { costOf } from './counted-request.ts';
 import type { ConnectionTrust } from './open-bodies.ts';
 import { type BodyClass, CANNOT_PASS, type OpenBody } from './open-bodies.ts';
+import { Pieces } from './pieces.ts';
 
 /** What was read of a body: all of it, or its beginning, where it is longer than it may be here. */
 export type ReadBody = { readonly whole: Buffer } | { readonly begun: Pieces };
@@ -84,7 +85,7 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
         const trust = reading.trust();
         if (trust === 'proven') return;
         ticket ??= memory.throttle.nextTicket(reading.max, trust);
-        if (memory.throttle.consume(chunk.length, ticket, resume, drop)) return;
+        if (memory.throttle.consume(costOf(request, chunk.length), ticket, resume, drop)) return;
         request.pause();
         open.pause(now);
       }
@@ -118,71 +119,4 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
     // What is wrong with the connection shows as its close; an error without a listener would end the process.
     request.on('error', () => {});
   });
-}
-
-/** Smaller chunks are copied together: as an object each would take many times its length. */
-const SMALL_CHUNK_BYTES = 4 * 1024;
-const MIN_TAIL_BYTES = 1024;
-const MAX_TAIL_BYTES = 16 * 1024;
-
-/** The bytes of a body in the pieces in which they came; of many small chunks in few pieces. */
-export class Pieces {
-  readonly #pieces: Buffer[] = [];
-  /** The last piece, where it has bytes free, from `#used` on. */
-  #tail: Buffer | undefined;
-  #used = 0;
-  #length = 0;
-
-  /** Bytes that have arrived. */
-  get length(): number {
-    return this.#length;
-  }
-
-  /** @returns how much more memory is held now: at most MAX_TAIL_BYTES more than what has come */
-  push(chunk: Buffer): number {
-    this.#length += chunk.length;
-    const rest = this.#fillTail(chunk);
-    if (rest.length === 0) return 0;
-    if (rest.length >= SMALL_CHUNK_BYTES) {
-      this.#pieces.push(rest);
-      return rest.length;
-    }
-    const bytes = Math.max(rest.length, Math.min(MAX_TAIL_BYTES, Math.max(MIN_TAIL_BYTES, this.#length)));
-    const tail = Buffer.allocUnsafeSlow(bytes);
-    this.#used = rest.copy(tail);
-    this.#tail = this.#used < bytes ? tail : undefined;
-    this.#pieces.push(tail);
-    return bytes;
-  }
-
-  /** Calls with each piece, in order. */
-  each(take: (piece: Buffer) => void): void {
-    for (const piece of this.#pieces) take(piece === this.#tail ? piece.subarray(0, this.#used) : piece);
-  }
-
-  /** All of it in one piece. */
-  join(): Buffer {
-    const whole = Buffer.allocUnsafeSlow(this.#length);
-    let at = 0;
-    this.each((piece) => {
-      at += piece.copy(whole, at);
-    });
-    this.release();
-    return whole;
-  }
-
-  /** Gives the memory back now. */
-  release(): void {
-    for (const piece of this.#pieces.splice(0)) releaseBytes(piece);
-    this.#tail = undefined;
-    this.#length = 0;
-  }
-
-  #fillTail(chunk: Buffer): Buffer {
-    if (!this.#tail) return chunk;
-    const copied = chunk.copy(this.#tail, this.#used);
-    this.#used += copied;
-    if (this.#used === this.#tail.length) this.#tail = undefined;
-    return chunk.subarray(copied);
-  }
 }

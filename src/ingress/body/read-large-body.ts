@@ -3,8 +3,9 @@ import { HooklineError } from '../../core/errors.ts';
 import { releaseBytes } from '../../core/release-bytes.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { reasonOf, type Ticket } from './byte-semaphore.ts';
+import { costOf } from './counted-request.ts';
 import type { OpenBody } from './open-bodies.ts';
-import type { Pieces } from './read-body.ts';
+import type { Pieces } from './pieces.ts';
 
 export type LargeReading = {
   /** Memory for the most bytes that the body may have: it is never copied as a whole. */
@@ -41,14 +42,14 @@ export function readLargeBody(request: IncomingMessage, reading: LargeReading): 
       length += chunk.length;
     };
     const onData = (chunk: Buffer) => {
-      const bytes = chunk.length;
-      open.bytes += bytes;
+      const cost = costOf(request, chunk.length);
+      open.bytes += chunk.length;
       keep(chunk);
       if (ended) return;
       onChunk(chunk);
       // Nothing else refers to it. 50 MB of such pieces would be collected with the whole heap.
       releaseBytes(chunk);
-      if (memory.throttle.consume(bytes, ticket, resume)) return;
+      if (memory.throttle.consume(cost, ticket, resume)) return;
       request.pause();
       open.pause(memory.now());
     };

@@ -5,7 +5,8 @@ import { SignatureCheck } from '../../crypto/signature.ts';
 import type { LiveKeyring } from '../../subscriptions/keyring.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { CANNOT_PASS, OpenBody, PROVEN, trustOf, UNPROVEN } from './open-bodies.ts';
-import { type Pieces, readBody } from './read-body.ts';
+import type { Pieces } from './pieces.ts';
+import { readBody } from './read-body.ts';
 import { readLargeBody } from './read-large-body.ts';
 
 /** A request whose body is wanted. */

@@ -17,10 +17,6 @@ const MAX_OWED_BYTES = TURN_BYTES;
 /** What Node reads of a socket at once. */
 const PIECE_BYTES = 64 * 1024;
 
-/** A chunk costs as much time as so many bytes, though it has one. */
-const MIN_COST_BYTES = 1_024;
-export const costOf = (bytes: number): number => Math.max(bytes, MIN_COST_BYTES);
-
 /** Node has read some 100 KiB ahead for each one that waits, which is not counted. */
 const MAX_READERS = 2_048;
 
@@ -99,13 +95,12 @@ export class Throttle {
   }
 
   /**
-   * Counts a chunk that was read. False means: no more now, and `resume` is called when it is that ticket's turn again; or `drop`,
+   * Counts what was read. False means: no more now, and `resume` is called when it is that ticket's turn again; or `drop`,
    * where more than MAX_READERS wait and this is the last of them.
    */
   consume(bytes: number, ticket: Ticket, resume: () => void, drop?: () => void): boolean {
-    const cost = costOf(bytes);
-    if (ticket !== LAST_TICKET) this.#fair += cost / Math.max(1, this.#open);
-    this.#left = Math.max(this.#left - cost, -MAX_OWED_BYTES);
+    if (ticket !== LAST_TICKET) this.#fair += bytes / Math.max(1, this.#open);
+    this.#left = Math.max(this.#left - bytes, -MAX_OWED_BYTES);
     if (this.#left > 0) return true;
     this.#enqueue({ ticket, resume, drop });
     return false;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Pieces } from '../../../src/ingress/body/read-body.ts';
+import { Pieces } from '../../../src/ingress/body/pieces.ts';
 
 describe('the pieces of a body', () => {
   it('are the bytes that came, in memory that is counted and hardly more than they', () => {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sign, startIngressApp } from '../support/ingress-app.ts';
-import { until } from '../support/until.ts';
+import { sign, startIngressApp } from '../../support/ingress-app.ts';
+import { until } from '../../support/until.ts';
 
 const message = (bytes: number) => `{"type":"payment-status","entityId":"e-1","x":"${'x'.repeat(bytes)}"}`;
 
@@ -49,6 +49,7 @@ describe('a body in chunks', () => {
     expect([statuses(), ingress.refusals[0]?.code]).toEqual([[400], 'BODY_FRAGMENTED']);
     socket.destroy();
     await until('nothing is held', () => ingress.memory.small.taken === 0);
+    expect(ingress.refusals).toHaveLength(1);
   });
 
   it('counts those of all requests of a connection', async () => {
@@ -71,6 +72,28 @@ describe('a body in chunks', () => {
     expect(statuses()).toEqual([200, 200]);
   });
 
+  it('of one piece is taken on a connection that has carried many small ones of others, as one of a proxy', async () => {
+    await using ingress = await startIngressApp();
+    const { socket, statuses, answers } = await open(ingress.port);
+    const wrong = chunked('{', 1, 'ab'.repeat(32));
+    for (let sent = 0; sent < 520; sent += 10) {
+      socket.write(wrong.repeat(10));
+      await answers(sent + 10);
+    }
+    socket.write(chunked(message(2_000), 1_500));
+    await answers(521);
+    expect(statuses().at(-1)).toBe(200);
+  });
+
+  it('that no webhook can have is answered at once', async () => {
+    await using ingress = await startIngressApp();
+    const { socket, statuses, answers } = await open(ingress.port);
+    const began = performance.now();
+    socket.write(chunked(message(20_000), 1).replace('/webhooks/ledger-eu', '/elsewhere'));
+    await answers(1);
+    expect([statuses(), performance.now() - began < 4_000]).toEqual([[404], true]);
+  });
+
   it('takes no memory for its chunks while it is not read', async () => {
     await using ingress = await startIngressApp({ pace: { beside: 0, alone: 0 } });
     const all = await Promise.all(Array.from({ length: 50 }, () => open(ingress.port)));
@@ -80,5 +103,19 @@ describe('a body in chunks', () => {
     // Each chunk would take some 200 bytes: 600 MB.
     await until('each is refused', () => ingress.refusals.length >= all.length);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(100e6);
+  });
+
+  it('takes no more than its bytes where its chunks are just not too small', async () => {
+    await using ingress = await startIngressApp({ pace: { beside: 0, alone: 0 } });
+    const accepted: Socket[] = [];
+    ingress.app.server.on('connection', (socket) => accepted.push(socket));
+    const all = await Promise.all(Array.from({ length: 200 }, () => open(ingress.port)));
+    const bytes = chunked(message(60_000), 40, 'ab'.repeat(32));
+    const before = process.memoryUsage().heapUsed;
+    for (const { socket } of all) socket.write(bytes);
+    const came = () => accepted.every(({ bytesRead }) => bytesRead >= 60_000);
+    await until('all has come', () => accepted.length === all.length && came());
+    // 1,500 chunks of each, of some 200 bytes: 60 MB.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(40e6);
   });
 });

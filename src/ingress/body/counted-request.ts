@@ -1,0 +1,127 @@
+import type { Socket } from 'node:net';
+import { IncomingMessage } from '../../runtime/node-http.ts';
+import { isProven } from './open-bodies.ts';
+import { Pieces } from './pieces.ts';
+
+/**
+ * Node has an event and an object for each chunk of a body, also while nobody reads it: some microseconds, and many times the memory
+ * of a chunk of few bytes. So many of them a connection may send that has not delivered a verified webhook; beyond that its chunks
+ * have so many bytes on average.
+ */
+const MAX_SMALL_CHUNKS = 512;
+const MIN_AVERAGE_BYTES = 32;
+/** A body of fewer passes, also on a connection of a proxy that has carried many of others. */
+const FEW_CHUNKS = 16;
+/** Smaller ones that come together are one piece. */
+const SMALL_BYTES = 4 * 1024;
+/** A chunk costs as much time as so many bytes, though it has one. */
+const MIN_COST_BYTES = 1_024;
+
+/** The code of the error that a connection ends with. */
+export const FRAGMENTED = 'HOOKLINE_BODY_FRAGMENTED';
+
+const COUNTS = Symbol('what has come in chunks');
+
+type Counts = { chunks: number; bytes: number; isRefused?: boolean };
+type CountedSocket = Socket & { [COUNTS]?: Counts };
+
+/** What is known of a request beyond what Node knows. */
+type Counted = {
+  /** Chunks that were not charged yet, see {@link costOf}. */
+  chunks: number;
+  /** A part of its body was dropped. */
+  isCut: boolean;
+};
+
+/**
+ * Requests as Node has them, which join small chunks that come together, and take no more of a body that comes in too small ones: of
+ * all requests of a connection, as each may have few. One of which that is so emits `cut`.
+ * @param refuse called once for such a connection, when it is read no more
+ */
+export function countedRequests(refuse: (socket: Socket) => void): typeof IncomingMessage {
+  return class CountedRequest extends IncomingMessage implements Counted {
+    chunks = 0;
+    isCut = false;
+    /** Of its body. */
+    readonly #own: Counts = { chunks: 0, bytes: 0 };
+    #held: Pieces | undefined;
+
+    override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
+      // Nor its end: what was dropped is missing.
+      if (this.isCut) return false;
+      if (chunk === null) {
+        this.#flush();
+        return super.push(chunk, encoding);
+      }
+      const { socket } = this;
+      const all = countsOf(socket);
+      count(all, chunk.length);
+      count(this.#own, chunk.length);
+      const isMany = isAbove(all, MAX_SMALL_CHUNKS) && isAbove(this.#own, FEW_CHUNKS);
+      if (isMany && !isProven(socket)) return this.#cut(all);
+      this.chunks++;
+      // The first is often the only one.
+      if (this.#own.chunks > 1 && chunk.length < SMALL_BYTES) return this.#hold(chunk);
+      this.#flush();
+      return super.push(chunk, encoding);
+    }
+
+    override _read(size: number): void {
+      if (!this.isCut) super._read(size);
+    }
+
+    /** Until all is parsed that Node reads at once; false: it should read no more before. */
+    #hold(chunk: Buffer): boolean {
+      if (!this.#held) setImmediate(() => this.#flush());
+      this.#held ??= new Pieces();
+      this.#held.push(chunk);
+      return this.#held.length < this.readableHighWaterMark;
+    }
+
+    #flush(): void {
+      const held = this.#held;
+      this.#held = undefined;
+      // As Node does where a stream takes no more.
+      if (held && !this.isCut && !super.push(held.join())) this.socket.pause();
+    }
+
+    #cut(counts: Counts): boolean {
+      this.isCut = true;
+      this.#held?.release();
+      this.#held = undefined;
+      // At once: Node would read and parse two megabytes first.
+      this.socket.pause();
+      // Not while it parses.
+      setImmediate(() => {
+        if (!counts.isRefused) refuse(this.socket);
+        counts.isRefused = true;
+        this.emit('cut');
+      });
+      return false;
+    }
+  };
+}
+
+/** Whether a part of this request's body was dropped. */
+export const isCut = (request: object): boolean => (request as Partial<Counted>).isCut === true;
+
+/** What reading so many bytes of a request has cost, in bytes of a body that comes in large pieces. */
+export function costOf(request: object, bytes: number): number {
+  const counted = request as Partial<Counted>;
+  const { chunks = 1 } = counted;
+  counted.chunks = 0;
+  return Math.max(bytes, chunks * MIN_COST_BYTES);
+}
+
+function countsOf(socket: CountedSocket): Counts {
+  socket[COUNTS] ??= { chunks: 0, bytes: 0 };
+  return socket[COUNTS];
+}
+
+function count(counts: Counts, bytes: number): void {
+  counts.chunks++;
+  counts.bytes += bytes;
+}
+
+const isAbove = ({ chunks, bytes }: Counts, most: number): boolean =>
+  chunks > most && bytes < chunks * MIN_AVERAGE_BYTES;
