@@ -112,21 +112,24 @@ const slowAttacks: readonly Attack[] = (['below', 'above'] as const).flatMap((ra
   ),
 );
 
+/** Bytes: of the memory for large bodies that ingress has by default. */
+const TWELFTH = 51_729_749;
+
 /** 60,000 chunks of one byte. */
 const FRAGMENTS = `${headOf({ headers: ['Transfer-Encoding: chunked'] })}${'1\r\n{\r\n'.repeat(60_000)}`;
 
 const holdingAttacks: readonly Attack[] = [
   {
     name: 'fragments',
-    what: 'bodies in chunks of one byte, as fast as they are read',
-    plan: { connections: 4, first: FRAGMENTS, bytesPerSecond: 0 },
+    what: 'bodies in chunks of one byte, each second anew',
+    plan: { connections: 24, first: FRAGMENTS, bytesPerSecond: 0, reopenMs: 1_000 },
   },
   {
     name: 'hogs',
-    what: 'bodies just not slow, 50 MB declared, as many as are admitted',
+    what: 'bodies just not slow, a twelfth of the memory for large bodies declared',
     plan: {
       connections: 13,
-      first: headOf({ headers: [`Content-Length: ${50 * MB}`] }),
+      first: headOf({ headers: [`Content-Length: ${TWELFTH}`] }),
       bytesPerSecond: 700_000,
     },
   },

@@ -19,7 +19,7 @@ export function hold(plan: Plan<'hold'>, tally: Tally): void {
     const timer = drip.length > 0 ? setInterval(() => socket.write(drip), DRIP_EVERY_MS) : undefined;
     socket.once('close', () => {
       clearInterval(timer);
-      if (!tally.stopping) setTimeout(open, REOPEN_MS);
+      if (!tally.stopping) setTimeout(open, plan.reopenMs ?? REOPEN_MS);
     });
   };
   for (let n = 0; n < plan.connections; n++) open();

@@ -9,6 +9,8 @@ export type AttackPlan = {
       readonly first: string;
       /** 0 sends nothing after `first`. */
       readonly bytesPerSecond: number;
+      /** Until it is opened anew; unset means at once. */
+      readonly reopenMs?: number;
     }
   | {
       /** Sends the same request again and again, as fast as it is answered. */
