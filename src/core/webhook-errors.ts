@@ -14,7 +14,7 @@ export const WEBHOOK_ERRORS = {
   BODY_FRAGMENTED: {
     status: 400,
     retryable: false,
-    text: 'chunks of less than 32 bytes on average, more than 512 on a connection without a valid signature: send the body whole, or in larger chunks',
+    text: 'chunks of less than 16 bytes on average, more than 512 on a connection without a valid signature: send the body whole, or in larger chunks',
   },
   BODY_TOO_SLOW: {
     status: 408,

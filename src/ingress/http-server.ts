@@ -14,7 +14,7 @@ import {
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { createServer } from '../runtime/node-http.ts';
 import { isClosing } from './answers.ts';
-import { countedRequests, FRAGMENTED } from './body/counted-request.ts';
+import { countedRequests, FRAGMENTED, isCutOff } from './body/counted-request.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 
 /** Until the head of a request has arrived, or half of REQUEST_TIMEOUT_MS where that is less. A TLS handshake too. */
@@ -53,7 +53,7 @@ export function createHttpServer(handler: RequestListener, parts: HttpServerDeps
   };
   // What is behind a request that ends its connection: Node parses all that it has read, thousands of small ones at worst.
   const listener: RequestListener = (request, response) => {
-    if (!isClosing(request.socket)) handler(request, response);
+    if (!isClosing(request.socket) && !isCutOff(request.socket)) handler(request, response);
   };
   const server: Server = tls
     ? createTlsServer({ ...options, ...tls.options(), handshakeTimeout: headersTimeout }, listener)

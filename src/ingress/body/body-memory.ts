@@ -179,7 +179,7 @@ export class BodyMemory {
     const evicted = this.#evict(semaphore, { bytes: semaphore.missing, class: waiter.class }, now);
     if (evicted > 0 || semaphore.stuckMs(now) < STUCK_MS) return;
     // All that are left are fast: no more of them than the first one needs.
-    const bytes = semaphore.taken + waiter.bytes - semaphore.capacity;
+    const bytes = semaphore.missingForFirst;
     this.#evict(semaphore, { bytes, class: waiter.class }, now, whenStuck);
   }
 

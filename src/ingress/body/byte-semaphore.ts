@@ -32,9 +32,14 @@ export class ByteSemaphore {
     return this.#queue.first;
   }
 
-  /** Bytes that are missing for all that wait. */
+  /** Bytes that are missing for all that wait, of what the first of them may use. */
   get missing(): number {
-    return this.#taken + this.#queue.bytes - this.capacity;
+    return this.#missingFor(this.#queue.bytes);
+  }
+
+  /** Bytes that are missing for the first one. */
+  get missingForFirst(): number {
+    return this.#missingFor(this.first?.bytes ?? 0);
   }
 
   /** For how long nothing was admitted, where something waits. */
@@ -65,6 +70,10 @@ export class ByteSemaphore {
   release(bytes: number): void {
     this.#taken -= bytes;
     this.#queue.admitNext();
+  }
+
+  #missingFor(bytes: number): number {
+    return this.#taken + bytes - shareOf(this.capacity, this.first?.bytes ?? 0);
   }
 
   #take(bytes: number): true | null {

@@ -5,11 +5,11 @@ import { Pieces } from './pieces.ts';
 
 /**
  * Node has an event and an object for each chunk of a body, also while nobody reads it: some microseconds, and many times the memory
- * of a chunk of few bytes. So many of them a connection may send that has not delivered a verified webhook; beyond that its chunks
- * have so many bytes on average.
+ * of a chunk of few bytes; one that lies across the end of what Node has read comes as two. So many of them a connection may send that
+ * has not delivered a verified webhook; beyond that they have so many bytes on average.
  */
 const MAX_SMALL_CHUNKS = 512;
-const MIN_AVERAGE_BYTES = 32;
+const MIN_AVERAGE_BYTES = 16;
 /** A body of fewer passes, also on a connection of a proxy that has carried many of others. */
 const FEW_CHUNKS = 16;
 /** Smaller ones that come together are one piece. */
@@ -22,7 +22,7 @@ export const FRAGMENTED = 'HOOKLINE_BODY_FRAGMENTED';
 
 const COUNTS = Symbol('what has come in chunks');
 
-type Counts = { chunks: number; bytes: number; isRefused?: boolean };
+type Counts = { chunks: number; bytes: number; isCut?: boolean; isRefused?: boolean };
 type CountedSocket = Socket & { [COUNTS]?: Counts };
 
 /** What is known of a request beyond what Node knows. */
@@ -87,6 +87,7 @@ export function countedRequests(refuse: (socket: Socket) => void): typeof Incomi
 
     #cut(counts: Counts): boolean {
       this.isCut = true;
+      counts.isCut = true;
       this.#held?.release();
       this.#held = undefined;
       // At once: Node would read and parse two megabytes first.
@@ -104,6 +105,9 @@ export function countedRequests(refuse: (socket: Socket) => void): typeof Incomi
 
 /** Whether a part of this request's body was dropped. */
 export const isCut = (request: object): boolean => (request as Partial<Counted>).isCut === true;
+
+/** Whether one of this connection's requests was: what Node has read behind it is none any more. */
+export const isCutOff = (socket: CountedSocket): boolean => socket[COUNTS]?.isCut === true;
 
 /** What reading so many bytes of a request has cost, in bytes of a body that comes in large pieces. */
 export function costOf(request: object, bytes: number): number {

@@ -209,6 +209,20 @@ describe('memory for large bodies', () => {
     expect(ended).toEqual([]);
   });
 
+  it('is taken from slow ones for a larger one that the rest would not be enough for', async () => {
+    const large = 64 * MIB;
+    memory = new BodyMemory({
+      ...{ small: 8 * MIB, large, read: large, atWork: MIB, admissionWaitMs: 20 },
+      clock: { ...systemClock, now: () => now },
+    });
+    const slow = open('slow');
+    await enter(slow, 12 * MIB);
+    now += 10_000;
+    // 62 of 64 MiB, of which larger ones leave eight.
+    await enter(open('larger', PROVEN), 50 * MIB);
+    expect(ended).toEqual(['slow NO_ROOM']);
+  });
+
   it('is had by a small one before those that came first with much more', async () => {
     const holding = open('holding');
     await enter(holding, 300);

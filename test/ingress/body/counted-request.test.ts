@@ -31,7 +31,7 @@ async function open(port: number) {
 describe('a body in chunks', () => {
   it.each([
     ['of one byte, few of them', message(400), 1],
-    ['of 40 bytes, many of them', message(100_000), 40],
+    ['of 32 bytes, many of them', message(200_000), 32],
   ])('%s is taken', async (_, body, size) => {
     await using ingress = await startIngressApp();
     const { socket, statuses, answers } = await open(ingress.port);
@@ -70,6 +70,15 @@ describe('a body in chunks', () => {
     socket.write(chunked(message(20_000), 1));
     await answers(2);
     expect(statuses()).toEqual([200, 200]);
+  });
+
+  it('behind one that was refused is not taken', async () => {
+    await using ingress = await startIngressApp();
+    const { socket, statuses, answers } = await open(ingress.port);
+    socket.write(chunked(message(20_000), 1) + chunked(message(10), 1_000));
+    await answers(1);
+    await until('it is closed', () => socket.destroyed);
+    expect([statuses(), ingress.receipts]).toEqual([[400], []]);
   });
 
   it('of one piece is taken on a connection that has carried many small ones of others, as one of a proxy', async () => {
