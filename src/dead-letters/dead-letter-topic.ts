@@ -15,7 +15,7 @@ import {
 } from './dead-letters.ts';
 import { type DeadLetterFilter, parseFilter } from './filter.ts';
 import { MatchingDeadLetters } from './matching-dead-letters.ts';
-import { inOrderOfReceipt } from './order-of-receipt.ts';
+import { inOrderOfReceipt } from './select-due.ts';
 
 /** Reads the dead-letter topic. */
 export type DeadLetterTopic = {

@@ -161,7 +161,7 @@ export class Spool {
     this.#renewalListeners.push(listener);
   }
 
-  /** Calls `listener` whenever `state` is another: a file that is opened again may have rows that nobody drains. */
+  /** Calls `listener` whenever the thread has told its numbers: a file that is opened again may have rows that nobody drains. */
   onCounted(listener: () => void): void {
     this.#countListeners.push(listener);
   }

@@ -14,21 +14,21 @@ export function printRows(shell: Shell, json: boolean, rows: readonly Row[]): vo
   // One space after each column, and another one between columns.
   const widths = columnWidths(cells, (shell.columns ?? Number.POSITIVE_INFINITY) - 2 * columns.length + 1);
   const [head = [], ...body] = cells.map((row) => row.map((text, column) => wrap(text, widths[column] ?? 0)));
-  // A table's time grows faster than its rows: many are several tables, one below the other.
-  for (let at = 0; at < Math.max(1, body.length); at += ROWS_AT_ONCE) {
-    const style = { head: [], border: [], 'padding-left': 0 };
+  const style = { head: [], border: [], 'padding-left': 0 };
+  // The longest line decides a column's width: in each table the first row has one.
+  const padded = (text: string, column: number) => {
+    const [line = '', ...rest] = text.split('\n');
+    return [line.padEnd(widths[column] ?? 0), ...rest].join('\n');
+  };
+  for (let at = 0; at < body.length; at += ROWS_AT_ONCE) {
     const table = new Table({ ...(at === 0 && { head }), chars: PLAIN, style });
-    // The longest line decides a column's width in all of them.
-    const padded = (text: string, column: number) => {
-      const [line = '', ...rest] = text.split('\n');
-      return [line.padEnd(widths[column] ?? 0), ...rest].join('\n');
-    };
     const [first = [], ...others] = body.slice(at, at + ROWS_AT_ONCE);
     table.push(body.length > ROWS_AT_ONCE ? first.map(padded) : first, ...others);
     shell.print(table.toString().replaceAll(/ +$/gm, ''));
   }
 }
 
+/** A table's time grows faster than its rows: many are several tables, one below the other. */
 const ROWS_AT_ONCE = 200;
 
 /** Prints one record as a line per field. Absent fields are left out. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { IncomingMessage } from '../../runtime/node-http.ts';
 import { isProven } from './open-bodies.ts';
-import { Pieces } from './pieces.ts';
+import { Pieces, SMALL_CHUNK_BYTES } from './pieces.ts';
 
 /**
  * Node has an event and an object for each chunk of a body, also while nobody reads it: some microseconds, and many times the memory
@@ -12,8 +12,6 @@ const MAX_SMALL_CHUNKS = 512;
 const MIN_AVERAGE_BYTES = 16;
 /** A body of fewer passes, also on a connection of a proxy that has carried many of others. */
 const FEW_CHUNKS = 16;
-/** Smaller ones that come together are one piece. */
-const SMALL_BYTES = 4 * 1024;
 /** A chunk costs as much time as so many bytes, though it has one. */
 const MIN_COST_BYTES = 1_024;
 
@@ -35,7 +33,7 @@ type Counted = {
 
 /**
  * Requests as Node has them, which join small chunks that come together, and take no more of a body that comes in too small ones: of
- * all requests of a connection, as each may have few. One of which that is so emits `cut`.
+ * all requests of a connection, as each may have few. Such a request emits `cut`.
  * @param refuse called once for such a connection, when it is read no more
  */
 export function countedRequests(refuse: (socket: Socket) => void): typeof IncomingMessage {
@@ -61,7 +59,7 @@ export function countedRequests(refuse: (socket: Socket) => void): typeof Incomi
       if (isMany && !isProven(socket)) return this.#cut(all);
       this.chunks++;
       // The first is often the only one.
-      if (this.#own.chunks > 1 && chunk.length < SMALL_BYTES) return this.#hold(chunk);
+      if (this.#own.chunks > 1 && chunk.length < SMALL_CHUNK_BYTES) return this.#hold(chunk);
       this.#flush();
       return super.push(chunk, encoding);
     }

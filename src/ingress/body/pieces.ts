@@ -1,7 +1,7 @@
 import { releaseBytes } from '../../core/release-bytes.ts';
 
 /** Smaller chunks are copied together: as an object each would take many times its length. */
-const SMALL_CHUNK_BYTES = 4 * 1024;
+export const SMALL_CHUNK_BYTES = 4 * 1024;
 const MIN_TAIL_BYTES = 1024;
 const MAX_TAIL_BYTES = 16 * 1024;
 

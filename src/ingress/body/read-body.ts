@@ -82,10 +82,11 @@ export function readBody(request: IncomingMessage, reading: Reading): Promise<Re
         if (memory.isSlow(open)) fail(new HooklineError('NO_ROOM'));
         else wait(more + Math.max(0, reading.max - open.bytes));
       } else {
+        const cost = costOf(request, chunk.length);
         const trust = reading.trust();
         if (trust === 'proven') return;
         ticket ??= memory.throttle.nextTicket(reading.max, trust);
-        if (memory.throttle.consume(costOf(request, chunk.length), ticket, resume, drop)) return;
+        if (memory.throttle.consume(cost, ticket, resume, drop)) return;
         request.pause();
         open.pause(now);
       }
