@@ -45,6 +45,7 @@ const HOMES: Record<string, readonly string[]> = {
   'cli-table3': ['cli'],
   'close-with-grace': ['runtime'],
   commander: ['cli'],
+  'fastest-levenshtein': ['config'],
   fastify: ['ingress', 'sandbox', 'console'],
   'aws-msk-iam-sasl-signer-js': ['kafka'],
   jose: ['tokens', 'console'],

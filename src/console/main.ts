@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { openRegistry } from '../avro/open-registry.ts';
 import { nodeSource } from '../config/env.ts';
+import { misspelt } from '../config/misspelt.ts';
 import { passwordIn, renewedFrom } from '../config/renewed-files.ts';
 import { deriveKey } from '../crypto/keys.ts';
 import { LARGE_RECORDS, openKafka } from '../kafka/open-kafka.ts';
@@ -20,7 +21,7 @@ import type { ConsoleDeps } from './page/console-deps.ts';
 import { consolePages } from './pages.ts';
 import { createConsoleApp } from './serve/app.ts';
 import { openAudit } from './serve/audit.ts';
-import { loadConsoleConfig } from './settings/console-config.ts';
+import { consoleConfig, loadConsoleConfig } from './settings/console-config.ts';
 import { groupsOf } from './settings/roles.ts';
 
 limitHeapGrowth();
@@ -75,4 +76,5 @@ function readRenewed(file: typeof secretFile): () => string {
   return renewedFrom({ files: [file], read: (name) => readFileSync(name), make, observer: files });
 }
 
-await runProcess({ logger, stopDeadlineMs: config.runtime.stopDeadlineMs, start });
+const [{ stopDeadlineMs }, { prefix }] = [config.runtime, config.topics];
+await runProcess({ logger, misspelt: misspelt(consoleConfig(prefix), process.env), stopDeadlineMs, start });

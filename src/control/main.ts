@@ -5,6 +5,7 @@ import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { watchedIds } from '../avro/watch-ids.ts';
 import { overlapsOf } from '../config/command-topics.ts';
 import { nodeSource } from '../config/env.ts';
+import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { newId } from '../crypto/ids.ts';
 import { observeOpen } from '../dead-letters/observe-open.ts';
@@ -22,7 +23,7 @@ import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { limitHeapGrowth } from '../runtime/v8-flags.ts';
 import { secretsIn } from '../subscriptions/secrets-dir.ts';
 import { observeTokens } from '../tokens/observe-tokens.ts';
-import { loadControlConfig } from './config.ts';
+import { controlConfig, loadControlConfig } from './config.ts';
 import { followState } from './follow-state.ts';
 import { observeControl } from './observe-control.ts';
 import { openControl } from './open-control.ts';
@@ -94,4 +95,4 @@ async function start(components: Components): Promise<void> {
   gate.open();
 }
 
-await runProcess({ logger, stopDeadlineMs, start });
+await runProcess({ logger, misspelt: misspelt(controlConfig, process.env), stopDeadlineMs, start });

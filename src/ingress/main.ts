@@ -5,6 +5,7 @@ import { openRegistry } from '../avro/open-registry.ts';
 import { createOwnReader } from '../avro/record-reader.ts';
 import { readCommandSchemas, readSchemaFiles } from '../avro/schema-files.ts';
 import { nodeSource } from '../config/env.ts';
+import { misspelt } from '../config/misspelt.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import { createEventRoutes } from '../delivery/event-routes.ts';
 import { deliveryTopics } from '../delivery/open-delivery.ts';
@@ -20,7 +21,7 @@ import { startKeyring } from '../subscriptions/start-keyring.ts';
 import { observeTokens } from '../tokens/observe-tokens.ts';
 import { openBodyMemory, startIngressServer } from './ingress-server.ts';
 import { startLargeBodies } from './large-body/large-body-threads.ts';
-import { loadIngressConfig } from './settings.ts';
+import { ingressConfig, loadIngressConfig } from './settings.ts';
 import { bodiesByPolicy, mayStartWithoutKafka, openStartupState, startDelivery } from './start-delivery.ts';
 import { startTracing, traced, traceStore } from './tracing.ts';
 
@@ -39,14 +40,13 @@ const registry = configOrExit(() => openRegistry(config.registry, client));
 const kafka = configOrExit(() => openKafka({ settings: config.kafka, ...client }));
 
 await runProcess({
-  logger,
+  ...{ logger, misspelt: misspelt(ingressConfig, process.env) },
   stopDeadlineMs: config.runtime.stopDeadlineMs,
   async start(components) {
     const context = await openContext({ logger, clock, components }, config.runtime);
     const { gate, metrics } = context;
     tokenLog.report(metrics);
-    const { prefix } = config.topics;
-    const { layout, publishDeadlineMs } = config.ingress;
+    const [{ prefix }, { layout, publishDeadlineMs }] = [config.topics, config.ingress];
     const tracer = await startTracing(config.tracing, context);
     const spool = await openSpool(config.spool, sealingKeys, context);
     const startup = openStartupState({ dir: config.spool.dir, registry, prefix, context });

@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace';
 import { CONFIG_EXIT_CODE, ConfigError } from '../config/env.ts';
+import type { Misspelt } from '../config/misspelt.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { createProbes, observeProcess, type Probes, startAdminServer } from './admin-server.ts';
 import type { Clock } from './clock.ts';
@@ -74,10 +75,12 @@ export function createComponents(on: {
  */
 export async function runProcess(options: {
   logger: Logger;
+  /** Variables of its environment that nothing reads although they look like settings. */
+  misspelt: readonly Misspelt[];
   stopDeadlineMs: number;
   start: (components: Components) => Promise<void>;
 }): Promise<void> {
-  const { logger, stopDeadlineMs } = options;
+  const { logger, misspelt, stopDeadlineMs } = options;
   const components = createComponents({
     stopped: (component, err) =>
       err
@@ -87,6 +90,8 @@ export async function runProcess(options: {
   });
   const onTimeout = () =>
     logger.error({ waitingFor: components.remaining(), stopDeadlineMs }, 'not stopped before the deadline');
+  for (const { variable, meant } of misspelt)
+    logger.warn({ variable }, `${variable} is not a setting and is not read: did you mean ${meant}?`);
   routeWarnings((warning) => logger.warn({ err: warning }, 'Node.js warning'));
   closeWithGrace({ delay: stopDeadlineMs, logger: false, onTimeout }, async ({ signal, err }) => {
     if (err) logger.fatal({ err }, 'stopping after an unhandled error');

@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { nodeSource } from '../config/env.ts';
+import { misspelt } from '../config/misspelt.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { configOrExit, runProcess } from '../runtime/process-shell.ts';
-import { loadOptions } from './config.ts';
+import { loadOptions, sandboxSettings } from './config.ts';
 import { startSandbox } from './start-sandbox.ts';
 
 const options = configOrExit(() =>
@@ -14,6 +15,7 @@ const logger = createLogger({ name: 'sandbox', level: options.logLevel });
 
 await runProcess({
   logger,
+  misspelt: misspelt({ sandbox: sandboxSettings }, process.env),
   stopDeadlineMs: options.stopDeadlineMs,
   start: async (components) => {
     const sandbox = components.add('sandbox', await startSandbox({ ...options, logger }));

@@ -1,9 +1,11 @@
 /** A process of two parts, as the test's first argument has it: how it starts, fails and stops. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '../../src/config/env.ts';
+import { ConfigError, text } from '../../src/config/env.ts';
+import { misspelt } from '../../src/config/misspelt.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { configOrExit, runProcess } from '../../src/runtime/process-shell.ts';
 
+const settings = { fixture: { name: text('FIXTURE_USERNAME', { about: 'a name', fallback: '' }) } };
 const [way] = process.argv.slice(2);
 const logger = createLogger({ name: 'fixture', level: 'info' });
 const never = new Promise<void>(() => {});
@@ -17,6 +19,7 @@ if (way === 'faulty configuration') {
 }
 
 await runProcess({
+  misspelt: misspelt(settings, process.env),
   logger,
   stopDeadlineMs: way === 'hanging stop' || way === 'failing start that hangs' ? 200 : 20_000,
   start: async (parts) => {

@@ -77,7 +77,8 @@ describe('parts', () => {
   });
 });
 
-const fixture = (way: string) => new RunningProcess('test/runtime/process-shell.fixture.ts', {}, [way]);
+const fixture = (way: string, env: Readonly<Record<string, string>> = {}) =>
+  new RunningProcess('test/runtime/process-shell.fixture.ts', env, [way]);
 const messages = ({ lines }: RunningProcess) =>
   lines.map(({ msg, component, waitingFor }) =>
     [msg, component ?? waitingFor].filter(Boolean).flat().join(' '),
@@ -94,6 +95,14 @@ describe('a process', () => {
       expect(messages(running)).toEqual(['started', 'stopping', 'stopped second', 'stopped first']);
     },
   );
+
+  it('warns of a variable that looks like a setting, without its value', async () => {
+    await using running = fixture('as usual', { FIXTURE_USERNMAE: 'somebody' });
+    await running.logged('started');
+    expect(running.lines[0]).toMatchObject({ level: 'warn', variable: 'FIXTURE_USERNMAE' });
+    expect(running.lines[0]?.msg).toMatch(/not read: did you mean FIXTURE_USERNAME\?$/);
+    expect(JSON.stringify(running.lines)).not.toContain('somebody');
+  });
 
   it('gives up a start that still waits, exit code 0', async () => {
     await using running = fixture('waiting start');

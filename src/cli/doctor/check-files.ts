@@ -1,19 +1,23 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { misspelt } from '../../config/misspelt.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
 import { listRefs, readDirSecrets, SECRET_FILES } from '../../subscriptions/secrets-dir.ts';
-import { loadConfig } from '../shell/connections.ts';
+import { CLI_SETTINGS, loadConfig } from '../shell/connections.ts';
 import { type Check, type Finding, fault, ok, skipped, warning } from '../shell/finding.ts';
 import { allSchemas } from '../shell/schemas-and-topics.ts';
 import { describeError } from '../shell/shell.ts';
 
 /**
  * Settings that no other check reads, and the schema files. Settings of a single process are left out: it reports them
- * all when it starts.
+ * all when it starts. Variables that nothing reads although they look like a setting.
  */
 export const checkConfiguration: Check = async (shell) => {
   const config = loadConfig(shell, 'runtime', 'recordSize', 'durability', 'commands', 'schemas');
-  return [ok('schema files', `${allSchemas(config).length} compiled`)];
+  const unread = misspelt(CLI_SETTINGS, shell.source.env).map(({ variable, meant }) =>
+    warning('configuration', `${variable} is not a setting and is not read`, `did you mean ${meant}?`),
+  );
+  return [ok('schema files', `${allSchemas(config).length} compiled`), ...unread];
 };
 
 /** Whether the secret files are usable, and unreadable to other users. */

@@ -39,6 +39,9 @@ const groupsFor = (prefix: string) => ({
 
 type Groups = ReturnType<typeof groupsFor>;
 
+/** All that the command line tool shares with the processes. */
+export const CLI_SETTINGS = groupsFor('');
+
 export type Config<G extends keyof Groups> = { readonly [Name in G]: ValuesOf<Groups[Name]> };
 
 /**
