@@ -4,12 +4,17 @@ import { HooklineError } from '../core/errors.ts';
 /** A file that a variable names. */
 export type NamedFile = { readonly variable: string; readonly path: string };
 
+/** From when to when a certificate is valid. */
+export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
+
 /** What happens to files that are read again while a process runs. */
 export type RenewalObserver = {
   /** Changed files were loaded: the next connection uses them. */
   renewed(files: readonly NamedFile[]): void;
   /** Changed files cannot be used: what was read of them before stays in use. */
   unusable(error: Error): void;
+  /** We present a certificate: `validity` is that of the one in use, whenever it is asked for. */
+  presents?(variable: string, validity: () => Validity): void;
 };
 
 /**

@@ -17,7 +17,8 @@ import { observePublishing, openKafka } from '../kafka/open-kafka.ts';
 import { Publisher } from '../kafka/produce/publisher.ts';
 import { openProvider } from '../provider/open-provider.ts';
 import { systemClock as clock } from '../runtime/clock.ts';
-import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
+import { clientLog, createLogger } from '../runtime/logger.ts';
+import { observeFiles } from '../runtime/observe-files.ts';
 import { type Components, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { limitHeapGrowth } from '../runtime/v8-flags.ts';
@@ -36,7 +37,7 @@ const config = configOrExit(() => loadControlConfig(nodeSource(process.env)));
 const schemas = configOrExit(() => readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')));
 const logger = createLogger({ name: 'hookline-control', level: config.runtime.logLevel });
 const tokenLog = observeTokens(logger);
-const connecting = { files: filesLog(logger), clock, tokenLog };
+const connecting = { files: observeFiles(logger), clock, tokenLog };
 const sealingKeys = configOrExit(() => openSealingKeys(config.control.sealingKeyFile, connecting));
 const [log, clientId] = [clientLog(logger), 'hookline-control'];
 const registry = configOrExit(() => openRegistry(config.registry, connecting));
@@ -56,7 +57,7 @@ async function start(components: Components): Promise<void> {
   const context = await openContext({ logger, clock, components }, config.runtime);
   const { metrics, probes, gate } = context;
   const observe = observeControl({ logger, metrics });
-  tokenLog.report(metrics);
+  for (const log of [connecting.files, tokenLog]) log.report(metrics);
 
   const ids = await gate.pass('the schema registry', () =>
     watchedIds({ registry, prefix }, Object.values(schemas), context),

@@ -104,7 +104,10 @@ export function newEncryptionKey(): string {
 }
 
 /** When the first certificate of a PEM file expires. Throws if there is no certificate. */
-export const certificateEnd = (pem: Buffer): Date => new X509Certificate(pem).validToDate;
+export function validityOf(pem: Buffer): { readonly notBefore: Date; readonly notAfter: Date } {
+  const { validFromDate: notBefore, validToDate: notAfter } = new X509Certificate(pem);
+  return { notBefore, notAfter };
+}
 
 /**
  * A key of 32 bytes for one purpose, from a secret of any length (HKDF-SHA256): keys for other purposes reveal nothing about it.

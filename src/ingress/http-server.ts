@@ -11,6 +11,7 @@ import {
   type RenewalObserver,
   renewedFrom,
 } from '../config/renewed-files.ts';
+import { validityOf } from '../crypto/keys.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { createServer } from '../runtime/node-http.ts';
 import { isClosing } from './answers.ts';
@@ -204,6 +205,7 @@ export function createTlsFiles(
       return ca ? { ...pair, ca, requestCert: true, rejectUnauthorized: true } : pair;
     },
   });
+  observer.presents?.(certificate.variable, () => validityOf(current().cert as Buffer));
   let timer: Timer | undefined;
   return {
     options: current,

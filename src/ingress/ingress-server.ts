@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
 import { createSourceFilter } from '../config/networks.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { filesLog } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { observeFiles } from '../runtime/observe-files.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
@@ -40,10 +40,12 @@ export async function startIngressServer(
   const { settings, delivery, keyring, memory, large } = deps;
   const observer = components.add('observer', createIngressObserver({ logger, metrics, keyring }));
   observeMemory(memory, metrics);
+  const files = observeFiles(logger);
+  files.report(metrics);
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
   const tls =
     certFile !== undefined && keyFile !== undefined
-      ? createTlsFiles({ certFile, keyFile, clientCaFile }, filesLog(logger), clock)
+      ? createTlsFiles({ certFile, keyFile, clientCaFile }, files, clock)
       : undefined;
   const leaving = new AbortController();
   const { allowedSources, trustedProxies } = settings;

@@ -13,7 +13,8 @@ import { openSpool, openStore } from '../delivery/store/open-store.ts';
 import { awaitTopics } from '../kafka/admin/watch-safety.ts';
 import { openKafka } from '../kafka/open-kafka.ts';
 import { systemClock as clock } from '../runtime/clock.ts';
-import { clientLog, createLogger, filesLog } from '../runtime/logger.ts';
+import { clientLog, createLogger } from '../runtime/logger.ts';
+import { observeFiles } from '../runtime/observe-files.ts';
 import { backgroundGate, configOrExit, openContext, runProcess } from '../runtime/process-shell.ts';
 import { openSealingKeys } from '../runtime/sealing-key-file.ts';
 import { tuneForWebhooks } from '../runtime/v8-flags.ts';
@@ -32,7 +33,7 @@ const { subscription } = configOrExit(() =>
   readCommandSchemas(readSchemaFiles(config.schemas.dir, 'commands')),
 );
 const logger = createLogger({ name: 'hookline-ingress', level: config.runtime.logLevel });
-const [files, tokenLog] = [filesLog(logger), observeTokens(logger)];
+const [files, tokenLog] = [observeFiles(logger), observeTokens(logger)];
 const client = { clientId: 'hookline-ingress', log: clientLog(logger), clock, files, tokenLog };
 const sealingKeys = configOrExit(() => openSealingKeys(config.subscriptions.sealingKeyFile, client));
 const bodies = configOrExit(() => bodiesByPolicy(events, { ...config, sealingKeys }));
@@ -45,7 +46,7 @@ await runProcess({
   async start(components) {
     const context = await openContext({ logger, clock, components }, config.runtime);
     const { gate, metrics } = context;
-    tokenLog.report(metrics);
+    for (const log of [files, tokenLog]) log.report(metrics);
     const [{ prefix }, { layout, publishDeadlineMs }] = [config.topics, config.ingress];
     const tracer = await startTracing(config.tracing, context);
     const spool = await openSpool(config.spool, sealingKeys, context);
@@ -63,7 +64,6 @@ await runProcess({
       },
       context,
     );
-
     const read = createOwnReader(subscription.codec, ids.of(subscription), registry, clock);
     const { keyring, topicRead, keysKnown } = await startKeyring(
       {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Agent } from 'undici';
 import { type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import type { Clock } from './clock.ts';
-import { namedFiles, type TlsFiles, type TlsMaterial, tlsMaterial } from './tls-files.ts';
+import { namedFiles, presentIn, type TlsFiles, type TlsMaterial, tlsMaterial } from './tls-files.ts';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -34,6 +34,8 @@ export type Http = {
 const loadUndici = () => import('undici');
 type Undici = Awaited<ReturnType<typeof loadUndici>>;
 
+const NO_FILES: Partial<TlsMaterial> = {};
+
 /** Of answers that are larger one at a time is read on: dozens of commands may be in work. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
 
@@ -47,10 +49,9 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
     files,
     read: (path) => readFileSync(path),
     observer: options.files,
-    make: (contents) => ({
-      context: files.length > 0 ? tlsMaterial(options.tls, contents).context : undefined,
-    }),
+    make: (contents) => (files.length > 0 ? tlsMaterial(options.tls, contents) : NO_FILES),
   });
+  presentIn(options.files, options.tls, current);
   let isStopped = false;
   let made: { readonly of: ReturnType<typeof current>; readonly agent: Agent } | undefined;
   /** The one for the next request; what is in progress over the one before comes to its end. */

@@ -33,16 +33,6 @@ export function clientLog(logger: Logger) {
   return (message: string, fields: object) => logger.debug(fields, message);
 }
 
-/** What becomes of certificate and password files that change while a process runs. */
-export function filesLog(logger: Logger) {
-  return {
-    renewed: (files: readonly { variable: string; path: string }[]) =>
-      logger.info({ files: files.map(({ variable }) => variable) }, 'changed files loaded'),
-    unusable: (err: Error) =>
-      logger.error({ err }, 'changed files cannot be used; the previous content stays in use'),
-  };
-}
-
 /**
  * What may be in a log line. A secret is recognized by its name, at any depth and in any spelling
  * (`signingSecret`, `signing-secret`, `Signing_Secret`); in running text by its form. Bodies are cut the same way.

@@ -1,6 +1,12 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { certificatesIn, credentialsFault, type NamedFile } from '../config/renewed-files.ts';
-import { certificateEnd } from '../crypto/keys.ts';
+import {
+  certificatesIn,
+  credentialsFault,
+  type NamedFile,
+  type RenewalObserver,
+  type Validity,
+} from '../config/renewed-files.ts';
+import { validityOf } from '../crypto/keys.ts';
 
 /** The files of one connection: the other side's authority, and a client certificate with its key. Certificate and key go together. */
 export type TlsFiles = {
@@ -11,8 +17,8 @@ export type TlsFiles = {
 
 export type TlsMaterial = {
   readonly context: SecureContext;
-  /** When our client certificate ends; undefined without one. */
-  readonly certificateEnds: Date | undefined;
+  /** How long our client certificate is valid; undefined without one. */
+  readonly validity: Validity | undefined;
 };
 
 /** A variable and the path that it holds; undefined where it is unset. */
@@ -38,7 +44,7 @@ export function tlsMaterial(tls: TlsFiles, contents: readonly Buffer[]): TlsMate
   try {
     return {
       context: createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }),
-      certificateEnds: cert && certificateEnd(cert),
+      validity: cert && validityOf(cert),
     };
   } catch (error) {
     throw credentialsFault(
@@ -50,4 +56,13 @@ export function tlsMaterial(tls: TlsFiles, contents: readonly Buffer[]): TlsMate
       'give a certificate in PEM form and its own key, unencrypted',
     );
   }
+}
+
+/** Tells for how long the client certificate among the files is valid, if there is one. */
+export function presentIn(
+  observer: RenewalObserver,
+  { cert }: TlsFiles,
+  current: () => Partial<TlsMaterial>,
+): void {
+  if (cert) observer.presents?.(cert.variable, () => current().validity as Validity);
 }

@@ -12,7 +12,8 @@ import { consolePages } from '../../src/console/pages.ts';
 import { loadConsoleConfig } from '../../src/console/settings/console-config.ts';
 import { openKafka } from '../../src/kafka/open-kafka.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
-import { clientLog, filesLog } from '../../src/runtime/logger.ts';
+import { clientLog } from '../../src/runtime/logger.ts';
+import { observeFiles } from '../../src/runtime/observe-files.ts';
 import { observeTokens } from '../../src/tokens/observe-tokens.ts';
 import { capturedLog } from '../support/captured-log.ts';
 
@@ -23,7 +24,7 @@ function openPages(text: string) {
   const source = nodeSource({ KAFKA_BROKERS: '127.0.0.1:9', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' });
   const config = loadConsoleConfig(source);
   const { logger } = capturedLog();
-  const files = filesLog(logger);
+  const files = observeFiles(logger);
   const connecting = { files, clock, tokenLog: observeTokens(logger) };
   const kafka = openKafka({
     settings: config.kafka,

@@ -4,6 +4,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Validity } from '../../src/config/renewed-files.ts';
 import { createTlsFiles } from '../../src/ingress/http-server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { sign, startIngressApp } from '../support/ingress-app.ts';
@@ -99,16 +100,22 @@ function startWith(clientCaFile?: string) {
   const faults: unknown[] = [];
   const paths = { certFile: file('current.pem'), keyFile: file('current.key'), clientCaFile };
   for (const end of ['pem', 'key']) copyFileSync(file(`server.${end}`), file(`current.${end}`));
-  const observer = { renewed() {}, unusable: (error: Error) => faults.push(error) };
+  const presented = new Map<string, () => Validity>();
+  const observer = {
+    renewed() {},
+    unusable: (error: Error) => faults.push(error),
+    presents: (variable: string, validity: () => Validity) => presented.set(variable, validity),
+  };
   const tls = createTlsFiles(paths, observer, systemClock, 50);
-  return { tls, faults };
+  return { tls, faults, validity: presented.get('TLS_CERT_FILE') as () => Validity };
 }
 
 describe('the webhooks server over TLS', () => {
   it('answers over HTTPS', async () => {
-    const { tls } = startWith();
+    const { tls, validity } = startWith();
     await using ingress = await startIngressApp({ tls });
     expect(await postBy(ingress.port)).toEqual([200, 'server']);
+    expect(Number(validity().notAfter) - Number(validity().notBefore)).toBe(2 * 86_400_000);
     await tls.stop();
   });
 

@@ -13,10 +13,18 @@ import { publisherMetrics } from '../../src/kafka/open-kafka.ts';
 import { bodyStoreMetrics } from '../../src/object-store/open-body-store.ts';
 import { processMetrics } from '../../src/runtime/admin-server.ts';
 import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
+import { certificateMetrics } from '../../src/runtime/observe-files.ts';
 import { keyMetrics } from '../../src/subscriptions/start-keyring.ts';
 import { tokenMetrics } from '../../src/tokens/observe-tokens.ts';
 
-const OF_BOTH = [processMetrics, publisherMetrics, safetyMetrics, deadLetterMetrics, tokenMetrics];
+const OF_BOTH = [
+  processMetrics,
+  publisherMetrics,
+  safetyMetrics,
+  deadLetterMetrics,
+  tokenMetrics,
+  certificateMetrics,
+];
 const OF_INGRESS = [
   ...[webhookMetrics, deliveryMetrics, memoryMetrics, serverMetrics, backlogMetrics, largeBodyMetrics],
   ...[bodyStoreMetrics, spoolMetrics, keyMetrics],

@@ -1,7 +1,7 @@
 import { adminAddressesOf } from '../../runtime/admin-addresses.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
-import { filesLog } from '../../runtime/logger.ts';
+import { observeFiles } from '../../runtime/observe-files.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { addGrowth, CounterFollower, type Growth, grown, quantileOf } from './rates.ts';
 import { type PodReading, readPod } from './read-pod.ts';
@@ -161,6 +161,6 @@ export type Watching = { readonly watch: Watch; readonly http: Http };
 
 /** Begins to read the processes of CONSOLE_TARGETS. */
 export function watchTargets({ config, clock, logger, add }: ConsoleDeps): Watching {
-  const http = add('http client', createHttp({ tls: {}, files: filesLog(logger), clock }));
+  const http = add('http client', createHttp({ tls: {}, files: observeFiles(logger), clock }));
   return { http, watch: add('watch', openWatch({ targets: config.console.targets, http, clock })) };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isLoopback } from '../../config/plaintext-credentials.ts';
 import { renewedFrom } from '../../config/renewed-files.ts';
-import { named, namedFiles, type TlsMaterial, tlsMaterial } from '../../runtime/tls-files.ts';
+import { named, namedFiles, presentIn, type TlsMaterial, tlsMaterial } from '../../runtime/tls-files.ts';
 import type { TokenDeps } from '../../tokens/open-tokens.ts';
 import type { TokenSource } from '../../tokens/token-source.ts';
 import { openSasl, type Sasl } from './sasl.ts';
@@ -41,13 +41,16 @@ export function openConnection(deps: ConnectionDeps): KafkaConnection {
     cert: named('KAFKA_CERT_FILE', settings.certFile),
     key: named('KAFKA_KEY_FILE', settings.keyFile),
   };
-  const material = () =>
-    renewedFrom({
+  const material = () => {
+    const current = renewedFrom({
       files: namedFiles(tls),
       read: (path) => readFileSync(path),
       make: (contents) => tlsMaterial(tls, contents),
       observer: files,
     });
+    presentIn(files, tls, current);
+    return current;
+  };
   return {
     brokers,
     tls: ssl ? material() : undefined,

@@ -39,7 +39,7 @@ export function explainRefusal(
   if (plaintext) return explained('PLAINTEXT_CREDENTIALS', plaintext, connection, error);
   const fault = connectionFaultOf(error);
   const unreached = fault
-    ? explainFault(fault, BROKERS, connection.tls?.().certificateEnds)
+    ? explainFault(fault, BROKERS, connection.tls?.().validity?.notAfter)
     : neverAnswered && isClosed(error) && explainClosed(connection);
   return unreached ? explained('KAFKA_UNAVAILABLE', unreached, connection, error) : error;
 }
@@ -121,7 +121,7 @@ function explainClosed({ tls, sasl }: KafkaConnection): Explanation {
   const demands = [
     ...(tls ? [] : ['KAFKA_SSL to true where this port speaks TLS']),
     ...(sasl ? [] : ['KAFKA_SASL_MECHANISM and what goes with it where it demands SASL']),
-    ...(tls && tls().certificateEnds === undefined
+    ...(tls && tls().validity === undefined
       ? ['KAFKA_CERT_FILE and KAFKA_KEY_FILE where it demands a client certificate']
       : []),
   ];

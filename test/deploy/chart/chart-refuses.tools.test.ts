@@ -34,6 +34,12 @@ const WRONG: Wrong[] = [
     ],
     /subscriptions has the ref eu twice/,
   ],
+  ['a name of digits', ['fullnameOverride="123"'], /'\/fullnameOverride'/],
+  [
+    'a name that is none in Kubernetes',
+    ['nameOverride=Hookline_EU'],
+    /'\/nameOverride': 'Hookline_EU' does not match/,
+  ],
   ['a broker without a port', ['kafka.brokers={kafka}'], /'\/kafka\/brokers\/0': 'kafka' does not match/],
   [
     'a spool that its volume has no place for',

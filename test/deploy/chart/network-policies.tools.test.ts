@@ -68,6 +68,19 @@ describe('the network policies of the chart', () => {
     expect(restricted).toHaveLength(4);
   });
 
+  it("lets pods reach the store at the port of AWS's own variable", async () => {
+    const flags = [
+      ...['bodyStore.address=s3://events', 'bodyStore.credentialsFrom=webIdentity'],
+      ...['ingress.settings.AWS_ENDPOINT_URL_S3=https://store:9000', 'networkPolicy.egress.enabled=true'],
+      'ingress.settings.AWS_ENDPOINT_URL_STS=https://sts:7480',
+    ];
+    const manifests = await render(helm, 'minimal', ...flags.flatMap((one) => ['--set', one]));
+    const rules: { ports: { port: number }[] }[] = policyOf(manifests, 'ingress').spec.egress;
+    const ports = rules.flatMap((rule) => rule.ports.map(({ port }) => port));
+    expect(ports).toEqual(expect.arrayContaining([9000, 7480]));
+    expect(ports).not.toContain(443);
+  });
+
   it.each<[string, string[], { sts: boolean; addresses: string[] }]>([
     ['a Secret', ['bodyStore.credentialsSecret=s3'], { sts: false, addresses: [] }],
     [

@@ -1,0 +1,52 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { createHttp } from '../../src/runtime/http-client.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { observeFiles } from '../../src/runtime/observe-files.ts';
+import { makeAuthority } from '../support/secure/certificates.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'hookline-files-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const DAY = 86_400;
+
+describe('the certificates of a process', () => {
+  it('are in its metrics with their validity, as their files are at each scrape', async () => {
+    const authority = makeAuthority(dir, 'authority');
+    const [cert, key] = [join(dir, 'tls.crt'), join(dir, 'tls.key')];
+    const use = (name: string, days: number) => {
+      const { certFile, keyFile } = authority.issue(name, 'IP:127.0.0.1', days);
+      copyFileSync(certFile, cert);
+      copyFileSync(keyFile, key);
+    };
+    use('first', 2);
+    const lines: string[] = [];
+    const files = observeFiles(
+      createLogger({ name: 'test', level: 'info', write: (line) => void lines.push(line) }),
+    );
+    const tls = {
+      cert: { variable: 'PROVIDER_CERT_FILE', path: cert },
+      key: { variable: 'PROVIDER_KEY_FILE', path: key },
+    };
+    const http = createHttp({ tls, files, clock: systemClock });
+    const metrics = createMetrics({ ofNode: false });
+    files.report(metrics);
+    const daysLeft = async () => {
+      for (const sample of metrics.samplers) sample();
+      const text = await metrics.registry.metrics();
+      const [, end] = /not_after_timestamp_seconds\{file="PROVIDER_CERT_FILE"\} (\S+)/.exec(text) ?? [];
+      const [, start] = /not_before_timestamp_seconds\{file="PROVIDER_CERT_FILE"\} (\S+)/.exec(text) ?? [];
+      return [(Number(end) - Date.now() / 1_000) / DAY, (Number(end) - Number(start)) / DAY].map(Math.round);
+    };
+    expect(await daysLeft()).toEqual([2, 2]);
+    use('second', 9);
+    expect(await daysLeft()).toEqual([9, 9]);
+    use('expired', -1);
+    expect(await daysLeft()).toEqual([-1, -1]);
+    expect(lines.filter((line) => line.includes('changed files loaded'))).toHaveLength(2);
+    await http.stop();
+  });
+});
