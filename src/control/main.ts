@@ -82,7 +82,7 @@ async function start(components: Components): Promise<void> {
   const dirSecrets = secretsIn(config.subscriptions.secretsDir);
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));
 
-  const group = { kafka, groupId, topics, sessionTimeoutMs, clock };
+  const group = { kafka, openTopic, groupId, topics, sessionTimeoutMs, clock };
   const commands = add(
     'commands',
     await readInGroup({ ...group, ...control, ...observe.reader, onFatal: fail }),

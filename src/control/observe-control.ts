@@ -65,6 +65,11 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
           { err },
           'commands are not read, trying again; if a topic is missing (hookline topics plan), no other one is read either',
         ),
+      onRecreated: (topic: string) =>
+        logger.warn(
+          { topic },
+          'the command topic was deleted and created anew: it is read from its beginning',
+        ),
       onRefused(err: Error | null) {
         if (err)
           logger.warn({ err }, 'commands are not read: the brokers refuse the credentials, trying again');

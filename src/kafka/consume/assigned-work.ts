@@ -81,6 +81,19 @@ export class AssignedWork {
     this.#assigned.get(`${topic}/${partition}`)?.work.pass(next);
   }
 
+  /** The topic is another one of the same name: whatever was read and committed is of the one before. */
+  beginAnew(topic: string): void {
+    const { consumer } = this.#deps;
+    for (const partition of this.#assignment[topic] ?? []) {
+      const known = this.#assigned.get(`${topic}/${partition}`);
+      if (known) this.#end(known);
+      inGroup(() => {
+        consumer.seek({ topic, partition, offset: '0' });
+        consumer.resume([{ topic, partitions: [partition] }]);
+      });
+    }
+  }
+
   /** The consumer has ended: nothing more is begun or committed. */
   end(): void {
     this.#leaseWatch.cancel();

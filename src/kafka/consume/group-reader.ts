@@ -9,6 +9,8 @@ import { AssignedWork } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
+import type { OpenTopic } from './topic-fetcher.ts';
+import { watchTopicIds } from './watch-topic-ids.ts';
 
 /**
  * Reads topics in a group, of which one process works at a time, and commits a record when it and all before it in its
@@ -23,6 +25,8 @@ export type GroupReader = {
 
 export type GroupReaderDeps = {
   readonly kafka: KafkaClient;
+  /** To see whether a topic is still the same. */
+  readonly openTopic: OpenTopic;
   readonly groupId: string;
   readonly topics: readonly string[];
   /** After so long a silence the brokers give a process's partitions to another. */
@@ -48,6 +52,8 @@ export type GroupReaderDeps = {
   readonly onRefused: (error: Error | null) => void;
   /** Nothing is read for now, by this error: told at most once a minute. */
   readonly onInterrupted: (error: Error) => void;
+  /** A topic was deleted, and created anew: it is read from its beginning. */
+  readonly onRecreated: (topic: string) => void;
   /** The consumer has ended for good: only a new process reads on. */
   readonly onFatal: (error: Error) => void;
   readonly clock: Clock;
@@ -101,10 +107,18 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
       onEnd: (error) => void onEnd(error).catch(() => {}),
     });
   let open = await openMember();
+  const topicIds = watchTopicIds({
+    ...{ openTopic: deps.openTopic, topics: deps.topics, clock },
+    onOther(topic) {
+      deps.onRecreated(topic);
+      open.work.beginAnew(topic);
+    },
+  });
   return {
     silentFor: () => clock.now() - heardAt,
     async stop() {
       stopping.abort();
+      topicIds.stop();
       await Promise.race([open.work.finish(), clock.sleep(FINISH_MS, { ref: false })]);
       await open.consumer.leave();
     },

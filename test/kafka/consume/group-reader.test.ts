@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { Lease } from '../../../src/core/lease.ts';
 import type { KafkaClient } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { type GroupReaderDeps, readInGroup } from '../../../src/kafka/consume/group-reader.ts';
+import type { TopicFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
 type Payload = Record<string, unknown>;
@@ -13,7 +14,14 @@ const refusal = (message: string) =>
 async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
   const clock = manualClock();
   const connects: (Error | null)[] = [];
-  const seen = { consumers: 0, left: 0, paused: 0, commits: [] as string[] };
+  const seen = {
+    topicId: 'first',
+    consumers: 0,
+    left: 0,
+    paused: 0,
+    commits: [] as string[],
+    sought: [] as string[],
+  };
   const on = {
     refused: [] as (string | null)[],
     told: [] as string[],
@@ -42,7 +50,8 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
       },
       disconnect: async () => void seen.left++,
       commitOffsets: async ([{ offset }]: [{ offset: string }]) => void seen.commits.push(offset),
-      ...{ subscribe: async () => {}, pause: () => void seen.paused++, resume() {}, seek() {} },
+      ...{ subscribe: async () => {}, pause: () => void seen.paused++, resume() {} },
+      seek: ({ offset }: { offset: string }) => void seen.sought.push(offset),
     };
   };
   const reader = await readInGroup({
@@ -50,6 +59,12 @@ async function open(handle: GroupReaderDeps['handle'] = async () => {}) {
     ...{ sessionTimeoutMs: 10_000, keysOf: async () => [], onError: expect.fail },
     onWorking: (lease) => on.leases.push(lease),
     onRefused: (error) => on.refused.push(error?.message ?? null),
+    openTopic: () =>
+      ({
+        lookUp: async () => ({ topicId: seen.topicId, leaders: [] }),
+        close() {},
+      }) as unknown as TopicFetcher,
+    onRecreated: (topic) => on.told.push(`${topic} is another one`),
     onInterrupted: (error) => on.told.push(error.message),
     onFatal: (error) => on.fatal.push(error.message),
   });
@@ -101,6 +116,31 @@ it('a consumer that ends for another reason is reported as fatal, and no other t
   await clock.advance(60_000);
   expect([on.fatal, seen.consumers, on.refused]).toEqual([['Invalid array length'], 1, []]);
   expect(on.leases.at(-1)).toBeNull();
+});
+
+it('a topic that is another one of the same name is read from its beginning, and nothing more of the one before is committed', async () => {
+  const done = Promise.withResolvers<void>();
+  const { reader, clock, seen, on, give, tell } = await open(({ offset }) =>
+    offset === 7n ? done.promise : Promise.resolve(),
+  );
+  const heartbeat = () => {
+    tell('REQUEST', { apiName: 'Heartbeat', duration: 0, createdAt: clock.wall() });
+    tell('HEARTBEAT', {});
+  };
+  await give(7);
+  await clock.advance(5_000);
+  expect([seen.sought, on.told]).toEqual([[], []]);
+  heartbeat();
+  seen.topicId = 'second';
+  await clock.advance(5_000);
+  expect([seen.sought, on.told]).toEqual([['0'], ['t is another one']]);
+  heartbeat();
+  done.resolve();
+  await give(0, 1);
+  await clock.advance(5_000);
+  expect([seen.commits.at(-1), seen.commits.includes('8')]).toEqual(['2', false]);
+  expect(seen.sought).toHaveLength(1);
+  await reader.stop();
 });
 
 it('a record is committed when it is done', async () => {

@@ -75,7 +75,7 @@ export async function startControl(
       ),
       groupId: 'hookline-control',
     },
-    ...{ topics: [COMMANDS], sessionTimeoutMs: system.sessionTimeoutMs, clock },
+    ...{ openTopic, topics: [COMMANDS], sessionTimeoutMs: system.sessionTimeoutMs, clock },
     ...{ ...control, ...observe.reader, onFatal },
   });
   return {

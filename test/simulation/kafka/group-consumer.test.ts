@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+
 import { actorClock } from '../engine/actor-clock.ts';
 import { Actor, Simulation } from '../engine/simulation.ts';
 import { takeOver, within } from '../engine/take-over.ts';
@@ -9,6 +10,7 @@ import { OutsideProducer } from './outside-producer.ts';
 // Before the client is loaded.
 const taken = takeOver();
 const { createKafkajs } = await import('../../../src/kafka/connect/kafkajs-client.ts');
+const { openFetcher } = await import('../../../src/kafka/consume/topic-fetcher.ts');
 const { readInGroup } = await import('../../../src/kafka/consume/group-reader.ts');
 
 const TOPIC = 'payments.commands';
@@ -37,7 +39,8 @@ function start(seed: number) {
           lease.check();
           handled.push(`${name} ${value}`);
         },
-        ...{ onError() {}, onRefused() {}, onInterrupted() {}, onFatal() {} },
+        openTopic: (topic) => openFetcher(connection, { clientId: name, clock }, topic),
+        ...{ onError() {}, onRefused() {}, onInterrupted() {}, onRecreated() {}, onFatal() {} },
         onWorking: (lease) => void working.push(`${name} ${lease ? 'works' : 'stands by'}`),
       });
       readers.set(name, reader);
