@@ -8,14 +8,15 @@ export type Breaker = {
   stop(): Promise<void>;
 };
 
-/** Calls one after the other that came to nothing before the provider counts as unavailable. */
+/** Calls one after the other that came to nothing before it is looked whether the provider is unavailable. */
 const OPENS_AFTER = 5;
 /** Before each probe; the last one for all that follow. */
 const PROBE_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
 
 /**
- * Keeps calls from a provider that is unavailable, and lets them through when it is back. A probe of its own finds that
- * out: it asks for the list, which changes nothing. If the next call that waits were the probe, one ref whose calls hang
+ * Keeps calls from a provider that is unavailable, and lets them through when it is back. A probe of its own finds out
+ * both: it asks for the list, which changes nothing. A provider that fails at some calls alone, such as one team's, goes on
+ * being asked. If the next call that waits were the probe, one ref whose calls hang
  * could hold up all others. So this is not one of the libraries' breakers, which try the next call.
  */
 export function createBreaker(deps: {
@@ -31,6 +32,7 @@ export function createBreaker(deps: {
   /** Probes since the last call that came to something: a provider that fails again and again is probed less often. */
   let probes = 0;
   let open: { readonly why: string; readonly closed: Promise<void> } | undefined;
+  let suspecting: Promise<void> | undefined;
 
   const through: ProviderCall = async (request) => {
     try {
@@ -47,21 +49,30 @@ export function createBreaker(deps: {
       failures = 0;
       if (!open) probes = 0;
     } else if (++failures >= OPENS_AFTER && !open && !stopping.signal.aborted) {
-      const closed = probeUntilAvailable();
-      closed.catch(() => {});
-      open = { why, closed };
-      onChange(why);
+      suspecting ??= openUnlessAvailable(why).finally(() => {
+        suspecting = undefined;
+      });
     }
   };
+  const openUnlessAvailable = async (why: string) => {
+    const isAvailable = await probe();
+    failures = 0;
+    if (isAvailable || stopping.signal.aborted) return;
+    const closed = probeUntilAvailable();
+    closed.catch(() => {});
+    open = { why, closed };
+    onChange(why);
+  };
+  const probe = () =>
+    deps.call({ method: 'GET', path: '/subscriptions' }).then(
+      (outcome) => !isUnavailable(outcome),
+      (error) => !hasCode(error, 'TOKEN_UNAVAILABLE'),
+    );
   const probeUntilAvailable = async () => {
     for (;;) {
       const pause = probeAfterMs[Math.min(probes++, probeAfterMs.length - 1)] ?? 0;
       await clock.sleep(pause, stopping);
-      const isBack = await deps.call({ method: 'GET', path: '/subscriptions' }).then(
-        (outcome) => !isUnavailable(outcome),
-        (error) => !hasCode(error, 'TOKEN_UNAVAILABLE'),
-      );
-      if (isBack) break;
+      if (await probe()) break;
     }
     failures = 0;
     open = undefined;
@@ -81,6 +92,7 @@ export function createBreaker(deps: {
     },
     async stop() {
       stopping.abort();
+      await suspecting;
       await open?.closed.catch(() => {});
     },
   };

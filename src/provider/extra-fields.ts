@@ -22,6 +22,8 @@ const MAX_LISTED = 5;
 const MAX_NAME = 60;
 /** Names that are longer are not compared: folding one that is all combining marks takes quadratic time. */
 const MAX_FOLDED = 200;
+/** Characters of all names of an `extra`: some fold to eighteen, and each step of a path is folded. */
+const MAX_NAMES = 16_384;
 
 /**
  * Why a command's `extra` is refused; null where it may be sent. A field is allowed where the dialect's `extra.allow`
@@ -29,11 +31,13 @@ const MAX_FOLDED = 200;
  * may spell what sets the address, the events or a key.
  */
 export function extraConflict(dialect: Shapes, extra: Fields, accepted: Fields = {}): string | null {
+  if (lengthOfNames(extra) > MAX_NAMES)
+    return `extra has names of more than ${MAX_NAMES} characters together`;
   const { allow } = dialect.extra;
   const guarded = guardedNames(dialect);
   const set = fieldsOfBodies(dialect);
   const conflicts = Object.entries(extra).flatMap(([field, value]) => {
-    const inside = guardedMembers({ [field]: value }, guarded, 'extra');
+    const inside = guardedMembers({ [field]: value }, guarded, () => 'extra');
     if (inside.length > 0) return inside;
     if (set.has(fold(field))) return [`${pathOf('extra', field)} is set by the dialect itself`];
     if (allow.includes(field) || isSame(accepted, field, value)) return [];
@@ -102,14 +106,24 @@ function guardedNames({ create, update, list }: Shapes): ReadonlyMap<string, str
 const fieldsOfBodies = ({ create, update, replay }: Shapes): ReadonlySet<string> =>
   new Set([create, update, replay].flatMap(({ body }) => Object.keys(body).map(fold)));
 
-/** Where in a value a member spells what is guarded. */
-function guardedMembers(value: unknown, guarded: ReadonlyMap<string, string>, path: string): string[] {
+/** Characters of the names that are compared, at any depth. */
+function lengthOfNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const names = Array.isArray(value) ? [] : Object.keys(value).filter(({ length }) => length <= MAX_FOLDED);
+  const inside = Object.values(value).map(lengthOfNames);
+  return [...names.map(({ length }) => length), ...inside].reduce((sum, length) => sum + length, 0);
+}
+
+/** Where in a value a member spells what is guarded. Where that is is only said of what is refused: a value may have many. */
+function guardedMembers(value: unknown, guarded: ReadonlyMap<string, string>, path: () => string): string[] {
   if (typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value))
+    return value.flatMap((inner, n) => guardedMembers(inner, guarded, () => `${path()}[${n}]`));
   return Object.entries(value).flatMap(([name, inner]) => {
-    const here = Array.isArray(value) ? `${path}[${name}]` : pathOf(path, name);
-    if (name.length > MAX_FOLDED) return [`${here} has a name of more than ${MAX_FOLDED} characters`];
-    const purpose = Array.isArray(value) ? undefined : purposeOf(name, guarded);
-    if (purpose !== undefined) return [`${here} would set ${purpose}`];
+    const here = () => pathOf(path(), name);
+    if (name.length > MAX_FOLDED) return [`${here()} has a name of more than ${MAX_FOLDED} characters`];
+    const purpose = purposeOf(name, guarded);
+    if (purpose !== undefined) return [`${here()} would set ${purpose}`];
     return guardedMembers(inner, guarded, here);
   });
 }

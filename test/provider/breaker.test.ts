@@ -17,12 +17,19 @@ const patience = (leftMs: number, signal = new AbortController().signal) => ({
 
 /** A breaker before a service that is unavailable until told otherwise. */
 function open() {
-  const service: { end: Outcome | Error; asked: string[]; changes: (string | null)[] } = {
+  const service: {
+    end: Outcome | Error;
+    /** What the list is answered, where that is something else. */
+    list?: Outcome | undefined;
+    asked: string[];
+    changes: (string | null)[];
+  } = {
     ...{ end: outcome('unknown'), asked: [], changes: [] },
   };
   const breaker = createBreaker({
     call: async ({ method }: ProviderRequest) => {
       service.asked.push(method);
+      if (method === 'GET' && service.list) return service.list;
       if (service.end instanceof Error) throw service.end;
       return service.end;
     },
@@ -32,6 +39,8 @@ function open() {
   });
   const fail = async (times = 5) => {
     for (let n = 0; n < times; n++) await breaker.call(CHANGE).catch(() => {});
+    // What a probe finds out is known a moment later.
+    await new Promise(setImmediate);
   };
   return { service, breaker, fail };
 }
@@ -64,6 +73,26 @@ describe('the breaker', () => {
       await breaker.stop();
     },
   );
+
+  it('stays closed where a provider fails at some calls alone: one team holds up no other one', async () => {
+    const { service, breaker, fail } = open();
+    service.list = outcome('done');
+    await fail(40);
+    expect(service.changes).toEqual([]);
+    expect(service.asked.filter((method) => method === 'PUT')).toHaveLength(40);
+    expect(service.asked.filter((method) => method === 'GET')).toHaveLength(8);
+    service.list = undefined;
+    await fail();
+    expect(service.changes).toEqual(['it is unknown']);
+    await breaker.stop();
+  });
+
+  it('looks once, however many calls come to nothing meanwhile', async () => {
+    const { service, breaker, fail } = open();
+    await Promise.all([fail(9), fail(9), fail(9)]);
+    expect(service.changes).toEqual(['it is unknown']);
+    await breaker.stop();
+  });
 
   it('counts a token that does not come', async () => {
     const { service, breaker, fail } = open();

@@ -56,6 +56,15 @@ describe("a command's extra", () => {
     expect(extraConflict(ALLOWING, { note: { ['n'.repeat(200)]: long } })).toBeNull();
   });
 
+  it('has no names that take long together: a character may fold to eighteen, and a name have a hundred steps', () => {
+    const name = (n: number) => `${n}${'\ufdfa.'.repeat(98)}`;
+    const some = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [name(n), 1]));
+    expect(extraConflict(ALLOWING, { metadata: some(80) })).toBeNull();
+    for (const extra of [some(90), { metadata: [some(45), [some(45)]] }])
+      expect(extraConflict(ALLOWING, extra)).toBe('extra has names of more than 16384 characters together');
+    expect(sendableAgain(ALLOWING, { metadata: some(80), note: some(90) })).toEqual({ metadata: some(80) });
+  });
+
   it('names where it is refused, however its sender calls it, and how many more there are', () => {
     expect(extraConflict(ALLOWING, { metadata: [{ 'the URL:url': 1 }] })).toBe(
       'extra.metadata[0]["the URL:url"] would set the address',
