@@ -209,7 +209,8 @@ function parseUrl(value: string): string {
   if (parsed.search || parsed.hash) {
     throw new Fault('has a query: give an address without one, as paths are put behind it.');
   }
-  return value.replace(/^https?:/i, (scheme) => scheme.toLowerCase()).replace(/\/+$/, '');
+  // As every reader of URLs spells it: what is made of it is compared with what others say.
+  return parsed.href.replace(/\/+$/, '');
 }
 
 /** The path of a file or folder that can be read now. Its content is read where it is used, again when it changes. */

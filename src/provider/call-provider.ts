@@ -135,7 +135,8 @@ function judge(answer: HttpAnswer, now: number): Outcome {
 /** The bodies of errors aren't shown by the interface, and quoted nowhere: who knows what stands in them. */
 function parseJson(text: string): unknown {
   try {
-    return parseBoundedJson(text, ANSWER_JSON);
+    // A byte order mark may be ignored (RFC 8259, section 8.1).
+    return parseBoundedJson(text.replace(/^\ufeff/, ''), ANSWER_JSON);
   } catch {
     return undefined;
   }

@@ -33,12 +33,12 @@ export function judgeStatus(status: number): Judgement {
   return status >= 300 && status < 500 ? 'refused' : 'unknown';
 }
 
-/** Answers of gateways that gave up: what they have passed on may go on behind them. */
-const GIVEN_UP: readonly (number | null)[] = [502, 504];
+/** What was only accepted; and answers of gateways that gave up: what they have passed on may go on behind them. */
+const NOT_THE_END: readonly (number | null)[] = [202, 502, 504];
 
-/** Whether an effect may come after this answer: who answered, or waited, has given up before. */
+/** Whether an effect may come after this answer. */
 export const mayComeLater = ({ status, timedOutEarly }: Given): boolean =>
-  timedOutEarly === true || GIVEN_UP.includes(status);
+  timedOutEarly === true || NOT_THE_END.includes(status);
 
 type Given = { readonly status: number | null; readonly timedOutEarly?: true };
 

@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../core/address.ts';
 import { resolvePointer } from '../core/json.ts';
 import type { Outcome, ProviderCall } from './call-provider.ts';
 import type { Dialect } from './dialect.ts';
@@ -69,7 +70,10 @@ const ID = /^(?!\.{1,2}$)[\x21-\x7e]{1,200}$/;
 
 const isId = (id: unknown): id is string => typeof id === 'string' && ID.test(id);
 
-/** An id that comes twice with two addresses contradicts itself: nobody could say which of the two is changed by it. */
+/**
+ * An id that comes twice with two addresses contradicts itself: nobody could say which of the two is changed by it. One that is active
+ * in one place is there.
+ */
 function readItems({ body }: Outcome, { list }: Dialect): readonly ListedItem[] | null {
   const items = resolvePointer(body, list.items);
   if (!Array.isArray(items)) return null;
@@ -79,15 +83,15 @@ function readItems({ body }: Outcome, { list }: Dialect): readonly ListedItem[] 
     const address = resolvePointer(item, list.url);
     const events = resolvePointer(item, list.events);
     if (!isId(id)) return null;
-    const url = typeof address === 'string' ? address : null;
+    const url = typeof address === 'string' ? canonicalAddress(address) : null;
     const same = read.get(id);
     if (same && same.url !== url) return null;
-    if (same) continue;
+    const isActive = resolvePointer(item, list.active) !== false || same?.isActive === true;
     read.set(id, {
       id,
       url,
       events: Array.isArray(events) ? events.filter((event) => typeof event === 'string') : null,
-      isActive: resolvePointer(item, list.active) !== false,
+      isActive,
     });
   }
   return [...read.values()];

@@ -18,6 +18,8 @@ export type HttpRequest = {
 export type HttpAnswer = {
   readonly status: number;
   readonly retryAfter: string | undefined;
+  /** The clock of who answered. */
+  readonly date?: string | undefined;
   readonly body: string;
 };
 
@@ -81,10 +83,11 @@ export function createHttp(options: { tls: TlsFiles; files: RenewalObserver; clo
           dispatcher: nextAgent(undici),
           signal,
         });
-        const retryAfter = answer.headers['retry-after'];
+        const { 'retry-after': retryAfter, date } = answer.headers;
         return {
           status: answer.statusCode,
           retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+          date: typeof date === 'string' ? date : undefined,
           body: await readText(answer.body, { maxAnswerBytes, signal, lock }),
         };
       } finally {
@@ -159,9 +162,20 @@ function createLock(): Lock {
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 const MAX_WAIT_MS = 5 * 60_000;
 
-/** Milliseconds to wait, from Retry-After in seconds or as a date, bounded; null where it says nothing. */
-export function retryAfterMs({ retryAfter }: Pick<HttpAnswer, 'retryAfter'>, now: number): number | null {
+/**
+ * Milliseconds to wait, from Retry-After in seconds or as a date, bounded; null where it says nothing. A date is meant by the
+ * clock of who answers, which the answer's Date tells; `now` is ours.
+ */
+export function retryAfterMs(
+  { retryAfter, date = '' }: Pick<HttpAnswer, 'retryAfter' | 'date'>,
+  now: number,
+): number | null {
   const text = retryAfter?.trim() ?? '';
-  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : HTTP_DATE.test(text) ? Date.parse(text) - now : NaN;
+  const theirs = HTTP_DATE.test(date) ? Date.parse(date) : now;
+  const ms = /^\d+$/.test(text)
+    ? Number(text) * 1_000
+    : HTTP_DATE.test(text)
+      ? Date.parse(text) - theirs
+      : NaN;
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_WAIT_MS);
 }

@@ -167,6 +167,23 @@ describe('hookline doctor', () => {
     },
   );
 
+  it('warns of a list without addresses, by which nothing is found that a call without an answer has made', async () => {
+    const sandboxUrl = fixture.env.PROVIDER_BASE_URL;
+    const seeded = await fetch(`${sandboxUrl}/_sandbox/subscriptions`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ url: 'https://elsewhere.example/x', events: ['payment-status'] }),
+    });
+    const { id } = (await seeded.json()) as { id: string };
+    const PROVIDER_DIALECT_FILE = fixture.file('dialect.json', '{"list":{"url":"/address"}}');
+    expect(await findings({ ...fixture.env, PROVIDER_DIALECT_FILE })).toContainEqual(
+      expect.objectContaining({
+        ...{ check: 'subscriptions API', state: 'warning' },
+        remedy: 'correct "list.url" in PROVIDER_DIALECT_FILE',
+      }),
+    );
+    await fetch(`${sandboxUrl}/_sandbox/subscriptions/${id}`, { method: 'DELETE' });
+  });
+
   it('names secret files that can not be used or that others can read', async () => {
     fixture.secrets('broken', { 'signing-secret': 'short' });
     expect(await findings()).toContainEqual(

@@ -69,9 +69,21 @@ describe('the operations of the provider', () => {
     expect((await answering(body).api.list()).items).toBeNull();
   });
 
+  it('take an address as all readers of URLs spell it, and what is no URL as it is', async () => {
+    const urls = ['HTTPS://Hooks.Example:443/webhooks/a', 'https://hooks.example/webhooks/b', 'by e-mail'];
+    const items = await answering(urls.map((url, id) => ({ id: `i${id}`, url }))).api.list();
+    expect(items.items?.map(({ url }) => url)).toEqual([
+      'https://hooks.example/webhooks/a',
+      'https://hooks.example/webhooks/b',
+      'by e-mail',
+    ]);
+  });
+
   it('take an item that is listed twice once', async () => {
     const item = { id: 'a', url: 'https://x', events: ['x'] };
-    expect((await answering([item, item]).api.list()).items).toEqual([{ ...item, isActive: true }]);
+    expect((await answering([item, item]).api.list()).items).toEqual([
+      { ...item, url: 'https://x/', isActive: true },
+    ]);
   });
 
   it('read a list where the dialect says, and what it does not show is null', async () => {

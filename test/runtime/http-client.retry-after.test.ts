@@ -17,6 +17,13 @@ describe('Retry-After', () => {
     expect(wait(text)).toBe(ms);
   });
 
+  it('as a date is meant by the clock of who answers, where that is told', () => {
+    const retryAfter = 'Sat, 21 Nov 2026 08:00:02 GMT';
+    expect(retryAfterMs({ retryAfter, date: 'Sat, 21 Nov 2026 08:00:00 GMT' }, NOW)).toBe(2_000);
+    expect(retryAfterMs({ retryAfter, date: 'today' }, NOW)).toBe(MOST);
+    expect(retryAfterMs({ retryAfter: '7', date: 'Sat, 21 Nov 2026 08:00:00 GMT' }, NOW)).toBe(7_000);
+  });
+
   it.each(['3600', '99999999999999999999', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT'])(
     'of a far time, %j, is cut to five minutes',
     (text) => {

@@ -26,7 +26,10 @@ describe('the HTTP client', () => {
       response.writeHead(503, { 'retry-after': '9' }).end('unavailable'),
     );
     const http = createHttp({ tls: {}, files: silent, clock: systemClock });
-    expect(await http.send(get(server.url))).toEqual({ status: 503, retryAfter: '9', body: 'unavailable' });
+    expect(await http.send(get(server.url))).toEqual({
+      ...{ status: 503, retryAfter: '9', body: 'unavailable' },
+      date: expect.stringMatching(/ GMT$/),
+    });
     await http.stop();
   });
 

@@ -50,6 +50,14 @@ export const checkProvider: Check = async ({ source }) => {
           'correct "list" in PROVIDER_DIALECT_FILE',
         ),
       );
+    else if (items.length > 0 && items.every(({ url }) => url === null))
+      findings.push(
+        warning(
+          'subscriptions API',
+          `lists ${items.length} subscription(s), all without an address: what a call without an answer has made is not found`,
+          'correct "list.url" in PROVIDER_DIALECT_FILE',
+        ),
+      );
     else findings.push(ok('subscriptions API', `lists ${items.length} subscription(s)`));
   } catch (error) {
     findings.push(

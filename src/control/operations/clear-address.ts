@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../../core/address.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
@@ -20,11 +21,17 @@ export async function clearAddress(
   isOurs: boolean,
   stays: (id: string) => boolean = () => false,
 ): Promise<void> {
-  const { command } = context;
+  const { command, subscriptions } = context;
   const url = receiverUrl(context, command.ref);
+  // PUBLIC_URL may have changed since our own call.
+  const then = isOurs ? subscriptions.get(command.ref)?.receiverUrl : undefined;
   // A faulty list would hide what our own call has made, and a second subscription would be created.
   const items = await (isOurs ? listCredibly(context) : listItems(context));
-  const found = items.filter((one) => one.url === url && !stays(one.id));
+  if (isOurs && items.length > 0 && items.every((one) => one.url === null))
+    throw new HooklineError('PROVIDER_ANSWER_INVALID', NO_ADDRESSES);
+  const isHere = (one: ListedItem) =>
+    one.url !== null && (one.url === url || (then !== undefined && one.url === canonicalAddress(then)));
+  const found = items.filter((one) => isHere(one) && !stays(one.id));
   if (found.length > MAX_LEFT_BEHIND)
     throw new HooklineError(
       'PROVIDER_ANSWER_INVALID',
@@ -36,6 +43,9 @@ export async function clearAddress(
     await removeSubscription(context, item.id);
   }
 }
+
+const NO_ADDRESSES =
+  "its list shows no addresses, so that what an earlier call has made is not found: correct the dialect's list.url";
 
 /**
  * Removes a subscription. It counts as gone where the list does not have it either: a gateway without its route

@@ -16,6 +16,7 @@ import { carriedSecrets, checkOpens, secretsOf } from './sealed-keys.ts';
 import {
   beforeCommand,
   eventsOf,
+  isOfAnotherRef,
   isReleased,
   noteBegin,
   providerEvents,
@@ -49,7 +50,8 @@ export async function createSubscription(context: OperationContext): Promise<Set
   if (command.dryRun) {
     // A dry run only looks for a foreign subscription at the address: a real run would fail on it.
     if (!isResumed) await clearAddress(context, false);
-    return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}` };
+    const events = command.events === null ? ', without events: the provider may refuse that' : '';
+    return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}${events}` };
   }
   if (before && isResumed) await noteBegin(context, before);
   await clearAddress(context, isResumed);
@@ -94,11 +96,17 @@ async function removeLost(context: OperationContext, lost: SubscriptionRecord, i
 async function removeOthers(context: OperationContext, id: string): Promise<void> {
   const { session } = context;
   await session
-    .aside(() => clearAddress(context, true, (other) => other === id))
+    .aside(() => clearAddress(context, true, (other) => isSameId(other, id)))
     .catch((error) => {
       if (!(error instanceof HooklineError && error.result)) throw error;
     });
 }
+
+const withoutEvents = ({ command }: OperationContext) =>
+  command.events === null ? '; the command names no events' : '';
+
+/** What is taken for another one is removed: the one that was just made must not be, however a list spells its id. */
+const isSameId = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
 /** The encryption key is chosen before the call: of an intent that is there already, of SECRETS_DIR, or a new one. */
 function intendedSecrets(
@@ -178,17 +186,18 @@ async function createUntilVerifiable(
   try {
     for (let attempt = 1; ; attempt++) {
       const outcome = await session.api.create(values, command.extra);
-      const fault = outcome.judgement === 'done' ? faultOf(outcome.created, dir) : null;
+      const fault = outcome.judgement === 'done' ? faultOf(context, outcome.created, dir) : null;
       mayBeThere = !isWithoutEffect(outcome);
       if (fault === SHUT_OUT)
         throw new HooklineError('KEYS_INVALID', `${command.ref}/signing-secret: ${fault}`);
       if (outcome.judgement === 'done' && fault === null && outcome.created)
         return { created: outcome.created, isInDoubt: doubt !== '' };
       if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
-        throw new HooklineError('PROVIDER_REFUSED', `${outcome.why}${doubt}`);
+        throw new HooklineError('PROVIDER_REFUSED', `${outcome.why}${withoutEvents(context)}${doubt}`);
       if (mayBeThere) doubt = `; an earlier call may have had its effect: ${outcome.why}`;
       mayStillCome ||= mayComeLater(outcome);
-      if (fault !== null && ++invalid >= MAX_INVALID_ANSWERS)
+      // What was only accepted may be made later: it is not asked for once more.
+      if (fault !== null && (++invalid >= MAX_INVALID_ANSWERS || mayComeLater(outcome)))
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);
       await session.waitBefore(attempt, outcome);
       // Whatever is there now was left by our own call.
@@ -206,8 +215,13 @@ const SHUT_OUT =
   'webhooks of the new subscription would be refused, as the provider gave it another secret; remove this file';
 
 /** Why a created subscription could not be verified; null where it can. */
-function faultOf(created: CreatedItem | null, { signingSecrets }: DirSecrets): string | null {
+function faultOf(
+  context: OperationContext,
+  created: CreatedItem | null,
+  { signingSecrets }: DirSecrets,
+): string | null {
   if (!created) return 'it has no id';
+  if (isOfAnotherRef(context, created.id)) return "the id is that of another ref's subscription";
   const idFault = signingPartFault(created.id);
   if (idFault) return `the id ${idFault}`;
   if (created.signingSecret === undefined) {

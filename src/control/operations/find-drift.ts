@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../../core/address.ts';
 import type { ListedDrift } from '../../core/command.ts';
 import { type ErrorCode, HooklineError } from '../../core/errors.ts';
 import { isRef } from '../../core/names.ts';
@@ -46,7 +47,9 @@ type Compared = {
 /** Compares what the provider lists with the state. What the list doesn't show of an item is not compared. */
 export function findDrift({ records, items, dialect, publicUrl }: Compared): Drift[] {
   const listed = new Map(items.map((item) => [item.id, item]));
-  const requested = records.filter(({ state }) => state === 'REQUESTED').map((one) => one.receiverUrl);
+  const requested = records
+    .filter(({ state }) => state === 'REQUESTED')
+    .map((one) => canonicalAddress(one.receiverUrl));
   // A subscription at an address that is being created is what our own call has just made.
   const asked = new Set(requested);
   const wanted = records.map(wantedBy).filter((record) => record !== null);
@@ -55,7 +58,7 @@ export function findDrift({ records, items, dialect, publicUrl }: Compared): Dri
     const item = listed.get(subscriptionId);
     listed.delete(subscriptionId);
     // That one was not listed when its creation anew began, and its keys are retired since.
-    if (!item || asked.has(record.receiverUrl))
+    if (!item || asked.has(canonicalAddress(record.receiverUrl)))
       return [{ kind: 'missing', subscriptionId, detail: record.receiverUrl, record }];
     if (!item.isActive) return [{ kind: 'disabled', subscriptionId, detail: record.receiverUrl, record }];
     const detail = differences(record, item, { dialect, url: receiverUrl({ publicUrl }, record.ref) });

@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../../core/address.ts';
 import { CHANGE_TIMEOUT_MS } from '../../provider/call-provider.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { listCredibly } from './clear-address.ts';
@@ -30,4 +31,4 @@ async function listedItem(context: OperationContext, { subscriptionId }: Subscri
 
 /** PUBLIC_URL may have changed since. */
 const isOurs = (context: OperationContext, { ref, receiverUrl: then }: SubscriptionRecord, url: string) =>
-  url === receiverUrl(context, ref) || url === then;
+  url === receiverUrl(context, ref) || url === canonicalAddress(then);

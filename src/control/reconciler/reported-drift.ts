@@ -13,9 +13,14 @@ type Reported = Pick<
   'ref' | 'subscriptionId' | 'errorCode' | 'message' | 'finishedAt' | 'issuedBy'
 >;
 
+/** Ends that are kept. Of one that is not, an older report that comes later is open once more, until the next comparison ends it. */
+const MAX_ENDED = 20_000;
+
 /** The drift that any control process has reported: the results topic holds it, so a restart reports nothing twice. */
 export class ReportedDrift {
-  readonly #reported = new Map<string, Reported>();
+  readonly #open = new Map<string, Reported>();
+  /** By subject, when the end of its drift was reported: records of several partitions come in any order. */
+  readonly #ended = new Map<string, number>();
   #latestAt = 0;
 
   /** Takes a record with the status DRIFT from the results topic. Partitions come in any order. */
@@ -23,9 +28,14 @@ export class ReportedDrift {
     const reported = fields as unknown as Reported;
     this.#latestAt = Math.max(this.#latestAt, Number(reported.finishedAt));
     const subject = subjectOf(reported);
-    const before = this.#reported.get(subject);
-    if (!before || Number(reported.finishedAt) >= Number(before.finishedAt))
-      this.#reported.set(subject, reported);
+    const at = Number(reported.finishedAt);
+    const before = this.#open.get(subject)?.finishedAt ?? this.#ended.get(subject);
+    if (before !== undefined && at < Number(before)) return;
+    this.#open.delete(subject);
+    this.#ended.delete(subject);
+    if (reported.errorCode !== null) this.#open.set(subject, reported);
+    else this.#ended.set(subject, at);
+    if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.keys().next().value as string);
   }
 
   /**
@@ -38,12 +48,11 @@ export class ReportedDrift {
 
   /** The drift that was reported last for each subscription, unless it was reported as resolved since. */
   open(): readonly Reported[] {
-    return [...this.#reported.values()].filter(({ errorCode }) => errorCode !== null);
+    return [...this.#open.values()];
   }
 
   of(subject: string): Reported | undefined {
-    const reported = this.#reported.get(subject);
-    return reported && reported.errorCode !== null ? reported : undefined;
+    return this.#open.get(subject);
   }
 }
 

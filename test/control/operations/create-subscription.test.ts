@@ -57,6 +57,20 @@ describe('a creation', () => {
     expect(harness.secretsOf('a')).toEqual({ signingSecret, encryptionKey });
   });
 
+  it('without events says so where the provider refuses it, and before', async () => {
+    await using harness = await openControlHarness();
+    const { events: _, ...bare } = create('a') as { events?: unknown };
+    const dry = await harness.run({ ...bare, dryRun: true });
+    expect(dry).toMatchObject({
+      status: 'SUCCEEDED',
+      message: expect.stringMatching(/, without events: the provider may refuse that$/),
+    });
+    const result = await harness.run(bare);
+    expect(result).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_REFUSED' });
+    expect(result.message).toMatch(/answered 400; the command names no events\)/);
+    expect((await harness.run({ ...create('a'), dryRun: true })).message).toMatch(/\/webhooks\/a$/);
+  });
+
   it('takes the encryption key of SECRETS_DIR, where there is one', async () => {
     await using harness = await openControlHarness();
     harness.fixture.secrets('a', { 'encryption-key': 'k'.repeat(32) });

@@ -6,7 +6,7 @@ import { openControl } from '../../../src/control/open-control.ts';
 import type { KafkaConnection } from '../../../src/kafka/connect/connection.ts';
 import { createKafkajs } from '../../../src/kafka/connect/kafkajs-client.ts';
 import { readInGroup } from '../../../src/kafka/consume/group-reader.ts';
-import { openFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
+import { openFetcher, type TopicFetcher } from '../../../src/kafka/consume/topic-fetcher.ts';
 import { UNOBSERVED } from '../../../src/kafka/open-kafka.ts';
 import { openProducerSession } from '../../../src/kafka/produce/producer-session.ts';
 import { Publisher } from '../../../src/kafka/produce/publisher.ts';
@@ -41,7 +41,7 @@ export type ControlIncarnation = { stop(): Promise<void> };
 
 /**
  * Starts a control process from its configuration to its sockets, put together as src/control/main.ts does it: without the
- * registry, the checks of topics, the lag, and the count of open dead-letter records.
+ * registry, the checks of topics, the lag, the count of open dead-letter records, and the watch of topic ids: no topic is deleted.
  */
 export async function startControl(
   site: ControlSite,
@@ -75,7 +75,7 @@ export async function startControl(
       ),
       groupId: 'hookline-control',
     },
-    ...{ openTopic, topics: [COMMANDS], sessionTimeoutMs: system.sessionTimeoutMs, clock },
+    ...{ openTopic: openUnwatched, topics: [COMMANDS], sessionTimeoutMs: system.sessionTimeoutMs, clock },
     ...{ ...control, ...observe.reader, onFatal },
   });
   return {
@@ -88,6 +88,9 @@ export async function startControl(
     },
   };
 }
+
+const openUnwatched = () =>
+  ({ lookUp: async () => ({ topicId: 'the same', leaders: [] }), close() {} }) as unknown as TopicFetcher;
 
 /** As in SECRETS_DIR. */
 function secretsOf({ simulation, foreign }: ControlSite, ref: string): DirSecrets {

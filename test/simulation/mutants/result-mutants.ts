@@ -75,8 +75,8 @@ export const REPORTS: readonly Mutant[] = [
     of: 'control',
     name: 'the end of a drift is reported at each comparison',
     file: 'control/reconciler/reported-drift.ts',
-    find: 'return [...this.#reported.values()].filter(({ errorCode }) => errorCode !== null);',
-    put: 'return [...this.#reported.values()];',
+    find: 'else this.#ended.set(subject, at);',
+    put: 'else this.#open.set(subject, reported);',
   },
   {
     of: 'control',
