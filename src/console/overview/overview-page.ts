@@ -46,7 +46,8 @@ export function overviewPage({ config, clock }: ConsoleDeps, { watch, http }: Wa
       points,
       plotsFrom,
       pods: describePods(pods ?? [], now),
-      keys: keysOf(pods ?? []),
+      ...keysOf(pods),
+      lastSpooled: watch.points().findLast(({ spooled }) => spooled !== null) ?? null,
     };
   };
   return definePage<Overview>({

@@ -13,6 +13,7 @@ import {
   table,
   time,
 } from '../page/parts.ts';
+import { type KeysKnown, notMatched } from '../watch/ingress-keys.ts';
 import type { Point } from '../watch/watch.ts';
 import type { Verdict } from './judge.ts';
 import type { Problem } from './problem.ts';
@@ -27,6 +28,9 @@ export type Overview = {
   readonly plotsFrom: string;
   readonly pods: readonly PodLine[];
   readonly keys: readonly KeyRow[];
+  readonly keysKnown: KeysKnown;
+  /** The latest point at which every ingress said what its spool holds. */
+  readonly lastSpooled: Point | null;
 };
 
 type Section = { readonly id: string; readonly html: Html; readonly isPlots?: boolean };
@@ -64,7 +68,8 @@ const problemOf = ({ severity, what, remedy, command, runbook }: Problem): Html 
 const or = <T>(value: T | null | undefined, show: (value: T) => Shown): Shown =>
   value === null || value === undefined ? html`<span class="quiet">–</span>` : show(value);
 
-function figuresOf({ latest, pods }: Overview): Html {
+function figuresOf(overview: Overview): Html {
+  const { latest, pods } = overview;
   const control =
     pods.find(({ isWorking }) => isWorking) ?? pods.find(({ breakerOpen }) => breakerOpen !== null);
   const drift = Object.entries(control?.drift ?? {}).filter(([, value]) => value > 0);
@@ -73,7 +78,6 @@ function figuresOf({ latest, pods }: Overview): Html {
     (most, { deadLettersOpen: open }) => (open === null ? most : Math.max(most ?? 0, open)),
     null,
   );
-  const spools = pods.filter(({ spooled }) => spooled !== null);
   const ready = pods.filter(({ state }) => state === 'ready').length;
   const moodOf = (value: number | null | undefined, mood: Mood) => ((value ?? 0) > 0 ? mood : undefined);
   return html`<section id="figures" aria-label="Now"><dl class="figures">
@@ -83,13 +87,26 @@ ${figure('Not stored, 5xx', or(latest?.failed, rate), 'per second', moodOf(lates
 ${figure('Acknowledged, p50', or(latest?.p50, duration))}
 ${figure('Acknowledged, p99', or(latest?.p99, duration))}
 ${figure('Published, p99', or(latest?.publishP99, duration))}
-${figure('In the spool', or(latest?.spooled, String), spools.length > 0 ? bytes(spools.reduce((sum, { spoolBytes }) => sum + (spoolBytes ?? 0), 0)) : 'no spool', moodOf(latest?.spooled, 'note'))}
+${spoolFigure(overview)}
 ${figure('Commands waiting', or(latest?.lag, String))}
 ${figure('Provider', control ? (control.breakerOpen ? 'unavailable' : 'answers') : '–', control && (control.tokenSeconds === null ? 'no token yet' : `token ${duration(control.tokenSeconds)} old`), control?.breakerOpen ? 'bad' : undefined)}
 ${figure('Drift', or(control && drifted, String), drift.map(([kind, value]) => `${value} ${kind}`).join(', ') || undefined, moodOf(drifted, 'note'))}
 ${figure('Dead letters open', or(deadLetters, String), undefined, moodOf(deadLetters, 'note'))}
 ${figure('Processes ready', pods.length === 0 ? '–' : `${ready} of ${pods.length}`, undefined, ready < pods.length ? 'bad' : undefined)}
 </dl></section>`;
+}
+
+/** What a process that does not answer has on its disk is no zero, and no missing spool. */
+function spoolFigure({ latest, lastSpooled, pods, keysKnown: { unknown } }: Overview): Html {
+  const name = 'In the spool';
+  if (unknown !== null) {
+    const last = lastSpooled && html`; ${lastSpooled.spooled} at ${time(lastSpooled.at * 1_000)}`;
+    return figure(name, 'unknown', html`${unknown.replace('unknown: ', '')}${last}`, 'note');
+  }
+  const spools = pods.filter(({ spooled }) => spooled !== null);
+  const held = spools.reduce((sum, { spoolBytes }) => sum + (spoolBytes ?? 0), 0);
+  const mood = (latest?.spooled ?? 0) > 0 ? 'note' : undefined;
+  return figure(name, or(latest?.spooled, String), spools.length > 0 ? bytes(held) : 'no spool', mood);
 }
 
 type PlotOf = {
@@ -181,7 +198,7 @@ ${table(
 /** Of more refs than fit on a page the quiet ones are not news. */
 const MAX_KEYS = 20;
 
-const keyTable = ({ keys }: Overview): Html => html`<section id="keys"><h2>Keys by last match</h2>
+const keyTable = ({ keys, keysKnown }: Overview): Html => html`<section id="keys"><h2>Keys by last match</h2>
 ${table(
   'Keys of subscriptions, by when they last matched a webhook',
   [
@@ -191,9 +208,14 @@ ${table(
       title: 'key',
       cell: ({ key }) => (key === '0' ? 'current' : badge(`${key} before the current one`, 'note')),
     },
-    { title: 'last match', cell: ({ lastMatched }) => or(lastMatched, (at) => time(Date.parse(at))) },
+    {
+      title: 'last match',
+      cell: ({ lastMatched }) =>
+        lastMatched === null ? notMatched(keysKnown) : time(Date.parse(lastMatched)),
+    },
   ],
   keys.slice(0, MAX_KEYS),
-  'There are no live keys.',
+  keysKnown.unknown ?? 'There are no live keys.',
 )}
-${keys.length > MAX_KEYS && html`<p class="quiet">${keys.length - MAX_KEYS} further keys matched earlier or never.</p>`}</section>`;
+${keys.length > MAX_KEYS && html`<p class="quiet">${keys.length - MAX_KEYS} further keys matched earlier or never.</p>`}
+${keys.length > 0 && keysKnown.unknown !== null && html`<p class="quiet">Other keys and later matches are ${keysKnown.unknown}.</p>`}</section>`;

@@ -1,4 +1,4 @@
-import { type KeyRow, keyRows } from '../../cli/commands/key-rows.ts';
+import { type IngressKeys, ingressKeys } from '../watch/ingress-keys.ts';
 import type { PodReading } from '../watch/read-pod.ts';
 
 /** A process as the page lists it; what it does not have is null. */
@@ -47,7 +47,8 @@ export function describePods(pods: readonly PodReading[], now: number): PodLine[
 }
 
 /** The live keys, as `hookline keys status` shows them; those that matched last come first. */
-export const keysOf = (pods: readonly PodReading[]): KeyRow[] =>
-  keyRows(pods.flatMap(({ samples }) => samples.all())).sort((a, b) =>
-    (b.lastMatched ?? '').localeCompare(a.lastMatched ?? ''),
-  );
+export function keysOf(pods: readonly PodReading[] | undefined): IngressKeys {
+  const { keys, keysKnown } = ingressKeys(pods);
+  const byMatch = keys.toSorted((a, b) => (b.lastMatched ?? '').localeCompare(a.lastMatched ?? ''));
+  return { keys: byMatch, keysKnown };
+}

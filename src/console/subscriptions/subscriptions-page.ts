@@ -1,4 +1,4 @@
-import { type KeyRow, keyRows } from '../../cli/commands/key-rows.ts';
+import type { KeyRow } from '../../cli/commands/key-rows.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
 import { address, type Html, html, type Shown } from '../page/html.ts';
@@ -6,6 +6,7 @@ import { definePage, type Page } from '../page/page.ts';
 import { badge, duration, table, time } from '../page/parts.ts';
 import type { DriftReport } from '../results/held-results.ts';
 import type { ResultLog } from '../results/result-log.ts';
+import { ingressKeys, type KeysKnown, notMatched } from '../watch/ingress-keys.ts';
 import type { Watch } from '../watch/watch.ts';
 import { applyChange, planChange } from './plan-changes.ts';
 import { stateTable } from './state-table.ts';
@@ -27,6 +28,8 @@ type Subscriptions = {
   readonly foreign: readonly string[];
   /** Not all reports of drift are known here. */
   readonly isDriftPartial: boolean;
+  /** How far the keys are known. */
+  readonly keysKnown: KeysKnown;
 };
 
 const MOODS = { ACTIVE: 'good', REQUESTED: 'note', RETIRED: 'quiet' } as const;
@@ -40,7 +43,7 @@ export function subscriptionsPage(
   const look = async (): Promise<Subscriptions> => {
     const [state, log] = await Promise.all([table(), results()]);
     const drifts = log.drift();
-    const keys = keyRows((watch.pods() ?? []).flatMap(({ samples }) => samples.all()));
+    const { keys, keysKnown } = ingressKeys(watch.pods());
     const driftOf = new Map(drifts.map((drift) => [drift.ref, drift]));
     const lines = state.all().map((record) => lineOf(record, driftOf.get(record.ref), keys));
     return {
@@ -50,6 +53,7 @@ export function subscriptionsPage(
         .filter(({ ref }) => ref === null)
         .map(({ subscriptionId, message }) => `${subscriptionId}: ${message}`),
       isDriftPartial: log.isDriftPartial,
+      keysKnown,
     };
   };
   return definePage<Subscriptions>({
@@ -78,7 +82,13 @@ function lineOf(record: SubscriptionRecord, drift: DriftReport | undefined, keys
   };
 }
 
-const listOf = ({ subscriptions, foreign, isDriftPartial, at }: Subscriptions): Html => html`<section>
+export const listOf = ({
+  subscriptions,
+  foreign,
+  isDriftPartial,
+  keysKnown,
+  at,
+}: Subscriptions): Html => html`<section>
 ${table(
   'Subscriptions',
   [
@@ -86,7 +96,7 @@ ${table(
     { title: 'state', cell: ({ state }) => badge(state, MOODS[state] ?? 'quiet') },
     { title: 'events', cell: ({ events }) => events.join(', ') },
     { title: 'owner', cell: ({ owner }) => html`<code>${owner}</code>` },
-    { title: 'keys matched', cell: ({ keys }) => keys.map((key) => keyOf(key, at)) },
+    { title: 'keys matched', cell: ({ keys }) => keysOf(keys, keysKnown, at) },
     {
       title: 'drift',
       cell: ({ drift }) => (drift ? badge(drift, 'note') : html`<span class="quiet">none reported</span>`),
@@ -102,9 +112,13 @@ ${
   html`<h2>At the provider, not Hookline's</h2><ul>${foreign.map((one) => html`<li><code>${one}</code></li>`)}</ul>`
 }</section>`;
 
-function keyOf({ use, key, lastMatched }: KeyRow, now: number): Shown {
-  const age = lastMatched === null ? 'never' : `${duration((now - Date.parse(lastMatched)) / 1_000)} ago`;
-  return html`<div>${use}${key !== '0' && ` (${key} before the current one)`}: ${age}</div>`;
+function keysOf(keys: readonly KeyRow[], known: KeysKnown, now: number): Shown {
+  if (keys.length === 0) return known.unknown ?? html`<span class="quiet">no live key</span>`;
+  return keys.map(({ use, key, lastMatched }) => {
+    const when =
+      lastMatched === null ? notMatched(known) : `${duration((now - Date.parse(lastMatched)) / 1_000)} ago`;
+    return html`<div>${use}${key !== '0' && ` (${key} before the current one)`}: ${when}</div>`;
+  });
 }
 
 const planForm = (csrfField: Html): Html => html`<section><h2>Plan of a file</h2>

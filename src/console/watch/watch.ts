@@ -3,6 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { createHttp, type Http } from '../../runtime/http-client.ts';
 import { observeFiles } from '../../runtime/observe-files.ts';
 import type { ConsoleDeps } from '../page/console-deps.ts';
+import { whyUnknown } from './ingress-keys.ts';
 import { addGrowth, CounterFollower, type Growth, grown, quantileOf } from './rates.ts';
 import { type PodReading, readPod } from './read-pod.ts';
 
@@ -135,7 +136,8 @@ function pointOf(
     p50: quantile(0.5),
     p99: quantile(0.99),
     publishP99: quantileOf(growth, 'hookline_publish_seconds', 0.99),
-    spooled: sum('hookline_spool_deliveries'),
+    // Without the spool of a process that does not answer it would be another number.
+    spooled: whyUnknown(pods) === null ? sum('hookline_spool_deliveries') : null,
     lag: lagOf(pods),
   };
 }

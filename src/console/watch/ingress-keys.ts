@@ -1,0 +1,29 @@
+import { type KeyRow, keyRows } from '../../cli/commands/key-rows.ts';
+import type { Shown } from '../page/html.ts';
+import type { PodReading } from './read-pod.ts';
+
+/** How far the keys and their matches are known. */
+export type KeysKnown = {
+  /** Why there can be other keys and later matches; null where every ingress answers. */
+  readonly unknown: string | null;
+};
+
+/** The live keys as the processes of ingress know them. */
+export type IngressKeys = { readonly keys: readonly KeyRow[]; readonly keysKnown: KeysKnown };
+
+/** @param pods undefined before the first reading */
+export const ingressKeys = (pods: readonly PodReading[] | undefined): IngressKeys => ({
+  keys: keyRows((pods ?? []).flatMap(({ samples }) => samples.all())),
+  keysKnown: { unknown: whyUnknown(pods) },
+});
+
+/** Why what ingress alone knows is not known, or only in part. A process that never answered can be an ingress. */
+export function whyUnknown(pods: readonly PodReading[] | undefined): string | null {
+  if (!pods) return 'unknown: no process is read';
+  const silent = pods.filter(({ fault, process }) => fault !== null && process !== 'control');
+  if (silent.length === 0) return null;
+  const isIngress = silent.some(({ process }) => process === 'ingress');
+  return `unknown: ${isIngress ? 'ingress' : 'a process'} does not answer`;
+}
+
+export const notMatched = ({ unknown }: KeysKnown): Shown => unknown ?? 'never';

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { listOf } from '../../../src/console/subscriptions/subscriptions-page.ts';
+import { ingressKeys } from '../../../src/console/watch/ingress-keys.ts';
+import type { PodReading } from '../../../src/console/watch/read-pod.ts';
+import { Samples } from '../../../src/console/watch/samples.ts';
+import { samplesIn } from '../../../src/monitoring/metric-samples.ts';
+
+const NOW = Date.parse('2026-11-28T10:00:00Z');
+
+const ingress = (text: string, fault: string | null = null): PodReading => ({
+  ...{ address: '10.0.0.1:9464', process: 'ingress', isReady: fault === null, reasons: {}, fault },
+  samples: new Samples(samplesIn(text)),
+});
+
+/** The page's list of one subscription. */
+function listed(pods: readonly PodReading[]): string {
+  const { keys, keysKnown } = ingressKeys(pods);
+  const line = {
+    ...{ ref: 'ledger', state: 'ACTIVE' as const, subscriptionId: 'sub-1', events: ['payment_status'] },
+    ...{ owner: 'payments.commands', commandId: 'c-1', updatedAt: NOW, drift: null, keys },
+  };
+  return String(listOf({ at: NOW, subscriptions: [line], foreign: [], isDriftPartial: false, keysKnown }));
+}
+
+/** What the cell "keys matched" says. */
+const cellIn = (page: string) =>
+  (/data-title="keys matched">(.*?)<\/td>/s.exec(page)?.[1] ?? '').replaceAll(/<[^>]*>/g, '');
+
+const LIVE = 'hookline_keys_live{ref="ledger",use="signing"} 1';
+
+it('says that it is unknown whether a key matched where ingress does not answer', () => {
+  expect(cellIn(listed([ingress('', 'connect ECONNREFUSED')]))).toBe('unknown: ingress does not answer');
+  expect(cellIn(listed([ingress(LIVE), ingress('', 'connect ECONNREFUSED')]))).toBe(
+    'signing: unknown: ingress does not answer',
+  );
+  expect(cellIn(listed([ingress('')]))).toBe('no live key');
+});
