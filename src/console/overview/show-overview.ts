@@ -217,5 +217,5 @@ ${table(
   keys.slice(0, MAX_KEYS),
   keysKnown.unknown ?? 'There are no live keys.',
 )}
-${keys.length > MAX_KEYS && html`<p class="quiet">${keys.length - MAX_KEYS} further keys matched earlier or never.</p>`}
+${keys.length > MAX_KEYS && html`<p class="quiet">${keys.length - MAX_KEYS} further keys matched earlier, or not since ingress started.</p>`}
 ${keys.length > 0 && keysKnown.unknown !== null && html`<p class="quiet">Other keys and later matches are ${keysKnown.unknown}.</p>`}</section>`;

@@ -51,3 +51,15 @@ it('says that keys are unknown where an ingress does not answer', () => {
   expect(half).toContain('ledger signing current unknown: ingress does not answer');
   expect(half).toContain('Other keys and later matches are unknown: ingress does not answer.');
 });
+
+it('says since when a key without a match did not match: ingress counts since its start', () => {
+  const live = 'hookline_keys_live{ref="ledger",use="signing"} 1';
+  const start = Date.parse('2026-11-28T09:29:00Z') / 1_000;
+  expect(shown('keys', [ingress(`${live}\nprocess_start_time_seconds ${start}`)])).toContain(
+    'not since 2026-11-28 09:29:00Z (start of ingress)',
+  );
+  const many = Array.from({ length: 22 }, (_, n) => `hookline_keys_live{ref="r${n}",use="signing"} 1`);
+  expect(shown('keys', [ingress(many.join('\n'))])).toContain(
+    '2 further keys matched earlier, or not since ingress started.',
+  );
+});

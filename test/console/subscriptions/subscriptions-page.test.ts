@@ -35,3 +35,14 @@ it('says that it is unknown whether a key matched where ingress does not answer'
   );
   expect(cellIn(listed([ingress('')]))).toBe('no live key');
 });
+
+it('says since when a key did not match: ingress counts since its start', () => {
+  const start = (iso: string) => `process_start_time_seconds ${Date.parse(iso) / 1_000}`;
+  const early = ingress(`${LIVE}\n${start('2026-11-28T08:00:00Z')}`);
+  const late = ingress(`${LIVE}\n${start('2026-11-28T09:29:00Z')}`);
+  const control = { ...ingress(start('2026-11-28T09:50:00Z')), process: 'control' as const };
+  expect(cellIn(listed([early, late, control]))).toBe(
+    'signing: not since 2026-11-28 09:29:00Z (start of ingress)',
+  );
+  expect(cellIn(listed([ingress(LIVE)]))).toBe('signing: not since ingress started');
+});
