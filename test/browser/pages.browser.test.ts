@@ -60,6 +60,12 @@ const VIEWS: readonly View[] = [360, 1_280, 2_560].flatMap((width) =>
 const overflow = (page: Page) =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
+/** Cells of more than one element or text: on a narrow screen a cell is a grid of its title and one item. */
+const brokenCells = (page: Page) =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('td')]
+    .filter((cell) => [...cell.childNodes].filter((node) => node.textContent.trim() !== '').length > 1)
+    .map((cell) => cell.outerHTML.slice(0, 300))`);
+
 describe.each(VIEWS)('at $width px, $scheme', (view) => {
   it.each(PAGES)('%s can be used by everyone, and fits', async (name, path) => {
     const page = await the.page(view, { user: `${view.scheme}-${view.width}` });
@@ -70,6 +76,7 @@ describe.each(VIEWS)('at $width px, $scheme', (view) => {
       violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`),
     ).toEqual([]);
     expect(await overflow(page)).toBe(0);
+    expect(await brokenCells(page)).toEqual([]);
     expect(await page.evaluate<number>('window.attacked ?? 0')).toBe(0);
     expect(await page.locator('main script, main img').count()).toBe(0);
     if (PICTURES && isPictured(name, view)) {

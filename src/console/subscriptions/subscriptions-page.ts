@@ -114,11 +114,13 @@ ${
 
 function keysOf(keys: readonly KeyRow[], known: KeysKnown, now: number): Shown {
   if (keys.length === 0) return known.unknown ?? html`<span class="quiet">no live key</span>`;
-  return keys.map(({ use, key, lastMatched }) => {
+  const lines = keys.map(({ use, key, lastMatched }) => {
     const when =
       lastMatched === null ? notMatched(known) : `${duration((now - Date.parse(lastMatched)) / 1_000)} ago`;
     return html`<div>${use}${key !== '0' && ` (${key} before the current one)`}: ${when}</div>`;
   });
+  // One element: a narrow screen lays the cell out as a grid.
+  return html`<div>${lines}</div>`;
 }
 
 const planForm = (csrfField: Html): Html => html`<section><h2>Plan of a file</h2>

@@ -40,4 +40,6 @@ function latestStart(pods: readonly PodReading[]): number | null {
 /** Of a key without a match: ingress counts since its own start, and has forgotten what was before. */
 export const notMatched = ({ unknown, since }: KeysKnown): Shown =>
   unknown ??
-  (since === null ? 'not since ingress started' : html`not since ${time(since)} (start of ingress)`);
+  (since === null
+    ? 'not since ingress started'
+    : html`<span>not since ${time(since)} (start of ingress)</span>`);

@@ -46,3 +46,10 @@ it('says since when a key did not match: ingress counts since its start', () => 
   );
   expect(cellIn(listed([ingress(LIVE)]))).toBe('signing: not since ingress started');
 });
+
+it('has the keys of a cell in one element: a narrow screen lays the cell out as a grid', () => {
+  const two = ingress('hookline_keys_live{ref="ledger",use="signing"} 2');
+  expect(listed([two])).toMatch(
+    /data-title="keys matched"><div><div>signing: .*<\/div><div>signing \(1 before/s,
+  );
+});
