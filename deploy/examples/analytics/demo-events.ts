@@ -15,11 +15,12 @@ export function* demoEvents(): Generator<StatusEvent> {
     const events = Math.round(6 + 26 * busyness(hour % 24) + 4 * random());
     for (let n = 0; n < events; n++) {
       const transactions = Array.from({ length: 1 + Math.floor(random() * 12) }, () => entry(hour, random));
+      const receivedAt = BEGIN + hour * HOUR_MS + Math.floor((n / events) * HOUR_MS);
       yield {
         eventId: `00000000-0000-8000-8000-${String(hour * 1_000 + n).padStart(12, '0')}`,
         entityId: `payment-${hour}-${n}`,
         ref: 'analytics',
-        receivedAt: BEGIN + hour * HOUR_MS + Math.floor((n / events) * HOUR_MS),
+        ...{ receivedAt, createdAt: receivedAt },
         status: transactions[0]?.TxSts ?? null,
         transactions,
       };

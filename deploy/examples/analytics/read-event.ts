@@ -1,5 +1,6 @@
 import type { EventDecoder } from '../ledger/decode-event.ts';
 import type { Reference } from '../ledger/fetch-message.ts';
+import { timeOf } from '../ledger/read-event.ts';
 
 /** An event of payment-status (schemas/events/payment-status.avsc), as far as the table needs it. */
 export type StatusEvent = {
@@ -10,6 +11,8 @@ export type StatusEvent = {
   readonly ref: string;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
+  /** When the provider made the report (`CreDtTm`), in milliseconds since 1970; null where it does not say so. */
+  readonly createdAt: number | null;
   readonly status: string | null;
   /** The entries of `TxInfAndSts`, as Avro or JSON has them. */
   readonly transactions: readonly unknown[];
@@ -18,6 +21,7 @@ export type StatusEvent = {
 /** The fields that a message can be needed for: how `sourceRef.omitted` names them, and where the message has them. */
 const FIELDS = {
   status: ['status'],
+  createdAt: ['pacs002', 'FIToFIPmtStsRpt', 'GrpHdr', 'CreDtTm'],
   transactions: ['pacs002', 'FIToFIPmtStsRpt', 'TxInfAndSts'],
 } as const;
 
@@ -54,6 +58,7 @@ export function createStatusReader(
     const transactions = fieldOf(FIELDS.transactions);
     return {
       ...{ eventId, entityId: textOf(entityId), ref: subscription, receivedAt: Number(receivedAt) },
+      createdAt: timeOf(fieldOf(FIELDS.createdAt)),
       status: textOf(fieldOf(FIELDS.status)),
       // Anything else is drift: the typed field is null then.
       transactions: Array.isArray(transactions) ? transactions : [],

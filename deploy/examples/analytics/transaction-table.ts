@@ -27,8 +27,10 @@ const SCHEMA = `
     eventId UUID NOT NULL, entityId VARCHAR, ref VARCHAR NOT NULL, receivedAt TIMESTAMP_MS NOT NULL,
     status VARCHAR, txIndex INTEGER NOT NULL, ${Object.keys(FROM_ENTRY)
       .map((name) => `${name} VARCHAR`)
-      .join(', ')}
+      .join(', ')}, createdAt TIMESTAMP_MS
   );
+  -- A file of an earlier version of this example does not have it.
+  ALTER TABLE transactions ADD COLUMN IF NOT EXISTS createdAt TIMESTAMP_MS;
 `;
 
 /** Rows that are held back before they are written: a list of any length takes the memory of these. */
@@ -112,6 +114,8 @@ async function addEvent(connection: DuckDBConnection, event: StatusEvent): Promi
 /** In the transaction that is open on the appender's connection. */
 function appendTransactions(appender: DuckDBAppender, event: StatusEvent): void {
   const receivedAt = new DuckDBTimestampMillisecondsValue(BigInt(event.receivedAt));
+  const createdAt =
+    event.createdAt === null ? null : new DuckDBTimestampMillisecondsValue(BigInt(event.createdAt));
   const appendText = (text: string | null) =>
     text === null ? appender.appendNull() : appender.appendVarchar(text);
   for (const [index, entry] of event.transactions.entries()) {
@@ -122,6 +126,8 @@ function appendTransactions(appender: DuckDBAppender, event: StatusEvent): void 
     appendText(event.status);
     appender.appendInteger(index);
     for (const path of Object.values(FROM_ENTRY)) appendText(textOf(valueAt(entry, path)));
+    if (createdAt === null) appender.appendNull();
+    else appender.appendTimestampMilliseconds(createdAt);
     appender.endRow();
     if (index % ROWS_PER_FLUSH === ROWS_PER_FLUSH - 1) appender.flushSync();
   }

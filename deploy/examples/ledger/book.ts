@@ -6,17 +6,22 @@ export type PaymentEvent = {
   readonly entityId: string;
   /** The ref that received it. */
   readonly subscription: string | null;
-  /** Milliseconds since 1970. */
-  readonly receivedAt: number;
+  /** When the provider made the message or, where it does not say so, when it was received. Milliseconds since 1970. */
+  readonly statedAt: number;
   /** Null where the message has none: that says nothing about the payment. */
   readonly status: string | null;
   /** The message as the provider sent it, JSON; null where nothing keeps it (policy "omit"). */
   readonly source: string | null;
 };
 
+type Status = Pick<PaymentEvent, 'status' | 'statedAt'>;
+
 export type Payment = { readonly entityId: string; readonly status: string | null; readonly changes: number };
 
-const HAS_TIMES = "SELECT count(*) AS count FROM pragma_table_info('payments') WHERE name = 'received_at'";
+const HAS_TIMES = "SELECT count(*) AS count FROM pragma_table_info('payments') WHERE name = 'stated_at'";
+
+/** Statuses of a transaction (ISO 20022, ExternalPaymentTransactionStatus1Code) that none which is not final follows. */
+const FINAL = new Set(['ACCC', 'ACSC', 'CANC', 'RJCT']);
 
 /**
  * A ledger's book: each payment's status, and how often it changed. Every event has its effect exactly once, however
@@ -33,11 +38,11 @@ export class Book implements Disposable {
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       CREATE TABLE IF NOT EXISTS booked (event_id TEXT PRIMARY KEY, source TEXT NOT NULL) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS payments (entity_id TEXT PRIMARY KEY, status TEXT, changes INTEGER NOT NULL,
-        received_at INTEGER NOT NULL DEFAULT 0);
+        stated_at INTEGER NOT NULL DEFAULT 0);
     `);
     // A file of an earlier version of this example has no times.
     const { count } = this.#db.prepare(HAS_TIMES).get() ?? {};
-    if (count === 0) this.#db.exec('ALTER TABLE payments ADD COLUMN received_at INTEGER NOT NULL DEFAULT 0');
+    if (count === 0) this.#db.exec('ALTER TABLE payments ADD COLUMN stated_at INTEGER NOT NULL DEFAULT 0');
   }
 
   /** Books an event, unless it is booked already; says whether it did. Durable when it returns. */
@@ -60,27 +65,32 @@ export class Book implements Disposable {
   }
 
   /**
-   * The effect. That it is not the same when it is had twice is what makes this a ledger. An event that was received before the last
-   * one counts, and leaves the status: what one pod holds in its spool can come behind what another has published.
+   * The effect. That it is not the same when it is had twice is what makes this a ledger. An event with an earlier status counts, and
+   * leaves the status: what the provider sends again, or one pod has in its spool, can come behind later ones.
    */
-  #apply({ entityId, status, receivedAt }: PaymentEvent): void {
+  #apply({ entityId, status, statedAt }: PaymentEvent): void {
+    const event = { status, statedAt };
+    const before = this.#statusOf(entityId);
+    const kept = before && !takesPlaceOf(before, event) ? before : event;
     this.#db
       .prepare(
-        `INSERT INTO payments (entity_id, status, changes, received_at) VALUES (?, ?, 1, ?)
+        `INSERT INTO payments (entity_id, status, changes, stated_at) VALUES (?, ?, 1, ?)
          ON CONFLICT (entity_id) DO UPDATE SET changes = changes + 1,
-           status = CASE WHEN excluded.received_at >= received_at
-             THEN coalesce(excluded.status, status) ELSE coalesce(status, excluded.status) END,
-           received_at = max(received_at, excluded.received_at)`,
+           status = excluded.status, stated_at = excluded.stated_at`,
       )
-      // One that says nothing of the status leaves the time that the status is of.
-      .run(entityId, status, status === null ? 0 : receivedAt);
+      .run(entityId, kept.status, kept.statedAt);
+  }
+
+  #statusOf(entityId: string): Status | undefined {
+    const row = this.#db.prepare('SELECT status, stated_at FROM payments WHERE entity_id = ?').get(entityId);
+    return row && { status: textOf(row.status), statedAt: Number(row.stated_at) };
   }
 
   payments(): Payment[] {
     const rows = this.#db.prepare('SELECT entity_id, status, changes FROM payments ORDER BY entity_id').all();
     return rows.map(({ entity_id, status, changes }) => ({
       entityId: String(entity_id),
-      status: status === null ? null : String(status),
+      status: textOf(status),
       changes: Number(changes),
     }));
   }
@@ -89,3 +99,13 @@ export class Book implements Disposable {
     this.#db.close();
   }
 }
+
+/** Not by when they were received: a retry after a refusal is received later than what came in between. */
+function takesPlaceOf(before: Status, event: Status): boolean {
+  if (before.status === null || event.status === null) return before.status === null;
+  const isFinal = FINAL.has(event.status);
+  if (isFinal !== FINAL.has(before.status)) return isFinal;
+  return event.statedAt >= before.statedAt;
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);

@@ -22,22 +22,24 @@ export function createEventReader(
   };
 }
 
-/** A typed status is null where the message has none, or where it did not fit the record: then the message counts. */
+/** A typed field is null where the message has none, or where it did not fit the record: then the message counts. */
 function paymentIn(
-  { eventId, entityId, subscription, receivedAt, status }: Record<string, unknown>,
+  { eventId, entityId, subscription, receivedAt, status, pacs002 }: Record<string, unknown>,
   source: unknown,
 ): PaymentEvent | null {
   if (typeof eventId !== 'string') return null;
   // Null where the policy of the type is "omit": then the typed fields have all that there is.
   if (typeof source !== 'string' && source !== null) return null;
-  const message = source === null || textOf(status) !== null ? {} : JSON.parse(source);
+  const createdAt = createdAtIn(pacs002);
+  const isWhole = textOf(status) !== null && createdAt !== null;
+  const payload = source === null || isWhole ? undefined : JSON.parse(source)?.payload;
   return {
     eventId,
     // An event that names no entity is one of its own, as the key of its record says. A number is no name: JSON.parse rounds it.
     entityId: textOf(entityId) || eventId,
     subscription: textOf(subscription),
-    receivedAt: Number(receivedAt),
-    status: textOf(status) ?? statusIn(message?.payload?.status),
+    statedAt: createdAt ?? createdAtIn(payload?.pacs002) ?? Number(receivedAt),
+    status: textOf(status) ?? statusIn(payload?.status),
     source,
   };
 }
@@ -46,3 +48,16 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' ? v
 
 const statusIn = (value: unknown): string | null =>
   typeof value === 'number' ? String(value) : textOf(value);
+
+/** When the provider made a report, as its group header says: milliseconds since 1970. */
+function createdAtIn(pacs002: unknown): number | null {
+  const { FIToFIPmtStsRpt } = Object(pacs002);
+  return timeOf(FIToFIPmtStsRpt?.GrpHdr?.CreDtTm);
+}
+
+/** A time of ISO 20022, in milliseconds since 1970; UTC where it has no offset. Null for anything else. */
+export function timeOf(value: unknown): number | null {
+  if (typeof value !== 'string') return null;
+  const time = Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(value) ? value : `${value}Z`);
+  return Number.isNaN(time) ? null : time;
+}

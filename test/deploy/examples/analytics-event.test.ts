@@ -10,7 +10,10 @@ const transaction = { OrgnlInstrId: 'i-1', TxSts: 'ACCC' };
 const messageOf = (status: string, TxInfAndSts: unknown) =>
   JSON.stringify({
     ...{ type: 'payment-status', entityId: 'p-1' },
-    payload: { status, pacs002: { FIToFIPmtStsRpt: { GrpHdr: { MsgId: 'm' }, TxInfAndSts } } },
+    payload: {
+      status,
+      pacs002: { FIToFIPmtStsRpt: { GrpHdr: { MsgId: 'm', CreDtTm: '2026-01-01T00:00:00Z' }, TxInfAndSts } },
+    },
   });
 
 const { codec, transcoder } =
@@ -36,7 +39,7 @@ async function read(message: string, maxBytes?: number) {
 
 const expected = (status: string, transactions: unknown[]) => ({
   ...{ eventId: EVENT_ID, entityId: 'p-1', ref: 'analytics', receivedAt: 1_767_225_600_000 },
-  ...{ status, transactions },
+  ...{ status, transactions, createdAt: Date.UTC(2026, 0, 1) },
 });
 
 describe('an event for the table', () => {

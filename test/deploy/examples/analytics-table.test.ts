@@ -22,13 +22,17 @@ const entryOf = (txSts: string, bic = 'SBXADEFFXXX') => ({
   ...{ OrgnlInstrId: 'i', OrgnlUETR: 'u', TxSts: txSts },
   ...{ InstgAgt: { FinInstnId: { BICFI: bic } }, InstdAgt: { FinInstnId: { BICFI: 'SBXBNL2AXXX' } } },
 });
-const eventOf = (n: number, transactions: readonly unknown[]): StatusEvent => ({
+const eventOf = (
+  n: number,
+  transactions: readonly unknown[],
+  createdAt: number | null = null,
+): StatusEvent => ({
   ...{ eventId: idOf(n), entityId: `p-${n}`, ref: 'analytics', receivedAt: Date.UTC(2026, 0, 5, 10, n) },
-  ...{ status: 'ACCC', transactions },
+  ...{ status: 'ACCC', transactions, createdAt },
 });
 const rowsOf = (table: TransactionTable) =>
   table.query(
-    'SELECT * EXCLUDE (receivedAt), epoch_ms(receivedAt::TIMESTAMP) AS receivedAt FROM transactions ORDER BY eventId, txIndex',
+    'SELECT * EXCLUDE (receivedAt, createdAt), epoch_ms(receivedAt::TIMESTAMP) AS receivedAt FROM transactions ORDER BY eventId, txIndex',
   );
 
 describe('the table of transactions', () => {
@@ -103,6 +107,20 @@ describe('the table of transactions', () => {
     expect(latest?.length).toBe(1);
     expect(Number(copied?.[0]?.Count)).toBe(5_877);
     expect(Number(deleted?.[0]?.Count)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('has the latest status by the query of the documentation, also when an earlier one was received behind it', async () => {
+    await using table = await TransactionTable.open(':memory:');
+    const at = (minute: number) => Date.UTC(2026, 0, 5, 9, minute);
+    await table.store([
+      eventOf(1, [entryOf('PDNG')], at(1)),
+      eventOf(2, [entryOf('ACSC')], at(3)),
+      eventOf(3, [entryOf('ACSP')], at(2)),
+    ]);
+    const [, query = ''] = readDocument('docs/analytics.md')
+      .blocks.filter(({ language }) => language === 'sql')
+      .flatMap(({ text }) => text.split(';\n'));
+    expect(await table.query(query)).toEqual([{ orgnlUETR: 'u', latest: 'ACSC' }]);
   });
 
   it('has the columns that the documentation names', async () => {

@@ -18,11 +18,11 @@ process.stdout.write('held');
 setTimeout(() => db.exec('COMMIT'), 300);
 `;
 
-const event = (eventId: string, status: string | null, receivedAt: number) => ({
-  ...{ eventId, entityId: 'p-1', subscription: 'eu', receivedAt, status, source: '{}' },
+const event = (eventId: string, status: string | null, statedAt: number) => ({
+  ...{ eventId, entityId: 'p-1', subscription: 'eu', statedAt, status, source: '{}' },
 });
 
-it('keeps the status of the event that was received last, whatever came behind it, or said nothing of a status', () => {
+it('keeps the status that was stated last, whatever came behind it, or said nothing of a status', () => {
   using book = new Book(join(dir, 'order.sqlite'));
   for (const one of [event('e-1', 'RCVD', 10), event('e-3', 'ACCC', 30), event('e-2', 'ACSP', 20)])
     book.book(one);
@@ -31,6 +31,15 @@ it('keeps the status of the event that was received last, whatever came behind i
   expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACCC', changes: 4 }]);
   book.book(event('e-5', 'RJCT', 35));
   expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'RJCT', changes: 5 }]);
+});
+
+it('keeps a final status when an earlier one is received behind it, as by a retry, even if no message has a time', () => {
+  using book = new Book(join(dir, 'retry.sqlite'));
+  for (const one of [event('e-1', 'PDNG', 10), event('e-3', 'ACSC', 30), event('e-2', 'ACSP', 40)])
+    book.book(one);
+  expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACSC', changes: 3 }]);
+  book.book(event('e-4', 'ACCC', 50));
+  expect(book.payments()).toEqual([{ entityId: 'p-1', status: 'ACCC', changes: 4 }]);
 });
 
 it('opens a file of before it knew the times', () => {

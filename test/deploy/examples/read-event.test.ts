@@ -32,7 +32,8 @@ const HEAD = Buffer.from('0000000007', 'hex');
 it('the ledger reads events, and passes over what is none', async () => {
   const read = createEventReader(async () => type, noFetch);
   const binary = type.toBuffer({ ...event, more: [] });
-  expect(await read(Buffer.concat([HEAD, binary]))).toEqual(event);
+  const { receivedAt: statedAt, ...others } = event;
+  expect(await read(Buffer.concat([HEAD, binary]))).toEqual({ ...others, statedAt });
   // The last field's list claims 2^30 items.
   const claim = Buffer.concat([HEAD, binary.subarray(0, -1), Buffer.from('808080800800', 'hex')]);
   for (const value of [
@@ -72,7 +73,7 @@ it('the ledger fetches the message of an event that refers to it, and what its r
     },
   );
   expect(await read(value)).toEqual({
-    ...{ eventId: 'e', entityId: 'p', subscription: 'ledger-eu', receivedAt: 0 },
+    ...{ eventId: 'e', entityId: 'p', subscription: 'ledger-eu', statedAt: 0 },
     status: 'x'.repeat(1_000),
     source: message,
   });
@@ -119,3 +120,42 @@ it.each([
     expect(await read(value)).toMatchObject({ eventId: 'e', entityId, status, source: message });
   },
 );
+
+const reportOf = (status: unknown, CreDtTm: unknown) =>
+  JSON.stringify({
+    ...{ type: 'payment-status', entityId: 'p' },
+    payload: { status, pacs002: { FIToFIPmtStsRpt: { GrpHdr: { MsgId: 'm', CreDtTm } } } },
+  });
+
+/** What the ledger reads of a message that was received at a time. */
+async function readReceived(message: string, receivedAt: number, eventId = 'e') {
+  const { codec, transcoder } =
+    ownEventSchemas().all.find(({ topic }) => topic === 'payment-status') ?? expect.fail('no schema');
+  const envelope = { eventId, subscription: 'ledger-eu', receivedAt };
+  const value = transcoder.find(Buffer.from(message)).write(envelope, 7, () => {});
+  const read = createEventReader(
+    async () => avro.Type.forSchema(JSON.parse(codec.schema), { wrapUnions: 'never' }),
+    noFetch,
+  );
+  return (await read(value)) ?? expect.fail('no event');
+}
+
+it.each([
+  ['2026-11-28T10:00:00.250Z', Date.UTC(2026, 10, 28, 10, 0, 0, 250)],
+  ['2026-11-28T10:00:00+01:00', Date.UTC(2026, 10, 28, 9)],
+  ['2026-11-28T10:00:00', Date.UTC(2026, 10, 28, 10)],
+  ['yesterday', 5],
+  [7, 5],
+  [undefined, 5],
+])('the ledger takes the time that the message has, or that of its receipt: %s', async (time, statedAt) => {
+  expect(await readReceived(reportOf('ACCC', time), 5)).toMatchObject({ statedAt });
+});
+
+it('the ledger keeps the latest status when the provider sends an earlier one again, which it had refused', async () => {
+  using book = new Book(':memory:');
+  const at = (minute: number) => `2026-11-28T10:0${minute}:00Z`;
+  book.book(await readReceived(reportOf('RCVD', at(1)), Date.parse(at(1)), 'e-1'));
+  book.book(await readReceived(reportOf('ACSP', at(3)), Date.parse(at(3)), 'e-3'));
+  book.book(await readReceived(reportOf('PDNG', at(2)), Date.parse(at(9)), 'e-2'));
+  expect(book.payments()).toEqual([{ entityId: 'p', status: 'ACSP', changes: 3 }]);
+});
