@@ -36,6 +36,9 @@ const OTHERS = [
     'DATACONTRACT_KAFKA_MAX_MESSAGES',
     'ODCS_CONTRACT',
     'SYNTAX_ONLY',
+    // Of Jackson.
+    'USE_BIG_DECIMAL_FOR_FLOATS',
+    'STRIP_TRAILING_BIGDECIMAL_ZEROES',
   ],
 ];
 const capitals = new Set([...variables, ...Object.keys(ERRORS), ...OTHERS]);

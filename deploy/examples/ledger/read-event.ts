@@ -32,22 +32,28 @@ function paymentIn(
   if (typeof source !== 'string' && source !== null) return null;
   const createdAt = createdAtIn(pacs002);
   const isWhole = textOf(status) !== null && createdAt !== null;
-  const payload = source === null || isWhole ? undefined : JSON.parse(source)?.payload;
+  const payload = source === null || isWhole ? undefined : parseExactly(source)?.payload;
   return {
     eventId,
-    // An event that names no entity is one of its own, as the key of its record says. A number is no name: JSON.parse rounds it.
+    // An event that names no entity is one of its own, as the key of its record says.
     entityId: textOf(entityId) || eventId,
     subscription: textOf(subscription),
     statedAt: createdAt ?? createdAtIn(payload?.pacs002) ?? Number(receivedAt),
-    status: textOf(status) ?? statusIn(payload?.status),
+    status: textOf(status) ?? textOf(payload?.status),
     source,
   };
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const statusIn = (value: unknown): string | null =>
-  typeof value === 'number' ? String(value) : textOf(value);
+/** Of the standard (ECMAScript's JSON.parse source text access, Node 21), not yet in the types of ES2024. */
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+/** JSON whose numbers are their own text: JSON.parse rounds large ones, and 1.50 would become 1.5. */
+function parseExactly(text: string) {
+  const keepNumbers: Reviver = (_, value, { source }) => (typeof value === 'number' ? source : value);
+  return JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown);
+}
 
 /** When the provider made a report, as its group header says: milliseconds since 1970. */
 function createdAtIn(pacs002: unknown): number | null {
@@ -57,7 +63,7 @@ function createdAtIn(pacs002: unknown): number | null {
 
 /** A time of ISO 20022, in milliseconds since 1970; UTC where it has no offset. Null for anything else. */
 export function timeOf(value: unknown): number | null {
-  if (typeof value !== 'string') return null;
-  const time = Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(value) ? value : `${value}Z`);
+  const [text, offset] = /^\d{4}-\d\d-\d\dT.*?(Z|[+-]\d\d:\d\d)?$/.exec(textOf(value) ?? '') ?? [];
+  const time = Date.parse(offset ? `${text}` : `${text}Z`);
   return Number.isNaN(time) ? null : time;
 }

@@ -104,6 +104,8 @@ it.each([
   ['{"type":"payment-status","entityId":4711,"payload":{"status":"ACCC"}}', 'e', 'ACCC'],
   ['{"type":"payment-status","payload":{"status":"ACCC"}}', 'e', 'ACCC'],
   ['{"type":"payment-status","entityId":"p","payload":{"status":7}}', 'p', '7'],
+  ['{"type":"payment-status","entityId":"p","payload":{"status":1.50}}', 'p', '1.50'],
+  ['{"type":"payment-status","entityId":"p","payload":{"status":9007199254740993}}', 'p', '9007199254740993'],
   ['{"type":"payment-status","entityId":"p","payload":null}', 'p', null],
 ])(
   'the ledger books an event whose message does not fit its fields, by the message: %s',
