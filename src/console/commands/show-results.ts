@@ -31,12 +31,13 @@ export const resultTable = (results: readonly CommandResult[]): Html =>
       {
         title: 'command',
         cell: ({ type, commandId, status, dryRun }) =>
-          html`${status === 'DRIFT' ? type : html`<a href="${address('/commands', commandId)}">${type}</a>`}${dryRun && html` <span class="quiet">dry run</span>`}`,
+          html`<span>${status === 'DRIFT' ? type : html`<a href="${address('/commands', commandId)}">${type}</a>`}${dryRun && html` <span class="quiet">dry run</span>`}</span>`,
       },
       { title: 'status', cell: statusOf },
       {
         title: 'message',
-        cell: ({ errorCode, message }) => html`${errorCode && html`<code>${errorCode}</code> `}${message}`,
+        cell: ({ errorCode, message }) =>
+          html`<span>${errorCode && html`<code>${errorCode}</code> `}${message}</span>`,
       },
       { title: 'by', cell: ({ issuedBy }) => issuedBy },
       {
