@@ -99,6 +99,23 @@ describe('hookline tail', () => {
     expect(values).toEqual([deep, { a: 1 }]);
   });
 
+  it('says that the schema registry does not answer, and what to do, exit code 1', async () => {
+    const topic = fixture.topic('payment-status');
+    const producer = testKafka(fixture.env).producer({ allowAutoTopicCreation: false });
+    await producer.connect();
+    await producer.send({ topic, messages: [{ key: 'p-1', value: Buffer.from('000000000700', 'hex') }] });
+    await producer.disconnect();
+    const env = { ...fixture.env, SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9' };
+    const args = ['payment-status', '--from-beginning', '--limit', '1', '--json'];
+    const { exitCode, out, notes } = await cli(env, 'tail', ...args);
+    expect([exitCode, JSON.parse(out).value]).toEqual([
+      1,
+      expect.stringMatching(/^hidden \(its schema could not be fetched[^)]*\)$/),
+    ]);
+    expect(notes).toMatch(/the schema registry does not answer.*correct SCHEMA_REGISTRY_URL/);
+    expect(notes).toContain('1 record(s) are not decoded');
+  });
+
   it('says that a topic does not exist, exit code 2', async () => {
     const { exitCode, notes } = await cli(fixture.env, 'tail', 'nothing');
     expect([exitCode, notes]).toEqual([

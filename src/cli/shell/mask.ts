@@ -6,8 +6,11 @@ import type { Config } from './connections.ts';
 
 /** Replaces what is sensitive in what is shown of a record. */
 export type Mask = {
-  /** @param isDecoded false: it is not in the form that the topic's schema has, so that nothing tells what is sensitive in it */
-  value(topic: string, value: unknown, isDecoded: boolean): unknown;
+  /**
+   * @param isDecoded false: it is not in the form that the topic's schema has, so that nothing tells what is sensitive in it; or, with
+   *   `schemaFault`, its schema could not be fetched
+   */
+  value(topic: string, value: unknown, isDecoded: boolean, schemaFault?: string): unknown;
   /** @param entityId as it stands in keys and headers */
   entity(topic: string, entityId: string): string;
 };
@@ -40,11 +43,13 @@ export function createMask(
   const entityTags = (topic: string) =>
     entityTagsOf(topic === deadLetterTopic ? [...tagged.values()].flat() : (tagged.get(topic) ?? []));
   return {
-    value(topic, value, isDecoded) {
+    value(topic, value, isDecoded, schemaFault) {
       if (value === null) return null;
       if (topic === deadLetterTopic) return hidden(value, ['a body'], remedy);
       if (!isDecoded && (tagged.has(topic) || !(own.has(topic) || isJsonObject(value))))
-        return hidden(value, ['it cannot be decoded'], remedy);
+        return schemaFault === undefined
+          ? hidden(value, ['it cannot be decoded'], remedy)
+          : hidden(value, ['its schema could not be fetched'], '');
       const type = tagged.get(topic);
       return type ? maskValue(value, type, remedy) : maskSource(value, remedy);
     },

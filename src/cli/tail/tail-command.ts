@@ -62,6 +62,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   shell.signal.addEventListener('abort', () => end.resolve());
   if (shell.signal.aborted) end.resolve();
   let shown = 0;
+  let unread = 0;
   const reading = watchReadErrors(shell, topic);
   const follower = await followTopic({
     ...{ openTopic: kafka.openTopic, clock: kafka.clock, topic },
@@ -71,6 +72,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
       if (shown >= limit || (options.key !== undefined && record.key?.toString() !== options.key)) return;
       shown++;
       const decoded = await decodeValue(record.value, read);
+      if (decoded.schemaFault !== undefined && unread++ === 0) shell.note(decoded.schemaFault);
       const { fetched, ...message } = (await bodies.fetch?.(decoded.value)) ?? {};
       const described = describeEvent(record, { ...decoded, ...message }, mask);
       // Waits for a slow reader: what it has not read yet would be held.
@@ -81,7 +83,8 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   shell.note(`following ${topic}; Ctrl-C ends`);
   try {
     await Promise.race([end.promise, reading.forbidden]);
-    return 0;
+    if (unread > 0) shell.note(`${unread} record(s) are not decoded: their schemas could not be fetched`);
+    return unread > 0 ? 1 : 0;
   } finally {
     await follower.stop();
   }

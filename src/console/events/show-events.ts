@@ -92,6 +92,7 @@ function recordOf(record: ShownRecord, limits: Limits, isOpen: boolean): Html {
   }</h3>
 <details${isOpen && html` open`}><summary>${typeOf(record)}</summary>
 ${!record.isWhole && html`<p>${badge('large', 'note')} The value has ${bytes(record.bytes)}; the console reads its beginning. <code>hookline tail ${topic}</code> shows all of it.</p>`}
+${record.schemaFault !== null && html`<p>${badge('not decoded', 'bad')} ${record.schemaFault}</p>`}
 <div class="beside"><div><h4>Fields</h4><pre class="wrap">${fieldsText(fields, limits.text)}</pre></div>
 ${source !== null && html`<div><h4>Message</h4><pre class="wrap">${clip(source, limits.text)}</pre></div>`}</div>
 <details><summary>Headers</summary>${headersOf(headers, limits)}</details>

@@ -1,7 +1,13 @@
 import { leadingFieldsOf, type RecordReader } from '../../avro/record-reader.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import { jsonValue } from '../../cli/shell/print-rows.ts';
-import { type Decoded, type Described, decodeValue, describeEvent } from '../../cli/tail/describe-event.ts';
+import {
+  type Decoded,
+  type Described,
+  decodeValue,
+  describeEvent,
+  schemaFaultOf,
+} from '../../cli/tail/describe-event.ts';
 import type { IncomingRecord } from '../../core/record.ts';
 import { lengthOf } from '../../kafka/connect/clip-values.ts';
 
@@ -15,6 +21,8 @@ export type ShownRecord = Omit<Described, 'value' | 'offset'> & {
   /** The fields of an event or a record; of anything else, what it is. null of a deletion. */
   readonly fields: unknown;
   readonly source: string | null;
+  /** Why its schema could not be fetched, and what to do about it; null of a record whose schema is known, or that has none. */
+  readonly schemaFault: string | null;
 };
 
 /** Decodes a record as `hookline tail` does, as far as its value was read. */
@@ -28,7 +36,11 @@ export async function showRecord(
   const isWhole = value === null || bytes === value.length;
   const decoded = isWhole ? await decodeValue(value, read) : await decodeBeginning(value, read);
   const { value: shown, ...described } = describeEvent(record, decoded, mask);
-  return { ...described, offset: Number(record.offset), bytes, isWhole, ...splitSource(shown) };
+  const { schemaFault = null } = decoded;
+  return {
+    ...{ ...described, offset: Number(record.offset), bytes, isWhole, schemaFault },
+    ...splitSource(shown),
+  };
 }
 
 /** The fields before the place where the value was cut; of a value that is no Avro, the text that was read. */
@@ -37,7 +49,7 @@ async function decodeBeginning(value: Buffer, read: RecordReader): Promise<Decod
   try {
     return { value: await read(value), isDecoded: true };
   } catch (error) {
-    return { value: leadingFieldsOf(error), isDecoded: true };
+    return { value: leadingFieldsOf(error), isDecoded: true, ...schemaFaultOf(error) };
   }
 }
 

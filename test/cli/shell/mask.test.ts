@@ -120,3 +120,12 @@ function withTaggedEntity(text: string): string {
   );
   return JSON.stringify({ ...schema, fields });
 }
+
+it('does not promise that --reveal shows a record whose schema could not be fetched', () => {
+  const undecoded = { bytes: 9, base64: 'AAAAAAc=' };
+  const { value } = maskOf(false);
+  expect(value('pay.example', undecoded, false, 'the schema registry does not answer')).toBe(
+    'hidden (its schema could not be fetched)',
+  );
+  expect(value('pay.example', undecoded, false)).toBe('hidden (it cannot be decoded): --reveal shows it');
+});

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { boundedDecoder, Undecodable } from '../../../src/avro/bounded-decode.ts';
 import type { RecordReader } from '../../../src/avro/record-reader.ts';
 import type { Mask } from '../../../src/cli/shell/mask.ts';
+import { newsOf } from '../../../src/console/events/show-events.ts';
 import { clip, fieldsText, showRecord } from '../../../src/console/events/show-record.ts';
 import { HooklineError } from '../../../src/core/errors.ts';
 
@@ -65,4 +66,14 @@ it('bounds what is shown: a long text, deep fields', () => {
   expect(clip('\u{1f600}\u{1f600}', 1)).toBe('� … 3 more characters');
   expect(fieldsText({ a: { b: 1n } }, 100)).toBe('{\n  "a": {\n    "b": 1\n  }\n}');
   expect(fieldsText({ a: 'x'.repeat(1_000) }, 20).length).toBeLessThan(60);
+});
+
+it('says of a record whose schema could not be fetched why, and what to do', async () => {
+  const unavailable: RecordReader = async () => {
+    throw new HooklineError('REGISTRY_UNAVAILABLE', 'http://r', { remedy: 'correct SCHEMA_REGISTRY_URL' });
+  };
+  const shown = await showRecord(record(eventOf('{}')), unavailable, SHOWN);
+  expect(shown.schemaFault).toMatch(/the schema registry does not answer.*correct SCHEMA_REGISTRY_URL$/);
+  expect(String(newsOf([shown], 0))).toContain('correct SCHEMA_REGISTRY_URL');
+  expect((await showRecord(record(Buffer.from([0])), read, SHOWN)).schemaFault).toBeNull();
 });
