@@ -3,10 +3,10 @@ import registryApi, {
   type SchemaRegistryAPIClientArgs,
 } from '@kafkajs/confluent-schema-registry/dist/api/index.js';
 import type { Type } from 'avsc';
-import { HooklineError, hasCode } from '../core/errors.ts';
-import { connectionFaultOf, eachError, explainFault, type OtherSide } from '../runtime/connection-fault.ts';
+import { hasCode } from '../core/errors.ts';
 import { moveOver } from './move-over.ts';
 import { type FoundSchema, writerTypeOf } from './record-codec.ts';
+import { classify, NO_REGISTRY, type RegistryFailure } from './registry-failure.ts';
 import { boundedAgent, callRegistry, headersFor, type RegistryOptions } from './registry-http.ts';
 
 /** What Hookline asks of a schema registry (Confluent's API). Nothing here is called per event. */
@@ -33,13 +33,6 @@ export type Registry = {
 
 export type RegisteredVersion = { readonly version: number; readonly schema: string };
 
-type RegistryFailure = {
-  readonly status?: number;
-  readonly name?: string;
-  readonly message?: string;
-  /** What its request carried, where that was a token. */
-  readonly authorization?: string;
-};
 type ApiResponse = { data<T>(): T };
 
 export function createRegistry(options: RegistryOptions): Registry {
@@ -169,7 +162,7 @@ async function isTokenRenewed(error: unknown, { tokens }: RegistryOptions): Prom
 
 /** The client takes any 200 for an answer: a page of a proxy, say. */
 function checked<T>(answer: T, isOne: (answer: T) => boolean): T {
-  if (!isOne(answer)) throw new Error('what answers is no schema registry');
+  if (!isOne(answer)) throw new Error(NO_REGISTRY);
   return answer;
 }
 
@@ -190,55 +183,3 @@ const isId = (id: number): boolean => Number.isInteger(id) && id > 0 && id < 2 *
 
 const isSchema = (answer: FoundSchema | null): boolean =>
   typeof answer?.schema === 'string' && (answer.references === undefined || Array.isArray(answer.references));
-
-const REGISTRY: OtherSide = {
-  name: 'the schema registry',
-  address: 'SCHEMA_REGISTRY_URL',
-  ca: 'SCHEMA_REGISTRY_CA_FILE',
-  useTls: 'write https in SCHEMA_REGISTRY_URL',
-  useNoTls: 'write http in SCHEMA_REGISTRY_URL, or give the port that speaks TLS',
-  cert: 'SCHEMA_REGISTRY_CERT_FILE',
-  key: 'SCHEMA_REGISTRY_KEY_FILE',
-};
-
-/** Where no answer came at all the client makes up a status 400: what isn't known here is the registry's absence. */
-function classify(error: unknown, { url, auth, tokens }: RegistryOptions): HooklineError {
-  // The client wraps what happens before its request is sent: a token that can't be obtained.
-  const own = eachError(error).find((one) => one instanceof HooklineError);
-  if (own) return withoutToken(own, url);
-  const { status, name, message } = error as RegistryFailure;
-  // The client wraps a 404 to a schema's text into an error without a status.
-  if (status === 404 || (status === undefined && name === 'ConfluentSchemaRegistryError')) {
-    return new HooklineError('SCHEMA_NOT_REGISTERED', undefined, { cause: error });
-  }
-  if (status === 401 || status === 403) {
-    const remedy = tokens
-      ? 'check what the registry demands of an access token, and SCHEMA_REGISTRY_HEADERS'
-      : auth
-        ? 'correct SCHEMA_REGISTRY_USERNAME, or the content of the file that SCHEMA_REGISTRY_PASSWORD_FILE names'
-        : 'set SCHEMA_REGISTRY_USERNAME and SCHEMA_REGISTRY_PASSWORD_FILE, or SCHEMA_REGISTRY_OAUTH_TOKEN_URL and what goes with it';
-    return new HooklineError('REGISTRY_REFUSED', `${url} answered ${status}`, { cause: error, remedy });
-  }
-  if (status === 409 || status === 422)
-    return new HooklineError('SCHEMA_INCOMPATIBLE', shortened(message), { cause: error });
-  const why = shortened(message?.replace(/^.* - (Error, status 400: )?/, ''));
-  const fault = connectionFaultOf(error);
-  if (!fault) return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${why}`, { cause: error });
-  const { finding, remedy } = explainFault(fault, REGISTRY);
-  return new HooklineError('REGISTRY_UNAVAILABLE', `${url}: ${finding}`, { cause: error, remedy });
-}
-
-/** Whoever waits for the registry waits for its tokens as well: nothing that needs a schema is unreadable for lack of one. */
-function withoutToken(own: HooklineError, url: string): HooklineError {
-  const isRefused = own.code === 'ACCESS_TOKEN_REFUSED';
-  if (!isRefused && own.code !== 'ACCESS_TOKEN_UNAVAILABLE') return own;
-  // The remedy is at the end of the message.
-  const code = isRefused ? 'REGISTRY_REFUSED' : 'REGISTRY_UNAVAILABLE';
-  return new HooklineError(code, `${url}: ${own.message}`, { cause: own });
-}
-
-/** What an answer says of itself may be megabytes, and goes into the log. */
-const MAX_WHY = 2_000;
-
-const shortened = (text: string | undefined) =>
-  text !== undefined && text.length > MAX_WHY ? `${text.slice(0, MAX_WHY)}…` : text;

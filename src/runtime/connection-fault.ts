@@ -33,7 +33,11 @@ const SIGNS: readonly (readonly [ConnectionFault, RegExp])[] = [
   ['speaks-no-tls', /before secure TLS connection was established|WRONG_VERSION_NUMBER|wrong version number/],
   ['name-unknown', /\b(ENOTFOUND|EAI_AGAIN)\b/],
   ['nobody-listens', /\bECONNREFUSED\b/],
-  ['no-answer', /\b(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|Connection timeout|timed out|^Timeout \(/],
+  // kafkajs says the last two of brokers that accept a connection and answer nothing over it.
+  [
+    'no-answer',
+    /\b(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|Connection timeout|timed out|\bTimeout \(\d|Broker not connected|Timeout while acquiring lock/,
+  ],
 ];
 
 /** Looks through an error, its causes and what it aggregates. */

@@ -9,6 +9,7 @@ import { createSecureContext } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { createWriterReader } from '../../src/avro/record-reader.ts';
 import { createRegistry } from '../../src/avro/registry.ts';
+import { describeError } from '../../src/cli/shell/shell.ts';
 import { HooklineError } from '../../src/core/errors.ts';
 
 /** A server on a free port that answers as told. */
@@ -89,6 +90,34 @@ describe('the registry', () => {
       await expect(registryAt(url).subjects()).rejects.toMatchObject(unavailable);
     }
   });
+
+  it('that hangs is explained as such, with the variable to check', async () => {
+    await using hanging = await serve(() => {});
+    const failure = await registryAt(hanging.url)
+      .idOf('s', '{}')
+      .catch((error: Error) => error);
+    expect(describeError(failure)).toBe(
+      `the schema registry does not answer (${hanging.url}: no answer in time): check that it runs, and check SCHEMA_REGISTRY_URL and the network between`,
+    );
+  });
+
+  it.each([200, 404, 502])(
+    'that is a web page, answered %i, is not quoted, and the remedy is named',
+    async (status) => {
+      await using page = await serve((_request, response) =>
+        response
+          .writeHead(status, { 'content-type': 'text/html' })
+          .end('<!doctype html><title>Kafka UI</title>'),
+      );
+      const registry = registryAt(page.url);
+      for (const ask of [() => registry.subjects(), () => registry.versions('s')]) {
+        const failure = await ask().catch((error: Error) => error);
+        expect(describeError(failure)).toMatch(
+          /what answers is no schema registry\): see that a registry runs behind that address, and that SCHEMA_REGISTRY_URL has the path of its Confluent API$/,
+        );
+      }
+    },
+  );
 
   it.each<[string, RequestListener]>([
     [
