@@ -86,7 +86,7 @@ export const WEBHOOK_ERRORS = {
     status: 200,
     retryable: false,
     deadLetter: 'PARSE',
-    text: 'the message is not JSON in UTF-8',
+    text: 'the message is not a JSON object in UTF-8',
   },
   UNENCODABLE: {
     status: 200,

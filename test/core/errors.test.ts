@@ -62,3 +62,7 @@ describe('an error of ours', () => {
     expect(hasCode(undefined, 'NOT_OWNER')).toBe(false);
   });
 });
+
+it('a message that is valid JSON and no object, such as an array, is not called other than JSON', () => {
+  expect(new HooklineError('UNPARSABLE').message).toBe('the message is not a JSON object in UTF-8');
+});
