@@ -52,6 +52,12 @@ export async function bodyOf(deadLetter: DeadLetter, topic: DeadLetterTopic): Pr
   return body;
 }
 
+/** A container's file system is mostly read-only: the shell outside it has files. */
+function notWritten(file: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EEXIST') return `${file} exists: give the name of a new file`;
+  return `${file} cannot be written (${message}): give a folder that can be written, or write to standard output with --body > FILE`;
+}
+
 /** Writes the original bytes; encrypted ones stay encrypted. The file must not exist, and only its owner can read it. */
 export async function showBody(
   shell: Shell,
@@ -62,7 +68,9 @@ export async function showBody(
   const body = await bodyOf(deadLetter, topic);
   if (file === undefined) await shell.write(body);
   else {
-    await writeFile(file, body, { mode: 0o600, flag: 'wx' });
+    await writeFile(file, body, { mode: 0o600, flag: 'wx' }).catch((cause) => {
+      throw new Error(notWritten(file, cause), { cause });
+    });
     shell.note(`${body.length} bytes written to ${file}`);
   }
   return 0;
