@@ -77,7 +77,7 @@ async function trigger(shell: Shell, event: string, options: Options): Promise<E
   if (!ok) throw new UsageError(answer.message ?? `the sandbox answered ${status}`);
   const executions = answer.executions ?? [];
   printRows(shell, options.json === true, executions.map(row));
-  if (answer.pending) shell.note(`${answer.pending} had no answer within ${options.timeout} s`);
+  for (const line of unfinished(answer, options)) shell.note(line);
   const allStored = executions.every(({ status }) => isStored(status));
   const { sent = executions.length } = answer;
   const isComplete = executions.length >= sent;
@@ -86,6 +86,20 @@ async function trigger(shell: Shell, event: string, options: Options): Promise<E
       `${executions.length} of ${sent} are shown, as the sandbox keeps no more; answers: ${answersOf(answer)}`,
     );
   return allStored && !answer.pending && (isComplete || areOthersStored(answer, options)) ? 0 : 1;
+}
+
+/** Pending is what is neither delivered nor given up: it can have had an answer, and is sent again. */
+function unfinished({ executions = [], pending = 0 }: Answer, { final, timeout }: Options): string[] {
+  const unanswered = Math.min(pending, executions.filter(({ attempts }) => attempts.length === 0).length);
+  const undelivered = pending - unanswered;
+  const within = final ? ` within ${timeout} s` : '';
+  const [are, them] = undelivered === 1 ? ['is', 'it'] : ['are', 'them'];
+  return [
+    ...(unanswered > 0 ? [`${unanswered} had no answer within ${timeout} s`] : []),
+    ...(undelivered > 0
+      ? [`${undelivered} ${are} not delivered${within}; the sandbox sends ${them} again`]
+      : []),
+  ];
 }
 
 type Answer = {

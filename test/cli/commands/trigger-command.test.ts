@@ -40,3 +40,30 @@ it('says nothing of that where all are kept', async () => {
   const { exitCode, notes } = await trigger({ ...answer, sent: 1, answers: { 200: 1 } });
   expect([exitCode, notes]).toEqual([0, '']);
 });
+
+const attempted = (attempts: number) => ({
+  ...kept[0],
+  status: attempts > 0 ? 503 : null,
+  attempts: Array(attempts).fill({}),
+});
+
+it.each<[string, number[], string[], string]>([
+  ['was refused', [1], [], '1 is not delivered; the sandbox sends it again'],
+  [
+    'was refused, and is waited for',
+    [3],
+    ['--final'],
+    '1 is not delivered within 60 s; the sandbox sends it again',
+  ],
+  ['had no answer', [0], [], '1 had no answer within 60 s'],
+  [
+    'had no answer, and others were refused',
+    [0, 1, 1],
+    [],
+    '1 had no answer within 60 s\n2 are not delivered; the sandbox sends them again',
+  ],
+])('says of what is not delivered whether it %s', async (_, attempts, options, said) => {
+  const executions = attempts.map(attempted);
+  const { exitCode, notes } = await trigger({ executions, pending: executions.length }, ...options);
+  expect([exitCode, notes]).toEqual([1, said]);
+});
