@@ -20,6 +20,7 @@ const OTHERS = [
   ...[
     'FULL_TRANSITIVE',
     'AWS_ROLE_ARN',
+    'AWS_REGION',
     'LEDGER_FILE',
     'ANALYTICS_FILE',
     // A value of KAFKA_SASL_MECHANISM.

@@ -27,7 +27,7 @@ const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.str
 
 const kafka = new Kafka({ clientId: 'analytics', brokers: KAFKA_BROKERS.split(',') });
 const decode = createEventDecoder(createSchemaFetcher(SCHEMA_REGISTRY_URL));
-const readEvent = createStatusReader(decode, createFetcher(BODY_STORE_ENDPOINT));
+const readEvent = createStatusReader(decode, await createFetcher(BODY_STORE_ENDPOINT, log));
 const table = await TransactionTable.open(ANALYTICS_FILE);
 // Operators create topics: a consumer would create a missing one with other settings.
 const consumer = kafka.consumer({ groupId: GROUP_ID, allowAutoTopicCreation: false });

@@ -10,12 +10,19 @@ export type Reference = {
   readonly omitted: readonly string[];
 };
 
+const NO_REGION =
+  'no AWS region is known, so that no message can be fetched: set AWS_REGION, or BODY_STORE_ENDPOINT for a store that is not AWS';
+
 /**
  * Fetches messages from the object store, and verifies them: an object that is missing or was changed is an error, never a
  * message. Credentials come from AWS's default chain.
  * @param endpoint of a store that is compatible with S3; undefined for AWS
+ * @param warn told at the start that messages cannot be fetched: a consumer whose events refer to none does not need them
  */
-export function createFetcher(endpoint: string | undefined): (reference: Reference) => Promise<string> {
+export async function createFetcher(
+  endpoint: string | undefined,
+  warn: (fault: string) => void,
+): Promise<(reference: Reference) => Promise<string>> {
   const s3 = new S3Client({
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true, region: 'us-east-1' }),
     // A store that does not answer rejects, and the event is tried again.
@@ -23,7 +30,10 @@ export function createFetcher(endpoint: string | undefined): (reference: Referen
     // The checksum that counts is the one in the record.
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
+  const hasRegion = await s3.config.region().then(Boolean, () => false);
+  if (!hasRegion) warn(NO_REGION);
   return async ({ uri, bytes, sha256 }) => {
+    if (!hasRegion) throw new Error(`${uri}: ${NO_REGION}`);
     const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(uri) ?? [];
     const { Body, ContentLength } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
     // Before it is read: another object may have any size.

@@ -25,7 +25,7 @@ const {
 const log = (msg: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ msg, ...more })}\n`);
 
 const kafka = new Kafka({ clientId: 'ledger', brokers: KAFKA_BROKERS.split(',') });
-const fetchMessage = createFetcher(BODY_STORE_ENDPOINT);
+const fetchMessage = await createFetcher(BODY_STORE_ENDPOINT, log);
 const readEvent = createEventReader(createSchemaFetcher(SCHEMA_REGISTRY_URL), fetchMessage);
 /** A message of 50 MB can take longer to fetch than a member of a group may be silent. */
 const HEARTBEAT_MS = 5_000;
