@@ -78,7 +78,7 @@ describe('Apicurio', () => {
       .filter((text) => text.startsWith('curl '));
     expect(command).toContain('/groups/payments/contracts');
     const here = command
-      .replace('http://localhost:8080', new URL(inject('registryUrl')).origin)
+      .replace('http://localhost:8081', new URL(inject('registryUrl')).origin)
       .replace('/payments/', `/${group}-documented/`);
     const { stdout } = await promisify(execFile)('bash', ['-c', here], { cwd: ROOT });
     expect(JSON.parse(stdout)).toMatchObject({

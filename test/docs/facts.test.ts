@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readWanted } from '../../src/cli/subscriptions/read-wanted.ts';
@@ -87,5 +89,30 @@ describe('docs/dependencies.md', () => {
     const named = tableRows(readDocument('docs/dependencies.md').text).map(([name]) => name);
     const { dependencies, devDependencies } = JSON.parse(read('package.json'));
     expect(named.sort()).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)].sort());
+  });
+});
+
+describe('docs/contracts.md', () => {
+  const { blocks } = readDocument('docs/contracts.md');
+
+  it('changes the names of another TOPIC_PREFIX in copies of the contracts', () => {
+    const { text: commands } = blocks.find(({ text }) => text.includes('sed ')) ?? expect.fail('no block');
+    const dir = mkdtempSync(join(tmpdir(), 'hookline-contracts-'));
+    try {
+      cpSync(join(ROOT, 'schemas/contracts'), join(dir, 'schemas/contracts'), { recursive: true });
+      execFileSync('sh', ['-e', '-c', commands], { cwd: dir });
+      const copies = readdirSync(join(dir, 'contracts')).filter((name) => name.endsWith('.odcs.yaml'));
+      expect(copies).toEqual(readdirSync(join(ROOT, 'schemas/contracts')));
+      for (const name of copies) {
+        const topic = name.replace('.odcs.yaml', '');
+        expect(readFileSync(join(dir, 'contracts', name), 'utf8')).toContain(`name: acme.${topic}`);
+      }
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  it('does not send contracts to the port of ingress', () => {
+    expect(blocks.filter(({ text }) => text.includes('localhost:8080'))).toEqual([]);
   });
 });
