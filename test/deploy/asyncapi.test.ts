@@ -10,7 +10,11 @@ import { OWN_TOPICS } from '../../src/core/names.ts';
 import { readFile } from '../support/generated/files.ts';
 import { ROOT } from '../support/source-tree.ts';
 
-type Channel = { address: string; messages: Record<string, { payload: { schema?: { $ref: string } } }> };
+type Message = {
+  payload: { schema?: { $ref: string } };
+  headers?: { properties: Record<string, unknown> };
+};
+type Channel = { address: string; messages: Record<string, Message> };
 type Document = { channels: Record<string, Channel>; operations: Record<string, { action: string }> };
 const document: Document = parse(readFile('schemas/asyncapi.yaml'));
 const channels = Object.values(document.channels);
@@ -45,6 +49,16 @@ describe('schemas/asyncapi.yaml', () => {
     const kinds = ['events', 'commands'] as const;
     const files = [...kinds.flatMap((kind) => readSchemaFiles(undefined, kind)), readProbeFile()];
     expect([...new Set(refs)].sort()).toEqual(files.map(({ name }) => `./${name}`).sort());
+  });
+
+  it('names the headers that a redriven event has, of each topic of events', () => {
+    const events = readEventSchemas(readSchemaFiles(undefined, 'events')).all.map(({ topic }) => topic);
+    for (const topic of events) {
+      const { headers } = document.channels[topic]?.messages[topic] ?? expect.fail(topic);
+      expect(Object.keys(headers?.properties ?? {})).toEqual(
+        expect.arrayContaining(['hookline.redriven-at', 'hookline.redriven-from', 'hookline.redrive-count']),
+      );
+    }
   });
 
   it('says that commands come in and everything else goes out', () => {

@@ -1,5 +1,4 @@
 import { createWriterReader } from '../../avro/record-reader.ts';
-import type { TopicKind } from '../../cli/inspect/describe-record.ts';
 import { topicsToSearch } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import { topicName } from '../../core/names.ts';
@@ -21,7 +20,7 @@ import {
 import { createReveal, isRevealing } from '../page/reveal.ts';
 import { filterOf } from './filter.ts';
 import { followTail, readOne, readRecent } from './read-tail.ts';
-import { type Events, eventsOf, newsOf, topicsOf } from './show-events.ts';
+import { type Events, eventsOf, newsOf, recordsOf, type Topics, topicsOf } from './show-events.ts';
 import { type ShownRecord, showRecord } from './show-record.ts';
 import { TopicList } from './topic-list.ts';
 
@@ -64,12 +63,16 @@ export function eventsPages(deps: ConsoleDeps, turns: Turns): readonly Page[] {
     return { topic, at: null, filter, records: await show(records, mask), looked, total };
   };
   return [
-    definePage<{ topics: readonly { topic: string; kind: TopicKind }[] }>({
+    definePage<Topics>({
       path: '/events',
       title: 'Events',
       navigation: 'Events',
       role: 'view',
-      data: async () => ({ topics: [...(await topics.all())].map(([topic, kind]) => ({ topic, kind })) }),
+      data: async () => ({
+        topics: [...(await topics.all())].map(([topic, kind]) => ({
+          ...{ topic, kind, records: recordsOf(topic, kind, prefix) },
+        })),
+      }),
       render: topicsOf,
       cli: () => 'hookline tail TOPIC',
     }),

@@ -1,4 +1,5 @@
 import type { TopicKind } from '../../cli/inspect/describe-record.ts';
+import { OWN_TOPICS, topicName } from '../../core/names.ts';
 import { address, type Html, html } from '../page/html.ts';
 import type { PageRequest } from '../page/page.ts';
 import { badge, bytes, table, time } from '../page/parts.ts';
@@ -24,12 +25,16 @@ const IN_LIST: Limits = { text: 1_000, header: 100, headers: 15 };
 const OPEN_IN_LIST = 3;
 const ALONE: Limits = { text: 15_000, header: 1_000, headers: 50 };
 
-export const topicsOf = ({ topics }: { topics: readonly { topic: string; kind: TopicKind }[] }): Html =>
+export type Topics = {
+  readonly topics: readonly { readonly topic: string; readonly kind: TopicKind; readonly records: string }[];
+};
+
+export const topicsOf = ({ topics }: Topics): Html =>
   table(
     'Topics',
     [
       { title: 'Topic', cell: ({ topic }) => html`<a href="${address('/events', topic)}">${topic}</a>` },
-      { title: 'Records', cell: ({ kind }) => KINDS[kind] },
+      { title: 'Records', cell: ({ records }) => records },
     ],
     topics,
     'There are no topics: run hookline topics apply.',
@@ -42,6 +47,12 @@ const KINDS: Readonly<Record<TopicKind, string>> = {
   result: 'results of commands',
   state: 'subscriptions',
 };
+
+/** What a topic's records are: two of Hookline's own topics have the form of events, and are none. */
+export function recordsOf(topic: string, kind: TopicKind, prefix: string): string {
+  if (topic === topicName(prefix, OWN_TOPICS.audit)) return 'audit trail';
+  return topic === topicName(prefix, OWN_TOPICS.probe) ? 'probes' : KINDS[kind];
+}
 
 const LABELS: Readonly<Record<(typeof FILTERS)[number], string>> = {
   key: 'Key or entity',

@@ -32,12 +32,24 @@ const EVENT_HEADERS = {
   properties: {
     ce_id: text('The event id: de-duplicate on it.', { format: 'uuid' }),
     ce_source: text('/webhooks/{ref}'),
-    ce_type: text("The event's type as received."),
+    ce_type: text(
+      "The event's type as received; where the message has none, the last part of the topic's name: `unclassified`.",
+    ),
     ce_specversion: text('', { const: '1.0' }),
     ce_time: text('When the webhook had been received in full.', { format: 'date-time' }),
     ce_subject: text('The entity id, where there is one.'),
     'content-type': text('', { const: 'application/avro' }),
     traceparent: text('W3C trace context to continue.'),
+    [DEAD_LETTER_HEADERS.redrivenAt]: text(
+      'Of an event that was a dead-letter record: when it was redriven, in milliseconds since 1970.',
+      { pattern: '^[0-9]+$' },
+    ),
+    [DEAD_LETTER_HEADERS.redrivenFrom]: text(
+      'Of such an event: its dead-letter record, as topic/partition:offset.',
+    ),
+    [DEAD_LETTER_HEADERS.redriveCount]: text('Of such an event: how often that record was redriven.', {
+      pattern: '^[0-9]+$',
+    }),
   },
 };
 
