@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import about from '../../package.json' with { type: 'json' };
 import { ConfigError } from '../config/env.ts';
 import { InvalidInput } from '../dead-letters/filter.ts';
 import { addBodiesCommand } from './bodies/bodies-command.ts';
@@ -50,6 +51,7 @@ const withVisible = (shell: Shell): Shell => ({
 function createProgram(shell: Shell, run: Run): Command {
   const program = new Command('hookline')
     .description("Operates Hookline, which publishes a payment provider's webhooks to Kafka as Avro events.")
+    .version(about.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => shell.print(text.trimEnd()),

@@ -102,7 +102,7 @@ export async function runProcess(options: {
     await options.start(components);
   } catch (err) {
     if (components.stopping.aborted) return;
-    logger.fatal({ err }, 'start failed');
+    logger.fatal({ err }, startFailure(err));
     // What a failed start leaves behind may hang: a process that neither runs nor ends must not stay.
     const deadline = setTimeout(() => {
       onTimeout();
@@ -112,6 +112,13 @@ export async function runProcess(options: {
     clearTimeout(deadline);
     process.exit(exitCodeOf(err));
   }
+}
+
+/** What the operator can do something about is said in the line itself. */
+function startFailure(error: unknown): string {
+  const { code, address, port } = Object(error) as { code?: string; address?: string; port?: number };
+  if (code !== 'EADDRINUSE') return 'start failed';
+  return `start failed: port ${port} of ${address} is in use by another process: stop that, or set the variable that has this port (ADMIN_PORT, INGRESS_PORT, CONSOLE_PORT or SANDBOX_PORT) to another one`;
 }
 
 /** Failures that only another configuration ends. */

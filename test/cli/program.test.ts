@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cli, cliOn } from '../support/cli.ts';
+import { readFile } from '../support/generated/files.ts';
 
 /** Enough to be asked for nothing more; nobody listens there. */
 const ENV = {
@@ -16,6 +17,8 @@ describe('hookline, called wrongly,', () => {
   it.each<[string[], string]>([
     [['tail', 'x', '--limit', '0'], '--limit is "0": give a whole number from 1'],
     [['tail', 'x', '--limit', '1.5'], '--limit is "1.5"'],
+    [['inspect', ''], 'nothing to search for: give a ref'],
+    [['dlq', 'show', 'abc'], '"abc" is neither partition:offset nor an event id'],
     [['tail', 'x', '--limit', '-1'], '--limit is "-1"'],
     [['tail', 'x', '--limit', ''], '--limit is ""'],
     [['tail', 'x', '--since', 'yesterday'], '--since yesterday: give a time such as'],
@@ -96,6 +99,11 @@ describe('hookline, called wrongly,', () => {
       expect((await cli({}, ...command, '--help')).out).not.toContain('[]');
     },
   );
+});
+
+it('hookline --version prints the version, exit code 0', async () => {
+  const { version } = JSON.parse(readFile('package.json'));
+  expect(await cli({}, '--version')).toMatchObject({ exitCode: 0, out: version });
 });
 
 describe('hookline, where nobody answers,', () => {

@@ -1,4 +1,6 @@
 /** A process of two parts, as the test's first argument has it: how it starts, fails and stops. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError, text } from '../../src/config/env.ts';
 import { misspelt } from '../../src/config/misspelt.ts';
@@ -26,6 +28,13 @@ await runProcess({
     parts.add('first', { stop: async () => clearInterval(alive) });
     parts.add('second', { stop: () => (way?.includes('hang') ? never : sleep(20)) });
     if (way?.startsWith('failing start')) throw new Error('the port is taken');
+    if (way === 'taken port') {
+      const address = { host: '127.0.0.1', port: 0 };
+      const taken = createServer().listen(address);
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      await once(createServer().listen({ ...address, port }), 'listening');
+    }
     if (way === 'faulty late') throw new ConfigError(['SCHEMAS_DIR is at fault']);
     if (way === 'waiting start') {
       logger.info('started');

@@ -140,6 +140,14 @@ describe('a process', () => {
     expect(messages(running)).toEqual(['start failed', 'stopped second', 'stopped first']);
   });
 
+  it('names the port that is in use, and the variables that can have it', async () => {
+    await using running = fixture('taken port');
+    expect(await running.end()).toBe(1);
+    expect(messages(running)[0]).toMatch(
+      /^start failed: port \d+ of 127\.0\.0\.1 is in use by another process: .*ADMIN_PORT, INGRESS_PORT, CONSOLE_PORT or SANDBOX_PORT/,
+    );
+  });
+
   it('ends after a failed start whose components do not stop', async () => {
     await using running = fixture('failing start that hangs');
     expect(await until('it ends', () => running.exitCode)).toBe(1);

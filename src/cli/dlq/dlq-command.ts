@@ -76,10 +76,17 @@ async function list(shell: Shell, options: ListOptions): Promise<ExitCode> {
   });
 }
 
+const POSITION = /^\d+:\d+$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 async function show(shell: Shell, name: string, options: ShowOptions): Promise<ExitCode> {
   if (options.body !== undefined && options.json)
     throw new UsageError('--body writes bytes only: leave out --json.');
-  const filter = parseFilter([/^\d+:\d+$/.test(name) ? `at=${name}` : `id=${name}`]);
+  if (!POSITION.test(name) && !UUID.test(name))
+    throw new UsageError(
+      `${JSON.stringify(name)} is neither partition:offset nor an event id: "hookline dlq list" shows both.`,
+    );
+  const filter = parseFilter([POSITION.test(name) ? `at=${name}` : `id=${name}`]);
   return withDeadLetterTopic(shell, async (topic) => {
     const found = await topic.all(filter);
     const [deadLetter, ...more] = found;

@@ -4,7 +4,7 @@ import { CLI_GROUPS, connectKafka, connectRegistry, loadConfig } from '../shell/
 import { createMask, REVEAL_HELP } from '../shell/mask.ts';
 import { ifGiven, wholeNumber } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
-import type { ExitCode, Run, Shell } from '../shell/shell.ts';
+import { type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
 import { describers } from './describe-record.ts';
 import { DEFAULT_LIMIT, type Found, inOrder, searchTopic, topicsToSearch } from './search-topics.ts';
 
@@ -22,6 +22,10 @@ export function addInspectCommand(program: Command, shell: Shell, run: Run): voi
 }
 
 async function inspect(shell: Shell, wanted: string, options: Options): Promise<ExitCode> {
+  if (wanted === '')
+    throw new UsageError(
+      'nothing to search for: give a ref, a command id, an event id, an entity or a subscription id.',
+    );
   const limit = ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? DEFAULT_LIMIT;
   const config = loadConfig(shell, ...CLI_GROUPS, 'commands');
   const commandTopics = config.commands.topics.map(({ name }) => name);
