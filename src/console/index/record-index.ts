@@ -29,6 +29,8 @@ export type TopicCoverage = {
 
 const POLL_MS = 1_000;
 const LIST_TOPICS_AFTER_MS = 30_000;
+/** How long what the brokers said last is taken for what there is: a request that hangs fails later than that. */
+const KNOWN_MS = 15_000;
 /** Of a record in the file: three entries or so. A million events have 90 MiB. */
 const RECORD_BYTES = 100;
 
@@ -40,6 +42,7 @@ export class RecordIndex {
   readonly #stopping = new AbortController();
   readonly #topics = new Map<string, IndexedTopic>();
   readonly #failures = new Map<string | null, string>();
+  #answeredAt: number;
   #kinds: ReadonlyMap<string, TopicKind> = new Map();
   readonly #filling: Promise<void>;
   readonly #firstPass = Promise.withResolvers<void>();
@@ -50,6 +53,7 @@ export class RecordIndex {
     this.#deps = deps;
     this.#clock = deps.clock;
     this.#file = deps.file;
+    this.#answeredAt = this.#clock.now();
     this.#filling = this.#fill();
   }
 
@@ -61,10 +65,14 @@ export class RecordIndex {
   kindOf = (topic: string): TopicKind | undefined => this.#kinds.get(topic);
 
   coverage(): TopicCoverage[] {
+    const isOld = this.#clock.now() - this.#answeredAt > KNOWN_MS;
+    const unknown = isOld
+      ? `not read for ${KNOWN_MS / 1_000} s: Kafka or the schema registry does not answer`
+      : this.#failures.get(null);
     return [...this.#kinds].map(([topic, kind]) => ({
       ...{ topic, kind },
       partitions: this.#topics.get(topic)?.coverage ?? [],
-      failure: this.#failures.get(topic) ?? null,
+      failure: this.#failures.get(topic) ?? unknown ?? null,
     }));
   }
 
@@ -123,6 +131,7 @@ export class RecordIndex {
     if (this.#stopping.signal.aborted) return false;
     try {
       const done = await work();
+      this.#answeredAt = this.#clock.now();
       this.#failures.delete(topic);
       return done;
     } catch (error) {

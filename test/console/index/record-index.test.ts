@@ -13,9 +13,20 @@ import { until } from '../../support/until.ts';
 
 const LARGE = 1024 ** 3;
 
-type SetUp = { maxBytes?: number; kind?: TopicKind; clock?: Clock };
+type SetUp = {
+  maxBytes?: number;
+  kind?: TopicKind;
+  clock?: Clock;
+  /** Comes before the answer to which topics there are. */
+  before?: () => Promise<void>;
+};
 
-function setUp({ maxBytes = LARGE, kind = 'event', clock = systemClock }: SetUp = {}) {
+function setUp({
+  maxBytes = LARGE,
+  kind = 'event',
+  clock = systemClock,
+  before = async () => {},
+}: SetUp = {}) {
   const topic = new ScriptedTopic([1, 1]);
   topic.atOnce = 50;
   const append = (partition: number, id: string, count = 1) => {
@@ -32,7 +43,7 @@ function setUp({ maxBytes = LARGE, kind = 'event', clock = systemClock }: SetUp 
     const file = new IndexFile(dir, LARGE);
     const index = new RecordIndex({
       ...{ file, openTopic: topic.open, clock, pollMs: 5, maxBytes },
-      topics: async () => new Map([['t', kind]]),
+      topics: () => before().then(() => new Map([['t', kind]])),
       async read() {
         if (registry.fault) throw registry.fault;
         return {};
@@ -152,6 +163,25 @@ it('says why it waits, and goes on', async () => {
   expect(index.find('a', 1)).toHaveLength(1);
   expect(index.coverage()[0]?.failure).toBeNull();
   expect(failures).toEqual([]);
+});
+
+it('does not call complete what Kafka has not answered about, and does so again when it answers', async () => {
+  const hanging = Promise.withResolvers<void>();
+  let [ahead, asked] = [0, 0];
+  const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  const before = async () => {
+    if (asked++ > 0) await hanging.promise;
+  };
+  const { index, current } = setUp({ clock, before });
+  await current(index);
+  expect(index.coverage()[0]?.failure).toBeNull();
+  ahead = 60_000;
+  await until(
+    'it is not known',
+    () => index.coverage()[0]?.failure?.startsWith('not read for 15 s') === true,
+  );
+  hanging.resolve();
+  await until('it is known again', () => index.coverage()[0]?.failure === null);
 });
 
 /** Records of the state, each of an epoch. */
