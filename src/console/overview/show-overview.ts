@@ -100,7 +100,7 @@ ${figure('Processes ready', pods.length === 0 ? '–' : `${ready} of ${pods.leng
 function spoolFigure({ latest, lastSpooled, pods, keysKnown: { unknown } }: Overview): Html {
   const name = 'In the spool';
   if (unknown !== null) {
-    const last = lastSpooled && html`; ${lastSpooled.spooled} at ${time(lastSpooled.at * 1_000)}`;
+    const last = lastSpooled && html`; last read ${lastSpooled.spooled} at ${time(lastSpooled.at * 1_000)}`;
     return figure(name, 'unknown', html`${unknown.replace('unknown: ', '')}${last}`, 'note');
   }
   const spools = pods.filter(({ spooled }) => spooled !== null);

@@ -64,7 +64,8 @@ ${table(
     },
     {
       title: 'message',
-      cell: ({ errorCode, message }) => html`${errorCode && html`<code>${errorCode}</code> `}${message}`,
+      cell: ({ errorCode, message }) =>
+        html`<span>${errorCode && html`<code>${errorCode}</code> `}${message}</span>`,
     },
   ],
   results,

@@ -34,7 +34,7 @@ it('does not call the spool of an ingress that does not answer no spool', () => 
   expect(shown('figures', [dead])).toContain('In the spool unknown ingress does not answer');
   const lastSpooled = point(57, '2026-11-28T09:29:05Z');
   expect(shown('figures', [dead], { lastSpooled })).toContain(
-    'In the spool unknown ingress does not answer; 57 at 2026-11-28 09:29:05Z',
+    'In the spool unknown ingress does not answer; last read 57 at 2026-11-28 09:29:05Z',
   );
   expect(shown('figures', [ingress('')])).toContain('no spool');
 });
