@@ -74,7 +74,7 @@ function remedyOf(deadLetter: DeadLetter): string {
     case 'DECRYPT':
       return `add the key to SECRETS_DIR/${headers[NAMES.ref]}/encryption-key, or correct ENCRYPTION_LAYOUT; then redrive it`;
     case 'PARSE':
-      return 'the body is not JSON: if it is encrypted, add its encryption key or correct ENCRYPTION_LAYOUT, then redrive it; otherwise ask the provider';
+      return 'the body is not a JSON object: if it is encrypted, add its encryption key or correct ENCRYPTION_LAYOUT, then redrive it; otherwise, as where it is a list, ask the provider';
     case 'ENCODE':
       return 'correct the schema file of its type and push it (hookline schemas push), then redrive it';
     case 'PRODUCE':

@@ -36,7 +36,7 @@ describe('hookline schemas test', () => {
     ['drift', '{"type":"payment-status","payload":{"status":7}}', 'drift: status'],
     ['a type that no schema claims', '{"type":"new","payload":{}}', 'no schema claims the type "new"'],
     ['no type', '{}', 'no schema claims the type'],
-    ['no JSON', '{"type":', 'it is not JSON'],
+    ['no JSON', '{"type":', 'it is not a JSON object'],
     ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'it is not UTF-8'],
   ])(
     'ends with 1 where a sample has %s, and says what its webhook would become',
