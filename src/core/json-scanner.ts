@@ -191,26 +191,44 @@ const isDigit = (sign: number | undefined): boolean => sign !== undefined && sig
 const isHex = (sign: number | undefined): boolean =>
   isDigit(sign) || (sign !== undefined && (sign | 0x20) >= 0x61 && (sign | 0x20) <= 0x66);
 
+/** The first byte of a value, and the one behind its last. */
+export type Span = { readonly start: number; readonly end: number };
+
 /**
- * Where the value of a top-level member is in a JSON object, so that it can be replaced and all the rest kept to the
- * byte. The last one counts where a name comes twice, as it does for `JSON.parse`; null where there is none.
- * @throws NotJson
+ * Where the values of some top-level members are, by their names, in one walk over a JSON object. The last one counts where
+ * a name comes twice, as it does for `JSON.parse`. Null where the bytes are no JSON object, from the first to the last.
  */
-export function memberSpan(bytes: Buffer, name: string): { start: number; end: number } | null {
+export function memberSpans(bytes: Buffer, names: readonly string[]): Map<string, Span> | null {
+  try {
+    return findMembers(bytes, names);
+  } catch (error) {
+    if (error instanceof NotJson) return null;
+    throw error;
+  }
+}
+
+/** The same of one member; null where there is none. */
+export const memberSpan = (bytes: Buffer, name: string): Span | null =>
+  memberSpans(bytes, [name])?.get(name) ?? null;
+
+function findMembers(bytes: Buffer, names: readonly string[]): Map<string, Span> | null {
   const scanner = new JsonScanner(bytes);
   const open = scanner.skipSpace(0);
   if (bytes[open] !== OPEN_OBJECT) return null;
-  const first = scanner.skipSpace(open + 1);
-  let found: { start: number; end: number } | null = null;
-  let at = bytes[first] === CLOSE_OBJECT ? null : first;
+  const found = new Map<string, Span>();
+  let at: number | null = scanner.skipSpace(open + 1);
+  let end = at;
+  if (bytes[at] === CLOSE_OBJECT) at = null;
   while (at !== null) {
     if (bytes[at] !== QUOTE) throw new NotJson();
     const nameEnd = scanner.skipString(at);
-    const isWanted = JSON.parse(bytes.toString('utf8', at, nameEnd)) === name;
+    const name: string = scanner.escaped
+      ? JSON.parse(bytes.toString('utf8', at, nameEnd))
+      : bytes.toString('utf8', at + 1, nameEnd - 1);
     const start = scanner.toMemberValue(nameEnd);
-    const end = scanner.skipValue(start);
-    if (isWanted) found = { start, end };
+    end = scanner.skipValue(start);
+    if (names.includes(name)) found.set(name, { start, end });
     at = scanner.toNext(end, CLOSE_OBJECT);
   }
-  return found;
+  return scanner.skipSpace(scanner.skipSpace(end) + 1) === bytes.length ? found : null;
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import type { OpenedMessage, VerifiedDelivery } from '../core/delivery.ts';
+import { LARGE_BODY_BYTES, type OpenedMessage, type VerifiedDelivery } from '../core/delivery.ts';
 import { HooklineError, hasCode } from '../core/errors.ts';
-import { memberSpan } from '../core/json-scanner.ts';
+import { memberSpans, OPEN_ARRAY, OPEN_OBJECT, QUOTE, type Span } from '../core/json-scanner.ts';
 import type { EncryptionKey } from '../crypto/keys.ts';
 import type { SealedLayout } from '../crypto/layout.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../crypto/sealed-body.ts';
 import type { DeliveryPorts } from './ports.ts';
 
-type Object = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 type Deps = Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
 
 /**
@@ -64,17 +64,19 @@ function openWhole(
 /** The message where a member of a JSON object is sealed, or all of it in an envelope. */
 function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
   const { layout } = parts;
-  const message = asObject(body);
-  if (!message) return body;
   const open = (pieces: SealedPieces | null): Buffer => {
     const plain = openPieces(pieces, { ref, keys: parts.encryptionKeysOf(ref) }, parts);
     if (!plain) throw new HooklineError('UNDECRYPTABLE');
     return plain;
   };
-  if (layout.covers === 'body')
-    return isEnvelope(layout, message) ? open(readEnvelope(layout, message)) : body;
-  const pieces = sealedPayload(layout, message.payload);
-  return pieces === 'plain' ? body : replacePayload(body, open(pieces));
+  if (layout.covers === 'body') {
+    const pieces = sealedEnvelope(layout, body);
+    return pieces === 'plain' ? body : open(pieces);
+  }
+  const span = memberSpans(body, ['payload'])?.get('payload');
+  if (!span) return body;
+  const pieces = sealedPayload(layout, body.subarray(span.start, span.end));
+  return pieces === 'plain' ? body : replace(body, span, open(pieces));
 }
 
 function openPieces(
@@ -89,29 +91,41 @@ function openPieces(
 }
 
 /** The pieces of a sealed `payload`; 'plain' where it is no sealed one, null where it only resembles one. */
-function sealedPayload(layout: SealedLayout, payload: unknown): SealedPieces | null | 'plain' {
-  if (layout.form === 'envelope') {
-    const isSealed = isObject(payload) && isEnvelope(layout, payload);
-    return isSealed ? readEnvelope(layout, payload) : 'plain';
-  }
-  if (typeof payload !== 'string') return 'plain';
-  return splitSealed(layout, decodeSealed(layout.form, Buffer.from(payload, 'latin1')));
+function sealedPayload(layout: SealedLayout, payload: Buffer): SealedPieces | null | 'plain' {
+  if (layout.form === 'envelope') return sealedEnvelope(layout, payload);
+  const text = asString(payload);
+  return text === undefined
+    ? 'plain'
+    : splitSealed(layout, decodeSealed(layout.form, Buffer.from(text, 'latin1')));
 }
+
+function sealedEnvelope(layout: SealedLayout, bytes: Buffer): SealedPieces | null | 'plain' {
+  const fields = bytes.length > LARGE_BODY_BYTES ? envelopeFields(layout, bytes) : asObject(bytes);
+  return fields && isEnvelope(layout, fields) ? readEnvelope(layout, fields) : 'plain';
+}
+
+/**
+ * The fields of an envelope, and nothing else of the JSON object that the bytes are. 50 MB can hold more objects than fit into
+ * a thread's heap, and V8 then ends the process. `JSON.parse` of all of it is faster, for as long as the bytes are few.
+ */
+function envelopeFields({ names }: SealedLayout, bytes: Buffer): Fields | null {
+  const spans = memberSpans(bytes, Object.values(names));
+  if (!spans) return null;
+  return Object.fromEntries(
+    [...spans].map(([name, { start, end }]) => [name, asString(bytes.subarray(start, end))]),
+  );
+}
+
+/** The string that a JSON value is. */
+const asString = (value: Buffer): string | undefined =>
+  value[0] === QUOTE ? JSON.parse(value.toString('utf8')) : undefined;
 
 /** The message with its opened payload in the sealed one's place, all else kept to the byte. */
-function replacePayload(body: Buffer, payload: Buffer): Buffer {
+function replace(body: Buffer, { start, end }: Span, payload: Buffer): Buffer {
   // As text it would be other bytes than those that were signed.
   if (!isUtf8(body)) throw new HooklineError('UNPARSABLE');
-  const span = memberSpan(body, 'payload');
-  if (!span) throw new HooklineError('UNDECRYPTABLE');
-  return Buffer.concat([body.subarray(0, span.start), payload, body.subarray(span.end)]);
+  return Buffer.concat([body.subarray(0, start), payload, body.subarray(end)]);
 }
-
-const isObject = (value: unknown): value is Object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const OPEN_OBJECT = 0x7b;
-const OPEN_ARRAY = 0x5b;
 
 /** The first byte behind the white space that JSON allows. */
 function firstByte(body: Buffer): number | undefined {
@@ -120,12 +134,11 @@ function firstByte(body: Buffer): number | undefined {
   return body[at];
 }
 
-/** The JSON object that a body is, or null. */
-function asObject(body: Buffer): Object | null {
+/** The JSON object that a small body is, or null. */
+function asObject(body: Buffer): Fields | null {
   if (firstByte(body) !== OPEN_OBJECT) return null;
   try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(json) ? json : null;
+    return JSON.parse(body.toString('utf8'));
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberSpan } from '../../src/core/json-scanner.ts';
+import { memberSpan, memberSpans } from '../../src/core/json-scanner.ts';
 
 /** The text of the member's value, or null. */
 function member(text: string, name: string): string | null {
@@ -44,4 +44,11 @@ describe('the span of a member', () => {
       }),
     );
   });
+
+  it.each(['', '[]', '1', '{"a":1', '{"a":1}}', '{"a":1,}', '{"a":1} x', '{a:1}', '{"a":01}'])(
+    'is asked of %s, which is no JSON object: there are no members',
+    (text) => {
+      expect(memberSpans(Buffer.from(text), ['a'])).toBeNull();
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { LARGE_BODY_BYTES } from '../../src/core/delivery.ts';
 import { hasCode } from '../../src/core/errors.ts';
 import { openMessage as open } from '../../src/delivery/open-message.ts';
 import { identifyDelivery } from '../../src/delivery/publish-delivery.ts';
@@ -102,6 +103,53 @@ describe('the message of a delivery', () => {
       expect(() => openMessage(verified(odd, 'json'), deliveryParts({ layout }))).toThrow(
         expect.objectContaining({ code: 'UNPARSABLE' }),
       );
+    },
+  );
+
+  it.each(['json', 'payload/json', 'payload/iv12.ciphertext.tag16'])(
+    'that is large is never made into objects as a whole (%s)',
+    (layout) => {
+      const items = Array(LARGE_BODY_BYTES / 4)
+        .fill('[1]')
+        .join(',');
+      const body = `{"type":"x","payload":{"iv":[${items}]}}`;
+      const parse = vi.spyOn(JSON, 'parse');
+      open(verified(body), deliveryParts({ layout }), ({ message }) => expect(message.toString()).toBe(body));
+      expect(parse.mock.calls.filter(([text]) => text.length > LARGE_BODY_BYTES)).toEqual([]);
+      parse.mockRestore();
+    },
+  );
+
+  it.each(vectors.cases.filter(({ layout }) => /json|payload/.test(layout)))(
+    'that is large opens as a small one does in the layout $layout',
+    ({ layout, body }) => {
+      const sealed = fromBase64(body).toString();
+      const name = layout.startsWith('payload') ? 'payload' : 'data';
+      const space = ' '.repeat(LARGE_BODY_BYTES);
+      const inner = sealed.replace(/"payload" *: *\{/, `$&${space}`);
+      const outcome = (text: string) => {
+        try {
+          const parts = deliveryParts({ layout });
+          return open(verified(text), parts, ({ message }) => message.toString().replaceAll(space, ''));
+        } catch (error) {
+          return (error as { code?: string }).code;
+        }
+      };
+      const twice = (value: string) => [
+        `{"${name}":${value},${sealed.slice(1)}`,
+        sealed.replace(/\}\s*$/, `,"${name}":${value}}`),
+      ];
+      const variants = [
+        sealed,
+        inner,
+        ...twice('1'),
+        ...twice('{}'),
+        `${sealed}]`,
+        sealed.slice(0, -1),
+        `[${sealed}]`,
+      ];
+      for (const variant of variants)
+        expect(outcome(variant.replace('{', `{${space}`))).toBe(outcome(variant.replaceAll(space, '')));
     },
   );
 
