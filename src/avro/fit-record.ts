@@ -1,6 +1,6 @@
 import { BACKSLASH, OPEN_ARRAY, QUOTE } from '../core/json-scanner.ts';
 import type { SpanFinder } from './span-finder.ts';
-import type { DriftSink, Plan } from './value-writer.ts';
+import { DriftCounts, type DriftSink, type Plan } from './value-writer.ts';
 
 export type Fitting = {
   readonly maxBytes: number;
@@ -37,11 +37,11 @@ export function fitRecord(
       omitted.add(next.plan);
       excess -= next.bytes - next.plan.path.length - PATH_OVERHEAD;
     }
-    const drifted: string[] = [];
-    const record = write(omitted, (field) => drifted.push(field));
+    const drifted = new DriftCounts();
+    const record = write(omitted, drifted.add);
     excess = record.length - maxBytes;
     if (excess > 0 && values.length > 0) continue;
-    for (const field of drifted) drift(field);
+    drifted.reportTo(drift);
     return { value: record, omitted: [...omitted].map(({ path }) => path) };
   }
 }

@@ -99,7 +99,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
   maxBytes = Number.POSITIVE_INFINITY;
   readonly #finder: SpanFinder;
   readonly #plan: Plan;
-  readonly #drift = new Map<string, number>();
+  readonly #drift = new DriftCounts();
   readonly #out = new AvroWriter(KEPT_BYTES);
   #count = 0;
   #isTooLong = false;
@@ -118,7 +118,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     let at: number | null = scanner.skipSpace(from + 1);
     let end = at;
     if (scanner.bytes[at] === CLOSE_ARRAY) at = null;
-    const writing = new ValueWriter(scanner.bytes, this.#out, this.#noteDrift);
+    const writing = new ValueWriter(scanner.bytes, this.#out, this.#drift.add);
     while (at !== null) {
       end = this.#isTooLong ? scanner.skipValue(at) : this.#write(scanner, at, writing);
       at = scanner.toNext(end, CLOSE_ARRAY);
@@ -135,7 +135,7 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     if (this.#count > 0) out.long(this.#count);
     out.append(this.#out);
     out.byte(0);
-    for (const [field, count] of this.#drift) for (let n = 0; n < count; n++) drift(field);
+    this.#drift.reportTo(drift);
   }
 
   drop(): void {
@@ -153,14 +153,35 @@ export class ArrayElements implements ArrayReader, WrittenElements {
     }
     return end;
   }
-
-  readonly #noteDrift = (field: string): void => {
-    this.#drift.set(field, (this.#drift.get(field) ?? 0) + 1);
-  };
 }
 
-/** Called for each value that is there and doesn't fit, by the dotted path of its field. */
-export type DriftSink = (field: string) => void;
+/** Called for values that are there and don't fit, by the dotted path of their field; for one value where `count` is omitted. */
+export type DriftSink = (field: string, count?: number) => void;
+
+/** Keeps drift until it is known whether it counts, by field: a message can have millions of values that don't fit. */
+export class DriftCounts {
+  /** Most messages have none. */
+  #counts: Map<string, number> | undefined;
+
+  readonly add: DriftSink = (field, count = 1) => {
+    this.#counts ??= new Map();
+    this.#counts.set(field, (this.#counts.get(field) ?? 0) + count);
+  };
+
+  get isEmpty(): boolean {
+    return (this.#counts?.size ?? 0) === 0;
+  }
+
+  clear(): void {
+    this.#counts?.clear();
+  }
+
+  reportTo(drift: DriftSink): void {
+    this.#counts?.forEach((count, field) => {
+      drift(field, count);
+    });
+  }
+}
 
 /** How a shape is written from where its value stands. */
 export type Plan = { readonly slot: number; readonly path: string } & (

@@ -1,5 +1,6 @@
 import type { EnvelopeValues } from '../avro/envelope.ts';
 import type { FoundMessage } from '../avro/transcoder.ts';
+import { DriftCounts, type DriftSink } from '../avro/value-writer.ts';
 import { HooklineError } from '../core/errors.ts';
 import { type OutgoingObject, type OutgoingRecord, wireBytes } from '../core/record.ts';
 import { sha256Of } from '../crypto/ids.ts';
@@ -25,7 +26,7 @@ type Claims = Pick<ClaimCheck, 'maxRecordBytes' | 'uriOf'>;
 
 type Ports = Pick<DeliveryPorts, 'limitOf' | 'memory'> & {
   readonly claims?: Claims | undefined;
-  readonly drift: (field: string) => void;
+  readonly drift: DriftSink;
 };
 
 /**
@@ -62,20 +63,19 @@ function writeWhole(
   { drift, memory }: Ports,
 ): OutgoingRecord | null {
   const { schemaId, schema } = route;
-  const drifted: string[] = [];
-  const note = (field: string) => drifted.push(field);
+  const drifted = new DriftCounts();
   if (schema.source === 'omit') {
     const place = { reference: undefined, maxBytes: maxBytes - wireBytes({ ...record, value: null }) };
-    const { value, omitted } = found.writeWithout(envelope, schemaId, note, place);
-    return drifted.length === 0 && omitted.length === 0 ? { ...record, value } : null;
+    const { value, omitted } = found.writeWithout(envelope, schemaId, drifted.add, place);
+    return drifted.isEmpty && omitted.length === 0 ? { ...record, value } : null;
   }
   if (schema.source === 'reference' || message.length > maxBytes) return null;
-  const value = found.write(envelope, schemaId, note, memory);
+  const value = found.write(envelope, schemaId, drifted.add, memory);
   if (wireBytes({ ...record, value }) > maxBytes) {
     memory?.give(value);
     return null;
   }
-  for (const field of drifted) drift(field);
+  drifted.reportTo(drift);
   return { ...record, value };
 }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { SourcePolicy } from '../avro/event-schema.ts';
 import type { FoundMessage } from '../avro/transcoder.ts';
+import type { DriftSink } from '../avro/value-writer.ts';
 import type { DeliveryIdentity, OpenedMessage } from '../core/delivery.ts';
 import { HooklineError } from '../core/errors.ts';
 import { NotJson } from '../core/json-scanner.ts';
@@ -77,7 +78,7 @@ function encodeRecord(
   const headers = route.headers({ eventId, ref, type, entityId, receivedAt, traceparent });
   const { topic, schemaId } = route;
   const envelope = { eventId, subscription: ref, receivedAt };
-  const drift = (field: string) => ports.observer.drift(topic, field);
+  const drift: DriftSink = (field, count) => ports.observer.drift(topic, field, count);
   if (ports.claims || route.schema.source !== 'keep') {
     const event = {
       message: opened.message,

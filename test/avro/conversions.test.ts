@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEventSchema, type SourcePolicy } from '../../src/avro/event-schema.ts';
 import { field, schemaText } from '../support/event-schemas.ts';
+import { listDrift } from '../support/map-objects.ts';
 
 const TIMESTAMP = { type: 'long', logicalType: 'timestamp-millis' };
 
@@ -14,7 +15,7 @@ function read(type: unknown, text: string, source: SourcePolicy) {
   });
   const drift: string[] = [];
   const found = transcoder.find(Buffer.from(`{"payload":{"a":${text},"list":[${text}]}}`));
-  const value = found.write({ eventId: 'e', subscription: 's', receivedAt: 1 }, 1, (at) => drift.push(at));
+  const value = found.write({ eventId: 'e', subscription: 's', receivedAt: 1 }, 1, listDrift(drift));
   const record = codec.decode(value.subarray(5));
   return { a: record.a, list: record.list, drift };
 }

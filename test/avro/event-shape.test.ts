@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type EventSchema, readEventSchema } from '../../src/avro/event-schema.ts';
 import { field, ownEventSchemas, schemaText } from '../support/event-schemas.ts';
-import { mappingOf } from '../support/map-objects.ts';
+import { listDrift, mappingOf } from '../support/map-objects.ts';
 
 const schemaOf = (...fields: object[]) => readEventSchema({ name: 'x.avsc', text: schemaText(fields) });
 const OWN = { eventId: 'e', subscription: 's', receivedAt: 1 };
@@ -10,7 +10,7 @@ const OWN = { eventId: 'e', subscription: 's', receivedAt: 1 };
 /** The record that a message becomes, as a consumer reads it. */
 function map({ transcoder, codec }: EventSchema, message: unknown, source = JSON.stringify(message)) {
   const drift: string[] = [];
-  const value = transcoder.find(Buffer.from(source)).write(OWN, 1, (at) => drift.push(at));
+  const value = transcoder.find(Buffer.from(source)).write(OWN, 1, listDrift(drift));
   return { record: { ...codec.decode(value.subarray(5)) }, drift };
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readEventSchema } from '../../src/avro/event-schema.ts';
 import { HEADER_LENGTH } from '../../src/avro/record-codec.ts';
 import { field, schemaText } from '../support/event-schemas.ts';
+import { listDrift } from '../support/map-objects.ts';
 
 /** A schema with texts and lists at several depths. */
 const schema = readEventSchema({
@@ -31,7 +32,7 @@ const reference = { uri: 's3://events/x.json', bytes: 7, sha256: '0'.repeat(64) 
 function write(message: unknown, maxBytes: number, maxArrayBytes?: number) {
   const drift: string[] = [];
   const found = schema.transcoder.find(Buffer.from(JSON.stringify(message)), maxArrayBytes);
-  const { value } = found.writeWithout(ENVELOPE, 1, (field) => drift.push(field), { reference, maxBytes });
+  const { value } = found.writeWithout(ENVELOPE, 1, listDrift(drift), { reference, maxBytes });
   found.drop();
   const record = schema.codec.decode(value.subarray(HEADER_LENGTH));
   const { omitted } = record.sourceRef as { omitted: string[] };

@@ -4,7 +4,7 @@ import { type EventSchema, readEventSchema } from '../../src/avro/event-schema.t
 import type { FoundMessage } from '../../src/avro/transcoder.ts';
 import { NotJson } from '../../src/core/json-scanner.ts';
 import { field, ownEventSchemas, schemaText } from '../support/event-schemas.ts';
-import { mappingOf } from '../support/map-objects.ts';
+import { listDrift, mappingOf } from '../support/map-objects.ts';
 import { jsonText } from './transcode/json-text.ts';
 
 const ENVELOPE = { eventId: 'e', subscription: 'team-a', receivedAt: 1795168800000 };
@@ -13,17 +13,16 @@ const ENVELOPE = { eventId: 'e', subscription: 'team-a', receivedAt: 17951688000
 function byObjects({ codec }: EventSchema, source: string) {
   const drift: string[] = [];
   const message: unknown = JSON.parse(source);
-  const record = Object.assign(
-    mappingOf(codec.schema)(message, (at) => drift.push(at)),
-    ENVELOPE,
-    { source, sourceRef: null },
-  );
+  const record = Object.assign(mappingOf(codec.schema)(message, listDrift(drift)), ENVELOPE, {
+    source,
+    sourceRef: null,
+  });
   return { value: codec.encode(record, 7, 16).toString('hex'), drift: drift.sort() };
 }
 
 function byBytes({ transcoder }: EventSchema, source: string) {
   const drift: string[] = [];
-  const value = transcoder.find(Buffer.from(source)).write(ENVELOPE, 7, (at) => drift.push(at));
+  const value = transcoder.find(Buffer.from(source)).write(ENVELOPE, 7, listDrift(drift));
   return { value: value.toString('hex'), drift: drift.sort() };
 }
 

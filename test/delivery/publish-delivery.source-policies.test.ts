@@ -73,6 +73,21 @@ describe('a type with "reference"', () => {
   });
 });
 
+describe('values of one field that do not fit', () => {
+  it.each(['keep', 'reference', 'omit'] as const)(
+    'are reported together, however many they are (%s)',
+    async (policy) => {
+      const items = Array(1_000).fill('1').join(',');
+      const message = `{"type":"payment-status","payload":{"pacs002":{"FIToFIPmtStsRpt":{"TxInfAndSts":[${items}]}}}}`;
+      for (const hasStore of [true, policy !== 'keep']) {
+        const { delivery } = start({ 'payment-status': policy }, hasStore);
+        await publishDelivery(verified(message), delivery);
+        expect(delivery.seen.drift).toEqual([expect.stringMatching(/TxInfAndSts\[\], 1000 values$/)]);
+      }
+    },
+  );
+});
+
 describe('a type with "omit"', () => {
   it('keeps no message of an event without drift', async () => {
     const parts = start({ 'payment-status': 'omit' });

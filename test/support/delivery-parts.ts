@@ -54,7 +54,8 @@ export function deliveryParts(
     limitOf: options.limitOf ?? (() => Number.MAX_SAFE_INTEGER),
     observer: {
       keyMatched: (ref, use, place) => seen.matched.push(`${ref} ${use} ${place}`),
-      drift: (topic, field) => seen.drift.push(`${topic} ${field}`),
+      drift: (topic, field, count = 1) =>
+        seen.drift.push(count === 1 ? `${topic} ${field}` : `${topic} ${field}, ${count} values`),
       unclassified: () => {
         seen.unclassified++;
       },

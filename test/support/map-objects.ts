@@ -11,6 +11,12 @@ import { resolvePointer } from '../../src/core/json.ts';
 /** Fills the fields that carry a pointer. */
 export type Mapping = (message: unknown, drift: DriftSink) => Record<string, unknown>;
 
+/** Writes each value that does not fit into the list, by its field. */
+export const listDrift =
+  (list: string[]): DriftSink =>
+  (field, count = 1) =>
+    list.push(...Array<string>(count).fill(field));
+
 /** The value as its Avro type takes it, or undefined where it doesn't fit. */
 type Take = (value: unknown, drift: DriftSink) => unknown;
 

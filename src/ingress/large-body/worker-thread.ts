@@ -141,9 +141,9 @@ function portsOf(
     },
     observer: {
       keyMatched: (_, __, index) => void observations.matched.push(index),
-      drift(topic, field) {
+      drift(topic, field, count = 1) {
         const known = observations.drift.get(`${topic} ${field}`) ?? { topic, field, count: 0 };
-        known.count++;
+        known.count += count;
         observations.drift.set(`${topic} ${field}`, known);
       },
       unclassified: () => void observations.unclassified++,
