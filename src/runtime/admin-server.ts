@@ -1,8 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from './metrics.ts';
 import { createServer } from './node-http.ts';
+
+/** A request comes whole in this time, and a connection has one. */
+const REQUEST_TIMEOUT_MS = 5_000;
+/** Far more than those who probe and scrape have. */
+const MAX_CONNECTIONS = 256;
 
 export type AdminServer = { readonly port: number; stop(): Promise<void> };
 
@@ -15,9 +20,17 @@ export async function startAdminServer(parts: {
   port: number;
   probes: Probes;
   metrics: Metrics;
+  /** A test may give another. */
+  requestTimeoutMs?: number;
 }): Promise<AdminServer> {
   const scrape = createScrape(parts.metrics);
-  const server = createServer((request, response) => {
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = parts;
+  const timeouts = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+  };
+  const server = createServer(timeouts, (request, response) => {
     // Not parsed as a URL: what anyone may send, such as `//`, is none, and nothing here may throw.
     const [path] = (request.url ?? '').split('?', 1);
     if (path === '/livez') return answerProbe(response, parts.probes.liveness());
@@ -25,7 +38,7 @@ export async function startAdminServer(parts: {
     if (path === '/metrics') return void answerMetrics(response, parts.metrics, scrape);
     response.writeHead(404).end();
   });
-  server.requestTimeout = 5_000;
+  limitConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(parts.port, parts.host, resolve);
@@ -38,6 +51,17 @@ export async function startAdminServer(parts: {
         server.closeAllConnections();
       }),
   };
+}
+
+/** Where there are too many, the oldest is closed. A probe needs a new one for a moment, and a refused probe would restart the pod. */
+function limitConnections(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const [oldest] = open;
+    if (open.size > MAX_CONNECTIONS) oldest?.destroy();
+  });
 }
 
 function answerProbe(response: ServerResponse, report: ProbeReport): void {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -53,6 +53,34 @@ describe('the admin server', () => {
     expect((await get('/livez')).status).toBe(200);
     probes.aliveWhen('consumer', () => 'ended');
     expect((await get('/livez')).status).toBe(503);
+  });
+
+  it('closes connections that send no request, or half of one', async () => {
+    const strict = await startAdminServer({
+      ...{ host: '127.0.0.1', port: 0, probes, metrics, requestTimeoutMs: 50 },
+    });
+    const closed = ['', 'GET /metrics HTTP/1.1\r\nHost'].map(async (begun) => {
+      const socket = connect(strict.port, '127.0.0.1').resume();
+      socket.write(begun);
+      await once(socket, 'close');
+    });
+    await Promise.all(closed);
+    await strict.stop();
+  }, 10_000);
+
+  it('answers beside more open connections than it keeps', async () => {
+    const silent = await Promise.all(
+      Array.from({ length: 256 }, async () => {
+        const socket = connect(admin.port, '127.0.0.1').resume();
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    const closed = once(silent[0] as Socket, 'close');
+    expect((await get('/livez')).status).toBe(200);
+    await closed;
+    expect(silent.filter(({ closed }) => closed).length).toBe(1);
+    for (const socket of silent) socket.destroy();
   });
 
   it('makes the metrics once for many who ask at once: it takes the time of the thread that serves webhooks', async () => {
