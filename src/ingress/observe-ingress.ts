@@ -97,7 +97,7 @@ export function observeMemory(memory: BodyMemory, metrics: Metrics): void {
   metrics.samplers.add(() => {
     for (const bodies of ['small', 'large'] as const) {
       own.bodyMemory.set({ bodies }, memory[bodies].taken);
-      own.bodiesWaiting.set({ bodies }, memory[bodies].waiting);
+      own.bodiesWaiting.set({ bodies }, memory.waiting(bodies));
     }
     for (const { label, of } of CLASSES) own.bodiesEvicted.inc(label, memory.takeEvicted(of));
   });

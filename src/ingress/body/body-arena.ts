@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { collectGarbage } from '../../runtime/v8-flags.ts';
-import { AdmissionQueue, type Waiter } from './byte-semaphore.ts';
-import { shareOf } from './memory-shares.ts';
+import { AdmissionQueue, type Lack, type Waiter } from './byte-semaphore.ts';
+import { TakenBytes } from './memory-shares.ts';
 
 /** After the last body the memory is kept for this long. */
 const IDLE_MS = 30_000;
@@ -19,6 +19,7 @@ export class BodyArena {
   readonly #bytes: number;
   /** Made when it is needed. What nothing was ever written to costs nothing. */
   #memory: SharedArrayBuffer | undefined;
+  readonly #taken: TakenBytes;
   /** In the order of their offsets; none touches the next. */
   #free: Range[];
   readonly #queue: AdmissionQueue<Buffer>;
@@ -27,27 +28,34 @@ export class BodyArena {
 
   constructor(bytes: number, clock: Clock) {
     this.#clock = clock;
-    this.#queue = new AdmissionQueue((bytes) => this.#take(bytes), clock);
+    this.#queue = new AdmissionQueue((bytes, passed) => this.#take(bytes, passed), clock);
     this.#bytes = bytes;
+    this.#taken = new TakenBytes(bytes);
     this.#free = [{ start: 0, end: bytes }];
   }
 
   /**
    * A piece for a body, when there is one in which it fits, with whatever was in it before. `release` gives it back.
    * @param gone ends the wait with its reason, or because the sender has gone
-   * @throws HooklineError BODY_INCOMPLETE where `gone`
+   * @throws HooklineError NO_ROOM after `waitMs` or where too many wait, BODY_INCOMPLETE where `gone`
    */
-  acquire(bytes: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
-    return this.#queue.acquire(bytes, Number.POSITIVE_INFINITY, gone, by);
+  acquire(bytes: number, waitMs: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
+    return this.#queue.acquire(bytes, waitMs, gone, by);
   }
 
-  /** The next one to have a piece. */
-  get first(): Waiter | undefined {
-    return this.#queue.first;
+  /** How many wait for a piece. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** What is missing for the first ones: all of a piece, as what is free may be in pieces that are too small. */
+  lacks(now: number): Lack[] {
+    return this.#queue.lacks(now, () => 0).map((lack) => ({ ...lack, bytes: lack.forFirst }));
   }
 
   /** Gives back what `acquire` gave, when it is not read any more. */
   release({ byteOffset: start, length }: Buffer): void {
+    this.#taken.add(-length);
     this.#free.push({ start, end: start + length });
     this.#free.sort((a, b) => a.start - b.start);
     this.#free = this.#free.reduce<Range[]>((joined, range) => {
@@ -80,16 +88,20 @@ export class BodyArena {
     );
   }
 
-  /** The first place that is large enough: the same pages are used again, as long as there are few bodies. */
-  #take(bytes: number): Buffer | null {
-    const free = this.#free.reduce((sum, { start, end }) => sum + end - start, 0);
-    const left = this.#bytes - free + bytes;
-    if (free < this.#bytes && left > shareOf(this.#bytes, bytes)) return null;
-    const range = this.#free.find(({ start, end }) => end - start >= bytes);
+  /**
+   * The first place that is large enough: the same pages are used again, as long as there are few bodies. One that passes a larger
+   * one has the end of the last: the larger one waits for a long place.
+   */
+  #take(bytes: number, passed?: number): Buffer | null {
+    if (this.#taken.all > 0 && bytes > this.#taken.freeFor(bytes, passed)) return null;
+    const fits = ({ start, end }: Range) => end - start >= bytes;
+    const range = passed === undefined ? this.#free.find(fits) : this.#free.findLast(fits);
     if (!range) return null;
-    const { start } = range;
-    range.start += bytes;
+    const start = passed === undefined ? range.start : range.end - bytes;
+    if (passed === undefined) range.start += bytes;
+    else range.end -= bytes;
     this.#free = this.#free.filter((one) => one.start < one.end);
+    this.#taken.add(bytes);
     this.#memory ??= new SharedArrayBuffer(this.#bytes);
     return Buffer.from(this.#memory, start, bytes);
   }

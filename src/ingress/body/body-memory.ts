@@ -2,9 +2,9 @@ import { HooklineError } from '../../core/errors.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { ArrivingMemory } from './arriving-memory.ts';
 import { BodyArena } from './body-arena.ts';
-import { ByteSemaphore, type Ticket } from './byte-semaphore.ts';
-import { type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
-import { type BodyClass, chooseVictims, OpenBodies, type OpenBody } from './open-bodies.ts';
+import { ByteSemaphore, type Lack, type Ticket } from './byte-semaphore.ts';
+import { isLarger, type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
+import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, PROVEN } from './open-bodies.ts';
 import { FIRST_TICKET, type Pace, Throttle } from './throttle.ts';
 
 export type BodyMemoryOptions = MemoryShares & {
@@ -69,6 +69,11 @@ export class BodyMemory {
     };
   }
 
+  /** Bodies that wait for memory. */
+  waiting(bodies: 'small' | 'large'): number {
+    return bodies === 'small' ? this.small.waiting : this.large.waiting + this.#arena.waiting;
+  }
+
   /** How many bodies of a class were ended for others since the last call. */
   takeEvicted(of: BodyClass): number {
     const count = this.#evicted[of];
@@ -85,7 +90,8 @@ export class BodyMemory {
     if (this.arriving.charge(body, bytes)) return true;
     const now = this.#clock.now();
     if (now < this.#nextCheckAt) return false;
-    this.#evict(this.arriving.bytes, { bytes: this.arriving.bytes.capacity / 8, class: body.class }, now);
+    const lack = { bytes: this.arriving.bytes.capacity / 8, class: body.class };
+    this.#evict(this.arriving.bytes, lack, now);
     const isFree = this.arriving.charge(body, bytes);
     // All that hold it are fast: not checked again for each chunk.
     if (!isFree) this.#nextCheckAt = now + CHECK_MS / 2;
@@ -133,7 +139,8 @@ export class BodyMemory {
   /** The same for a body of the spool, of so many bytes: waits for it, before bodies that come from outside. */
   async awaitWork(bytes: number): Promise<() => void> {
     const all = WORK_FACTOR * bytes;
-    const entered = this.large.acquire(all, Number.POSITIVE_INFINITY, undefined, { ticket: FIRST_TICKET });
+    const by = { ticket: FIRST_TICKET, class: PROVEN };
+    const entered = this.large.acquire(all, Number.POSITIVE_INFINITY, undefined, by);
     this.#watchQueues();
     await entered;
     return () => this.large.release(all);
@@ -149,11 +156,11 @@ export class BodyMemory {
   /**
    * A large body's piece of memory, when it is its turn to be read: bodies that are read one after the other are written
    * to the same few pages. Waits on where others have all of it. `giveBack` takes it.
-   * @throws HooklineError the reason of `gone`
+   * @throws HooklineError NO_ROOM, or the reason of `gone`
    */
   async pieceFor(body: OpenBody, ticket: Ticket, gone: AbortSignal): Promise<Buffer> {
     await this.throttle.firstTurn(ticket, gone);
-    const piece = this.#arena.acquire(body.large, gone, { ticket, class: body.class });
+    const piece = this.#arena.acquire(body.large, this.#waitMs, gone, { ticket, class: body.class });
     this.#watchQueues();
     return piece;
   }
@@ -165,34 +172,31 @@ export class BodyMemory {
   /** While something waits: ends slow bodies that hold what the first one needs. */
   check(): void {
     const now = this.#clock.now();
-    this.#relieve(this.arriving.bytes, now, 'same');
+    for (const lack of this.arriving.bytes.lacks(now)) this.#relieve(this.arriving.bytes, lack, now, 'same');
     // Of large ones a fast body of the same class goes on: it will arrive whole, and what has arrived of it is not wasted.
-    this.#relieve(this.large, now, 'worse');
+    for (const lack of this.large.lacks(now)) this.#relieve(this.large, lack, now, 'worse');
     // Those that were admitted are more than can be in memory, or what is free of it is in pieces that are too small.
-    const waiter = this.#arena.first;
-    if (waiter) this.#evict(this.large, waiter, now);
+    for (const lack of this.#arena.lacks(now)) this.#relieve(this.large, lack, now, 'worse');
   }
 
-  #relieve(semaphore: ByteSemaphore, now: number, whenStuck: 'worse' | 'same'): void {
-    const waiter = semaphore.first;
-    if (!waiter) return;
-    const evicted = this.#evict(semaphore, { bytes: semaphore.missing, class: waiter.class }, now);
-    if (evicted > 0 || semaphore.stuckMs(now) < STUCK_MS) return;
+  #relieve(semaphore: ByteSemaphore, lack: Lack, now: number, whenStuck: 'worse' | 'same'): void {
+    if (this.#evict(semaphore, lack, now) > 0 || lack.stuckMs < STUCK_MS) return;
     // All that are left are fast: no more of them than the first one needs.
-    const bytes = semaphore.missingForFirst;
-    this.#evict(semaphore, { bytes, class: waiter.class }, now, whenStuck);
+    this.#evict(semaphore, { ...lack, bytes: lack.forFirst }, now, whenStuck);
   }
 
   #evict(
     semaphore: ByteSemaphore,
-    lacking: { readonly bytes: number; readonly class: BodyClass },
+    lack: Pick<Lack, 'bytes' | 'class' | 'passed'>,
     now: number,
     fastToo: 'none' | 'worse' | 'same' = 'none',
   ): number {
     const isLarge = semaphore === this.large;
-    const heldBy = (body: OpenBody) => (isLarge ? body.large : body.charged);
+    const held = (body: OpenBody) => (isLarge ? body.large : body.charged);
+    // What a larger one has is for the one that is passed.
+    const heldBy = (body: OpenBody) => (lack.passed !== undefined && isLarger(held(body)) ? 0 : held(body));
     const slow = isLarge ? SLOW.large : SLOW.arriving;
-    const victims = chooseVictims(this.open, { ...lacking, heldBy, slow, fastToo, now });
+    const victims = chooseVictims(this.open, { ...lack, heldBy, slow, fastToo, now });
     for (const body of victims) {
       this.#evicted[body.class]++;
       body.isEnded = true;
@@ -217,6 +221,6 @@ export class BodyMemory {
   }
 
   #isWaitedFor(): boolean {
-    return this.arriving.bytes.waiting + this.large.waiting > 0 || this.#arena.first !== undefined;
+    return this.arriving.bytes.waiting + this.waiting('large') > 0;
   }
 }

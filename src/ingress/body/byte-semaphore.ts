@@ -1,25 +1,26 @@
 import { HooklineError } from '../../core/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { shareOf } from './memory-shares.ts';
+import { isLarger, TakenBytes } from './memory-shares.ts';
 import { type BodyClass, UNPROVEN } from './open-bodies.ts';
 
 /**
  * Memory that bodies share, counted in bytes: what does not fit waits, in the order of the tickets. A body that is larger
- * than the capacity is admitted when it is alone. The larger ones leave a part to the others, see {@link shareOf}.
+ * than the capacity is admitted when it is alone. The larger ones leave a part to the others, see {@link TakenBytes}.
  */
 export class ByteSemaphore {
   readonly capacity: number;
-  #taken = 0;
+  readonly #taken: TakenBytes;
   readonly #queue: AdmissionQueue<true>;
 
   constructor(capacity: number, clock: Clock) {
     this.capacity = capacity;
-    this.#queue = new AdmissionQueue((bytes) => this.#take(bytes), clock);
+    this.#taken = new TakenBytes(capacity);
+    this.#queue = new AdmissionQueue((bytes, passed) => this.#take(bytes, passed), clock);
   }
 
   /** Bytes that are taken. */
   get taken(): number {
-    return this.#taken;
+    return this.#taken.all;
   }
 
   /** How many wait. */
@@ -27,27 +28,17 @@ export class ByteSemaphore {
     return this.#queue.length;
   }
 
-  /** The next one to be admitted. */
-  get first(): Waiter | undefined {
-    return this.#queue.first;
+  /** Whether so many bytes would be taken at once. */
+  hasRoom(bytes: number): boolean {
+    return this.waiting === 0 && this.#fits(bytes);
   }
 
-  /** Bytes that are missing for all that wait, of what the first of them may use. */
-  get missing(): number {
-    return this.#missingFor(this.#queue.bytes);
+  /** What is missing for those that wait: for the first ones, and for those that may pass a larger one. */
+  lacks(now: number): Lack[] {
+    return this.#queue.lacks(now, (bytes, passed) => this.#taken.freeFor(bytes, passed));
   }
 
-  /** Bytes that are missing for the first one. */
-  get missingForFirst(): number {
-    return this.#missingFor(this.first?.bytes ?? 0);
-  }
-
-  /** For how long nothing was admitted, where something waits. */
-  stuckMs(now: number): number {
-    return this.#queue.stuckMs(now);
-  }
-
-  /** Takes bytes where they are free and nothing waits for them. */
+  /** Takes bytes where they are free and nothing waits for them that they may not pass. */
   tryAcquire(bytes: number): boolean {
     return this.#queue.tryAcquire(bytes) !== null;
   }
@@ -63,25 +54,38 @@ export class ByteSemaphore {
 
   /** Takes bytes, whether they are free or not. */
   addUnchecked(bytes: number): void {
-    this.#taken += bytes;
+    this.#taken.add(bytes);
   }
 
-  /** Gives bytes back. */
+  /** Gives back what one body took, or at most 4 MiB that it took bit by bit. */
   release(bytes: number): void {
-    this.#taken -= bytes;
+    this.#taken.add(-bytes);
     this.#queue.admitNext();
   }
 
-  #missingFor(bytes: number): number {
-    return this.#taken + bytes - shareOf(this.capacity, this.first?.bytes ?? 0);
+  #fits(bytes: number, passed?: number): boolean {
+    return this.taken === 0 || bytes <= this.#taken.freeFor(bytes, passed);
   }
 
-  #take(bytes: number): true | null {
-    if (this.#taken > 0 && this.#taken + bytes > shareOf(this.capacity, bytes)) return null;
-    this.#taken += bytes;
+  #take(bytes: number, passed: number | undefined): true | null {
+    if (!this.#fits(bytes, passed)) return null;
+    this.#taken.add(bytes);
     return true;
   }
 }
+
+/** What is missing for bodies that wait. */
+export type Lack = {
+  /** For all of them. */
+  readonly bytes: number;
+  readonly forFirst: number;
+  /** Of the first one. */
+  readonly class: BodyClass;
+  /** For how long none of them was admitted. */
+  readonly stuckMs: number;
+  /** The length of a larger one that waits before them: they can have only what is left by it. */
+  readonly passed?: number | undefined;
+};
 
 /** The order in which bodies have their turns: by `tag`, and of one tag by `n`. */
 export type Ticket = { readonly tag: number; readonly n: number };
@@ -101,18 +105,22 @@ type Waiting<T> = Waiter & { readonly enter: (taken: T) => void; readonly refuse
 /** What has arrived of each already takes memory that is not counted: up to 200 KiB. */
 const MAX_WAITING = 256;
 
-/** What waits for bytes, in the order of the tickets. */
+/** Gives so many bytes, or null while there are not as many. `passed`: see {@link TakenBytes.freeFor}. */
+type Take<T> = (bytes: number, passed?: number) => T | null;
+
+/**
+ * What waits for bytes, in the order of the tickets. Behind a larger one that is not admitted, others are admitted to what is
+ * left to them: they would wait for as long as the larger ones arrive.
+ */
 export class AdmissionQueue<T> {
-  readonly #take: (bytes: number) => T | null;
+  readonly #take: Take<T>;
   readonly #waiting: Waiting<T>[] = [];
   #n = 0;
-  /** When something was admitted last, or the first one began to wait. */
-  #movedAt = 0;
-
+  /** When a larger one and when another was admitted last, or the first of them began to wait. */
+  readonly #movedAt = { larger: 0, others: 0 };
   readonly #clock: Clock;
 
-  /** @param take gives so many bytes, or null while there are not as many */
-  constructor(take: (bytes: number) => T | null, clock: Clock) {
+  constructor(take: Take<T>, clock: Clock) {
     this.#take = take;
     this.#clock = clock;
   }
@@ -121,23 +129,27 @@ export class AdmissionQueue<T> {
     return this.#waiting.length;
   }
 
-  get first(): Waiter | undefined {
-    return this.#waiting[0];
-  }
-
-  /** Bytes that all of them wait for. */
-  get bytes(): number {
-    return this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0);
-  }
-
-  /** For how long nothing was admitted. */
-  stuckMs(now: number): number {
-    return now - this.#movedAt;
+  /** @param freeFor bytes that are free for a body */
+  lacks(now: number, freeFor: (bytes: number, passed?: number) => number): Lack[] {
+    const { first, passing } = this.#heads();
+    const lackOf = (one: Waiter, all: readonly Waiter[], passed?: number): Lack => {
+      const free = freeFor(one.bytes, passed);
+      const bytes = all.reduce((sum, each) => sum + each.bytes, 0) - free;
+      const stuckMs = now - this.#movedAt[kindOf(one.bytes)];
+      return { bytes, forFirst: one.bytes - free, class: one.class, stuckMs, passed };
+    };
+    if (!first) return [];
+    const lack = lackOf(first, this.#waiting);
+    const others = this.#waiting.filter(({ bytes }) => !isLarger(bytes));
+    return passing ? [lack, lackOf(passing, others, first.bytes)] : [lack];
   }
 
   /** What is free at once, where nothing waits for it; else null. */
   tryAcquire(bytes: number): T | null {
-    return this.#waiting.length > 0 ? null : this.#take(bytes);
+    if (this.#waiting.length === 0) return this.#take(bytes);
+    const { first, passing } = this.#heads();
+    const mayPass = first && isLarger(first.bytes) && !passing && !isLarger(bytes);
+    return mayPass ? this.#take(bytes, first.bytes) : null;
   }
 
   /**
@@ -148,7 +160,8 @@ export class AdmissionQueue<T> {
     if (gone?.aborted) return Promise.reject(reasonOf(gone));
     const taken = this.tryAcquire(bytes);
     if (taken !== null) return Promise.resolve(taken);
-    if (this.#waiting.length === 0) this.#movedAt = this.#clock.now();
+    const kind = kindOf(bytes);
+    if (this.#waiting.every((one) => kindOf(one.bytes) !== kind)) this.#movedAt[kind] = this.#clock.now();
     return new Promise((resolve, reject) => {
       const end = () => {
         timer?.cancel();
@@ -174,18 +187,32 @@ export class AdmissionQueue<T> {
       gone?.addEventListener('abort', leave);
       this.#insert(one);
       // Those that wait may want more than there is, and this one, with its earlier ticket, less.
-      if (this.#waiting[0] === one) this.admitNext();
+      this.admitNext();
     });
   }
 
   /** To be called when bytes were given back. */
   admitNext(): void {
-    for (let one = this.#waiting[0]; one; one = this.#waiting[0]) {
-      const taken = this.#take(one.bytes);
-      if (taken === null) return;
-      this.#movedAt = this.#clock.now();
-      one.enter(taken);
+    while (this.#waiting.length > 0) {
+      const { first, passing } = this.#heads();
+      if (this.#admit(first)) continue;
+      if (!this.#admit(passing, first?.bytes)) return;
     }
+  }
+
+  /** The first one, and where that is a larger one, the first that may pass it. */
+  #heads(): { readonly first: Waiting<T> | undefined; readonly passing: Waiting<T> | undefined } {
+    const [first] = this.#waiting;
+    const passing = first && isLarger(first.bytes) && this.#waiting.find(({ bytes }) => !isLarger(bytes));
+    return { first, passing: passing || undefined };
+  }
+
+  #admit(one: Waiting<T> | undefined, passed?: number): boolean {
+    const taken = one ? this.#take(one.bytes, passed) : null;
+    if (!one || taken === null) return false;
+    this.#movedAt[kindOf(one.bytes)] = this.#clock.now();
+    one.enter(taken);
+    return true;
   }
 
   #insert(one: Waiting<T>): void {
@@ -194,6 +221,8 @@ export class AdmissionQueue<T> {
     if (this.#waiting.length > MAX_WAITING) this.#waiting.at(-1)?.refuse();
   }
 }
+
+const kindOf = (bytes: number): 'larger' | 'others' => (isLarger(bytes) ? 'larger' : 'others');
 
 /** Why a wait was ended. */
 export function reasonOf({ reason }: AbortSignal): HooklineError {

@@ -14,9 +14,44 @@ const READ_SHARE = 1 / 2;
 const RESERVED_SHARE = 1 / 8;
 const LARGER_BYTES = 4 * 1024 * 1024;
 
-/** How much of so many bytes bodies of a length may take together. */
-export const shareOf = (capacity: number, bytes: number): number =>
-  bytes > LARGER_BYTES ? Math.ceil(capacity * (1 - RESERVED_SHARE)) : capacity;
+export const isLarger = (bytes: number): boolean => bytes > LARGER_BYTES;
+
+/** Bytes of a memory that bodies have taken. */
+export class TakenBytes {
+  readonly #capacity: number;
+  /** What the larger ones never take. */
+  readonly #reserved: number;
+  #larger = 0;
+  #others = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+    this.#reserved = Math.floor(capacity * RESERVED_SHARE);
+  }
+
+  get all(): number {
+    return this.#larger + this.#others;
+  }
+
+  /** @param bytes that one body takes; below zero where it gives them back */
+  add(bytes: number): void {
+    if (isLarger(Math.abs(bytes))) this.#larger += bytes;
+    else this.#others += bytes;
+  }
+
+  /**
+   * Bytes that are free for a body of a length.
+   * @param passed the length of a larger one that waits before it: only of what that one can never have
+   */
+  freeFor(bytes: number, passed?: number): number {
+    if (isLarger(bytes)) return this.#capacity - this.#larger - Math.max(this.#others, this.#reserved);
+    const free = this.#capacity - this.all;
+    if (passed === undefined) return free;
+    // It waits until it is alone.
+    if (passed > this.#capacity - this.#reserved) return 0;
+    return Math.min(free, this.#reserved - this.#others);
+  }
+}
 
 /** How MEMORY_BUDGET_BYTES is shared out. */
 export type MemoryShares = {

@@ -97,8 +97,7 @@ export class LargeBodyWorker implements LargeBodyPublisher {
 
   /** Whether a body of so many bytes would be worked on at once. */
   hasRoom(bytes: number): boolean {
-    const { taken, capacity, waiting } = this.#memory;
-    return waiting === 0 && (taken === 0 || taken + bytes <= capacity);
+    return this.#memory.hasRoom(bytes);
   }
 
   /** Starts the thread while a large body arrives, which then need not wait for that. */

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BodyMemory } from '../../../src/ingress/body/body-memory.ts';
 import { type BodyClass, OpenBody, PROVEN, UNPROVEN } from '../../../src/ingress/body/open-bodies.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -207,6 +207,42 @@ describe('memory for large bodies', () => {
     for (const [n, [body]] of larger.entries()) await memory.pieceFor(body, tickets[n] as never, here);
     expect((await memory.pieceFor(smaller, ticket, here)).length).toBe(4 * MIB);
     expect(ended).toEqual([]);
+  });
+
+  it('is left to bodies up to 4 MiB also while larger ones, and one of the spool, wait before them', async () => {
+    const large = 160 * MIB;
+    memory = new BodyMemory({
+      ...{ small: 8 * MIB, large, read: large / 2, atWork: MIB, admissionWaitMs: 60_000 },
+      clock: { ...systemClock, now: () => now },
+    });
+    const hogs = [open('hog'), open('hog'), open('hog')];
+    const pieces = hogs
+      .slice(0, 2)
+      .map(async (body) => memory.pieceFor(body, await enter(body, 35 * MIB), here));
+    await Promise.all(pieces);
+    const waiting = memory.pieceFor(hogs[2] as OpenBody, await enter(hogs[2] as OpenBody, 50 * MIB), here);
+    const drained = memory.awaitWork(30 * MIB);
+    const late = enter(open('one more'), 40 * MIB);
+    await vi.waitFor(() => expect(memory.waiting('large')).toBe(3));
+    expect((await pieceFor(open('2 MiB'), 2 * MIB)).length).toBe(2 * MIB);
+    expect(ended).toEqual([]);
+    void Promise.allSettled([waiting, drained, late]);
+  });
+
+  it('is taken from bodies that nothing is known of for one of the spool, where it has waited for long', async () => {
+    const hogs = [open('hog'), open('hog, proven', PROVEN)];
+    for (const body of hogs) {
+      await enter(body, 150);
+      body.bytes = 500 * MIB;
+    }
+    const drained = memory.awaitWork(30);
+    now += 2_999;
+    memory.check();
+    expect(ended).toEqual([]);
+    now += 1;
+    memory.check();
+    (await drained)();
+    expect(ended).toEqual(['hog NO_ROOM']);
   });
 
   it('is taken from slow ones for a larger one that the rest would not be enough for', async () => {
