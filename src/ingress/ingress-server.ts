@@ -2,17 +2,16 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
 import { createSourceFilter } from '../config/networks.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { observeFiles } from '../runtime/observe-files.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
-import { memoryShares } from './body/memory-shares.ts';
+import { memoryShares, spoolBudget } from './body/memory-shares.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import { createTlsFiles, listenWidely } from './http-server.ts';
 import { createIngressObserver, observeMemory } from './observe-ingress.ts';
-import type { ingressSettings } from './settings.ts';
+import type { IngressConfig, ingressSettings } from './settings.ts';
 
 /** After the last accepted connection: one for what came on it, and two to spare. */
 const TURNS_TO_READ = 3;
@@ -95,8 +94,17 @@ export async function startIngressServer(
 }
 
 /** The memory that MEMORY_BUDGET_BYTES gives to bodies. */
-export function openBodyMemory(settings: ValuesOf<typeof ingressSettings>, clock: Clock): BodyMemory {
-  const { memoryBudgetBytes, maxBodyBytes, admissionWaitMs } = settings;
+export function openBodyMemory(
+  { ingress, spool }: Pick<IngressConfig, 'ingress' | 'spool'>,
+  { logger, clock }: Pick<ProcessContext, 'logger' | 'clock'>,
+): BodyMemory {
+  const { memoryBudgetBytes, maxBodyBytes, admissionWaitMs } = ingress;
+  const least = spoolBudget(maxBodyBytes);
+  if (spool.dir !== undefined && memoryBudgetBytes < least)
+    logger.warn(
+      { memoryBudgetBytes, least },
+      'MEMORY_BUDGET_BYTES is small for a spool: while Kafka is unavailable, webhooks above 1 MiB may be answered 503',
+    );
   const shares = memoryShares(memoryBudgetBytes, maxBodyBytes);
   return new BodyMemory({ ...shares, admissionWaitMs, clock });
 }

@@ -78,7 +78,7 @@ await runProcess({
       { kafka, routes, prefix, layout, ...bodies, files, keyring, isKafkaReached },
       context,
     );
-    const memory = openBodyMemory(config.ingress, clock);
+    const memory = openBodyMemory(config, context);
     const large = startLargeBodies(
       {
         worker: {

@@ -65,7 +65,10 @@ async function startServer(stopDelayMs: number, port = '0') {
       settings,
       delivery: accept,
       keyring,
-      memory: openBodyMemory(settings, systemClock),
+      memory: openBodyMemory(
+        { ingress: settings, spool: { dir: undefined, maxBytes: 1 } },
+        { logger, clock: systemClock },
+      ),
       large: { warm() {} },
     },
     { logger, metrics: createMetrics(), clock: systemClock, components },
@@ -75,6 +78,19 @@ async function startServer(stopDelayMs: number, port = '0') {
 const webhook =
   `POST /webhooks/ledger-eu HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n` +
   `X-Signature-SHA256: ${sign(body)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+it('warns of a budget that is small for a spool', () => {
+  const lines: string[] = [];
+  const logger = createLogger({ name: 'test', level: 'info', write: (line) => void lines.push(line) });
+  const openWith = (MEMORY_BUDGET_BYTES: number, dir?: string) => {
+    const env = { MEMORY_BUDGET_BYTES: String(MEMORY_BUDGET_BYTES) };
+    const ingress = envReader(nodeSource(env)).read(ingressSettings);
+    openBodyMemory({ ingress, spool: { dir, maxBytes: 1 } }, { logger, clock: systemClock });
+    return lines.splice(0).map((line) => JSON.parse(line).least);
+  };
+  expect(openWith(400 * 1024 ** 2, '/spool')).toEqual([571_950_547]);
+  expect([openWith(400 * 1024 ** 2), openWith(571_950_547, '/spool')]).toEqual([[], []]);
+});
 
 const BURST = 128;
 

@@ -100,7 +100,8 @@ export function testSample(
       record,
     };
   } catch (error) {
-    if (error instanceof NotJson) return failed('it is not a JSON object: its webhook would be dead-lettered (PARSE)');
+    if (error instanceof NotJson)
+      return failed('it is not a JSON object: its webhook would be dead-lettered (PARSE)');
     if (!hasCode(error, 'UNENCODABLE')) throw error;
     return failed(`${error.message}: its webhook would be dead-lettered (ENCODE)`, topic);
   }

@@ -76,3 +76,10 @@ export function memoryShares(budgetBytes: number, maxBodyBytes: number): MemoryS
 export function minBudget(maxBodyBytes: number): number {
   return Math.ceil(((WORK_FACTOR + 2) * maxBodyBytes) / (1 - SMALL_SHARE));
 }
+
+/**
+ * What a budget should have with a spool: while Kafka is unavailable the drain keeps the memory for one row, and a body of the largest
+ * size can still arrive beside it.
+ */
+export const spoolBudget = (maxBodyBytes: number): number =>
+  minBudget(maxBodyBytes) + Math.ceil((WORK_FACTOR * maxBodyBytes) / (1 - SMALL_SHARE));
