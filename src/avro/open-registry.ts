@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { passwordIn, renewedFrom } from '../config/renewed-files.ts';
-import { named, namedFiles, tlsMaterial } from '../runtime/tls-files.ts';
+import { named, namedFiles, presentIn, tlsMaterial } from '../runtime/tls-files.ts';
 import { openTokens, type TokenDeps } from '../tokens/open-tokens.ts';
 import type { TokenSource } from '../tokens/token-source.ts';
 import { createRegistry, type Registry } from './registry.ts';
@@ -31,22 +31,26 @@ export function openRegistry(settings: RegistrySettings, deps: TokenDeps): OpenR
     file: settings.tokenFile,
   };
   const tokens = openTokens(settings, from, deps);
-  const current = renewedFrom({
+  const opened = renewedFrom({
     files: [...tlsFiles, ...(password ? [password] : [])],
     read: (path) => readFileSync(path),
     observer: deps.files,
     make(contents) {
       const secret = password && passwordIn(contents.at(-1) as Buffer, password);
-      return createRegistry({
+      const material = tlsFiles.length > 0 ? tlsMaterial(tls, contents) : undefined;
+      const registry = createRegistry({
         url,
         timeoutMs: TIMEOUT_MS,
         headers: Object.fromEntries(settings.headers),
         ...(tokens && { tokens }),
         ...(username !== undefined && secret !== undefined && { auth: { username, password: secret } }),
-        ...(tlsFiles.length > 0 && { secureContext: tlsMaterial(tls, contents).context }),
+        ...(material && { secureContext: material.context }),
       });
+      return { registry, validity: material?.validity };
     },
   });
+  presentIn(deps.files, tls, opened);
+  const current = () => opened().registry;
   return {
     tokens,
     idOf: (subject, schema) => current().idOf(subject, schema),

@@ -209,8 +209,7 @@ function parseUrl(value: string): string {
   if (parsed.search || parsed.hash) {
     throw new Fault('has a query: give an address without one, as paths are put behind it.');
   }
-  // As every reader of URLs spells it: what is made of it is compared with what others say.
-  return parsed.href.replace(/\/+$/, '');
+  return value.replace(/^https?:/i, (scheme) => scheme.toLowerCase()).replace(/\/+$/, '');
 }
 
 /** The path of a file or folder that can be read now. Its content is read where it is used, again when it changes. */

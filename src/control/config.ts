@@ -9,9 +9,11 @@ import {
   oneOf,
   path,
   readGroups,
+  type Setting,
   url,
 } from '../config/env.ts';
 import { controlGroupSetting, runtimeSettings, subscriptionSettings } from '../config/shared-settings.ts';
+import { canonicalAddress } from '../core/address.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
 import {
   checkKafkaSettings,
@@ -21,8 +23,16 @@ import {
 } from '../kafka/connect/settings.ts';
 import { checkProviderSettings, providerSettings } from '../provider/settings.ts';
 
+/** As every reader of URLs spells it: what the provider lists is compared with it. */
+function canonicalUrl(name: string, shape: Parameters<typeof url>[1]): Setting<string> {
+  const given = url(name, shape);
+  const parse: typeof given.parse = (text, source) =>
+    canonicalAddress(given.parse(text, source)).replace(/\/+$/, '');
+  return { ...given, parse };
+}
+
 const controlSettings = {
-  publicUrl: url('PUBLIC_URL', {
+  publicUrl: canonicalUrl('PUBLIC_URL', {
     about: 'address at which the provider reaches ingress; receiver URLs are {PUBLIC_URL}/webhooks/{ref}',
   }),
   commandTopics: commandTopicsSetting(''),

@@ -56,8 +56,10 @@ export function createBreaker(deps: {
   };
   const openUnlessAvailable = async (why: string) => {
     const isAvailable = await probe();
+    // Meanwhile it may have answered others.
+    const isOver = isAvailable || failures < OPENS_AFTER || stopping.signal.aborted;
     failures = 0;
-    if (isAvailable || stopping.signal.aborted) return;
+    if (isOver) return;
     const closed = probeUntilAvailable();
     closed.catch(() => {});
     open = { why, closed };
@@ -92,7 +94,6 @@ export function createBreaker(deps: {
     },
     async stop() {
       stopping.abort();
-      await suspecting;
       await open?.closed.catch(() => {});
     },
   };

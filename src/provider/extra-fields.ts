@@ -39,14 +39,14 @@ export function extraConflict(dialect: Shapes, extra: Fields, accepted: Fields =
   const conflicts = Object.entries(extra).flatMap(([field, value]) => {
     const inside = guardedMembers({ [field]: value }, guarded, () => 'extra');
     if (inside.length > 0) return inside;
-    if (set.has(fold(field))) return [`${pathOf('extra', field)} is set by the dialect itself`];
+    if (set.has(fold(field))) return [() => `${pathOf('extra', field)} is set by the dialect itself`];
     if (allow.includes(field) || isSame(accepted, field, value)) return [];
     const which = allow.length === 0 ? 'which is empty' : `which names ${allow.join(', ')}`;
-    return [`${pathOf('extra', field)} is not in the dialect's extra.allow, ${which}`];
+    return [() => `${pathOf('extra', field)} is not in the dialect's extra.allow, ${which}`];
   });
   if (conflicts.length === 0) return null;
   const more = conflicts.length > MAX_LISTED ? [`${conflicts.length - MAX_LISTED} more`] : [];
-  return [...conflicts.slice(0, MAX_LISTED), ...more].join('; ');
+  return [...conflicts.slice(0, MAX_LISTED).map((text) => text()), ...more].join('; ');
 }
 
 /** Of what was accepted before, by whatever rule, the fields that may be sent again. */
@@ -114,16 +114,20 @@ function lengthOfNames(value: unknown): number {
   return [...names.map(({ length }) => length), ...inside].reduce((sum, length) => sum + length, 0);
 }
 
-/** Where in a value a member spells what is guarded. Where that is is only said of what is refused: a value may have many. */
-function guardedMembers(value: unknown, guarded: ReadonlyMap<string, string>, path: () => string): string[] {
+/** Where in a value a member spells what is guarded. Texts are made of those that are shown: there may be thousands, deep inside. */
+function guardedMembers(
+  value: unknown,
+  guarded: ReadonlyMap<string, string>,
+  path: () => string,
+): (() => string)[] {
   if (typeof value !== 'object' || value === null) return [];
   if (Array.isArray(value))
     return value.flatMap((inner, n) => guardedMembers(inner, guarded, () => `${path()}[${n}]`));
   return Object.entries(value).flatMap(([name, inner]) => {
     const here = () => pathOf(path(), name);
-    if (name.length > MAX_FOLDED) return [`${here()} has a name of more than ${MAX_FOLDED} characters`];
+    if (name.length > MAX_FOLDED) return [() => `${here()} has a name of more than ${MAX_FOLDED} characters`];
     const purpose = purposeOf(name, guarded);
-    if (purpose !== undefined) return [`${here()} would set ${purpose}`];
+    if (purpose !== undefined) return [() => `${here()} would set ${purpose}`];
     return guardedMembers(inner, guarded, here);
   });
 }

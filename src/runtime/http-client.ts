@@ -171,7 +171,7 @@ export function retryAfterMs(
   now: number,
 ): number | null {
   const text = retryAfter?.trim() ?? '';
-  const theirs = HTTP_DATE.test(date) ? Date.parse(date) : now;
+  const theirs = (HTTP_DATE.test(date) && Date.parse(date)) || now;
   const ms = /^\d+$/.test(text)
     ? Number(text) * 1_000
     : HTTP_DATE.test(text)

@@ -62,7 +62,7 @@ export function tlsMaterial(tls: TlsFiles, contents: readonly Buffer[]): TlsMate
 export function presentIn(
   observer: RenewalObserver,
   { cert }: TlsFiles,
-  current: () => Partial<TlsMaterial>,
+  current: () => { readonly validity?: Validity | undefined },
 ): void {
   if (cert) observer.presents?.(cert.variable, () => current().validity as Validity);
 }

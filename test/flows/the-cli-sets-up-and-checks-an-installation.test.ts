@@ -178,7 +178,7 @@ describe('hookline doctor', () => {
     expect(await findings({ ...fixture.env, PROVIDER_DIALECT_FILE })).toContainEqual(
       expect.objectContaining({
         ...{ check: 'subscriptions API', state: 'warning' },
-        remedy: 'correct "list.url" in PROVIDER_DIALECT_FILE',
+        remedy: 'correct "list.url" in PROVIDER_DIALECT_FILE if the provider shows them',
       }),
     );
     await fetch(`${sandboxUrl}/_sandbox/subscriptions/${id}`, { method: 'DELETE' });

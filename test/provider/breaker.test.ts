@@ -20,7 +20,7 @@ function open() {
   const service: {
     end: Outcome | Error;
     /** What the list is answered, where that is something else. */
-    list?: Outcome | undefined;
+    list?: Outcome | Promise<Outcome> | undefined;
     asked: string[];
     changes: (string | null)[];
   } = {
@@ -85,6 +85,30 @@ describe('the breaker', () => {
     await fail();
     expect(service.changes).toEqual(['it is unknown']);
     await breaker.stop();
+  });
+
+  it('stays closed where the provider has answered others while it was looked', async () => {
+    const { service, breaker, fail } = open();
+    const probe = Promise.withResolvers<Outcome>();
+    service.list = probe.promise;
+    await fail();
+    service.end = outcome('done');
+    await fail(1);
+    probe.resolve(outcome('unknown'));
+    await new Promise(setImmediate);
+    expect(service.changes).toEqual([]);
+    await breaker.stop();
+  });
+
+  it('stops without waiting for the answer of a probe', async () => {
+    const { service, breaker, fail } = open();
+    const probe = Promise.withResolvers<Outcome>();
+    service.list = probe.promise;
+    await fail();
+    await breaker.stop();
+    probe.resolve(outcome('unknown'));
+    await new Promise(setImmediate);
+    expect(service.changes).toEqual([]);
   });
 
   it('looks once, however many calls come to nothing meanwhile', async () => {

@@ -65,6 +65,12 @@ describe("a command's extra", () => {
     expect(sendableAgain(ALLOWING, { metadata: some(80), note: some(90) })).toEqual({ metadata: some(80) });
   });
 
+  it('counts conflicts that are thousands, deep inside, and shows five', () => {
+    const deep = (value: object) => Array.from({ length: 800 }).reduce<object>((inner) => [inner], value);
+    const many = { metadata: deep(Array.from({ length: 4_000 }, () => ({ url: 1 }))) };
+    expect(extraConflict(ALLOWING, many)).toMatch(/; 3995 more$/);
+  });
+
   it('names where it is refused, however its sender calls it, and how many more there are', () => {
     expect(extraConflict(ALLOWING, { metadata: [{ 'the URL:url': 1 }] })).toBe(
       'extra.metadata[0]["the URL:url"] would set the address',

@@ -20,7 +20,8 @@ describe('Retry-After', () => {
   it('as a date is meant by the clock of who answers, where that is told', () => {
     const retryAfter = 'Sat, 21 Nov 2026 08:00:02 GMT';
     expect(retryAfterMs({ retryAfter, date: 'Sat, 21 Nov 2026 08:00:00 GMT' }, NOW)).toBe(2_000);
-    expect(retryAfterMs({ retryAfter, date: 'today' }, NOW)).toBe(MOST);
+    for (const date of ['today', 'Sat, 99 Nov 2026 08:00:00 GMT'])
+      expect(retryAfterMs({ retryAfter, date }, NOW)).toBe(MOST);
     expect(retryAfterMs({ retryAfter: '7', date: 'Sat, 21 Nov 2026 08:00:00 GMT' }, NOW)).toBe(7_000);
   });
 

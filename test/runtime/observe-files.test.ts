@@ -2,6 +2,8 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { openRegistry } from '../../src/avro/open-registry.ts';
+import { openConnection } from '../../src/kafka/connect/connection.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createHttp } from '../../src/runtime/http-client.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
@@ -48,5 +50,30 @@ describe('the certificates of a process', () => {
     expect(await daysLeft()).toEqual([-1, -1]);
     expect(lines.filter((line) => line.includes('changed files loaded'))).toHaveLength(2);
     await http.stop();
+  });
+
+  it('are those of all connections: the brokers, the schema registry, the provider', async () => {
+    const { certFile, keyFile } = makeAuthority(dir, 'another').issue('client', 'IP:127.0.0.1');
+    const files = observeFiles(createLogger({ name: 'test', level: 'silent' }));
+    const deps = { files, clock: systemClock, tokenLog: {} } as never;
+    openRegistry({ url: 'https://localhost:1', headers: [], certFile, keyFile } as never, deps);
+    const settings = { brokers: ['localhost:1'], ssl: true, certFile, keyFile } as never;
+    openConnection({ ...(deps as object), settings } as never);
+    const provider = {
+      cert: { variable: 'PROVIDER_CERT_FILE', path: certFile },
+      key: { variable: 'PROVIDER_KEY_FILE', path: keyFile },
+    };
+    await createHttp({ tls: provider, files, clock: systemClock }).stop();
+    const metrics = createMetrics({ ofNode: false });
+    files.report(metrics);
+    for (const sample of metrics.samplers) sample();
+    const { values } = (await metrics.registry
+      .getSingleMetric('hookline_certificate_not_after_timestamp_seconds')
+      ?.get()) ?? { values: [] };
+    expect(values.map(({ labels }) => labels.file).sort()).toEqual([
+      'KAFKA_CERT_FILE',
+      'PROVIDER_CERT_FILE',
+      'SCHEMA_REGISTRY_CERT_FILE',
+    ]);
   });
 });

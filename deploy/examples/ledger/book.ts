@@ -18,7 +18,7 @@ type Status = Pick<PaymentEvent, 'status' | 'statedAt'>;
 
 export type Payment = { readonly entityId: string; readonly status: string | null; readonly changes: number };
 
-const HAS_TIMES = "SELECT count(*) AS count FROM pragma_table_info('payments') WHERE name = 'stated_at'";
+const HAS_COLUMN = "SELECT count(*) AS count FROM pragma_table_info('payments') WHERE name = ?";
 
 /** Statuses of a transaction (ISO 20022, ExternalPaymentTransactionStatus1Code) that none which is not final follows. */
 const FINAL = new Set(['ACCC', 'ACSC', 'CANC', 'RJCT']);
@@ -40,9 +40,12 @@ export class Book implements Disposable {
       CREATE TABLE IF NOT EXISTS payments (entity_id TEXT PRIMARY KEY, status TEXT, changes INTEGER NOT NULL,
         stated_at INTEGER NOT NULL DEFAULT 0);
     `);
-    // A file of an earlier version of this example has no times.
-    const { count } = this.#db.prepare(HAS_TIMES).get() ?? {};
-    if (count === 0) this.#db.exec('ALTER TABLE payments ADD COLUMN stated_at INTEGER NOT NULL DEFAULT 0');
+    // A file of an earlier version of this example has none, or the time of receipt.
+    const has = (column: string) => this.#db.prepare(HAS_COLUMN).get(column)?.count !== 0;
+    if (!has('stated_at')) {
+      this.#db.exec('ALTER TABLE payments ADD COLUMN stated_at INTEGER NOT NULL DEFAULT 0');
+      if (has('received_at')) this.#db.exec('UPDATE payments SET stated_at = received_at');
+    }
   }
 
   /** Books an event, unless it is booked already; says whether it did. Durable when it returns. */

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { misspelt } from '../../config/misspelt.ts';
 import { readSealingKeys } from '../../crypto/sealing.ts';
+import { providerSettings } from '../../provider/settings.ts';
 import { listRefs, readDirSecrets, SECRET_FILES } from '../../subscriptions/secrets-dir.ts';
 import { CLI_SETTINGS, loadConfig } from '../shell/connections.ts';
 import { type Check, type Finding, fault, ok, skipped, warning } from '../shell/finding.ts';
@@ -14,8 +15,9 @@ import { describeError } from '../shell/shell.ts';
  */
 export const checkConfiguration: Check = async (shell) => {
   const config = loadConfig(shell, 'runtime', 'recordSize', 'durability', 'commands', 'schemas');
-  const unread = misspelt(CLI_SETTINGS, shell.source.env).map(({ variable, meant }) =>
-    warning('configuration', `${variable} is not a setting and is not read`, `did you mean ${meant}?`),
+  const unread = misspelt({ ...CLI_SETTINGS, provider: providerSettings }, shell.source.env).map(
+    ({ variable, meant }) =>
+      warning('configuration', `${variable} is not a setting and is not read`, `did you mean ${meant}?`),
   );
   return [ok('schema files', `${allSchemas(config).length} compiled`), ...unread];
 };

@@ -55,7 +55,7 @@ export const checkProvider: Check = async ({ source }) => {
         warning(
           'subscriptions API',
           `lists ${items.length} subscription(s), all without an address: what a call without an answer has made is not found`,
-          'correct "list.url" in PROVIDER_DIALECT_FILE',
+          'correct "list.url" in PROVIDER_DIALECT_FILE if the provider shows them',
         ),
       );
     else findings.push(ok('subscriptions API', `lists ${items.length} subscription(s)`));

@@ -61,7 +61,7 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
   // What a creation that came to no end may have left has our address, and a secret that nobody knows.
   if (current?.state === 'REQUESTED') {
     await noteBegin(context, current);
-    await clearAddress(context, true, (id) => id === subscriptionId);
+    await clearAddress(context, true, { stays: (id) => id === subscriptionId });
   }
   const active = { state: 'ACTIVE', subscriptionId } as const;
   const sealedKeys = keptKeys(context, current, active);

@@ -2,7 +2,7 @@ import { canonicalAddress } from '../../core/address.ts';
 import { HooklineError } from '../../core/errors.ts';
 import { isWithoutEffect } from '../../provider/judge-answer.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
-import { isUnfinished } from '../../subscriptions/subscription-record.ts';
+import { isUnfinished, wantedBy } from '../../subscriptions/subscription-record.ts';
 import { refuseEmptyList } from './find-drift.ts';
 import type { OperationContext } from './operation.ts';
 import { isOfAnotherRef, receiverUrl } from './subscription-state.ts';
@@ -13,21 +13,27 @@ const MAX_LEFT_BEHIND = 100;
 /**
  * Makes sure that the provider has no subscription for the ref's address. It removes what stands there if it is ours:
  * a call whose answer was lost has left it.
- * @param stays whether one of this id stays
+ * @param options.stays whether one of this id stays
+ * @param options.listed the ids that were listed before our first call
+ * @returns the ids that are listed
  * @throws HooklineError URL_IN_USE where it isn't ours; PROVIDER_ANSWER_INVALID
  */
 export async function clearAddress(
   context: OperationContext,
   isOurs: boolean,
-  stays: (id: string) => boolean = () => false,
-): Promise<void> {
+  options: {
+    readonly stays?: (id: string) => boolean;
+    readonly listed?: ReadonlySet<string> | undefined;
+  } = {},
+): Promise<ReadonlySet<string>> {
+  const { stays = () => false, listed } = options;
   const { command, subscriptions } = context;
   const url = receiverUrl(context, command.ref);
   // PUBLIC_URL may have changed since our own call.
   const then = isOurs ? subscriptions.get(command.ref)?.receiverUrl : undefined;
   // A faulty list would hide what our own call has made, and a second subscription would be created.
   const items = await (isOurs ? listCredibly(context) : listItems(context));
-  if (isOurs && items.length > 0 && items.every((one) => one.url === null))
+  if (isOurs && items.some((one) => one.url === null && isHidden(context, one.id, listed)))
     throw new HooklineError('PROVIDER_ANSWER_INVALID', NO_ADDRESSES);
   const isHere = (one: ListedItem) =>
     one.url !== null && (one.url === url || (then !== undefined && one.url === canonicalAddress(then)));
@@ -42,6 +48,13 @@ export async function clearAddress(
     if (!isOurs || isOfAnotherRef(context, item.id)) throw new HooklineError('URL_IN_USE', item.id);
     await removeSubscription(context, item.id);
   }
+  return new Set(items.map(({ id }) => id));
+}
+
+/** Whether one without an address may be what our own call has made, or shows that ours are listed without theirs. */
+function isHidden(context: OperationContext, id: string, listed: ReadonlySet<string> | undefined): boolean {
+  if (listed) return !listed.has(id) && !isOfAnotherRef(context, id);
+  return context.subscriptions.all().some((one) => wantedBy(one)?.subscriptionId === id);
 }
 
 const NO_ADDRESSES =

@@ -54,7 +54,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
     return { message: `dry run: would be created for ${receiverUrl(context, command.ref)}${events}` };
   }
   if (before && isResumed) await noteBegin(context, before);
-  await clearAddress(context, isResumed);
+  const listed = await clearAddress(context, isResumed);
   if (active?.subscriptionId) await removeLost(context, active, active.subscriptionId);
   const events = eventsOf(context) ?? [];
   const secrets = intendedSecrets(context, before, dir);
@@ -65,7 +65,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
   };
   const replaced = replacing(context, isResumed ? beforeCommand(context, before) : before);
   const intent = await store({ state: 'REQUESTED', subscriptionId: null, replaced }, secrets);
-  const creation = { secrets, intent, dir, isResumed };
+  const creation = { secrets, intent, dir, isResumed, listed: isResumed ? undefined : listed };
   const { created, isInDoubt } = await createOrWithdraw(context, creation);
   const { id, signingSecret } = created;
   const complete = { ...secrets, ...(signingSecret !== undefined && { signingSecret }) };
@@ -96,7 +96,7 @@ async function removeLost(context: OperationContext, lost: SubscriptionRecord, i
 async function removeOthers(context: OperationContext, id: string): Promise<void> {
   const { session } = context;
   await session
-    .aside(() => clearAddress(context, true, (other) => isSameId(other, id)))
+    .aside(() => clearAddress(context, true, { stays: (other) => isSameId(other, id) }))
     .catch((error) => {
       if (!(error instanceof HooklineError && error.result)) throw error;
     });
@@ -125,12 +125,14 @@ type Creation = {
   readonly dir: DirSecrets;
   /** Whether it takes up what an earlier try, its own perhaps, has left. */
   readonly isResumed: boolean;
+  /** Ids that were listed before its first call; undefined where earlier calls may have had their effect by then. */
+  readonly listed: ReadonlySet<string> | undefined;
 };
 
 /** If the creation fails, the ref is as it was before, the keys of deleted subscriptions included. */
 async function createOrWithdraw(
   context: OperationContext,
-  { secrets, intent, dir, isResumed }: Creation,
+  { secrets, intent, dir, isResumed, listed }: Creation,
 ): Promise<{ created: CreatedItem; isInDoubt: boolean }> {
   const { command, session } = context;
   const values = {
@@ -139,14 +141,14 @@ async function createOrWithdraw(
     events: providerEvents(context, eventsOf(context)),
     encryptionKey: secrets.encryptionKey,
   };
-  const ended = await createUntilVerifiable(context, values, dir);
+  const ended = await createUntilVerifiable(context, values, { dir, listed });
   if ('created' in ended) return ended;
   // If even this check fails the intent stays: something may be there, and the next command for the ref checks again.
   const isClear =
     !ended.mayStillCome &&
     (!ended.mayBeThere ||
       (await session
-        .close(() => clearAddress(context, true))
+        .close(() => clearAddress(context, true, { listed }))
         .then(
           () => true,
           () => false,
@@ -176,7 +178,7 @@ type Ended =
 async function createUntilVerifiable(
   context: OperationContext,
   values: TemplateValues,
-  dir: DirSecrets,
+  { dir, listed }: Pick<Creation, 'dir' | 'listed'>,
 ): Promise<Ended> {
   const { command, session } = context;
   let invalid = 0;
@@ -195,13 +197,14 @@ async function createUntilVerifiable(
       if (['refused', 'unauthorised', 'gone'].includes(outcome.judgement))
         throw new HooklineError('PROVIDER_REFUSED', `${outcome.why}${withoutEvents(context)}${doubt}`);
       if (mayBeThere) doubt = `; an earlier call may have had its effect: ${outcome.why}`;
-      mayStillCome ||= mayComeLater(outcome);
-      // What was only accepted may be made later: it is not asked for once more.
-      if (fault !== null && (++invalid >= MAX_INVALID_ANSWERS || mayComeLater(outcome)))
+      // What was only accepted, and is not named yet, may be made later: it is not asked for once more.
+      const isOpen = mayComeLater(outcome) && !(outcome.judgement === 'done' && outcome.created);
+      mayStillCome ||= isOpen;
+      if (fault !== null && (++invalid >= MAX_INVALID_ANSWERS || isOpen))
         throw new HooklineError('PROVIDER_ANSWER_INVALID', fault);
       await session.waitBefore(attempt, outcome);
       // Whatever is there now was left by our own call.
-      await clearAddress(context, true);
+      if (doubt !== '') await clearAddress(context, true, { listed });
       mayBeThere = false;
     }
   } catch (error) {

@@ -41,7 +41,7 @@ export async function deleteSubscription(context: OperationContext): Promise<Set
   }
   await noteBegin(context, before);
   // A create that came to no end: what it may have left has our address.
-  if (isIntent) await clearAddress(context, true, (id) => isAnothersForCertain(context, id));
+  if (isIntent) await clearAddress(context, true, { stays: (id) => isAnothersForCertain(context, id) });
   if (left === null || subscriptionId === null) {
     await records.storeSubscription(command.ref, left && { ...left, commandId: command.commandId }, lease);
     const what = isUnfinished(before) ? 'adoption' : 'creation';

@@ -91,6 +91,8 @@ export class AssignedWork {
         consumer.seek({ topic, partition, offset: '0' });
         consumer.resume([{ topic, partitions: [partition] }]);
       });
+      // What was in progress may have been committed behind the change: whoever begins after us would begin there.
+      consumer.commitOffsets([{ topic, partition, offset: '0' }]).catch(() => {});
     }
   }
 

@@ -67,6 +67,36 @@ describe('a provider that lists without addresses', () => {
     expect([await there(harness), harness.state.get('a')?.state]).toEqual([[url], 'REQUESTED']);
   });
 
+  it('proves nothing either where others of ours are listed so, and the process has changed since', async () => {
+    await using harness = await openControlHarness();
+    listed(harness, (items) => items.map(({ url: _, ...one }) => one));
+    await harness.run(create('b'));
+    await createInPart(harness);
+    expect(await harness.run(remove)).toMatchObject({
+      status: 'FAILED',
+      errorCode: 'PROVIDER_ANSWER_INVALID',
+    });
+    expect(harness.state.get('a')?.state).toBe('REQUESTED');
+  });
+
+  it('holds up nothing by a subscription of somebody else, which has none', async () => {
+    await using harness = await openControlHarness();
+    listed(harness, (items) => [{ id: 'by-e-mail', events: ['x'] }, ...items]);
+    await harness.sandbox.fail({ operation: 'create', kind: 'drop-before', times: 1 });
+    expect(await harness.run(create('a'))).toMatchObject({ status: 'SUCCEEDED' });
+    await harness.sandbox.fail({ operation: 'create', kind: 'drop-after', times: 1 });
+    expect(await harness.run(create('b'))).toMatchObject({ status: 'SUCCEEDED' });
+    expect((await there(harness)).sort()).toEqual([url, url.replace(/a$/, 'b')]);
+  });
+
+  it('is taken as it is where a call was certainly without effect', async () => {
+    await using harness = await openControlHarness();
+    listed(harness, (items) => items.map(({ url: _, ...one }) => one));
+    await harness.run(create('b'));
+    await harness.sandbox.fail({ operation: 'create', kind: 'status', code: 429, times: 1 });
+    expect(await harness.run(create('a'))).toMatchObject({ status: 'SUCCEEDED' });
+  });
+
   it('is taken as it is where nothing is in doubt', async () => {
     await using harness = await openControlHarness();
     listed(harness, (items) => items.map(({ url: _, ...one }) => one));
@@ -98,6 +128,20 @@ describe('a provider that answers a creation in an odd way', () => {
     await harness.sandbox.fail({ operation: 'create', kind: 'drop-before', times: 1 });
     expect(await harness.run(create('a'))).toMatchObject({ status: 'SUCCEEDED' });
     expect(await there(harness)).toEqual([url]);
+  });
+
+  it('by 202 and an id that cannot be verified leaves nothing', async () => {
+    await using harness = await openControlHarness();
+    answers(harness, 'POST', ({ status, body }) => {
+      if (status !== 201) return {};
+      const { signingSecret: _, ...unsigned } = body as Item;
+      return { status: 202, body: unsigned };
+    });
+    expect(await harness.run(create('a'))).toMatchObject({
+      status: 'FAILED',
+      errorCode: 'PROVIDER_ANSWER_INVALID',
+    });
+    expect([harness.state.get('a'), await there(harness)]).toEqual([undefined, []]);
   });
 
   it('by 202 and no id is asked once, and what it makes later is removed by the next command', async () => {

@@ -55,11 +55,6 @@ it(
     const { topic, admin, seen, fatal, recreated, send, committed } = await open();
     await send(['a', 'b', 'c']);
     await until('they are committed', async () => (await committed()) === '4');
-    await until('the id of the topic is known', () =>
-      openTopicAt(inject('brokers'))(topic)
-        .lookUp()
-        .then(() => true),
-    );
     await admin.deleteTopics({ topics: [topic] });
     await createTopic(admin, { topic, numPartitions: 1 });
     const later = ['d', 'e', 'f', 'g', 'h', 'i', 'j', 'k'];

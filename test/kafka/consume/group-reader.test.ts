@@ -134,6 +134,8 @@ it('a topic that is another one of the same name is read from its beginning, and
   seen.topicId = 'second';
   await clock.advance(5_000);
   expect([seen.sought, on.told]).toEqual([['0'], ['t is another one']]);
+  // Whoever begins after it begins there, too.
+  expect(seen.commits.at(-1)).toBe('0');
   heartbeat();
   done.resolve();
   await give(0, 1);

@@ -61,7 +61,7 @@ export const COMMANDS: readonly Mutant[] = [
   {
     ...{ of, file: CREATE, name: 'the address is not cleared before a creation that is resumed' },
     find: 'await clearAddress(context, isResumed);',
-    put: 'if (!isResumed) await clearAddress(context, false);',
+    put: 'isResumed ? new Set<string>() : await clearAddress(context, false);',
   },
   {
     ...{ of, file: ADOPT, name: 'an adoption that is resumed takes its own record for what was before' },
@@ -80,7 +80,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ADOPT, name: 'what a creation has left stays when another subscription is adopted' },
-    find: 'await clearAddress(context, true, (id) => id === subscriptionId);',
+    find: 'await clearAddress(context, true, { stays: (id) => id === subscriptionId });',
     put: '',
   },
   {
