@@ -32,7 +32,7 @@ export function createBreaker(deps: {
   /** Probes since the last call that came to something: a provider that fails again and again is probed less often. */
   let probes = 0;
   let open: { readonly why: string; readonly closed: Promise<void> } | undefined;
-  let suspecting: Promise<void> | undefined;
+  let isSuspected = false;
 
   const through: ProviderCall = async (request) => {
     try {
@@ -49,13 +49,13 @@ export function createBreaker(deps: {
       failures = 0;
       if (!open) probes = 0;
     } else if (++failures >= OPENS_AFTER && !open && !stopping.signal.aborted) {
-      suspecting ??= openUnlessAvailable(why).finally(() => {
-        suspecting = undefined;
-      });
+      if (!isSuspected) void openUnlessAvailable(why);
     }
   };
   const openUnlessAvailable = async (why: string) => {
+    isSuspected = true;
     const isAvailable = await probe();
+    isSuspected = false;
     // Meanwhile it may have answered others.
     const isOver = isAvailable || failures < OPENS_AFTER || stopping.signal.aborted;
     failures = 0;
