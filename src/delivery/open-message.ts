@@ -73,6 +73,8 @@ function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
     const pieces = sealedEnvelope(layout, body);
     return pieces === 'plain' ? body : open(pieces);
   }
+  const isSmall = body.length <= LARGE_BODY_BYTES;
+  if (isSmall && layout.form === 'envelope' && !holdsEnvelope(layout, body)) return body;
   const span = memberSpans(body, ['payload'])?.get('payload');
   if (!span) return body;
   const pieces = sealedPayload(layout, body.subarray(span.start, span.end));
@@ -97,6 +99,12 @@ function sealedPayload(layout: SealedLayout, payload: Buffer): SealedPieces | nu
   return text === undefined
     ? 'plain'
     : splitSealed(layout, decodeSealed(layout.form, Buffer.from(text, 'latin1')));
+}
+
+/** Whether the payload of a small body looks sealed. Most are not: one parse tells. */
+function holdsEnvelope(layout: SealedLayout, body: Buffer): boolean {
+  const payload = asObject(body)?.payload;
+  return typeof payload === 'object' && payload !== null && isEnvelope(layout, payload as Fields);
 }
 
 function sealedEnvelope(layout: SealedLayout, bytes: Buffer): SealedPieces | null | 'plain' {

@@ -53,14 +53,21 @@ export async function startAdminServer(parts: {
   };
 }
 
-/** Where there are too many, the oldest is closed. A probe needs a new one for a moment, and a refused probe would restart the pod. */
+/**
+ * Where there are too many, the oldest without a request in progress is closed. A probe needs a new one for a moment, and a refused
+ * probe would restart the pod; an answer with the metrics takes its time.
+ */
 function limitConnections(server: Server): void {
   const open = new Set<Socket>();
+  const busy = new Set<Socket>();
   server.on('connection', (socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    const [oldest] = open;
-    if (open.size > MAX_CONNECTIONS) oldest?.destroy();
+    if (open.size > MAX_CONNECTIONS) ([...open].find((one) => !busy.has(one)) ?? socket).destroy();
+  });
+  server.on('request', ({ socket }, response) => {
+    busy.add(socket);
+    response.once('close', () => busy.delete(socket));
   });
 }
 

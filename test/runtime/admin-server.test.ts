@@ -83,6 +83,27 @@ describe('the admin server', () => {
     for (const socket of silent) socket.destroy();
   });
 
+  it('closes no connection whose answer is still to come, however many others come', async () => {
+    const making = Promise.withResolvers<void>();
+    metrics.registry.metrics = async () => {
+      await making.promise;
+      return 'all of them';
+    };
+    const scrape = get('/metrics');
+    const flood = await Promise.all(
+      Array.from({ length: 300 }, async () => {
+        const socket = connect(admin.port, '127.0.0.1').resume();
+        socket.on('error', () => {});
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    expect((await get('/livez')).status).toBe(200);
+    making.resolve();
+    expect(await (await scrape).text()).toBe('all of them');
+    for (const socket of flood) socket.destroy();
+  });
+
   it('makes the metrics once for many who ask at once: it takes the time of the thread that serves webhooks', async () => {
     let made = 0;
     metrics.samplers.add(() => void made++);

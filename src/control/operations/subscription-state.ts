@@ -131,11 +131,13 @@ export function replacing(
   before: SubscriptionRecord | null | undefined,
   extra: string | null = extraOf(context),
 ): string {
-  if (!before || isForgettable(context, before)) return replacedText(null);
+  if (!before) return replacedText(null);
   const isIntent = before.state === 'REQUESTED';
+  // Of one that is not needed any more the keys are left out; commands match by the rest (`ifMatch`).
+  const isNeeded = !isForgettable(context, before);
   return replacedText({
     ...before,
-    sealedKeys: resealed(context, before, before),
+    sealedKeys: isNeeded ? resealed(context, before, before) : null,
     extra: before.extra === extra ? undefined : (before.extra ?? null),
     replaced: isIntent ? replacing(context, beforeCommand(context, before), before.extra ?? null) : null,
   } as SubscriptionRecord);

@@ -4,7 +4,7 @@ import { ArrivingMemory } from './arriving-memory.ts';
 import { BodyArena } from './body-arena.ts';
 import { ByteSemaphore, type Lack, type Ticket } from './byte-semaphore.ts';
 import { isLarger, type MemoryShares, WORK_FACTOR } from './memory-shares.ts';
-import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, PROVEN } from './open-bodies.ts';
+import { type BodyClass, chooseVictims, OpenBodies, type OpenBody, PROVEN, UNPROVEN } from './open-bodies.ts';
 import { FIRST_TICKET, type Pace, Throttle } from './throttle.ts';
 
 export type BodyMemoryOptions = MemoryShares & {
@@ -18,6 +18,11 @@ export type BodyMemoryOptions = MemoryShares & {
 const KIB = 1024;
 /** Bytes per second below which a body holds memory for too long: a large one would not arrive whole in time. */
 const SLOW = { arriving: 64 * KIB, large: 512 * KIB };
+/** What a body has of a memory, and below which speed it has it for too long. */
+type Holding = { readonly held: (body: OpenBody) => number; readonly slow: number };
+const ARRIVING: Holding = { held: ({ charged }) => charged, slow: SLOW.arriving };
+const LARGE: Holding = { held: ({ large }) => large, slow: SLOW.large };
+const PIECES: Holding = { held: ({ piece }) => piece, slow: SLOW.large };
 /** How often waiting bodies are checked against slow ones that hold memory, and when a worse class gives way. */
 const CHECK_MS = 250;
 const STUCK_MS = 3_000;
@@ -91,7 +96,7 @@ export class BodyMemory {
     const now = this.#clock.now();
     if (now < this.#nextCheckAt) return false;
     const lack = { bytes: this.arriving.bytes.capacity / 8, class: body.class };
-    this.#evict(this.arriving.bytes, lack, now);
+    this.#evict(ARRIVING, lack, now);
     const isFree = this.arriving.charge(body, bytes);
     // All that hold it are fast: not checked again for each chunk.
     if (!isFree) this.#nextCheckAt = now + CHECK_MS / 2;
@@ -139,7 +144,8 @@ export class BodyMemory {
   /** The same for a body of the spool, of so many bytes: waits for it, before bodies that come from outside. */
   async awaitWork(bytes: number): Promise<() => void> {
     const all = WORK_FACTOR * bytes;
-    const by = { ticket: FIRST_TICKET, class: PROVEN };
+    // Slow bodies of proven senders are not ended for it.
+    const by = { ticket: FIRST_TICKET, class: UNPROVEN, stuckClass: PROVEN };
     const entered = this.large.acquire(all, Number.POSITIVE_INFINITY, undefined, by);
     this.#watchQueues();
     await entered;
@@ -150,18 +156,23 @@ export class BodyMemory {
   releaseLarge(body: OpenBody): void {
     const bytes = body.large;
     body.large = 0;
+    body.piece = 0;
     if (bytes > 0) this.large.release(bytes);
   }
 
   /**
    * A large body's piece of memory, when it is its turn to be read: bodies that are read one after the other are written
    * to the same few pages. Waits on where others have all of it. `giveBack` takes it.
-   * @throws HooklineError NO_ROOM, or the reason of `gone`
+   * @throws HooklineError the reason of `gone`
    */
   async pieceFor(body: OpenBody, ticket: Ticket, gone: AbortSignal): Promise<Buffer> {
     await this.throttle.firstTurn(ticket, gone);
-    const piece = this.#arena.acquire(body.large, this.#waitMs, gone, { ticket, class: body.class });
+    // It was let in: it waits for those before it, and behind a proven one for as long as these arrive.
+    const by = { ticket, class: body.class };
+    const entered = this.#arena.acquire(body.large, Number.POSITIVE_INFINITY, gone, by);
     this.#watchQueues();
+    const piece = await entered;
+    body.piece = piece.length;
     return piece;
   }
 
@@ -172,30 +183,27 @@ export class BodyMemory {
   /** While something waits: ends slow bodies that hold what the first one needs. */
   check(): void {
     const now = this.#clock.now();
-    for (const lack of this.arriving.bytes.lacks(now)) this.#relieve(this.arriving.bytes, lack, now, 'same');
+    for (const lack of this.arriving.bytes.lacks(now)) this.#relieve(ARRIVING, lack, now, 'same');
     // Of large ones a fast body of the same class goes on: it will arrive whole, and what has arrived of it is not wasted.
-    for (const lack of this.large.lacks(now)) this.#relieve(this.large, lack, now, 'worse');
+    for (const lack of this.large.lacks(now)) this.#relieve(LARGE, lack, now, 'worse');
     // Those that were admitted are more than can be in memory, or what is free of it is in pieces that are too small.
-    for (const lack of this.#arena.lacks(now)) this.#relieve(this.large, lack, now, 'worse');
+    for (const lack of this.#arena.lacks(now)) this.#relieve(PIECES, lack, now, 'worse');
   }
 
-  #relieve(semaphore: ByteSemaphore, lack: Lack, now: number, whenStuck: 'worse' | 'same'): void {
-    if (this.#evict(semaphore, lack, now) > 0 || lack.stuckMs < STUCK_MS) return;
+  #relieve(of: Holding, lack: Lack, now: number, whenStuck: 'worse' | 'same'): void {
+    if (this.#evict(of, lack, now) > 0 || lack.stuckMs < STUCK_MS) return;
     // All that are left are fast: no more of them than the first one needs.
-    this.#evict(semaphore, { ...lack, bytes: lack.forFirst }, now, whenStuck);
+    this.#evict(of, { ...lack, bytes: lack.forFirst, class: lack.stuckClass }, now, whenStuck);
   }
 
   #evict(
-    semaphore: ByteSemaphore,
+    { held, slow }: Holding,
     lack: Pick<Lack, 'bytes' | 'class' | 'passed'>,
     now: number,
     fastToo: 'none' | 'worse' | 'same' = 'none',
   ): number {
-    const isLarge = semaphore === this.large;
-    const held = (body: OpenBody) => (isLarge ? body.large : body.charged);
     // What a larger one has is for the one that is passed.
     const heldBy = (body: OpenBody) => (lack.passed !== undefined && isLarger(held(body)) ? 0 : held(body));
-    const slow = isLarge ? SLOW.large : SLOW.arriving;
     const victims = chooseVictims(this.open, { ...lack, heldBy, slow, fastToo, now });
     for (const body of victims) {
       this.#evicted[body.class]++;

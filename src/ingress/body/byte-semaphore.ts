@@ -81,6 +81,8 @@ export type Lack = {
   readonly forFirst: number;
   /** Of the first one. */
   readonly class: BodyClass;
+  /** The same where it has waited for long. */
+  readonly stuckClass: BodyClass;
   /** For how long none of them was admitted. */
   readonly stuckMs: number;
   /** The length of a larger one that waits before them: they can have only what is left by it. */
@@ -98,6 +100,8 @@ export type Waiter = {
   /** First come first served, where there is none. */
   readonly ticket: Ticket;
   readonly class: BodyClass;
+  /** As which it counts where it has waited for long; unset means no other one. */
+  readonly stuckClass?: BodyClass | undefined;
 };
 
 type Waiting<T> = Waiter & { readonly enter: (taken: T) => void; readonly refuse: () => void };
@@ -136,7 +140,8 @@ export class AdmissionQueue<T> {
       const free = freeFor(one.bytes, passed);
       const bytes = all.reduce((sum, each) => sum + each.bytes, 0) - free;
       const stuckMs = now - this.#movedAt[kindOf(one.bytes)];
-      return { bytes, forFirst: one.bytes - free, class: one.class, stuckMs, passed };
+      const { class: own, stuckClass = own } = one;
+      return { bytes, forFirst: one.bytes - free, class: own, stuckClass, stuckMs, passed };
     };
     if (!first) return [];
     const lack = lackOf(first, this.#waiting);
@@ -182,8 +187,8 @@ export class AdmissionQueue<T> {
         end();
         resolve(value);
       };
-      const ticket = by.ticket ?? { tag: 0, n: this.#n++ };
-      const one: Waiting<T> = { bytes, ticket, class: by.class ?? UNPROVEN, enter, refuse };
+      const { ticket = { tag: 0, n: this.#n++ }, class: own = UNPROVEN, stuckClass } = by;
+      const one: Waiting<T> = { bytes, ticket, class: own, stuckClass, enter, refuse };
       gone?.addEventListener('abort', leave);
       this.#insert(one);
       // Those that wait may want more than there is, and this one, with its earlier ticket, less.

@@ -144,6 +144,8 @@ export class OpenBody {
   reserved = 0;
   /** Bytes of memory for large bodies that it holds. */
   large = 0;
+  /** Of those, the bytes that it is read into; 0 while it waits unread. */
+  piece = 0;
   /** All of it has arrived, and it waits for its key. */
   isWhole = false;
   /** It was ended for others, and gives its memory back. */

@@ -230,19 +230,56 @@ describe('memory for large bodies', () => {
   });
 
   it('is taken from bodies that nothing is known of for one of the spool, where it has waited for long', async () => {
-    const hogs = [open('hog'), open('hog, proven', PROVEN)];
+    const hogs = [open('stranger'), open('proven stranger', PROVEN)];
     for (const body of hogs) {
       await enter(body, 150);
       body.bytes = 500 * MIB;
     }
+    const own = () => ended.filter((one) => one.includes('stranger'));
     const drained = memory.awaitWork(30);
     now += 2_999;
     memory.check();
-    expect(ended).toEqual([]);
+    expect(own()).toEqual([]);
     now += 1;
     memory.check();
     (await drained)();
-    expect(ended).toEqual(['hog NO_ROOM']);
+    expect(own()).toEqual(['stranger NO_ROOM']);
+  });
+
+  it('is not taken from slow proven senders for one of the spool, however many wait behind it', async () => {
+    const slow = open('slow, proven', PROVEN);
+    await enter(slow, 150);
+    const fast = open('fast');
+    await enter(fast, 150);
+    now += 2_000;
+    [slow.bytes, fast.bytes] = [1, 500 * MIB];
+    const drained = memory.awaitWork(30);
+    const waiting = [open('a'), open('b')].map((body) => enter(body, 150));
+    memory.check();
+    expect(ended).not.toContain('slow, proven NO_ROOM');
+    void Promise.allSettled([drained, ...waiting]);
+  });
+
+  it('is not taken from those that wait unread for one that waits for its place: they have none', async () => {
+    const large = 100 * MIB;
+    memory = new BodyMemory({
+      ...{ small: 8 * MIB, large, read: large / 2, atWork: MIB, admissionWaitMs: 60_000 },
+      clock: { ...systemClock, now: () => now },
+    });
+    const reading = open('is read', PROVEN);
+    await memory.pieceFor(reading, await enter(reading, 40 * MIB), here);
+    reading.isWhole = true;
+    const unread = open('unread');
+    void memory.pieceFor(unread, await enter(unread, 20 * MIB), here).catch(() => {});
+    unread.pause(now);
+    const proven = open('proven', PROVEN);
+    void memory.pieceFor(proven, await enter(proven, 20 * MIB), here).catch(() => {});
+    await vi.waitFor(() => expect(memory.waiting('large')).toBe(2));
+    for (let n = 0; n < 20; n++) {
+      now += 250;
+      memory.check();
+    }
+    expect(ended).not.toContain('unread NO_ROOM');
   });
 
   it('is taken from slow ones for a larger one that the rest would not be enough for', async () => {

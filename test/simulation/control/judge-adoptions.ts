@@ -33,9 +33,12 @@ export function judgeAdoptions(
     if (record.replaced != null) {
       if (!ends('subscription.adopt', 'FAILED'))
         return [`${ref}: ${id} is unfinished, and no adoption has FAILED`];
-      const isUnclear = begun.all.some(
-        ({ what, status = 0 }) => what === `PUT /subscription/${id}` && !isRefusal(status),
+      const calls = begun.all.filter(({ what }) => what === `PUT /subscription/${id}`);
+      // A process that has died right behind its intent has not called. The next one cannot know that, and can only look.
+      const isUnseen = begun.all.some(
+        ({ what, status }) => what === 'GET /subscriptions' && status === undefined,
       );
+      const isUnclear = calls.length === 0 ? isUnseen : calls.some(({ status = 0 }) => !isRefusal(status));
       return isUnclear ? [] : [`${ref}: ${id} is unfinished, and each call was refused`];
     }
     const isOurs = ends('subscription.adopt', 'SUCCEEDED') || ends('subscription.update', 'SUCCEEDED');
