@@ -3,7 +3,7 @@ import { COMMAND_TYPES, type Command, type CommandType, MAX_EXECUTION_IDS } from
 import { HooklineError, hasCode } from '../core/errors.ts';
 import { parseInstant } from '../core/instant.ts';
 import { JsonTooLarge, parseBoundedJson } from '../core/json.ts';
-import { isJson, memberSpan, QUOTE } from '../core/json-scanner.ts';
+import { isJson, memberSpans, QUOTE } from '../core/json-scanner.ts';
 import { isRef } from '../core/names.ts';
 import type { IncomingRecord } from '../core/record.ts';
 
@@ -92,11 +92,8 @@ class CommandTooLarge extends HooklineError {
 
 function identifyingFields(bytes: Buffer): Fields {
   const found: Record<string, string> = {};
-  for (const name of ['commandId', 'type', 'ref', 'issuedBy']) {
-    const span = memberSpan(bytes, name);
-    if (span && bytes[span.start] === QUOTE)
-      found[name] = JSON.parse(bytes.toString('utf8', span.start, span.end));
-  }
+  for (const [name, { start, end }] of memberSpans(bytes, ['commandId', 'type', 'ref', 'issuedBy']) ?? [])
+    if (bytes[start] === QUOTE) found[name] = JSON.parse(bytes.toString('utf8', start, end));
   return found;
 }
 

@@ -207,10 +207,6 @@ export function memberSpans(bytes: Buffer, names: readonly string[]): Map<string
   }
 }
 
-/** The same of one member; null where there is none. */
-export const memberSpan = (bytes: Buffer, name: string): Span | null =>
-  memberSpans(bytes, [name])?.get(name) ?? null;
-
 function findMembers(bytes: Buffer, names: readonly string[]): Map<string, Span> | null {
   const scanner = new JsonScanner(bytes);
   const open = scanner.skipSpace(0);

@@ -73,11 +73,13 @@ function openMember({ body, ref }: VerifiedDelivery, parts: Deps): Buffer {
     const pieces = sealedEnvelope(layout, body);
     return pieces === 'plain' ? body : open(pieces);
   }
-  const isSmall = body.length <= LARGE_BODY_BYTES;
-  if (isSmall && layout.form === 'envelope' && !holdsEnvelope(layout, body)) return body;
+  // Most are not sealed: one parse tells, where the body is small.
+  const known =
+    layout.form === 'envelope' && body.length <= LARGE_BODY_BYTES && payloadEnvelope(layout, body);
+  if (known === 'plain') return body;
   const span = memberSpans(body, ['payload'])?.get('payload');
   if (!span) return body;
-  const pieces = sealedPayload(layout, body.subarray(span.start, span.end));
+  const pieces = known === false ? sealedPayload(layout, body.subarray(span.start, span.end)) : known;
   return pieces === 'plain' ? body : replace(body, span, open(pieces));
 }
 
@@ -101,10 +103,11 @@ function sealedPayload(layout: SealedLayout, payload: Buffer): SealedPieces | nu
     : splitSealed(layout, decodeSealed(layout.form, Buffer.from(text, 'latin1')));
 }
 
-/** Whether the payload of a small body looks sealed. Most are not: one parse tells. */
-function holdsEnvelope(layout: SealedLayout, body: Buffer): boolean {
+/** The same of the payload of a small body. */
+function payloadEnvelope(layout: SealedLayout, body: Buffer): SealedPieces | null | 'plain' {
   const payload = asObject(body)?.payload;
-  return typeof payload === 'object' && payload !== null && isEnvelope(layout, payload as Fields);
+  const isSealed = typeof payload === 'object' && payload !== null && isEnvelope(layout, payload as Fields);
+  return isSealed ? readEnvelope(layout, payload as Fields) : 'plain';
 }
 
 function sealedEnvelope(layout: SealedLayout, bytes: Buffer): SealedPieces | null | 'plain' {

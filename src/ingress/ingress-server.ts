@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValuesOf } from '../config/env.ts';
 import { createSourceFilter } from '../config/networks.ts';
+import type { RenewalObserver } from '../config/renewed-files.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { observeFiles } from '../runtime/observe-files.ts';
 import type { ProcessContext } from '../runtime/process-shell.ts';
 import { type AppDeps, createIngressApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
@@ -33,14 +33,13 @@ export async function startIngressServer(
     readonly settings: ValuesOf<typeof ingressSettings>;
     /** Started while the first large body arrives. */
     readonly large: { warm(): void };
+    readonly files: RenewalObserver;
   },
   { logger, metrics, clock, components }: Pick<ProcessContext, 'logger' | 'metrics' | 'clock' | 'components'>,
 ): Promise<IngressServer> {
-  const { settings, delivery, keyring, memory, large } = deps;
+  const { settings, delivery, keyring, memory, large, files } = deps;
   const observer = components.add('observer', createIngressObserver({ logger, metrics, keyring }));
   observeMemory(memory, metrics);
-  const files = observeFiles(logger);
-  files.report(metrics);
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = settings;
   const tls =
     certFile !== undefined && keyFile !== undefined

@@ -93,7 +93,7 @@ await runProcess({
     const storing = { publisher: traced(publisher, tracer), publishDeadlineMs, large, keysKnown };
     const store = openStore({ delivery: ports, ...storing }, spool, context);
     const delivery = { observer: ports.observer, store: traceStore(store.store, tracer) };
-    await startIngressServer({ settings: config.ingress, keyring, delivery, memory, large }, context);
+    await startIngressServer({ settings: config.ingress, keyring, delivery, memory, large, files }, context);
     gate.open();
   },
 });

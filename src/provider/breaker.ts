@@ -16,8 +16,8 @@ const PROBE_AFTER_MS = [1_000, 2_000, 4_000, 5_000];
 /**
  * Keeps calls from a provider that is unavailable, and lets them through when it is back. A probe of its own finds out
  * both: it asks for the list, which changes nothing. A provider that fails at some calls alone, such as one team's, goes on
- * being asked. If the next call that waits were the probe, one ref whose calls hang
- * could hold up all others. So this is not one of the libraries' breakers, which try the next call.
+ * being asked. If the next call that waits were the probe, one ref whose calls hang could hold up all others. So this is not one
+ * of the libraries' breakers, which try the next call.
  */
 export function createBreaker(deps: {
   readonly call: ProviderCall;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberSpan, memberSpans } from '../../src/core/json-scanner.ts';
+import { memberSpans } from '../../src/core/json-scanner.ts';
 
 /** The text of the member's value, or null. */
 function member(text: string, name: string): string | null {
   JSON.parse(text);
   const bytes = Buffer.from(text);
-  const span = memberSpan(bytes, name);
+  const span = memberSpans(bytes, [name])?.get(name) ?? null;
   return span && bytes.toString('utf8', span.start, span.end);
 }
 

@@ -70,6 +70,7 @@ async function startServer(stopDelayMs: number, port = '0') {
         { logger, clock: systemClock },
       ),
       large: { warm() {} },
+      files: { renewed() {}, unusable() {} },
     },
     { logger, metrics: createMetrics(), clock: systemClock, components },
   );

@@ -33,7 +33,7 @@ export async function clearAddress(
   const then = isOurs ? subscriptions.get(command.ref)?.receiverUrl : undefined;
   // A faulty list would hide what our own call has made, and a second subscription would be created.
   const items = await (isOurs ? listCredibly(context) : listItems(context));
-  if (isOurs && items.some((one) => one.url === null && isHidden(context, one.id, listed)))
+  if (isOurs && hidesOurs(context, items, listed))
     throw new HooklineError('PROVIDER_ANSWER_INVALID', NO_ADDRESSES);
   const isHere = (one: ListedItem) =>
     one.url !== null && (one.url === url || (then !== undefined && one.url === canonicalAddress(then)));
@@ -52,9 +52,14 @@ export async function clearAddress(
 }
 
 /** Whether one without an address may be what our own call has made, or shows that ours are listed without theirs. */
-function isHidden(context: OperationContext, id: string, listed: ReadonlySet<string> | undefined): boolean {
-  if (listed) return !listed.has(id) && !isOfAnotherRef(context, id);
-  return context.subscriptions.all().some((one) => wantedBy(one)?.subscriptionId === id);
+function hidesOurs(
+  { subscriptions }: OperationContext,
+  items: readonly ListedItem[],
+  listed: ReadonlySet<string> | undefined,
+): boolean {
+  const known = new Set(subscriptions.all().map((one) => wantedBy(one)?.subscriptionId));
+  const isOurs = (id: string) => (listed ? !listed.has(id) && !known.has(id) : known.has(id));
+  return items.some(({ id, url }) => url === null && isOurs(id));
 }
 
 const NO_ADDRESSES =

@@ -37,10 +37,10 @@ export class BodyArena {
   /**
    * A piece for a body, when there is one in which it fits, with whatever was in it before. `release` gives it back.
    * @param gone ends the wait with its reason, or because the sender has gone
-   * @throws HooklineError NO_ROOM after `waitMs` or where too many wait, BODY_INCOMPLETE where `gone`
+   * @throws HooklineError NO_ROOM where too many wait, BODY_INCOMPLETE where `gone`
    */
-  acquire(bytes: number, waitMs: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
-    return this.#queue.acquire(bytes, waitMs, gone, by);
+  acquire(bytes: number, gone?: AbortSignal, by?: Partial<Waiter>): Promise<Buffer> {
+    return this.#queue.acquire(bytes, Number.POSITIVE_INFINITY, gone, by);
   }
 
   /** How many wait for a piece. */

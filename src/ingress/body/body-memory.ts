@@ -163,13 +163,12 @@ export class BodyMemory {
   /**
    * A large body's piece of memory, when it is its turn to be read: bodies that are read one after the other are written
    * to the same few pages. Waits on where others have all of it. `giveBack` takes it.
-   * @throws HooklineError the reason of `gone`
+   * @throws HooklineError NO_ROOM where too many wait, or the reason of `gone`
    */
   async pieceFor(body: OpenBody, ticket: Ticket, gone: AbortSignal): Promise<Buffer> {
     await this.throttle.firstTurn(ticket, gone);
-    // It was let in: it waits for those before it, and behind a proven one for as long as these arrive.
-    const by = { ticket, class: body.class };
-    const entered = this.#arena.acquire(body.large, Number.POSITIVE_INFINITY, gone, by);
+    // It was let in: it waits for those before it, for as long as these arrive.
+    const entered = this.#arena.acquire(body.large, gone, { ticket, class: body.class });
     this.#watchQueues();
     const piece = await entered;
     body.piece = piece.length;

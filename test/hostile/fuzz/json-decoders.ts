@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { JsonTooLarge, parseBoundedJson, parsePointer, resolvePointer } from '../../../src/core/json.ts';
-import { isJson, memberSpan, NotJson } from '../../../src/core/json-scanner.ts';
+import { isJson, memberSpans, NotJson } from '../../../src/core/json-scanner.ts';
 import type { Outcome } from '../../../src/provider/call-provider.ts';
 import { DEFAULT_DIALECT } from '../../../src/provider/dialect.ts';
 import { createProviderApi } from '../../../src/provider/provider-api.ts';
@@ -97,8 +97,8 @@ export const jsonDecoders = [
       const parsed: unknown = JSON.parse(whole);
       if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return;
       const bytes = Buffer.from(whole);
-      const span = memberSpan(bytes, name);
-      must((span !== null) === Object.hasOwn(parsed, name), 'found what is not there, or not what is');
+      const span = memberSpans(bytes, [name])?.get(name);
+      must((span !== undefined) === Object.hasOwn(parsed, name), 'found what is not there, or not what is');
       if (span)
         must(
           isDeepStrictEqual(
