@@ -7,6 +7,12 @@ const FILE = [
   'subscriptionsAsCode.content.subscriptions.eu.events={payment_status}',
 ];
 const LOGIN = 'https://login.example.org/token';
+const CONSOLE = [
+  'console.enabled=true',
+  'console.userHeader=X-User',
+  'console.roles={payments=view}',
+  'console.trustedProxies={10.0.0.0/8}',
+];
 
 type Wrong = [what: string, sets: string[], named: RegExp];
 
@@ -45,6 +51,16 @@ const WRONG: Wrong[] = [
     'a spool that its volume has no place for',
     ['ingress.spool.enabled=true', 'ingress.spool.size=1Gi', 'ingress.spool.maxBytes=1073741824'],
     /ingress\.spool\.maxBytes is 1073741824: give at most 1006632960, 64 MiB less than ingress\.spool\.size \(1Gi\)/,
+  ],
+  [
+    'a console whose index its volume has no place for',
+    [...CONSOLE, 'console.indexSize=256Mi'],
+    /CONSOLE_INDEX_MAX_BYTES is 536870912: give at most 201326592, 64 MiB less than console\.indexSize \(256Mi\)/,
+  ],
+  [
+    'an index that is larger than its volume',
+    [...CONSOLE, 'console.settings.CONSOLE_INDEX_MAX_BYTES=1073741824'],
+    /CONSOLE_INDEX_MAX_BYTES is 1073741824: give at most 1006632960, 64 MiB less than console\.indexSize \(1Gi\)/,
   ],
   ['no broker', ['kafka.brokers=null'], /kafka/],
   ['a public address without a scheme', ['publicUrl=hooks.example.org'], /'\/publicUrl'/],

@@ -131,6 +131,17 @@ readinessProbe:
 
 {{/* A volume that is full before the spool is would refuse webhooks, and no alert would see it coming. */}}
 {{- define "hookline.checkSpoolSize" -}}
+{{- include "hookline.checkSpace" (dict "bytes" .maxBytes "name" "ingress.spool.maxBytes" "size" .size "of" "ingress.spool.size") -}}
+{{- end -}}
+
+{{/* Above it the kubelet would end the console again and again. */}}
+{{- define "hookline.checkIndexSize" -}}
+{{- $most := default 536870912 (get .settings "CONSOLE_INDEX_MAX_BYTES") -}}
+{{- include "hookline.checkSpace" (dict "bytes" $most "name" "CONSOLE_INDEX_MAX_BYTES" "size" .indexSize "of" "console.indexSize") -}}
+{{- end -}}
+
+{{/* What may be written must have its place. Call with (dict "bytes" most bytes "name" their name "size" quantity "of" its name). */}}
+{{- define "hookline.checkSpace" -}}
 {{- $most := sub (include "hookline.bytes" (toString .size) | int64) 67108864 -}}
-{{- if gt (int64 .maxBytes) $most }}{{ fail (printf "ingress.spool.maxBytes is %d: give at most %d, 64 MiB less than ingress.spool.size (%s)." (int64 .maxBytes) $most .size) }}{{ end -}}
+{{- if gt (int64 .bytes) $most }}{{ fail (printf "%s is %d: give at most %d, 64 MiB less than %s (%s)." .name (int64 .bytes) $most .of (toString .size)) }}{{ end -}}
 {{- end -}}
