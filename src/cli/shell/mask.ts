@@ -1,3 +1,4 @@
+import { ENVELOPE } from '../../avro/envelope.ts';
 import { readEventSchemas } from '../../avro/event-schema.ts';
 import { readSchemaFiles } from '../../avro/schema-files.ts';
 import type { TaggedBranch, TaggedType } from '../../avro/tagged-type.ts';
@@ -24,8 +25,8 @@ export const REVEAL_HELP = 'shows fields that the schema tags as sensitive, and 
 const NOT_IN_FILE = ['not in the schema file'];
 
 /**
- * Masks the fields that the schema files tag (`confluent:tags`) or do not have, and the bodies of the dead-letter topic. In topics that no
- * schema file has, such as that of a type that was removed, `source` is masked.
+ * Masks the fields that the schema files tag (`confluent:tags`) or do not have, and the bodies of the dead-letter topic. Of an event whose
+ * type no schema file has any more, only the envelope is shown.
  * @param remedy follows each mask
  */
 export function createMask(
@@ -40,8 +41,13 @@ export function createMask(
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
   // Hookline's other topics have no messages of the provider: commands, results, state.
   const own = new Set(Object.values(OWN_TOPICS).map((topic) => topicName(prefix, topic)));
-  const entityTags = (topic: string) =>
-    entityTagsOf(topic === deadLetterTopic ? [...tagged.values()].flat() : (tagged.get(topic) ?? []));
+  /** Of any type: an entity of a dead-letter record or of a removed type may be that of each. */
+  const anyEntity = entityTagsOf([...tagged.values()].flat());
+  const entityTags = (topic: string) => {
+    const type = tagged.get(topic);
+    if (type) return entityTagsOf(type);
+    return own.has(topic) && topic !== deadLetterTopic ? [] : anyEntity;
+  };
   return {
     value(topic, value, isDecoded, schemaFault) {
       if (value === null) return null;
@@ -51,7 +57,7 @@ export function createMask(
           ? hidden(value, ['it cannot be decoded'], remedy)
           : hidden(value, ['its schema could not be fetched'], '');
       const type = tagged.get(topic);
-      return type ? maskValue(value, type, remedy) : maskSource(value, remedy);
+      return type ? maskValue(value, type, remedy) : maskRemoved(value, remedy, entityTags(topic));
     },
     entity(topic, entityId) {
       const tags = entityTags(topic);
@@ -70,11 +76,20 @@ const isJsonObject = (value: unknown) =>
   !Array.isArray(value) &&
   !UNREADABLE.some((name) => Object.hasOwn(value, name));
 
-/** Of a record whose schema is not known, the message. */
-function maskSource(value: unknown, remedy: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'source')) return value;
-  const { source } = value as { source: unknown };
-  return source === null ? value : { ...value, source: hidden(source, ['a message'], remedy) };
+/** What Hookline itself writes, and what each event has. */
+const SHOWN = new Set(ENVELOPE.map(({ name }) => name).filter((name) => name !== 'source'));
+
+/** Of an event whose type no schema file has, all but the envelope: nothing tells what is sensitive. Other records are shown. */
+function maskRemoved(value: unknown, remedy: string, entityTags: readonly string[]): unknown {
+  const isEvent = hasMembers(value) && ['eventId', 'source'].every((name) => Object.hasOwn(value, name));
+  if (!isEvent) return value;
+  const members = Object.entries(value).map(([name, member]) => {
+    if (member === null) return [name, null];
+    if (name === 'source') return [name, hidden(member, ['a message'], remedy)];
+    if (name === 'entityId' && entityTags.length > 0) return [name, hidden(member, entityTags, remedy)];
+    return [name, SHOWN.has(name) ? member : hidden(member, NOT_IN_FILE, remedy)];
+  });
+  return Object.fromEntries(members);
 }
 
 /** A record's values stand for themselves, without the name of the union's branch: one that fits several has the tags of all. */

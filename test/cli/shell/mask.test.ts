@@ -82,10 +82,17 @@ describe('a record that is shown', () => {
     expect(maskOf(true).value('pay.example', { old: 'A' }, true)).toEqual({ old: 'A' });
   });
 
-  it('hides the message of a type that no schema has any more, and bodies of dead-letter records', () => {
-    expect(maskOf(false).value('pay.removed', event, true)).toMatchObject({
-      source: expect.stringMatching(/^hidden/),
-      iban: 'DE02',
+  it('hides all but the envelope of a type that no schema file has any more, and bodies of dead-letter records', () => {
+    expect(maskOf(false).value('pay.removed', { ...event, entityId: 'E-1', debtor: null }, true)).toEqual({
+      eventId: 'e',
+      entityId: 'E-1',
+      source: 'hidden (a message, 7 bytes): --reveal shows it',
+      iban: 'hidden (not in the schema file, 4 bytes): --reveal shows it',
+      parties: 'hidden (not in the schema file): --reveal shows it',
+      debtor: null,
+    });
+    expect(maskOf(false).value('pay.commands', { source: 'A', ref: 'eu' }, true)).toMatchObject({
+      ref: 'eu',
     });
     expect(maskOf(false).value('pay.dead-letter', { iban: 'DE02' }, false)).toMatch(/^hidden \(a body\)/);
     expect(maskOf(false).value('pay.dead-letter', null, true)).toBeNull();
@@ -108,7 +115,11 @@ describe('a record that is shown', () => {
     expect(maskOf(false).entity('pay.example', 'E-1')).toBe('E-1');
     writeFileSync(join(dir, 'events/example.avsc'), withTaggedEntity(schemaText([])));
     expect(maskOf(false).entity('pay.example', 'E-1')).toMatch(/^hidden \(PII, 3 bytes\)/);
-    expect(maskOf(false).entity('pay.dead-letter', 'E-1')).toMatch(/^hidden/);
+    for (const topic of ['pay.dead-letter', 'pay.removed'])
+      expect(maskOf(false).entity(topic, 'E-1')).toMatch(/^hidden/);
+    const removed = maskOf(false).value('pay.removed', { eventId: 'e', entityId: 'E-1', source: '' }, true);
+    expect(removed).toMatchObject({ eventId: 'e', entityId: expect.stringMatching(/^hidden \(PII/) });
+    expect(maskOf(false).entity('pay.subscriptions', 'eu')).toBe('eu');
     expect(maskOf(true).entity('pay.example', 'E-1')).toBe('E-1');
   });
 });
