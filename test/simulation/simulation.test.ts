@@ -122,6 +122,8 @@ const WITHOUT_MUTANT = [
   // Its oracle took the end of a command that was taken up again for its beginning.
   'control/a-command-that-is-taken-up-again-has-cleared-its-address-before.json',
   'control/a-process-waits-for-what-it-has-written.json',
+  // Its oracle took a dry run for a creation.
+  'control/a-dry-run-clears-nothing-at-the-provider.json',
   // Its oracle did not know when nobody waits any more.
   'control/an-effect-may-come-after-its-call-was-given-up.json',
   'webhooks/a-drain-ends-what-it-has-begun.json',

@@ -134,8 +134,8 @@ export function mayDiffer({ provider, cluster }: ControlSite, url: string, since
  * taken up again when all was done has asked for nothing since.
  */
 function clearedAt(results: readonly StoredResult[], url: string): number {
-  const cleared = results.filter(({ result: { type, status, ref, attempts } }) => {
-    const isOne = type === 'subscription.create' || type === 'subscription.adopt';
+  const cleared = results.filter(({ result: { type, status, ref, attempts, dryRun } }) => {
+    const isOne = (type === 'subscription.create' || type === 'subscription.adopt') && !dryRun;
     return isOne && status === 'SUCCEEDED' && attempts !== 0 && url.endsWith(`/${ref}`);
   });
   return Math.max(0, ...cleared.map(({ result }) => Number(result.receivedAt) - START));
