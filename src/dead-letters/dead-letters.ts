@@ -3,6 +3,7 @@ import {
   bodyReferenceOf,
   DEAD_LETTER_HEADERS as NAMES,
 } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { joinable, labelOf, missingOf, numberOf } from './parts.ts';
 
 /** A record of the dead-letter topic, without its value, which may be large. */
 export type DeadLetterRecord = {
@@ -172,20 +173,22 @@ export class DeadLetterIndex {
   }
 
   #join(records: readonly DeadLetterRecord[]): DeadLetter {
-    const { count, parts } = partsOf(records);
-    const numbers = [...parts.keys()].sort((a, b) => a - b);
-    const present = numbers.map((number) => parts.get(number) as DeadLetterRecord);
-    const [first = records[0] as DeadLetterRecord] = present;
+    const count = numberOf(records[0]?.headers[NAMES.parts]);
+    const labelled = records.map((record) => ({ ...labelOf(record, count), record }));
+    const present = joinable(labelled);
+    const lowest = Math.min(...labelled.map(({ part }) => part));
+    const { record: first = records[0] as DeadLetterRecord } =
+      labelled.find(({ part }) => part === lowest) ?? {};
     const marks = records.flatMap((record) => this.#marks.get(positionText(record)) ?? []);
     const object = bodyReferenceOf(first.headers);
     return {
       at: positionText(first),
-      positions: present.map(toPosition),
+      positions: present.map(({ record }) => toPosition(record)),
       copies: records.map(toPosition),
-      missing: missingOf(count, parts),
+      missing: missingOf(count, present),
       parts: count,
       time: first.timestamp,
-      bytes: object?.bytes ?? present.reduce((sum, part) => sum + part.bytes, 0),
+      bytes: object?.bytes ?? present.reduce((sum, { record }) => sum + record.bytes, 0),
       object,
       key: first.key,
       headers: first.headers,
@@ -193,36 +196,6 @@ export class DeadLetterIndex {
       dismissed: marks.findLast(({ dismissed }) => dismissed)?.dismissed ?? null,
     };
   }
-}
-
-/** The number of parts that the headers claim, and by part number the first record of each. */
-function partsOf(records: readonly DeadLetterRecord[]) {
-  const count = numberOf(records[0]?.headers[NAMES.parts]);
-  const parts = new Map<number, DeadLetterRecord>();
-  for (const record of records) {
-    const number = numberOf(record.headers[NAMES.part]);
-    if (number <= count && !parts.has(number)) parts.set(number, record);
-  }
-  return { count, parts };
-}
-
-/** Missing parts that are listed. A header may claim any number of parts, and must not fill the memory. */
-const MAX_NAMED_PARTS = 100;
-
-export function missingOf(count: number, parts: ReadonlyMap<number, unknown>): number[] {
-  const missing: number[] = [];
-  for (let number = 1; number <= count && missing.length < MAX_NAMED_PARTS; number++)
-    if (!parts.has(number)) missing.push(number);
-  return missing;
-}
-
-/** No delivery has more parts than this: a header that claims more is ignored. */
-const MAX_PARTS = 100_000;
-
-/** A record without these headers, such as a command's, is one part. */
-export function numberOf(text: string | undefined): number {
-  const number = Number(text);
-  return Number.isInteger(number) && number >= 1 && number <= MAX_PARTS ? number : 1;
 }
 
 /**

@@ -8,18 +8,14 @@ import {
   type DeadLetterPosition,
   type DeadLetterRecord,
   type Dismissed,
-  missingOf,
-  numberOf,
   positionText,
   type Redriven,
 } from './dead-letters.ts';
 import type { HeldMarks } from './held-marks.ts';
 import { type HeaderPacker, unpack } from './pack-headers.ts';
+import { joinable, labelOf, missingOf, NO_PART, numberOf, type PartLabel } from './parts.ts';
 
-type Copy = DeadLetterPosition & { readonly part: number; readonly bytes: number };
-
-/** Part of what holds no part that counts: everything else comes before it. */
-const NO_PART = Number.MAX_SAFE_INTEGER;
+type Copy = DeadLetterPosition & PartLabel & { readonly bytes: number };
 
 /** One dead-lettered delivery or command in about 250 bytes. What is asked of it is made each time. */
 export class HeldDeadLetter implements DeadLetter {
@@ -31,6 +27,7 @@ export class HeldDeadLetter implements DeadLetter {
   #offset: number | bigint;
   #bytes: number;
   #part: number;
+  #attempt: string;
   #shape;
   #own: string;
   /** All records as they came; null while there is one. */
@@ -44,22 +41,23 @@ export class HeldDeadLetter implements DeadLetter {
     this.#partition = record.partition;
     this.#offset = small(record.offset);
     this.#bytes = record.bytes;
-    this.#part = this.#partOf(record);
+    ({ part: this.#part, attempt: this.#attempt } = labelOf(record, this.parts));
     ({ shape: this.#shape, own: this.#own } = packer.pack(headers, key));
   }
 
   /** Adds another record of it: a part, or a copy of one. */
   take(record: DeadLetterRecord, packer: HeaderPacker): void {
     const { partition, offset, bytes } = record;
-    const part = this.#partOf(record);
+    const { part, attempt } = labelOf(record, this.parts);
     this.#copies ??= [this.#first];
-    this.#copies.push({ partition, offset, bytes, part });
+    this.#copies.push({ partition, offset, bytes, part, attempt });
     if (part >= this.#part) return;
     this.time = record.timestamp;
     this.#partition = partition;
     this.#offset = offset;
     this.#bytes = bytes;
     this.#part = part;
+    this.#attempt = attempt;
     ({ shape: this.#shape, own: this.#own } = packer.pack(record.headers, record.key));
   }
 
@@ -81,7 +79,7 @@ export class HeldDeadLetter implements DeadLetter {
   }
 
   get missing(): number[] {
-    return missingOf(this.parts, new Map(this.#present.map((copy) => [copy.part, copy])));
+    return missingOf(this.parts, this.#present);
   }
 
   get bytes(): number {
@@ -108,28 +106,20 @@ export class HeldDeadLetter implements DeadLetter {
     return this.#marks.dismissed(this.copies);
   }
 
-  /** Numbers of the parts that are there. */
-  get present(): number[] {
-    return this.#present.map(({ part }) => part);
+  /** Of each of its records. */
+  get labels(): readonly PartLabel[] {
+    return this.#copies ?? [this.#first];
   }
 
   get #first(): Copy {
     const offset = BigInt(this.#offset);
-    return { partition: this.#partition, offset, bytes: this.#bytes, part: this.#part };
+    const [part, attempt] = [this.#part, this.#attempt];
+    return { partition: this.#partition, offset, bytes: this.#bytes, part, attempt };
   }
 
-  /** The first record of each part, in the order of the parts. */
   get #present(): Copy[] {
     if (!this.#copies) return this.#part === NO_PART ? [] : [this.#first];
-    const parts = new Map<number, Copy>();
-    for (const copy of this.#copies) if (!parts.has(copy.part)) parts.set(copy.part, copy);
-    parts.delete(NO_PART);
-    return [...parts.values()].sort((a, b) => a.part - b.part);
-  }
-
-  #partOf({ headers }: DeadLetterRecord): number {
-    const part = numberOf(headers[NAMES.part]);
-    return part <= this.parts ? part : NO_PART;
+    return joinable(this.#copies);
   }
 }
 

@@ -5,17 +5,17 @@ import {
   type DeadLetterRecord,
   identityOf,
   isMarker,
-  numberOf,
   stateOf,
 } from './dead-letters.ts';
 import type { DeadLetterFilter } from './filter.ts';
 import { HeldDeadLetter } from './held-dead-letter.ts';
 import { HeldMarks } from './held-marks.ts';
 import { HeaderPacker } from './pack-headers.ts';
+import { labelOf, numberOf, PresentParts } from './parts.ts';
 import { TextNumbers } from './text-numbers.ts';
 
 /** A delivery that does not match, until all its parts have come. */
-type LeftOut = { readonly parts: number; readonly present: Set<number> };
+type LeftOut = { readonly parts: number; readonly present: PresentParts };
 
 /**
  * Selects, while the topic is read, what the filter would select of a DeadLetterIndex of the whole topic. Held are about 250 bytes of
@@ -74,13 +74,13 @@ export class MatchingDeadLetters {
     return numberOf(headers[NAMES.part]) === 1 && !this.#filter.mayMatch({ headers, time });
   }
 
-  #leaveOut({ headers }: DeadLetterRecord, group: HeldDeadLetter | LeftOut | undefined): LeftOut | null {
-    const { parts, present } = group ?? { parts: numberOf(headers[NAMES.parts]), present: [] };
-    const all = present instanceof Set ? present : new Set(present);
-    const part = numberOf(headers[NAMES.part]);
-    if (part <= parts) all.add(part);
-    if (all.size < parts) return { parts, present: all };
-    this.#wholeLeftOut.numberOf(eventIdOf(headers));
+  #leaveOut(record: DeadLetterRecord, group: HeldDeadLetter | LeftOut | undefined): LeftOut | null {
+    const { parts } = group ?? { parts: numberOf(record.headers[NAMES.parts]) };
+    const present = group && 'present' in group ? group.present : new PresentParts();
+    if (group instanceof HeldDeadLetter) for (const label of group.labels) present.add(label);
+    present.add(labelOf(record, parts));
+    if (!present.areAll(parts)) return { parts, present };
+    this.#wholeLeftOut.numberOf(eventIdOf(record.headers));
     return null;
   }
 

@@ -26,7 +26,7 @@ const STAGES = [...DEAD_LETTER_STAGES, FOREIGN];
 
 /** What joins records, and tells what became of them. Nothing else of a record is read: no body, key or message. */
 const READ = [
-  ...[NAMES.stage, NAMES.eventId, NAMES.receivedAt, NAMES.part, NAMES.parts, NAMES.redrivenAt],
+  ...[NAMES.stage, NAMES.eventId, NAMES.receivedAt, NAMES.part, NAMES.parts, NAMES.partsOf, NAMES.redrivenAt],
   ...[NAMES.topic, NAMES.partition, NAMES.offset, NAMES.redriveOf, NAMES.dismissalOf],
 ];
 
@@ -125,8 +125,10 @@ function heldOf(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): Record<string,
   if (isMarker({ headers })) return headers;
   const held: Record<string, string> = {};
   const { [NAMES.stage]: stage, [NAMES.eventId]: eventId } = headers;
-  if (eventId !== undefined)
-    held[NAMES.eventId] = eventId.length <= MAX_HELD_CHARACTERS ? eventId : digest(eventId);
+  for (const name of [NAMES.eventId, NAMES.partsOf]) {
+    const text = headers[name];
+    if (text !== undefined) held[name] = text.length <= MAX_HELD_CHARACTERS ? text : digest(text);
+  }
   for (const name of [NAMES.part, NAMES.parts]) {
     const number = headers[name];
     if (number !== undefined && number.length <= MAX_DIGITS) held[name] = number;

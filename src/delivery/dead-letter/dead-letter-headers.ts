@@ -19,6 +19,8 @@ export const DEAD_LETTER_HEADERS = {
   eventId: 'hookline.event-id',
   part: 'hookline.part',
   parts: 'hookline.parts',
+  /** The attempt that stored the parts: those of another one are no parts of the same bytes. */
+  partsOf: 'hookline.parts-of',
   /** Of a body that is in the object store: where, and how to verify it. The record's value is empty. */
   bodyUri: 'hookline.body-uri',
   bodyBytes: 'hookline.body-bytes',
@@ -48,6 +50,8 @@ type DeadLetter = {
   readonly reason: HooklineError;
   readonly part: number;
   readonly parts: number;
+  /** Of several parts: names the attempt to store them. */
+  readonly partsOf?: string | undefined;
   /** Where the body is, if the record does not hold it. */
   readonly object?: ObjectReference;
   readonly isSealed?: boolean;
@@ -61,6 +65,7 @@ export function deadLetterHeaders({
   reason,
   part,
   parts,
+  partsOf,
   object,
   isSealed = false,
 }: DeadLetter): Map<Buffer, Buffer> {
@@ -78,6 +83,7 @@ export function deadLetterHeaders({
     [names.eventId]: eventId,
     [names.part]: String(part),
     [names.parts]: String(parts),
+    [names.partsOf]: partsOf,
     [names.bodyUri]: object?.uri,
     [names.bodyBytes]: object && String(object.bytes),
     [names.bodySha256]: object?.sha256,

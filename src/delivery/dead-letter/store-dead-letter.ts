@@ -103,15 +103,16 @@ async function storeWhole(known: Known, claims: BodyClaims, ports: DeadLetterPor
 
 async function storeInParts({ body, ...known }: Known, ports: DeadLetterPorts): Promise<void> {
   const key = Buffer.from(known.eventId, 'latin1');
-  const publishPart = (value: Buffer, n: number, count: number) => {
-    const headers = deadLetterHeaders({ ...known, part: n + 1, parts: count });
-    return ports.publish({ topic: ports.deadLetterTopic, key, value, headers });
-  };
   const fitting = Math.max(MIN_PART_BYTES, ports.limitOf(ports.deadLetterTopic) - PART_OVERHEAD);
   let partBytes = Math.max(1, Math.min(body.length, fitting));
   for (;;) {
     try {
-      await publishAll(split(body, partBytes), publishPart);
+      const pieces = split(body, partBytes);
+      const partsOf = pieces.length > 1 ? attemptName(body, partBytes) : undefined;
+      await publishAll(pieces, (value, n, parts) => {
+        const headers = deadLetterHeaders({ ...known, part: n + 1, parts, partsOf });
+        return ports.publish({ topic: ports.deadLetterTopic, key, value, headers });
+      });
       break;
     } catch (error) {
       if (!hasCode(error, 'RECORD_TOO_LARGE')) throw error;
@@ -143,6 +144,18 @@ const takesNothing = (topic: string, cause: HooklineError) =>
       topic,
     },
   );
+
+/** What a sealed body has of its own is within these ends. All of 50 MB would take long. */
+const END_BYTES = 256;
+
+/** The same for all parts of one attempt, and for no other: each seals the body anew, and may split it at other places. */
+function attemptName(body: Buffer, partBytes: number): string {
+  const sizes = Buffer.from(`${body.length} ${partBytes} `);
+  return sha256Of(Buffer.concat([sizes, body.subarray(0, END_BYTES), body.subarray(-END_BYTES)])).slice(
+    0,
+    32,
+  );
+}
 
 function split(body: Buffer, partBytes: number): Buffer[] {
   const count = Math.max(1, Math.ceil(body.length / partBytes));
