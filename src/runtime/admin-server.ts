@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from './metrics.ts';
 import { createServer } from './node-http.ts';
 
-/** A request comes whole in this time, and a connection has one. */
+/** A request comes whole in this time, its answer is taken in as long again, and a connection has one. */
 const REQUEST_TIMEOUT_MS = 5_000;
 /** Far more than those who probe and scrape have. */
 const MAX_CONNECTIONS = 256;
@@ -20,8 +20,9 @@ export async function startAdminServer(parts: {
   port: number;
   probes: Probes;
   metrics: Metrics;
-  /** A test may give another. */
+  /** A test may give others. */
   requestTimeoutMs?: number;
+  maxConnections?: number;
 }): Promise<AdminServer> {
   const scrape = createScrape(parts.metrics);
   const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = parts;
@@ -38,7 +39,7 @@ export async function startAdminServer(parts: {
     if (path === '/metrics') return void answerMetrics(response, parts.metrics, scrape);
     response.writeHead(404).end();
   });
-  limitConnections(server);
+  limitConnections(server, parts.maxConnections ?? MAX_CONNECTIONS, 2 * requestTimeoutMs);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(parts.port, parts.host, resolve);
@@ -54,20 +55,30 @@ export async function startAdminServer(parts: {
 }
 
 /**
- * Where there are too many, the oldest without a request in progress is closed. A probe needs a new one for a moment, and a refused
- * probe would restart the pod; an answer with the metrics takes its time.
+ * Where there are too many, one is closed for the new one, as a refused probe would restart the pod: the oldest without a request in
+ * progress, or else the one whose client has not taken its answer for longest. An answer with the metrics takes its time.
  */
-function limitConnections(server: Server): void {
+function limitConnections(server: Server, max: number, answerTimeoutMs: number): void {
   const open = new Set<Socket>();
-  const busy = new Set<Socket>();
+  /** Those with a request in progress, the longest first. */
+  const busy = new Map<Socket, ServerResponse>();
   server.on('connection', (socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    if (open.size > MAX_CONNECTIONS) ([...open].find((one) => !busy.has(one)) ?? socket).destroy();
+    if (open.size <= max) return;
+    const idle = [...open].find((one) => one !== socket && !busy.has(one));
+    const [untaken] = [...busy].find(([, { writableEnded }]) => writableEnded) ?? [];
+    const [longest] = busy.keys();
+    (idle ?? untaken ?? longest ?? socket).destroy();
   });
   server.on('request', ({ socket }, response) => {
-    busy.add(socket);
-    response.once('close', () => busy.delete(socket));
+    busy.set(socket, response);
+    // Node waits without end for who does not read.
+    const timer = setTimeout(() => socket.destroy(), answerTimeoutMs);
+    response.once('close', () => {
+      clearTimeout(timer);
+      if (busy.get(socket) === response) busy.delete(socket);
+    });
   });
 }
 

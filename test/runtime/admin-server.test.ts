@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type AdminServer,
@@ -102,6 +103,28 @@ describe('the admin server', () => {
     making.resolve();
     expect(await (await scrape).text()).toBe('all of them');
     for (const socket of flood) socket.destroy();
+  });
+
+  it.each([
+    ['the longest for one that comes', { requestTimeoutMs: 60_000, maxConnections: 4 }, 0, 1],
+    ['all of them after a time', { requestTimeoutMs: 100 }, 1_000, 4],
+  ])('closes connections that do not read their answer, %s', async (_, limits, waitMs, cut) => {
+    // More than the sockets of both ends hold.
+    const bytes = 16 * 1024 ** 2;
+    metrics.registry.metrics = async () => 'm'.repeat(bytes);
+    const strict = await startAdminServer({ host: '127.0.0.1', port: 0, probes, metrics, ...limits });
+    const address = `http://127.0.0.1:${strict.port}`;
+    const deaf = Array.from({ length: 4 }, () => connect(strict.port, '127.0.0.1').pause());
+    for (const socket of deaf) {
+      socket.on('error', () => {});
+      socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+      await once(socket, 'readable');
+    }
+    for (let n = 0; n < 5; n++) expect((await fetch(`${address}/livez`)).status).toBe(200);
+    await sleep(waitMs);
+    const read = await Promise.all(deaf.map(async (socket) => (await text(socket).catch(() => '')).length));
+    await strict.stop();
+    expect(read.filter((length) => length < bytes).length).toBeGreaterThanOrEqual(cut);
   });
 
   it('makes the metrics once for many who ask at once: it takes the time of the thread that serves webhooks', async () => {
