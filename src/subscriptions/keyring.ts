@@ -195,9 +195,10 @@ export type KeySources = {
 export function refKeys(sources: KeySources, retiredKeysTtlMs: number, now: number): RefKeys | null {
   const { record, dir } = sources;
   const recorded = recordedKeys(sources, retiredKeysTtlMs).filter((keys) => keys.until > now);
-  const verifying = recorded.slice(0, 1 + MAX_EARLIER_LIVE).flatMap(({ id }) => toList(id));
-  const known = [...toList(record?.subscriptionId), ...verifying];
-  const ids = dir?.subscriptionIds.length ? dir.subscriptionIds : [...new Set(known)];
+  // A subscription may have had several encryption keys.
+  const verifying = new Set([...toList(record?.subscriptionId), ...recorded.flatMap(({ id }) => toList(id))]);
+  const known = [...verifying].slice(0, MAX_EARLIER_LIVE + toList(record?.subscriptionId).length);
+  const ids = dir?.subscriptionIds.length ? dir.subscriptionIds : known;
   // During a rotation of ids and secrets, any pair of them may have been used.
   const fromDir = ids.flatMap((id) => (dir?.signingSecrets ?? []).map((secret) => ({ id, secret })));
   const pairs =
@@ -230,7 +231,7 @@ function recordedKeys({ record, secrets }: KeySources, ttlMs: number): Recorded[
     id: retired.subscriptionId,
     secret: retired.signingSecret,
     opener: retired.encryptionKey,
-    until: retired.retiredAt + ttlMs,
+    until: Math.min(until, retired.retiredAt + ttlMs),
   }));
   return [current, ...previous];
 }

@@ -11,7 +11,15 @@ import {
 } from '../../subscriptions/subscription-record.ts';
 import { clearAddress, listItems } from './clear-address.ts';
 import type { OperationContext, Settled } from './operation.ts';
-import { carriedSecrets, checkOpens, resealed, secretsOf } from './sealed-keys.ts';
+import {
+  carriedSecrets,
+  checkOpens,
+  resealed,
+  secretsOf,
+  toldKey,
+  withTaken,
+  withTold,
+} from './sealed-keys.ts';
 import {
   beforeCommand,
   eventsOf,
@@ -64,19 +72,27 @@ export async function adoptSubscription(context: OperationContext): Promise<Sett
     await clearAddress(context, true, { stays: (id) => id === subscriptionId });
   }
   const active = { state: 'ACTIVE', subscriptionId } as const;
-  const sealedKeys = keptKeys(context, current, active);
-  const adopted = { ...active, sealedKeys };
+  const kept = { ...active, ref: command.ref, sealedKeys: keptKeys(context, current, active) };
+  let { sealedKeys } = kept;
   if (isToBeChanged(context, item)) {
-    const replaced = replacing(context, unfinished ? beforeCommand(context, unfinished) : current);
+    const secrets = secretsOf(context, kept);
+    const encryptionKey = dir.encryptionKeys[0] ?? secrets?.encryptionKey;
+    const told = toldKey(dialect, dir.encryptionKeys[0], secrets);
+    const before = unfinished ? beforeCommand(context, unfinished) : current;
+    // The ref may go back to it after the call has had its effect.
+    const isSame = before?.state === 'ACTIVE' && before.subscriptionId === subscriptionId;
+    const opens = isSame ? { ...before, sealedKeys: withTold(context, before, told) } : before;
+    const replaced = replacing(context, opens);
     // Before the call: with its effect deliveries come here, and are verified by the id that the state has.
-    const record = await storeState(context, { ...adopted, events: listed, replaced });
-    const encryptionKey = dir.encryptionKeys[0] ?? secretsOf(context, record)?.encryptionKey;
+    const noted = { ...active, sealedKeys: withTold(context, kept, told) };
+    const record = await storeState(context, { ...noted, events: listed, replaced });
+    sealedKeys = withTaken(context, record, active, told);
     // The process of a call before a crash is gone for a while; that of another command may be at work.
     const mayCome = unfinished !== null && !isResumed && mayStillCome(context, unfinished);
     const mayBeDone = unfinished !== null;
     await changeItem(context, { item, encryptionKey, record, mayBeDone, mayStillCome: mayCome });
   }
-  await storeState(context, { ...adopted, events, begunBy: command.commandId });
+  await storeState(context, { ...active, sealedKeys, events, begunBy: command.commandId });
   return { message: 'adopted', subscriptionId };
 }
 

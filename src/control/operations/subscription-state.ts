@@ -9,7 +9,7 @@ import {
   wantedBy,
 } from '../../subscriptions/subscription-record.ts';
 import type { OperationContext, OperationDeps } from './operation.ts';
-import { type CarryDeps, carriedSecrets, resealed } from './sealed-keys.ts';
+import { type CarryDeps, carriedSecrets, resealed, withTold } from './sealed-keys.ts';
 
 type State = Pick<
   SubscriptionRecord,
@@ -112,6 +112,20 @@ export async function noteBegin(context: OperationContext, record: SubscriptionR
   const { command, records, lease } = context;
   if (command.expiresAt === null || hasBegun(context)) return;
   await records.storeSubscription(command.ref, { ...record, begunBy: command.commandId }, lease);
+}
+
+/** Notes before the call the encryption key that it tells: the provider may use it from then on, whatever the call's end. */
+export async function noteTold(
+  context: OperationContext,
+  record: SubscriptionRecord,
+  told: string | undefined,
+): Promise<SubscriptionRecord> {
+  const { command, records, lease } = context;
+  const sealedKeys = withTold(context, record, told);
+  if (sealedKeys === record.sealedKeys) return record;
+  const noted = { ...record, sealedKeys };
+  await records.storeSubscription(command.ref, noted, lease);
+  return noted;
 }
 
 /** Notes before the call that a command changes what an adoption that came to no end has left. */

@@ -87,6 +87,31 @@ describe('an adoption', () => {
     expect(harness.state.size).toBe(0);
   });
 
+  it('that tells the encryption key of SECRETS_DIR has it in the state before, and whatever its end', async () => {
+    const dialect = '{"update":{"body":{"url":"{url}","encryptionKey":"{encryptionKey}"}}}';
+    await using harness = await openControlHarness({ dialect });
+    const { id, signingSecret } = await harness.seed();
+    const key = 'k'.repeat(32);
+    harness.fixture.secrets('a', {
+      ...{ 'subscription-id': id, 'signing-secret': signingSecret, 'encryption-key': key },
+    });
+    const keys = () => {
+      const { encryptionKey, previous = [] } = harness.secretsOf('a') ?? {};
+      return [encryptionKey, ...previous.map((one) => one.encryptionKey)];
+    };
+    let atCall: unknown;
+    harness.hooks.onCall = ({ method }) => {
+      if (method === 'PUT') atCall = keys();
+    };
+    expect(await harness.run(adopt())).toMatchObject({ status: 'SUCCEEDED' });
+    expect([atCall, keys()]).toEqual([[undefined, key], [key]]);
+    // Again, with another key and another event, which the provider refuses: it goes back to what the ref had.
+    harness.fixture.secrets('a', { 'encryption-key': 'l'.repeat(32) });
+    await harness.sandbox.fail({ operation: 'update', kind: 'status', code: 422 });
+    expect(await harness.run(adopt({ events: ['accounts-entries'] }))).toMatchObject({ status: 'FAILED' });
+    expect(keys()).toEqual([key, 'l'.repeat(32)]);
+  });
+
   it('over a deleted subscription does not have bodies encrypted for that one', async () => {
     const dialect = '{"update":{"body":{"url":"{url}","encryptionKey":"{encryptionKey}"}}}';
     await using harness = await openControlHarness({ dialect });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../src/control/run-command.ts';
 import { parseSealingKeys, seal } from '../../../src/crypto/sealing.ts';
+import { refKeys } from '../../../src/subscriptions/keyring.ts';
 import { openSecrets } from '../../../src/subscriptions/subscription-record.ts';
 import { create, killed, openControlHarness } from '../../support/control-harness.ts';
 
@@ -139,5 +140,110 @@ describe('an update', () => {
     await using harness = await openControlHarness();
     for (const command of before) await harness.run(command);
     expect(await harness.run(update())).toMatchObject({ status: 'REJECTED', errorCode: 'UNKNOWN_REF' });
+  });
+});
+
+describe('an update that tells another encryption key', () => {
+  const dialect = '{"update":{"body":{"url":"{url}","encryptionKey":"{encryptionKey}"}}}';
+  const next = 'n'.repeat(32);
+  const LONG_MS = 10 * 366 * 86_400_000;
+
+  /** A harness with ref `a`, whose key in SECRETS_DIR is a new one; and what the state alone opens. */
+  async function harnessWithNewKey() {
+    const harness = await openControlHarness({ dialect });
+    const { subscriptionId } = await harness.run(create('a'));
+    const first = harness.secretsOf('a')?.encryptionKey ?? expect.fail('no key');
+    harness.fixture.secrets('a', { 'encryption-key': next });
+    const openers = (now = Date.now()) => {
+      const [record, secrets] = [harness.state.get('a') ?? expect.fail('no record'), harness.secretsOf('a')];
+      const keys = refKeys({ record, secrets }, 60_000, now)?.encryption ?? [];
+      return keys.map(({ key }) => key.export().toString());
+    };
+    return { harness, first, openers, subscriptionId, [Symbol.asyncDispose]: harness[Symbol.asyncDispose] };
+  }
+
+  it('has both in the state before the provider is told, and then takes the new one for its own', async () => {
+    await using the = await harnessWithNewKey();
+    const { harness, first, openers } = the;
+    let atCall: string[] = [];
+    harness.hooks.onCall = ({ method }) => {
+      if (method === 'PUT') atCall = openers(Date.now() + LONG_MS);
+    };
+    expect(await harness.run(update())).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.subscriptions()).toMatchObject([{ encryptionKey: next }]);
+    expect(atCall).toEqual([first, next]);
+    expect(openers()).toEqual([next, first]);
+    expect(openers(Date.now() + LONG_MS)).toEqual([next]);
+    // The file is needed no longer: the same key is told again.
+    harness.fixture.secrets('a', { 'encryption-key': '' });
+    expect(await harness.run(update())).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await harness.subscriptions()).toMatchObject([{ encryptionKey: next }]);
+    expect(openers()).toEqual([next, first]);
+  });
+
+  it('keeps both for as long as the subscription where it is not known whether the provider has taken it', async () => {
+    await using the = await harnessWithNewKey();
+    const { harness, first, openers } = the;
+    for (const _ of [1, 2]) {
+      await harness.sandbox.fail({ operation: 'update', kind: 'status', code: 422 });
+      expect(await harness.run(update())).toMatchObject({ status: 'FAILED' });
+    }
+    expect(openers(Date.now() + LONG_MS)).toEqual([first, next]);
+    expect(harness.secretsOf('a')?.previous).toHaveLength(1);
+    await harness.run({ type: 'subscription.delete', ref: 'a' });
+    expect(openers(Date.now() + LONG_MS)).toEqual([]);
+    await harness.run(create('a'));
+    const carried = harness.secretsOf('a')?.previous ?? [];
+    expect(carried.map(({ encryptionKey }) => encryptionKey)).toEqual([first, next]);
+    for (const { retiredAt } of carried) expect(retiredAt).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('knows it after a crash behind the call', async () => {
+    await using the = await harnessWithNewKey();
+    const { harness, first, openers } = the;
+    const record = harness.recordOf({ commandId: 'u-1', ...update() });
+    let isTold = false;
+    harness.hooks.onCall = ({ method }) => {
+      isTold ||= method === 'PUT';
+    };
+    harness.hooks.onWrite = () => {
+      if (isTold) throw killed();
+    };
+    await expect(harness.take(record)).rejects.toMatchObject({ code: 'PUBLISHER_CLOSED' });
+    expect(openers(Date.now() + LONG_MS)).toEqual([first, next]);
+    delete harness.hooks.onWrite;
+    await harness.take(record);
+    expect(openers()).toEqual([next, first]);
+  });
+
+  it('is REJECTED where nothing opens the keys that it would be kept beside', async () => {
+    await using the = await harnessWithNewKey();
+    const { harness } = the;
+    const before = harness.state.get('a');
+    const sealingKeys = parseSealingKeys(randomBytes(32)) ?? expect.fail('no key');
+    const record = harness.recordOf({ commandId: 'u-1', ...update() });
+    await runCommand(record, { ...harness.parts, sealingKeys }, harness.lease);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_SEALED' });
+    expect(harness.state.get('a')).toEqual(before);
+  });
+
+  it('shuts none of the eight earlier subscriptions out whose keys verify', async () => {
+    await using the = await harnessWithNewKey();
+    const { harness } = the;
+    const anew = async () => {
+      await harness.run({ type: 'subscription.delete', ref: 'a' });
+      await harness.run(create('a'));
+    };
+    await anew();
+    for (const n of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      harness.fixture.secrets('a', { 'encryption-key': `${n}`.repeat(32) });
+      await harness.run(update());
+    }
+    await anew();
+    const secrets = harness.secretsOf('a');
+    expect(secrets?.previous?.filter((one) => one.signingSecret !== undefined)).toHaveLength(2);
+    const [record, dir] = [harness.state.get('a') ?? expect.fail('no record'), 's'.repeat(36)];
+    const files = { subscriptionIds: [], signingSecrets: [dir], encryptionKeys: [] };
+    expect(refKeys({ record, secrets, dir: files }, 60_000, Date.now())?.signing).toHaveLength(3);
   });
 });

@@ -65,8 +65,8 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ADOPT, name: 'an adoption that is resumed takes its own record for what was before' },
-    find: 'const replaced = replacing(context, unfinished ? beforeCommand(context, unfinished) : current);',
-    put: 'const replaced = replacing(context, current);',
+    find: 'const before = unfinished ? beforeCommand(context, unfinished) : current;',
+    put: 'const before = current;',
   },
   {
     ...{ of, file: ADOPT, name: 'an adoption that comes to nothing is not withdrawn' },
@@ -85,7 +85,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: ADOPT, name: 'an adoption stays unfinished although it was carried out' },
-    find: 'await storeState(context, { ...adopted, events, begunBy: command.commandId });',
+    find: 'await storeState(context, { ...active, sealedKeys, events, begunBy: command.commandId });',
     put: '',
   },
   {
@@ -105,7 +105,7 @@ export const COMMANDS: readonly Mutant[] = [
   },
   {
     ...{ of, file: 'control/operations/update-subscription.ts', name: 'an update is not stored' },
-    find: 'await storeState(context, { ...updated, sealedKeys: resealed(context, before, updated) });',
+    find: 'await storeState(context, { ...updated, sealedKeys: withTaken(context, noted, updated, told) });',
     put: '',
   },
 ];
