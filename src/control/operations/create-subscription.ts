@@ -25,6 +25,7 @@ import {
   storeState,
   withdraw,
 } from './subscription-state.ts';
+import { usableFiles } from './usable-files.ts';
 
 /**
  * Creates the subscription of a ref, effective once: the intent is stored before the call, and the receiver's address,
@@ -41,11 +42,7 @@ export async function createSubscription(context: OperationContext): Promise<Set
     return { message: 'created', subscriptionId: active.subscriptionId };
   if (active && !(await isMissing(context, active))) throw new HooklineError('REF_IN_USE');
   const isResumed = before?.state === 'REQUESTED';
-  // Before any change: with files that cannot be used nothing must be begun.
-  const dir = await context.dirSecrets(command.ref);
-  // Keys in files come first: those of another subscription shut out the new one.
-  if (dir.subscriptionIds.length > 0 && dir.signingSecrets.length > 0)
-    throw new HooklineError('KEYS_INVALID', `${command.ref}/subscription-id: ${OF_ANOTHER}`);
+  const dir = await usableFiles(context, isResumed ? before : null);
   if (before && !isResumed && !isReleased(context, before)) checkOpens(context, before);
   if (command.dryRun) {
     // A dry run only looks for a foreign subscription at the address: a real run would fail on it.
@@ -73,9 +70,6 @@ export async function createSubscription(context: OperationContext): Promise<Set
   if (isInDoubt || isResumed) await removeOthers(context, id);
   return { message: 'created', subscriptionId: id };
 }
-
-const OF_ANOTHER =
-  'webhooks of a new subscription would be refused; remove this file and signing-secret, or adopt the one that they are of';
 
 /** Whether the provider no longer has an active subscription, and the command knows of that one. */
 async function isMissing(context: OperationContext, active: SubscriptionRecord): Promise<boolean> {

@@ -6,8 +6,8 @@ import type { OperationContext } from './operation.ts';
 import { receiverUrl } from './subscription-state.ts';
 
 /**
- * Whether a call of an unfinished adoption may still take effect. `updatedAt` is when the adoption, or an update since, began to
- * call. Calls end by the command's deadline; we assume that none takes effect more than CHANGE_TIMEOUT_MS later.
+ * Whether a call of an unfinished adoption, or creation, may still take effect. `updatedAt` is when it, or an update since, began
+ * to call. Calls end by the command's deadline; we assume that none takes effect more than CHANGE_TIMEOUT_MS later.
  */
 export function mayStillCome({ session, clock }: OperationContext, unfinished: SubscriptionRecord): boolean {
   return unfinished.updatedAt > clock.wall() - session.deadlineMs - CHANGE_TIMEOUT_MS;

@@ -6,6 +6,7 @@ import type { ProviderCall } from '../../../src/provider/call-provider.ts';
 import { openSecrets } from '../../../src/subscriptions/subscription-record.ts';
 import { createInPart } from '../../support/adoptions.ts';
 import {
+  type ControlHarness,
   create,
   NEARLY_ALL_MS,
   openControlHarness,
@@ -493,6 +494,78 @@ describe('a creation where a file has the signing secret of an earlier subscript
     });
     expect(harness.state.get('a')).toMatchObject({ state: 'ACTIVE', subscriptionId, commandId });
     expect(await harness.subscriptions()).toHaveLength(1);
+  });
+});
+
+describe('a creation that is resumed after a crash, and whose files cannot be used since', () => {
+  const FILES = [
+    [
+      'that are those of another subscription',
+      { 'subscription-id': 'i'.repeat(36), 'signing-secret': 's'.repeat(36) },
+    ],
+    ['one of which is faulty', { 'encryption-key': 'short' }],
+  ] as const;
+  /** The intent is older than any call that a provider may still carry out. */
+  const age = (harness: ControlHarness) => {
+    const intent = harness.state.get('a') ?? expect.fail('no intent');
+    harness.state.set('a', { ...intent, updatedAt: Date.now() - 3_600_000 });
+  };
+  const noFiles = { 'subscription-id': '', 'signing-secret': '', 'encryption-key': '' };
+
+  it.each(FILES)('is REJECTED, and leaves nothing at the provider, with files %s', async (_, files) => {
+    await using harness = await openControlHarness();
+    const record = await createInPart(harness);
+    expect(await harness.subscriptions()).toHaveLength(1);
+    age(harness);
+    harness.fixture.secrets('a', files);
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'REJECTED', errorCode: 'KEYS_INVALID' });
+    expect(await harness.subscriptions()).toEqual([]);
+    expect(harness.state.get('a')).toBeUndefined();
+  });
+
+  it.each(FILES)(
+    'does not claim that nothing is there while it may still come, with files %s',
+    async (_, files) => {
+      await using harness = await openControlHarness();
+      const record = await createInPart(harness);
+      harness.fixture.secrets('a', files);
+      await harness.take(record);
+      expect(harness.results.at(-1)).toMatchObject({
+        ...{ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' },
+        message: expect.stringMatching(/may have created a subscription.*SECRETS_DIR/),
+      });
+      // What is there already goes at once.
+      expect(await harness.subscriptions()).toEqual([]);
+      expect(harness.state.get('a')).toMatchObject({ state: 'REQUESTED' });
+      // The call of the process that has crashed has its effect now.
+      await harness.seed({ url });
+      harness.fixture.secrets('a', noFiles);
+      expect(await harness.run(create('a'))).toMatchObject({ status: 'SUCCEEDED' });
+      expect(await harness.subscriptions()).toHaveLength(1);
+    },
+  );
+
+  it('does not claim that nothing is there where what is there cannot be deleted', async () => {
+    await using harness = await openControlHarness();
+    const record = await createInPart(harness);
+    age(harness);
+    harness.fixture.secrets('a', { 'encryption-key': 'short' });
+    await harness.sandbox.fail({ operation: 'delete', kind: 'status', code: 400 });
+    await harness.take(record);
+    expect(harness.results.at(-1)).toMatchObject({ status: 'FAILED', errorCode: 'PROVIDER_UNAVAILABLE' });
+    expect(harness.state.get('a')).toMatchObject({ state: 'REQUESTED' });
+  });
+
+  it('as a dry run changes nothing', async () => {
+    await using harness = await openControlHarness();
+    await createInPart(harness);
+    const before = harness.state.get('a');
+    harness.fixture.secrets('a', { 'encryption-key': 'short' });
+    expect(await harness.run(create('a', { dryRun: true }))).toMatchObject({
+      ...{ status: 'REJECTED', errorCode: 'KEYS_INVALID' },
+    });
+    expect([harness.state.get('a'), await harness.subscriptions()]).toMatchObject([before, [{}]]);
   });
 });
 
