@@ -26,6 +26,8 @@ export type StateClaimDeps = {
   readonly onClaimed: (epoch: number) => void;
   /** A record of an earlier process came late; what it has overwritten is written again. */
   readonly onFenced: (ref: string) => void;
+  /** The topic lacks so many records that this process has read of it before; they are written there again. */
+  readonly onMissing: (count: number) => void;
   readonly onFailure: (error: unknown) => void;
 };
 
@@ -34,6 +36,9 @@ const FORGED =
 
 /** Two processes that both believe to work would answer each other without end; the next command claims all the same. */
 const MAX_ANSWERED = 3;
+
+/** A topic that was created anew lacks every ref's record. */
+const RESTORED_AT_ONCE = 32;
 
 type Held = { readonly epoch: number; readonly claim: string; readonly rewinds: number };
 
@@ -72,7 +77,8 @@ export function claimState(deps: StateClaimDeps): StateClaim {
       ref,
       async () => {
         await table.caughtUp(lease.signal);
-        return fence.isOverwritten(ref) ? (table.get(ref) ?? null) : undefined;
+        if (fence.isOverwritten(ref)) return table.get(ref) ?? null;
+        return fence.isMissing(ref) ? table.get(ref) : undefined;
       },
       lease,
     );
@@ -84,13 +90,17 @@ export function claimState(deps: StateClaimDeps): StateClaim {
   const restoreAll = async (lease: StateLease) => {
     const until = left;
     const late = fence.lateClaims.size > 0 ? [EPOCH_KEY] : [];
-    const written = [...late, ...fence.overwritten()].map((ref) =>
-      restore(ref, lease).catch((error) => {
-        lease.check();
-        deps.onFailure(error);
-      }),
-    );
-    await Promise.all(written);
+    const missing = fence.missing().filter((ref) => table.get(ref));
+    if (missing.length > 0) deps.onMissing(missing.length);
+    const refs = new Set([...late, ...fence.overwritten(), ...missing]).values();
+    const restoreRest = async () => {
+      for (const ref of refs)
+        await restore(ref, lease).catch((error) => {
+          lease.check();
+          deps.onFailure(error);
+        });
+    };
+    await Promise.all(Array.from({ length: RESTORED_AT_ONCE }, restoreRest));
     restored = until;
   };
 

@@ -32,6 +32,8 @@ export async function followState(deps: {
   readonly onUnreadable: (error: unknown, at: string) => void;
   readonly onAwaited: (error: unknown, at: string) => void;
   readonly onBrokenOff: (error: Error, topic: string) => void;
+  /** The topic of subscriptions was deleted and created anew. */
+  readonly onRecreated: (topic: string) => void;
 }): Promise<FollowedState> {
   const { openTopic, prefix, schemas, ids, onUnreadable, onAwaited, clock } = deps;
   const reported = new ReportedDrift();
@@ -45,6 +47,7 @@ export async function followState(deps: {
     readSubscriptionTable({
       ...following(OWN_TOPICS.subscriptions, schemas.subscription),
       onChange: () => {},
+      onRecreated: () => deps.onRecreated(topicName(prefix, OWN_TOPICS.subscriptions)),
     }),
     followFinishedCommands({
       ...following(OWN_TOPICS.results, schemas.result),

@@ -83,6 +83,11 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
         logger.warn({ err, at }, 'record waits for the schema registry'),
       onBrokenOff: (err: unknown, topic: string) =>
         logger.warn({ err, topic }, 'the topic cannot be read, trying again'),
+      onRecreated: (topic: string) =>
+        logger.error(
+          { topic },
+          'the topic of subscriptions was deleted and created anew: what this process knows stays, and is written there again by the process that works; restart no control process before that',
+        ),
     },
     records: {
       onDelay: (topic: string, err: unknown) => logger.warn({ topic, err }, 'not stored yet, trying again'),
@@ -95,6 +100,8 @@ export function observeControl({ logger, metrics }: { logger: Logger; metrics: M
           { ref },
           'a late record of an earlier control process does not count: the state is written again',
         ),
+      onMissing: (count: number) =>
+        logger.warn({ count }, 'the topic of subscriptions lacks records: they are written there again'),
       onFailure: (err: unknown) =>
         logger.warn({ err }, 'the state cannot be claimed now: it is tried again with the next command'),
     },

@@ -43,6 +43,8 @@ export type KeyringObserver = {
   awaited(error: unknown, at: string): void;
   /** Reading the topic was interrupted; it starts again. */
   brokenOff(error: Error): void;
+  /** The topic has none of the subscriptions that were known, so many: it was deleted, and created anew. They stay. */
+  lost?(known: number): void;
 };
 
 export type OpenKeyring = {
@@ -144,11 +146,16 @@ export async function openKeyring(deps: KeyringDeps): Promise<OpenKeyring> {
       readSubscriptionTable({
         ...{ openTopic, topic, read, clock: deps.clock },
         ...{ onChange, onUnreadable, onAwaited, onBrokenOff },
+        onRecreated: () => observer.lost?.(known.size),
       }),
     );
     table = opened;
     await opened.caughtUp(deps.stopping);
-    for (const { ref } of before) if (!opened.get(ref) && !unreadable.has(ref)) onChange(ref, null);
+    const gone = before.filter(({ ref }) => !opened.get(ref) && !unreadable.has(ref));
+    // As if all were gone at once: rather it is another topic of the same name.
+    if (gone.length === before.length && gone.some(({ state }) => state === 'ACTIVE'))
+      observer.lost?.(gone.length);
+    else for (const { ref } of gone) onChange(ref, null);
     keyring.complete();
   };
   const topicRead = readTopic();

@@ -32,6 +32,11 @@ export async function startKeyring(
       awaited: (err, at) => logger.warn({ err, at }, 'subscription record waits for the schema registry'),
       brokenOff: (err) =>
         logger.warn({ err, topic: deps.topic }, 'reading the topic was interrupted and is tried again'),
+      lost: (known) =>
+        logger.error(
+          { known, topic: deps.topic },
+          'the topic of subscriptions was deleted and created anew: the keys that are known stay live; see the runbook before you restart ingress',
+        ),
     },
   });
   observeKeys(metrics, opened.keyring);

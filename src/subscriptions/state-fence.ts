@@ -20,6 +20,8 @@ import type { IncomingRecord } from '../core/record.ts';
  *   written again, compaction must keep the older record: it does so in the active segment, and for
  *   `min.compaction.lag.ms`. Behind the repeated value, earlier records of the key do not matter any more, so the next
  *   claim may replace this one.
+ * - What another topic of the same name lacks is not gone: readers keep what they know, and the process that claims writes it
+ *   there again.
  * - What is read anew may say something else: of two claims the first may be compacted away, and another topic of the same
  *   name begins at epoch 0. A process whose table is rewound therefore holds nothing, and claims a higher epoch.
  * Command results and dead-letter records are not fenced: results are identified by their commandId, and the first counts.
@@ -46,6 +48,9 @@ export class StateFence {
   readonly #overwritten = new Map<string, number>();
   /** Where the latest claim, the one that compaction keeps, does not count. */
   readonly #lateClaims = new Set<number>();
+  /** By ref, the partition of its latest record that counts. */
+  readonly #seen = new Map<string, number>();
+  readonly #missing = new Set<string>();
   #highest = 0;
   #rewinds = 0;
 
@@ -64,6 +69,8 @@ export class StateFence {
       return 'fenced';
     }
     this.#overwritten.delete(ref);
+    this.#missing.delete(ref);
+    this.#seen.set(ref, partition);
     return 'counts';
   }
 
@@ -74,6 +81,8 @@ export class StateFence {
     this.#highest = Math.max(0, ...[...this.#partitions.values()].map(({ epoch }) => epoch));
     this.#lateClaims.delete(partition);
     for (const [ref, of] of this.#overwritten) if (of === partition) this.#overwritten.delete(ref);
+    for (const [ref, of] of this.#seen) if (of === partition) this.#missing.add(ref);
+    for (const ref of this.#missing) this.#seen.delete(ref);
   }
 
   /** The lowest epoch that counts for the partition's next record. */
@@ -110,6 +119,15 @@ export class StateFence {
 
   isOverwritten(ref: string): boolean {
     return this.#overwritten.has(ref);
+  }
+
+  /** Refs that had a record before their partition was rewound, and have not had one since. */
+  missing(): readonly string[] {
+    return [...this.#missing];
+  }
+
+  isMissing(ref: string): boolean {
+    return this.#missing.has(ref);
   }
 }
 

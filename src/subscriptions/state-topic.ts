@@ -20,7 +20,14 @@ export type SubscriptionTable = {
   /** Which records count, as far as the topic has been read. */
   readonly fence: Pick<
     StateFence,
-    'highest' | 'isHeld' | 'rewinds' | 'lateClaims' | 'overwritten' | 'isOverwritten'
+    | 'highest'
+    | 'isHeld'
+    | 'rewinds'
+    | 'lateClaims'
+    | 'overwritten'
+    | 'isOverwritten'
+    | 'missing'
+    | 'isMissing'
   >;
   /**
    * Sets the callback that gets the ref of each record that does not count; the claims' key also where records are read again,
@@ -37,6 +44,8 @@ export type SubscriptionTableDeps = Pick<RecordTakerDeps, 'onUnreadable' | 'onAw
   readonly read: RecordReader;
   /** Reading was interrupted; it starts again. */
   readonly onBrokenOff: (error: Error) => void;
+  /** The topic was deleted and created anew. What is known of it stays. */
+  readonly onRecreated?: () => void;
   /** Called with each record, and with null for a ref that was forgotten. */
   readonly onChange: (ref: string, record: SubscriptionRecord | null) => void;
 };
@@ -70,7 +79,10 @@ export async function readSubscriptionTable(deps: SubscriptionTableDeps): Promis
     fence.rewind(partition);
     tellFenced(EPOCH_KEY);
   };
-  const follower = await followTopic({ openTopic, topic, onRecord, onBrokenOff, onRewound, clock });
+  const { onRecreated = () => {} } = deps;
+  const follower = await followTopic({
+    ...{ openTopic, topic, onRecord, onBrokenOff, onRewound, onRecreated, clock },
+  });
   return {
     get: (ref) => table.get(ref),
     all: () => [...table.values()],

@@ -64,6 +64,7 @@ function openProcess(log: Log, name: string) {
     isHeldUp: false,
     refuses: undefined as Error | undefined,
     failures: [] as unknown[],
+    missing: [] as number[],
     stuck,
     model: new Map<string, string>(),
     epoch: 0,
@@ -147,6 +148,7 @@ function openProcess(log: Log, name: string) {
     newId: () => `${name}-${claims++}`,
     onClaimed: () => {},
     onFenced: () => {},
+    onMissing: (count) => process.missing.push(count),
     onFailure: (error) => {
       if (process.refuses === undefined) expect.fail(String(error));
       process.failures.push(error);
@@ -522,4 +524,54 @@ it('a restore that no broker takes is told, and holds up no command', async () =
   next.refuses = new Error('too large');
   await expect(next.acquire(leaseOf(new AbortController().signal))).resolves.toMatchObject({ epoch: 3 });
   expect(next.failures).toEqual([next.refuses]);
+});
+
+it('what a topic lacks that was made anew is written there again by the process that works', async () => {
+  const log = new Log();
+  const [one, standby] = [openProcess(log, 'one'), openProcess(log, 'standby')];
+  one.working(true);
+  await settle();
+  one.epoch = 1;
+  for (const ref of REFS) one.write(ref, `of ${ref}`, false);
+  for (const value of ['v', null]) log.append(partitionOf('b'), 'b', value, { [EPOCH_HEADER]: '1' });
+  for (const each of [one, standby]) each.read();
+  const before = stateOf(log);
+  expect(Object.keys(before)).toEqual(['a', 'd', 'e', 'c', 'f']);
+  log.empty();
+  for (const each of [standby, one]) each.rewind();
+  await settle();
+  expect(stateOf(log)).toEqual(before);
+  expect([one.missing, standby.missing]).toEqual([[5], []]);
+  // Whoever takes over finds nothing missing.
+  standby.working(true);
+  await settle();
+  expect([standby.missing, stateOf(log)]).toEqual([[], before]);
+});
+
+it('what another topic lacks is restored by the process that takes over, where none worked, and not over what it has', async () => {
+  const log = new Log();
+  const [one, standby] = [openProcess(log, 'one'), openProcess(log, 'standby')];
+  await one.claim();
+  for (const ref of ['a', 'b']) one.write(ref, 'before', false);
+  standby.read();
+  log.empty();
+  log.append(partitionOf('b'), 'b', 'restored from a copy', {});
+  standby.rewind();
+  standby.working(true);
+  await settle();
+  expect(stateOf(log)).toEqual({ a: 'before', b: 'restored from a copy' });
+});
+
+it('a topic that is read again and has everything gets nothing', async () => {
+  const log = new Log();
+  const one = openProcess(log, 'one');
+  one.working(true);
+  await settle();
+  one.epoch = 1;
+  for (const ref of REFS) one.write(ref, `of ${ref}`, false);
+  one.read();
+  one.rewind();
+  await settle();
+  expect([one.missing, Object.keys(stateOf(log)).length]).toEqual([[], REFS.length]);
+  expect(log.partitions.flat().filter(({ key }) => key === 'a')).toHaveLength(1);
 });

@@ -15,7 +15,7 @@ import {
   type SubscriptionRecord,
   sealSecrets,
 } from '../../src/subscriptions/subscription-record.ts';
-import { ScriptedTopic } from '../support/scripted-topic.ts';
+import { answer, ScriptedTopic } from '../support/scripted-topic.ts';
 import { Fixture } from '../support/topics-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -71,6 +71,7 @@ describe('a renewed sealing key', () => {
       onRenewed: (listener: (typeof listeners)[number]) => void listeners.push(listener),
     };
     const topic = new ScriptedTopic([0]);
+    append(topic, 'another', '');
     const waits = new Promise<never>(() => {});
     const opened = await openKeyring({
       ...{
@@ -88,7 +89,7 @@ describe('a renewed sealing key', () => {
       },
       open: (attempt) => (topicForgets ? attempt() : waits),
       stopping: new AbortController().signal,
-      cache: { read: () => [record], keep() {}, stop() {} },
+      cache: { read: () => [record, { ...recordOf(null), ref: 'another' }], keep() {}, stop() {} },
     });
     if (topicForgets) await opened.topicRead;
     Object.assign(keys, next);
@@ -144,6 +145,41 @@ describe('the state topic', () => {
     const live = the.keyring.signingKeysOf('a').filter(({ index }) => index >= 0);
     expect([live.length, the.keyring.isPending('a')]).toEqual([1, true]);
     expect(kept.at(-1)?.map(({ ref }) => ref)).toEqual(['a']);
+  });
+});
+
+describe('a state topic that was deleted and created anew', () => {
+  it('leaves the keys that are known live, and says so once', async () => {
+    const topic = new ScriptedTopic([0]);
+    append(topic, 'a', 'readable');
+    const lost: number[] = [];
+    await using the = await openScripted(topic, { lost: (known: number) => lost.push(known) });
+    topic.logs[0] = [];
+    topic.topicId = 'second';
+    topic.failures.set(0, [answer('UNKNOWN_TOPIC_ID')]);
+    await until('it is noticed', () => lost.length > 0);
+    append(topic, 'b', 'readable');
+    await until('it is read', () => the.keyring.isPending('b'));
+    expect([the.keyring.refs(), lost]).toEqual([['a'], [1]]);
+  });
+
+  it('before a start does not take with it what an earlier process knew', async () => {
+    const lost: number[] = [];
+    const kept: (readonly SubscriptionRecord[])[] = [];
+    const cache: CachedRecords = {
+      ...{
+        read: () => [recordOf(sealed)],
+        keep: (all: () => readonly SubscriptionRecord[]) => kept.push(all()),
+        stop() {},
+      },
+    };
+    const topic = new ScriptedTopic([0]);
+    await using the = await openScripted(topic, { lost: (known: number) => lost.push(known) }, cache);
+    expect([the.keyring.refs(), lost, kept]).toEqual([['a'], [1], []]);
+    expect(the.keyring.isPending('b')).toBe(false);
+    append(topic, 'b', 'readable');
+    await until('it is read', () => the.keyring.isPending('b'));
+    expect(kept.at(-1)?.map(({ ref }) => ref)).toEqual(['a', 'b']);
   });
 });
 

@@ -4,12 +4,14 @@ import { readSubscriptionTable } from '../../src/subscriptions/state-topic.ts';
 import { answer, ScriptedTopic } from '../support/scripted-topic.ts';
 import { until } from '../support/until.ts';
 
-async function open() {
-  const topic = new ScriptedTopic([1]);
+async function open(leaders = [1]) {
+  const topic = new ScriptedTopic(leaders);
   topic.atOnce = 10;
   const fenced: string[] = [];
+  let recreated = 0;
   const table = await readSubscriptionTable({
     ...{ openTopic: topic.open, topic: 't', clock: systemClock, onChange() {}, onBrokenOff() {} },
+    onRecreated: () => recreated++,
     ...{ onUnreadable: expect.fail, onAwaited: expect.fail, read: async (value) => ({ events: `${value}` }) },
   });
   onTestFinished(() => table.stop());
@@ -20,7 +22,7 @@ async function open() {
     topic.logs[0]?.push({ ...record, key: Buffer.from(ref), headers: { 'hookline.epoch': `${epoch}` } });
   };
   const caughtUp = () => table.caughtUp(AbortSignal.timeout(5_000));
-  return { topic, table, fenced, append, caughtUp };
+  return { topic, table, fenced, append, caughtUp, recreated: () => recreated };
 }
 
 it('records of a topic that was created anew count, though processes of the one before had claimed more', async () => {
@@ -42,4 +44,31 @@ it('records of a topic that was created anew count, though processes of the one 
   topic.failures.set(1, [answer('UNKNOWN_TOPIC_ID')]);
   expect(await until('the new one is read', () => table.get('us'))).toEqual({ ref: 'us', events: 'c' });
   expect([table.fence.highest(), table.fence.overwritten(), fenced]).toEqual([1, [], ['#epoch', '#epoch']]);
+});
+
+it('records that a topic lacks which was created anew stay, and are known to be missing, until they come', async () => {
+  const { topic, table, append, caughtUp, recreated } = await open([1, 1]);
+  append('eu', 1, 'a');
+  append('us', 1, 'b');
+  topic.append(1, 'c');
+  Object.assign(topic.logs[1]?.[0] ?? {}, { key: Buffer.from('asia') });
+  await caughtUp();
+  expect([table.fence.missing(), recreated()]).toEqual([[], 0]);
+  // It has one partition fewer.
+  topic.logs.splice(0, 2, []);
+  topic.leaders = [1];
+  topic.topicId = 'second';
+  append('us', 1, 'd');
+  topic.failures.set(1, [answer('UNKNOWN_TOPIC_ID')]);
+  await until('it is another one', () => recreated() > 0);
+  await caughtUp();
+  expect([...table.fence.missing()].toSorted()).toEqual(['asia', 'eu']);
+  expect(table.all().map(({ ref, events }) => [ref, events])).toEqual([
+    ['eu', 'a'],
+    ['us', 'd'],
+    ['asia', 'c'],
+  ]);
+  append('asia', 1, 'e');
+  await until('it has come', () => !table.fence.isMissing('asia'));
+  expect(table.fence.missing()).toEqual(['eu']);
 });

@@ -14,6 +14,8 @@ export type FollowerDeps = TopicDeps & {
   readonly onBrokenOff?: (error: Error) => void;
   /** The partition is read from its oldest record again: the topic is another one of the same name, or has lost its end. */
   readonly onRewound?: (partition: number) => void;
+  /** It is another topic of the same name. */
+  readonly onRecreated?: () => void;
 };
 
 const CAUGHT_UP_POLL_MS = 20;
@@ -61,6 +63,14 @@ export class TopicFollower {
         if (!isRewound) return;
         this.#rewinds++;
         deps.onRewound?.(partition);
+      },
+      recreated: (count: number) => {
+        for (const partition of [...this.#positions.keys()].filter((one) => one >= count)) {
+          for (const offsets of [this.#positions, this.#written]) offsets.delete(partition);
+          deps.onRewound?.(partition);
+        }
+        this.#rewinds++;
+        deps.onRecreated?.();
       },
       onFailure: (error: unknown) => deps.onBrokenOff?.(error as Error),
     };
@@ -127,6 +137,8 @@ export type PartitionsReader = {
   take(fetched: Fetched): Promise<void>;
   /** Its offset is not there: retention has taken it, or the topic is another one of the same name. It goes on at `oldest`. */
   moved(partition: number, oldest: bigint): void;
+  /** It is another topic of the same name, with so many partitions. */
+  recreated?(partitions: number): void;
   /** The reading was interrupted, and goes on: told once, and again every few seconds while it lasts. */
   onFailure(error: unknown): void;
 };
@@ -165,7 +177,10 @@ export async function readPartitions(
   while (!signal.aborted) {
     try {
       const found = await fetcher.lookUp();
-      if (topicId !== undefined && topicId !== found.topicId) await toOldest(fetcher, reader, () => true);
+      if (topicId !== undefined && topicId !== found.topicId) {
+        await toOldest(fetcher, reader, () => true);
+        reader.recreated?.(found.leaders.length);
+      }
       topicId = found.topicId;
       await readRound(fetcher, reader, found.leaders, { clock, signal });
       failures = 0;
