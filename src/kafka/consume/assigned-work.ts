@@ -4,12 +4,15 @@ import type { IncomingRecord } from '../../core/record.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import { PartitionWork } from './partition-work.ts';
+import type { RecreatedTopics } from './recreated-topics.ts';
 
 export type AssignedWorkDeps = {
   readonly consumer: kafkajs.Consumer;
   readonly sessionTimeoutMs: number;
   /** One for the process, for all its consumers: records of an earlier consumer may still be in progress. */
   readonly queue: KeyedQueue;
+  /** One for the process, too. */
+  readonly recreated: RecreatedTopics;
   readonly keysOf: (record: IncomingRecord) => Promise<readonly string[]>;
   readonly handle: (record: IncomingRecord, lease: Lease) => Promise<void>;
   readonly onError: (error: unknown, record: IncomingRecord) => void;
@@ -49,9 +52,14 @@ export class AssignedWork {
       if (payload.memberId !== this.#memberId) this.#keepOnly({});
       this.#memberId = payload.memberId;
       this.#keepOnly(payload.memberAssignment);
+      deps.recreated.rejoined();
+      this.beginAnew();
     });
     consumer.on(consumer.events.STOP, () => this.#keepOnly({}));
-    this.#leaseWatch = clock.every(LEASE_CHECK_MS, () => this.#checkLease());
+    this.#leaseWatch = clock.every(LEASE_CHECK_MS, () => {
+      this.#checkLease();
+      this.beginAnew();
+    });
   }
 
   /** Partitions that are assigned to this consumer, and cannot have been assigned to another since. */
@@ -81,25 +89,20 @@ export class AssignedWork {
     this.#assigned.get(`${topic}/${partition}`)?.work.pass(next);
   }
 
-  /** The topic is another one of the same name: whatever was read and committed is of the one before. */
-  beginAnew(topic: string): void {
-    const { consumer } = this.#deps;
-    for (const partition of this.#assignment[topic] ?? []) {
+  /** Of a topic that is another one of the same name, whatever was read and committed is of the one before. */
+  beginAnew(): void {
+    const end = (topic: string, partition: number) => {
       const known = this.#assigned.get(`${topic}/${partition}`);
       if (known) this.#end(known);
-      inGroup(() => {
-        consumer.seek({ topic, partition, offset: '0' });
-        consumer.resume([{ topic, partitions: [partition] }]);
-      });
-      // What was in progress may have been committed behind the change: whoever begins after us would begin there.
-      consumer.commitOffsets([{ topic, partition, offset: '0' }]).catch(() => {});
-    }
+    };
+    this.#deps.recreated.begin(this.#deps.consumer, this.#assignment, end);
   }
 
   /** The consumer has ended: nothing more is begun or committed. */
   end(): void {
     this.#leaseWatch.cancel();
     this.#count = 0;
+    this.#assignment = {};
     this.#update();
     for (const { work } of this.#assigned.values()) work.end();
     this.#assigned.clear();

@@ -8,6 +8,7 @@ import type { KafkaClient } from '../connect/kafkajs-client.ts';
 import { AssignedWork } from './assigned-work.ts';
 import { GroupConsumer } from './consumer.ts';
 import { KeyedQueue } from './keyed-queue.ts';
+import { RecreatedTopics } from './recreated-topics.ts';
 import { singleWorkerAssigner } from './single-worker-assigner.ts';
 import type { OpenTopic } from './topic-fetcher.ts';
 import { watchTopicIds } from './watch-topic-ids.ts';
@@ -73,6 +74,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const queue = new KeyedQueue(MAX_AT_ONCE, deps.topics);
+  const recreated = new RecreatedTopics(clock);
   let heardAt = clock.now();
   const onHeard = () => {
     heardAt = clock.now();
@@ -102,7 +104,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
   };
   const openMember = () =>
     joinGroup(deps, {
-      ...{ queue, clock, signal, onHeard, onRestart },
+      ...{ queue, recreated, clock, signal, onHeard, onRestart },
       // Nothing rejects here but what the stop has interrupted.
       onEnd: (error) => void onEnd(error).catch(() => {}),
     });
@@ -111,7 +113,8 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
     ...{ openTopic: deps.openTopic, topics: deps.topics, clock },
     onOther(topic) {
       deps.onRecreated(topic);
-      open.work.beginAnew(topic);
+      recreated.add(topic);
+      open.work.beginAnew();
     },
   });
   return {
@@ -127,6 +130,7 @@ export async function readInGroup(deps: GroupReaderDeps): Promise<GroupReader> {
 
 type Membership = {
   readonly queue: KeyedQueue;
+  readonly recreated: RecreatedTopics;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onHeard: () => void;
@@ -136,7 +140,7 @@ type Membership = {
 
 async function joinGroup(
   deps: GroupReaderDeps,
-  { queue, clock, signal, onHeard, onRestart, onEnd }: Membership,
+  { queue, recreated, clock, signal, onHeard, onRestart, onEnd }: Membership,
 ): Promise<{ consumer: GroupConsumer; work: AssignedWork }> {
   const { kafka, groupId, sessionTimeoutMs } = deps;
   const consumer = new GroupConsumer({
@@ -153,7 +157,7 @@ async function joinGroup(
     },
   });
   const { client } = consumer;
-  const work = new AssignedWork({ ...deps, clock, consumer: client, queue });
+  const work = new AssignedWork({ ...deps, clock, consumer: client, queue, recreated });
   for (const event of ['HEARTBEAT', 'FETCH', 'GROUP_JOIN'] as const) client.on(client.events[event], onHeard);
   try {
     await consumer.run({

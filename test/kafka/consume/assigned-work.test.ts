@@ -3,6 +3,7 @@ import type { Lease } from '../../../src/core/lease.ts';
 import type { IncomingRecord } from '../../../src/core/record.ts';
 import { AssignedWork } from '../../../src/kafka/consume/assigned-work.ts';
 import { KeyedQueue } from '../../../src/kafka/consume/keyed-queue.ts';
+import { RecreatedTopics } from '../../../src/kafka/consume/recreated-topics.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { until } from '../../support/until.ts';
 
@@ -29,14 +30,22 @@ function open() {
     on: (name: string, listener: (event: { payload: object }) => void) =>
       void listeners.set(name, [...(listeners.get(name) ?? []), listener]),
     ...{ pause: say('pause'), resume: say('resume') },
-    seek: ({ partition, offset }: { partition: number; offset: string }) =>
-      void told.push(`seek ${partition} to ${offset}`),
-    commitOffsets: async () => {},
+    seek: ({ partition, offset }: { partition: number; offset: string }) => {
+      if (client.hasNoGroup) throw new Error('Consumer group was not initialized');
+      told.push(`seek ${partition} to ${offset}`);
+    },
+    async commitOffsets([{ partition, offset }]: [{ partition: number; offset: string }]) {
+      if (client.refusesCommits) throw new Error('REBALANCE_IN_PROGRESS');
+      told.push(`commit ${partition} at ${offset}`);
+    },
   };
+  const client = { hasNoGroup: false, refusesCommits: false };
+  const recreated = new RecreatedTopics({ now: () => now });
   const begun = new Map<string, Lease>();
   const working: (Lease | null)[] = [];
   const work = new AssignedWork({
     ...{ consumer: consumer as never, sessionTimeoutMs: SESSION_MS, queue: new KeyedQueue(32, ['t']) },
+    recreated,
     clock: { ...systemClock, now: () => now, wall: () => now, every },
     keysOf: async () => [],
     handle({ partition, offset }, lease) {
@@ -65,7 +74,29 @@ function open() {
   };
   const isWorking = () => working.map((lease) => lease !== null);
   const present = () => now;
-  return { work, tell, join, joinAs, begin, told, working, isWorking, pass, present, tick: () => tick() };
+  const recreate = () => {
+    recreated.add('t');
+    work.beginAnew();
+  };
+  const anew = () => told.splice(0).filter((one) => !one.startsWith('resume'));
+  const settle = () => new Promise(setImmediate);
+  return {
+    client,
+    recreate,
+    anew,
+    settle,
+    work,
+    tell,
+    join,
+    joinAs,
+    begin,
+    told,
+    working,
+    isWorking,
+    pass,
+    present,
+    tick: () => tick(),
+  };
 }
 
 describe('the work of a consumer', () => {
@@ -173,5 +204,80 @@ describe('the work of a consumer', () => {
     // What is under way still writes.
     expect(() => working[0]?.check()).toThrow(expect.objectContaining({ name: 'AbortError' }));
     expect([isWorking(), working[0]?.signal.aborted]).toEqual([[true], true]);
+  });
+});
+
+describe('a topic that was deleted and created anew', () => {
+  const BEGUN = ['seek 0 to 0', 'commit 0 at 0'];
+
+  it('is read from its beginning, once', async () => {
+    const { join, begin, recreate, anew, settle, tick } = open();
+    join(0);
+    const before = await begin(0, 1_000);
+    recreate();
+    expect([before.signal.aborted, anew()]).toEqual([true, BEGUN]);
+    await settle();
+    const first = await begin(0, 0);
+    tick();
+    join(0);
+    expect([anew(), first.signal.aborted]).toEqual([[], false]);
+  });
+
+  it('is read from its beginning when the consumer has its group again', async () => {
+    const { client, join, begin, recreate, anew, settle, tick } = open();
+    join(0);
+    await begin(0, 1_000);
+    anew();
+    client.hasNoGroup = true;
+    recreate();
+    tick();
+    expect(anew()).toEqual([]);
+    client.hasNoGroup = false;
+    tick();
+    await settle();
+    expect(anew()).toEqual(BEGUN);
+    tick();
+    expect(anew()).toEqual([]);
+  });
+
+  it('is read from its beginning by the member that is given it in the rebalance that was under way', async () => {
+    const { join, recreate, anew, settle, pass, tick } = open();
+    join();
+    recreate();
+    tick();
+    pass(60_000);
+    join(0);
+    await settle();
+    expect(anew()).toEqual(BEGUN);
+  });
+
+  it('is not begun anew by a member that is given it much later: another one has done so', async () => {
+    const { join, recreate, anew, pass, tick } = open();
+    join();
+    recreate();
+    pass(120_000);
+    tick();
+    join(0);
+    expect(anew()).toEqual([]);
+  });
+
+  it('whose beginning could not be committed is begun again where the group was joined again, and committed anyway', async () => {
+    const { client, join, begin, recreate, anew, settle, tick } = open();
+    join(0);
+    client.refusesCommits = true;
+    recreate();
+    await settle();
+    expect(anew()).toEqual(['seek 0 to 0']);
+    const first = await begin(0, 0);
+    tick();
+    await settle();
+    expect([anew(), first.signal.aborted]).toEqual([[], false]);
+    join(0);
+    await settle();
+    expect([anew(), first.signal.aborted]).toEqual([['seek 0 to 0'], true]);
+    client.refusesCommits = false;
+    tick();
+    await settle();
+    expect(anew()).toEqual(['commit 0 at 0']);
   });
 });
