@@ -108,6 +108,10 @@ export class WatchedClient<C extends Client> {
     return metadata;
   }
 
+  get hasAnswered(): boolean {
+    return !this.#neverAnswered;
+  }
+
   /** A failure as an error that names the variable and the remedy, where it tells what is the matter; else as it is. */
   explain(failure: unknown): unknown {
     const cause = new AggregateError([failure, this.#lastFault]);

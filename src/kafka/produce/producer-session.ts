@@ -24,6 +24,8 @@ export type ProducerSession = {
   partitionsOf(topic: string): Promise<number>;
   /** Connects to the leaders of the topics' partitions, as the first send to each would. Throws AttemptError. */
   connect(topics: readonly string[]): Promise<void>;
+  /** Why an attempt has had no answer for so long, as far as it is known; the error names the brokers. */
+  late?(ms: number): AttemptError;
   /** Cuts its connections at once: after it this client can't write any more, not even what waits in a socket. */
   destroy(): void;
 };
@@ -113,6 +115,13 @@ export function openProducerSession(
     partitionsOf: (topic) => judged(lookUpLed(topic).then(({ partitionsCount }) => partitionsCount)),
     connect: (topics) => judged(connect(topics)),
     send: (batch, options) => judged(send(batch, options)),
+    late(ms) {
+      const silence = `no answer within ${ms} ms from the brokers at ${connection.brokers.join(', ')}`;
+      const cause = Object.assign(new Error(silence), { code: 'ETIMEDOUT' });
+      const failure = new AttemptError('unknown', silence, { cause });
+      // Brokers that have answered before can be reached.
+      return watched.hasAnswered ? failure : explained(failure);
+    },
     destroy: () => watched.destroy(),
   };
 }

@@ -85,7 +85,7 @@ export class SessionPool {
     const held = this.#current ?? (await this.#fresh());
     held.attempts++;
     try {
-      return await within(this.#deps.clock, this.#attemptMs, work(held.session));
+      return await this.#within(held.session, work(held.session));
     } catch (error) {
       const failure = toAttemptError(error);
       if (failure.outcome === 'unknown' || (failure.outcome === 'retry' && freshOnRetry)) this.#retire(held);
@@ -94,6 +94,17 @@ export class SessionPool {
       held.attempts--;
       if (held.attempts === 0 && held !== this.#current) this.#destroy(held);
     }
+  }
+
+  /** The attempt, or an unknown outcome when the time is up: how it ends is then ignored. */
+  #within<T>(session: ProducerSession, attempt: Promise<T>): Promise<T> {
+    const ms = this.#attemptMs;
+    return new Promise((resolve, reject) => {
+      const late = () =>
+        reject(session.late?.(ms) ?? new AttemptError('unknown', `no answer within ${ms} ms`));
+      const timer = this.#deps.clock.after(ms, late);
+      attempt.then(resolve, reject).finally(() => timer.cancel());
+    });
   }
 
   #fresh(): Promise<Held> {
@@ -134,15 +145,6 @@ export class SessionPool {
     this.#retired.delete(held);
     held.session.destroy();
   }
-}
-
-/** The attempt, or an unknown outcome when the time is up: how it ends is then ignored. */
-function within<T>(clock: Clock, ms: number, attempt: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new AttemptError('unknown', `no answer within ${ms} ms`));
-    const timer = clock.after(ms, late);
-    attempt.then(resolve, reject).finally(() => timer.cancel());
-  });
 }
 
 /**
