@@ -6,7 +6,7 @@ import { type Dialect, eventNameOf } from '../../provider/dialect.ts';
 import type { ListedItem } from '../../provider/provider-api.ts';
 import { type SubscriptionRecord, wantedBy } from '../../subscriptions/subscription-record.ts';
 import type { OperationDeps } from './operation.ts';
-import { receiverUrl } from './subscription-state.ts';
+import { mayTakeEffect, receiverUrl } from './subscription-state.ts';
 
 /** A stray one is foreign, and delivers to an address of ours, where no ref can verify it. */
 export const DRIFT_KINDS = ['missing', 'changed', 'disabled', 'stray', 'foreign'] as const;
@@ -42,16 +42,21 @@ type Compared = {
   readonly items: readonly ListedItem[];
   readonly dialect: Pick<Dialect, 'eventNames'>;
   readonly publicUrl: string;
+  /** How long a command's calls may take. */
+  readonly deadlineMs: number;
+  readonly now: number;
 };
 
 /** Compares what the provider lists with the state. What the list doesn't show of an item is not compared. */
-export function findDrift({ records, items, dialect, publicUrl }: Compared): Drift[] {
+export function findDrift(compared: Compared): Drift[] {
+  const { records, items, dialect, publicUrl, now, deadlineMs } = compared;
   const listed = new Map(items.map((item) => [item.id, item]));
-  const requested = records
-    .filter(({ state }) => state === 'REQUESTED')
-    .map((one) => canonicalAddress(one.receiverUrl));
-  // A subscription at an address that is being created is what our own call has just made.
-  const asked = new Set(requested);
+  const requested = records.filter(({ state }) => state === 'REQUESTED');
+  const addressesOf = (some: typeof records) =>
+    new Set(some.map(({ receiverUrl: url }) => canonicalAddress(url)));
+  const asked = addressesOf(requested);
+  // What our own call has just made. What an older creation has left, which came to no end, is a stray one.
+  const made = addressesOf(requested.filter((one) => mayTakeEffect(one, now, deadlineMs)));
   const wanted = records.map(wantedBy).filter((record) => record !== null);
   const ours = wanted.flatMap((record): Drift[] => {
     const subscriptionId = record.subscriptionId ?? '';
@@ -65,7 +70,7 @@ export function findDrift({ records, items, dialect, publicUrl }: Compared): Dri
     return detail === '' ? [] : [{ kind: 'changed', subscriptionId, detail: shorten(detail), record }];
   });
   const others = [...listed.values()]
-    .filter(({ url }) => url === null || !asked.has(url))
+    .filter(({ url }) => url === null || !made.has(url))
     .map(({ id, url }): Drift => {
       return {
         kind: refAt(url, publicUrl) === null ? 'foreign' : 'stray',

@@ -9,7 +9,7 @@ import { receiverUrl } from './subscription-state.ts';
  * with a pattern of refs is shown those that it takes: by their ref, or by an address that is such a ref's.
  */
 export async function listSubscriptions(context: OperationContext): Promise<Settled> {
-  const { dialect, publicUrl } = context;
+  const { dialect, publicUrl, session, clock } = context;
   const patterns = context.refPatterns(context.topic);
   const items = await listItems(context);
   const records = context.subscriptions.all();
@@ -24,7 +24,9 @@ export async function listSubscriptions(context: OperationContext): Promise<Sett
     .map(({ id, url, events }) => ({ subscriptionId: id, url, events, ref: refs.get(id) ?? null }))
     .filter(({ ref, url }) => isShown(ref, url));
   const shown = new Set(subscriptions.map(({ subscriptionId }) => subscriptionId));
-  const drift = findDrift({ records, items, dialect, publicUrl })
+  const drift = findDrift({
+    ...{ records, items, dialect, publicUrl, deadlineMs: session.deadlineMs, now: clock.wall() },
+  })
     .map(listedDrift)
     .filter(({ ref, subscriptionId }) => (ref === null ? shown.has(subscriptionId) : isShown(ref, null)));
   const which = patterns === null ? '' : `, of refs that match ${patterns.join(' or ')}`;

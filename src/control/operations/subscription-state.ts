@@ -1,4 +1,5 @@
 import { hasCode } from '../../core/errors.ts';
+import { CHANGE_TIMEOUT_MS } from '../../provider/call-provider.ts';
 import { eventNameOf, providerNameOf } from '../../provider/dialect.ts';
 import {
   isUnfinished,
@@ -82,6 +83,16 @@ export const isForgettable = (
 
 const wasDeletedBefore = ({ state, updatedAt }: SubscriptionRecord, time: number): boolean =>
   state === 'RETIRED' && updatedAt < time;
+
+/**
+ * Whether a call that began when this record was stored may still take effect. Calls end by the command's deadline; we assume that
+ * none takes effect more than CHANGE_TIMEOUT_MS later.
+ */
+export const mayTakeEffect = (
+  { updatedAt }: Pick<SubscriptionRecord, 'updatedAt'>,
+  now: number,
+  deadlineMs: number,
+): boolean => updatedAt > now - deadlineMs - CHANGE_TIMEOUT_MS;
 
 /** The records of other refs that have this subscription. */
 export function othersWith({ command, subscriptions }: OperationContext, id: string): SubscriptionRecord[] {

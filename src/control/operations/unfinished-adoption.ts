@@ -1,16 +1,12 @@
 import { canonicalAddress } from '../../core/address.ts';
-import { CHANGE_TIMEOUT_MS } from '../../provider/call-provider.ts';
 import type { SubscriptionRecord } from '../../subscriptions/subscription-record.ts';
 import { listCredibly } from './clear-address.ts';
 import type { OperationContext } from './operation.ts';
-import { receiverUrl } from './subscription-state.ts';
+import { mayTakeEffect, receiverUrl } from './subscription-state.ts';
 
-/**
- * Whether a call of an unfinished adoption, or creation, may still take effect. `updatedAt` is when it, or an update since, began
- * to call. Calls end by the command's deadline; we assume that none takes effect more than CHANGE_TIMEOUT_MS later.
- */
+/** Whether a call of an unfinished adoption, or creation, may still take effect: `updatedAt` is when it, or an update since, began. */
 export function mayStillCome({ session, clock }: OperationContext, unfinished: SubscriptionRecord): boolean {
-  return unfinished.updatedAt > clock.wall() - session.deadlineMs - CHANGE_TIMEOUT_MS;
+  return mayTakeEffect(unfinished, clock.wall(), session.deadlineMs);
 }
 
 /** Whether the subscription of an adoption does not deliver here: where it is not listed, or is listed with another address. */

@@ -27,6 +27,8 @@ export type ReconcileDeps = Pick<
 > & {
   /** Follows the results topic, where earlier reports stand. */
   readonly finished: { caughtUp(signal: AbortSignal): Promise<void> };
+  /** How long a command's calls may take. */
+  readonly commandDeadlineMs: number;
   readonly mode: 'off' | 'report' | 'repair';
   /** If one comparison would change more subscriptions than this, it changes none. */
   readonly repairMax: number;
@@ -95,7 +97,7 @@ type Comparison = {
 };
 
 async function compare(deps: ReconcileDeps, signal: AbortSignal): Promise<Comparison> {
-  const { subscriptions, dialect, publicUrl } = deps;
+  const { subscriptions, dialect, publicUrl, commandDeadlineMs: deadlineMs } = deps;
   await subscriptions.caughtUp(signal);
   const before = new Set(subscriptions.all());
   const { items, httpStatus } = await listed(deps);
@@ -108,7 +110,8 @@ async function compare(deps: ReconcileDeps, signal: AbortSignal): Promise<Compar
   // A record that came while the list was made says nothing about it, nor do the items of a ref that was changed.
   const changed = new Set(records.filter((record) => !before.has(record)).map(({ ref }) => ref));
   const ids = new Set(records.filter(({ ref }) => changed.has(ref)).map((one) => one.subscriptionId));
-  const found = await withoutFilesOwn(findDrift({ records, items, dialect, publicUrl }), deps);
+  const compared = { records, items, dialect, publicUrl, deadlineMs, now: deps.clock.wall() };
+  const found = await withoutFilesOwn(findDrift(compared), deps);
   const drifts = found.filter(
     ({ record, subscriptionId }) => !ids.has(subscriptionId) && !(record && changed.has(record.ref)),
   );

@@ -62,7 +62,8 @@ const CONFIRM_AFTER_MS = 2_000;
 
 /** The reconciler of this process, on what the commands work with too. */
 export function openReconciler(deps: {
-  readonly control: OperationDeps & Pick<ReconcileDeps, 'finished'> & { readonly call: ProviderCall };
+  readonly control: OperationDeps &
+    Pick<ReconcileDeps, 'finished' | 'commandDeadlineMs'> & { readonly call: ProviderCall };
   readonly settings: {
     readonly reconcile: ReconcileDeps['mode'];
     readonly reconcileIntervalMs: number;

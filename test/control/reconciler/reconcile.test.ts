@@ -443,6 +443,27 @@ describe('under RECONCILE=repair', () => {
     ]);
   });
 
+  it('is stray what a creation has left that came to no end, once its call cannot be under way any more', async () => {
+    await using harness = await openControlHarness();
+    const the = reconcilerOf(harness, 'repair');
+    await harness.run(create('beside'));
+    await createInPart(harness);
+    await the.look();
+    expect([the.codes(), (await harness.run({ type: 'subscription.list' })).drift]).toEqual([[], []]);
+    const intent = harness.state.get('a') ?? expect.fail('no intent');
+    harness.state.set('a', { ...intent, updatedAt: Date.now() - HOUR });
+    await the.look();
+    expect([the.codes(), the.gauges.at(-1)]).toEqual([[['SUBSCRIPTION_FOREIGN', null]], ['stray']]);
+    expect((await harness.run({ type: 'subscription.list' })).drift).toMatchObject([
+      { ref: null, errorCode: 'SUBSCRIPTION_FOREIGN' },
+    ]);
+    // Nobody knows its secret: the next creation, or deletion, of the ref removes it, and the drift ends.
+    expect([the.sent, await harness.run(create('a'))]).toMatchObject([[], { status: 'SUCCEEDED' }]);
+    await the.look();
+    expect(the.codes().at(-1)).toEqual([null, null]);
+    expect(await harness.subscriptions()).toHaveLength(2);
+  });
+
   it('is foreign, and stray, what delivers to an address of ours and is no ref’s, unless files name it', async () => {
     await using one = await harnessWithOne();
     const { harness } = one;
