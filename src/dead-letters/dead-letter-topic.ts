@@ -1,6 +1,6 @@
-import { HooklineError } from '../core/errors.ts';
+import { HooklineError, hasCode } from '../core/errors.ts';
 import { OWN_TOPICS, topicName } from '../core/names.ts';
-import type { IncomingRecord } from '../core/record.ts';
+import type { IncomingRecord, ObjectReference } from '../core/record.ts';
 import type { SealingKeys } from '../crypto/sealing.ts';
 import { openBody } from '../delivery/dead-letter/seal-body.ts';
 import { checkTopics } from '../kafka/admin/watch-safety.ts';
@@ -53,8 +53,10 @@ export async function openDeadLetterTopic(
   const openOne = (body: Buffer | Error | undefined, headers: DeadLetter['headers']) => {
     try {
       return Buffer.isBuffer(body) ? openBody(sealingKeys, headers, body) : body;
-    } catch (error) {
-      return error as Error;
+    } catch (cause) {
+      if (!hasCode(cause, 'BODY_SEALED')) return cause as Error;
+      const remedy = `add the key that sealed it to SEALING_KEY_FILE; where that is gone for good, ${DISMISS}`;
+      return new HooklineError('BODY_SEALED', undefined, { cause, remedy });
     }
   };
   return {
@@ -131,34 +133,57 @@ async function readBodies(reader: RangeReader, deadLetters: readonly DeadLetter[
 
 function join(positions: readonly DeadLetterPosition[], values: ReadonlyMap<string, Buffer>): Buffer | Error {
   const parts = positions.flatMap((position) => values.get(positionText(position)) ?? []);
-  if (parts.length < positions.length) return new Error('retention has deleted it');
+  if (parts.length < positions.length) return new DeletedByRetention('retention has deleted it');
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
-/** The object store did not give it: it may later, so that nothing of its entity may be stored before. */
-export const isUnreadNow = (body: Buffer | Error | undefined): body is HooklineError =>
-  body instanceof HooklineError && body.retryable;
+class DeletedByRetention extends Error {}
+
+/**
+ * It could not be read, and may be later, as with other settings: nothing of its entity may be stored before. Not so where Kafka has
+ * deleted it, or where the store itself says that it does not have it.
+ */
+export const isUnreadNow = (body: Buffer | Error | undefined): boolean =>
+  body instanceof Error && !(body instanceof DeletedByRetention) && !hasCode(body, 'OBJECT_MISSING');
+
+const DISMISS = 'dismiss the record (hookline dlq dismiss)';
 
 /** One after the other: each may have 50 MB. */
 export async function fetchBodies(
-  bodies: Pick<BodyStore, 'read'> | undefined,
+  bodies: Pick<BodyStore, 'read' | 'keyOf'> | undefined,
   deadLetters: readonly DeadLetter[],
   signal: AbortSignal | undefined,
 ): Promise<Map<string, Buffer | Error>> {
   const found = new Map<string, Buffer | Error>();
-  let unread: HooklineError | undefined;
+  let unread: Error | undefined;
   for (const { at, object } of deadLetters) {
     if (!object) continue;
     if (unread || signal?.aborted) {
       if (unread) found.set(at, unread);
       continue;
     }
-    const unset = new Error(`its body is in the object store, at ${object.uri}: set BODY_STORE`);
-    const body = bodies ? await bodies.read(object).catch((error: Error) => error) : unset;
-    if (isUnreadNow(body)) unread = body;
+    const body = await fetchBody(bodies, object).catch((error: Error) => error);
+    if (isUnreadNow(body)) unread = body as Error;
     found.set(at, body);
   }
   return found;
+}
+
+async function fetchBody(
+  bodies: Pick<BodyStore, 'read' | 'keyOf'> | undefined,
+  object: ObjectReference,
+): Promise<Buffer> {
+  if (!bodies) throw new Error(`its body is in the object store, at ${object.uri}: set BODY_STORE`);
+  try {
+    bodies.keyOf(object.uri);
+  } catch {
+    throw new Error(`its body is at ${object.uri}, and BODY_STORE names another bucket: set the earlier one`);
+  }
+  return bodies.read(object).catch((error: Error) => {
+    if (!hasCode(error, 'OBJECT_CHANGED')) throw error;
+    const remedy = `check what answers at BODY_STORE_ENDPOINT; where the object itself was changed, ${DISMISS}`;
+    throw new HooklineError('OBJECT_CHANGED', object.uri, { cause: error, remedy });
+  });
 }
 
 /** Unwanted records between two wanted ones: up to this many, one range costs less than two. */

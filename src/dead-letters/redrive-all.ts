@@ -2,7 +2,7 @@ import { type DeadLetterTopic, isUnreadNow } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Redelivery } from './open-redelivery.ts';
 import { orderOfDeadLetter } from './redrive-delivery.ts';
-import { type DeadLetterOutcome, redriveOne } from './redrive-one.ts';
+import { type DeadLetterOutcome, redriveOne, refusalOf } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
 
 export type RedriveRun = RunOptions & {
@@ -18,8 +18,10 @@ export const redriveAll = (
   runInOrder(selected, {
     ...options,
     async prepare(batch, ending) {
-      const whole = batch.filter(({ missing }) => missing.length === 0);
-      const bodies = await topic.bodiesOf(whole, ending);
+      const bodies = await topic.bodiesOf(
+        batch.filter((one) => refusalOf(one) === null),
+        ending,
+      );
       const unread = batch.findIndex(({ at }) => isUnreadNow(bodies.get(at)));
       return { bodies, behindUnread: new Set(unread < 0 ? [] : batch.slice(unread)) };
     },

@@ -70,20 +70,27 @@ export function dryRun(redelivery: Redelivery): Redelivery {
   return { ...redelivery, send, storing, delivery: { ...redelivery.delivery, publish: storing(send) } };
 }
 
+/** Why a dead-letter record can never be redriven, whatever its body is; else null. */
+export function refusalOf(deadLetter: DeadLetter): string | null {
+  if (deadLetter.missing.length > 0) return missingText(deadLetter);
+  const stage = stageOf(deadLetter.headers[NAMES.stage]);
+  if (stage === FOREIGN) return 'Hookline did not write it: nothing proves that it was verified';
+  if (stage === 'SPOOL') return `${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`;
+  return null;
+}
+
 async function publishAgain(
   deadLetter: DeadLetter,
   body: Buffer | Error | undefined,
   redelivery: Redelivery,
 ): Promise<DeadLetterOutcome> {
   const refused = (message: string): DeadLetterOutcome => ({ deadLetter, outcome: 'refused', message });
-  if (deadLetter.missing.length > 0) return refused(missingText(deadLetter));
+  const refusal = refusalOf(deadLetter);
+  if (refusal !== null) return refused(refusal);
   if (isUnreadNow(body)) throw body;
   if (!Buffer.isBuffer(body)) return refused(body?.message ?? 'retention has deleted it');
   const { delivery } = redelivery;
-  const stage = stageOf(deadLetter.headers[NAMES.stage]);
-  if (stage === FOREIGN) return refused('Hookline did not write it: nothing proves that it was verified');
-  if (stage === 'SPOOL') return refused(`${ERRORS.SPOOL_ROW_CHANGED.text}; ${SPOOL_REMEDY}`);
-  if (stage === 'COMMAND') {
+  if (deadLetter.headers[NAMES.stage] === 'COMMAND') {
     const record = await commandRecord(deadLetter, body, {
       ...redelivery,
       deadLetterTopic: delivery.deadLetterTopic,

@@ -5,13 +5,12 @@ type SdkError = Error & { readonly $metadata?: { readonly httpStatusCode?: numbe
 
 export const statusOf = (error: unknown): number | undefined => (error as SdkError).$metadata?.httpStatusCode;
 
-/** Null where the answer is that there is no such thing. A bucket that is not there is another matter. */
+/** Null where the store says that there is no such thing: not any 404, which may be of the bucket, or of what stands before the store. */
 export async function orNull<T>(answer: Promise<T>, name = 'NoSuchKey'): Promise<T | null> {
   try {
     return await answer;
   } catch (error) {
-    const { name: is } = error as SdkError;
-    if (is === name || (is === 'NotFound' && statusOf(error) === 404)) return null;
+    if ((error as SdkError).name === name) return null;
     throw error;
   }
 }

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import { startSha256 } from '../crypto/ids.ts';
 import { askAgain } from './ask-again.ts';
 import { expiryRules } from './lifecycle.ts';
-import type { NewObject, ObjectStore, WriteAnswer } from './object-store.ts';
+import { type NewObject, type ObjectStore, ObjectStoreFault, type WriteAnswer } from './object-store.ts';
 import { createClient, type S3Options, type Sdk } from './s3-client.ts';
 import { orNull, statusOf, toFault } from './s3-faults.ts';
 
@@ -97,7 +98,14 @@ function storeOver(
     describe: (Key, abortSignal) =>
       ask(async (s3) => {
         const command = new sdk.HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' });
-        const found = await orNull(s3.send(command, { abortSignal }));
+        const found = await s3.send(command, { abortSignal }).catch(async (error) => {
+          if (statusOf(error) !== 404) throw error;
+          // The answer to HEAD has no body that says what is missing.
+          const object = await orNull(s3.send(new sdk.GetObjectCommand({ Bucket, Key }), { abortSignal }));
+          if (object === null) return null;
+          (object.Body as Readable | undefined)?.destroy();
+          throw new ObjectStoreFault('unavailable', `${Key} came while it was asked for`);
+        });
         if (!found) return null;
         const { ChecksumSHA256 = '', ContentLength = 0 } = found;
         // Of an object that was put together from parts it is another hash, with their number behind it. The object's

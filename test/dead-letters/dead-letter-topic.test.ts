@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
-import { batchesOf, fetchBodies, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
+import { sha256Of } from '../../src/crypto/ids.ts';
+import { batchesOf, fetchBodies, isUnreadNow, rangesOf } from '../../src/dead-letters/dead-letter-topic.ts';
 import { positionText } from '../../src/dead-letters/dead-letters.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { deadLetter } from '../support/dead-letter.ts';
+import { scriptedBodies } from '../support/scripted-object-store.ts';
 
 describe('the passes that fetch positions', () => {
   const place = fc.record({ partition: fc.nat(3), offset: fc.nat(2_000).map(BigInt) });
@@ -41,6 +44,7 @@ describe('bodies in the object store', () => {
     ...deadLetter({ at: `0:${n}` }),
     object: { uri: `s3://bucket/${n}`, bytes: 1, sha256: 'x' },
   }));
+  const keyOf = (uri: string) => uri;
   const uris = (asked: readonly string[]) => asked.map((uri) => uri.at(-1)).join('');
 
   it('are asked for one after the other, and no more behind one that the store does not give now', async () => {
@@ -53,7 +57,7 @@ describe('bodies in the object store', () => {
       if (uri.endsWith('3')) throw away;
       return Buffer.from(uri);
     };
-    const found = await fetchBodies({ read }, all, undefined);
+    const found = await fetchBodies({ read, keyOf }, all, undefined);
     expect(uris(asked)).toBe('123');
     expect([...found]).toEqual([
       ['0:1', gone],
@@ -70,8 +74,35 @@ describe('bodies in the object store', () => {
       if (asked.push(uri) === 2) stopping.abort();
       return Buffer.from(uri);
     };
-    await fetchBodies({ read }, all, stopping.signal);
+    await fetchBodies({ read, keyOf }, all, stopping.signal);
     expect(uris(asked)).toBe('12');
+  });
+});
+
+describe('a body that cannot be read now', () => {
+  const { bodies, store } = scriptedBodies(systemClock);
+  const bodyIn = async (bucket: string, from: typeof bodies | undefined) => {
+    const object = { uri: `s3://${bucket}/hookline/1`, bytes: 2, sha256: sha256Of(Buffer.from('{}')) };
+    const found = await fetchBodies(from, [{ ...deadLetter({ at: '0:1' }), object }], undefined);
+    return found.get('0:1') as Error;
+  };
+
+  it.each([
+    ['whose store is not named', 'events', undefined, 'set BODY_STORE'],
+    ['in another bucket', 'events-of-2025', bodies, 'BODY_STORE names another bucket: set the earlier one'],
+    ['in whose place something else is given', 'events', bodies, 'check what answers at BODY_STORE_ENDPOINT'],
+  ])('is one %s: the error says what to do', async (_, bucket, from, remedy) => {
+    store.objects.set('hookline/1', Buffer.from('<html>log in</html>'));
+    const error = await bodyIn(bucket, from);
+    expect(error.message).toContain(remedy);
+    expect(isUnreadNow(error)).toBe(true);
+  });
+
+  it('is not one that the store says it does not have', async () => {
+    store.objects.clear();
+    const error = await bodyIn('events', bodies);
+    expect(error).toMatchObject({ code: 'OBJECT_MISSING' });
+    expect(isUnreadNow(error)).toBe(false);
   });
 });
 

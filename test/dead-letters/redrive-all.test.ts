@@ -35,6 +35,7 @@ function redriver(
   bodies: ReadonlyMap<string, Buffer | Error>,
   claims: ClaimCheck | undefined,
   before: (at: string) => Promise<void>,
+  asked: string[] = [],
 ) {
   const stored: string[] = [];
   const send = async (record: OutgoingRecord): Promise<Position> => {
@@ -49,7 +50,12 @@ function redriver(
   const delivery = { ...deliveryParts(claims && { claims }), publish: storing(send) };
   const options = {
     ...{ signal: new AbortController().signal, onProgress() {} },
-    topic: { bodiesOf: async () => bodies },
+    topic: {
+      async bodiesOf(wanted: readonly DeadLetter[]) {
+        asked.push(...wanted.map(({ at }) => at));
+        return bodies;
+      },
+    },
     redelivery: {
       ...{ delivery, send, storing, readAvro: async () => ({}), commandTopics: [] },
       ...{ abandon() {}, async stop() {} },
@@ -93,7 +99,7 @@ it('a redrive stores no event behind one that the object store does not give now
     ['0:1', bodyOf('e-1')],
     ['0:2', unread],
     ['0:3', bodyOf('e-1')],
-    ['0:4', new Error('its object is gone')],
+    ['0:4', new HooklineError('OBJECT_MISSING', 's3://bucket/4')],
   ]);
   const { stored, run } = redriver(content, undefined, async () => {});
   const all = [...content.keys()].map((at, n) => received(at, 1_000 * n));
@@ -101,6 +107,33 @@ it('a redrive stores no event behind one that the object store does not give now
   expect(stored).toEqual(['0:1']);
   content.set('0:2', bodyOf('e-1'));
   expect(await run(all.slice(1))).toEqual({ '0:2': 'stored', '0:3': 'stored', '0:4': 'refused' });
+});
+
+it.each([
+  ['a sealing key is not set', new HooklineError('BODY_SEALED')],
+  ['something answers in the place of the store', new HooklineError('OBJECT_CHANGED', 's3://bucket/1')],
+  ['BODY_STORE is not set', new Error('its body is in the object store: set BODY_STORE')],
+])('a redrive stores no event behind one that cannot be read now: %s', async (_, why) => {
+  const content = new Map<string, Buffer | Error>([
+    ['0:1', why],
+    ['0:2', bodyOf('e-1')],
+  ]);
+  const { stored, run } = redriver(content, undefined, async () => {});
+  const all = [...content.keys()].map((at, n) => received(at, 1_000 * n));
+  expect(await run(all)).toEqual({ '0:1': 'failed', '0:2': 'waiting' });
+  content.set('0:1', bodyOf('e-1'));
+  expect(await run(all)).toEqual({ '0:1': 'stored', '0:2': 'stored' });
+  expect(stored).toEqual(['0:1', '0:2']);
+});
+
+it('a redrive stores events behind one that nobody can redrive: it cannot wait for that', async () => {
+  const spoiled = received('0:1', 0);
+  const all = [{ ...spoiled, headers: { ...spoiled.headers, [NAMES.stage]: 'SPOOL' } }, received('0:2', 1)];
+  const content = new Map<string, Buffer | Error>([['0:2', bodyOf('e-1')]]);
+  const asked: string[] = [];
+  const { run } = redriver(content, undefined, async () => {}, asked);
+  expect(await run(all)).toEqual({ '0:1': 'refused', '0:2': 'stored' });
+  expect(asked).toEqual(['0:2']);
 });
 
 it('a redrive stores the events of an entity one after the other, and those of others meanwhile', async () => {

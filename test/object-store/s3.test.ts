@@ -135,6 +135,25 @@ describe('an object', () => {
     expect(await client.hash('b.json', 1, within())).toBeNull();
   });
 
+  it.each([
+    ['of a proxy', { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>not found</html>' }],
+    ['without a body', { status: 404, headers: {} }],
+    ['of another bucket', { status: 404, code: 'NoSuchBucket' }],
+  ])('is not missing by a 404 %s: only the store says so', async (_, answer) => {
+    s3.answer = () => answer;
+    const kind = 'refused';
+    await expect(client.describe('a.json', within())).rejects.toMatchObject({ kind });
+    await expect(client.read('a.json', 1, within())).rejects.toMatchObject({ kind });
+    await expect(client.hash('a.json', 1, within())).rejects.toMatchObject({ kind });
+    await expect(client.expiryRules(within())).rejects.toMatchObject({ kind });
+  });
+
+  it('that is there a moment later is not missing', async () => {
+    await create();
+    s3.answer = ({ method }) => (method === 'HEAD' ? { status: 404, headers: {} } : undefined);
+    await expect(client.describe('a.json', within())).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
   it('is replaced; where the bucket denies that, it is created, or is there', async () => {
     const replace = () => client.replace('check.json', objectOf('{}'), within());
     expect([await replace(), await replace()]).toEqual(['created', 'created']);
