@@ -19,6 +19,7 @@ export type Redriven = {
  * record say when and from where it was redriven.
  * @returns null if the headers do not identify the delivery
  * @throws HooklineError a retryable one: nothing was stored, the dead-letter record is unchanged
+ * @throws Error where what was sealed would be readable in Kafka
  */
 export async function redriveDelivery(
   deadLetter: DeadLetter,
@@ -27,6 +28,7 @@ export async function redriveDelivery(
 ): Promise<Redriven | null> {
   const delivery = restoreDeadLetter(deadLetter, body);
   if (!delivery) return null;
+  checkPolicy(deadLetter, delivery, ports);
   let stored: { record: OutgoingRecord; position: Position } | undefined;
   const marks = redriveMarks(deadLetter, ports.deadLetterTopic);
   const publish = storing(async (record) => {
@@ -38,6 +40,20 @@ export async function redriveDelivery(
   if (!stored) throw new TypeError(`${deadLetter.at} was stored without being published`);
   const isDeadLetter = stored.record.topic === ports.deadLetterTopic;
   return { eventId, position: stored.position, code: isDeadLetter ? codeOf(stored.record) : null };
+}
+
+/**
+ * A body was sealed because its type keeps no message in Kafka, or as a type that cannot be read may be such a one. The schemas of
+ * this process can say something else: they are not those of ingress then.
+ */
+function checkPolicy({ headers }: DeadLetter, delivery: VerifiedDelivery, ports: DeliveryPorts): void {
+  if (headers[NAMES.sealed] === undefined) return;
+  const wasTypeRead = headers[NAMES.topic] !== undefined;
+  const isKept = () => wasTypeRead && identifyDelivery(delivery, ports).source === 'keep';
+  if (ports.bodySealing === undefined || isKept())
+    throw new Error(
+      'its body is sealed, and by the schemas that are read now its message would be readable in Kafka: set SCHEMAS_DIR to the schemas that ingress had',
+    );
 }
 
 /** The same for all whose order counts: deliveries of one entity, and commands of one ref. */

@@ -74,12 +74,12 @@ const silent = (ports: DeliveryPorts): DeliveryPorts => ({ ...ports, observer: S
 
 /**
  * The id of the event that a delivery becomes: of its message where that can be read, else of the body as it arrived,
- * as its dead-letter record has it.
+ * as its dead-letter record has it. Where messages of its type are kept is known of the former alone.
  */
 export function identifyDelivery(
   delivery: VerifiedDelivery,
   ports: Omit<DeliveryPorts, 'publish'>,
-): DeliveryIdentity {
+): DeliveryIdentity & { readonly source?: SourcePolicy } {
   try {
     const own = { ...ports, observer: SILENT_OBSERVER };
     return openMessage(delivery, own, (opened) => {

@@ -51,15 +51,16 @@ export function readEvent(opened: OpenedMessage, ports: Ports): ReadEvent {
   return { message, eventId, source: route.schema.source, encode };
 }
 
-/** The event's id, and what its order depends on. @throws HooklineError UNPARSABLE, NOT_A_PROBE */
+/** What a message is known by, and where messages of its type are kept. @throws HooklineError UNPARSABLE, NOT_A_PROBE */
 export function readIdentity(
   opened: OpenedMessage,
   ports: Pick<DeliveryPorts, 'routes' | 'claims'>,
-): DeliveryIdentity {
+): DeliveryIdentity & { readonly source: SourcePolicy } {
   const { route, found } = findRouted(opened, ports);
   found.drop();
   const eventId = eventIdOf(opened.subscriptionId, opened.message);
-  return { eventId, order: orderKey({ topic: route.topic, key: keyOf(found, eventId) }) };
+  const order = orderKey({ topic: route.topic, key: keyOf(found, eventId) });
+  return { eventId, order, source: route.schema.source };
 }
 
 /** Without an entity there is no order to keep: the event's own id spreads such events. */

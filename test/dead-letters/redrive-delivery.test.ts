@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { OutgoingRecord, Position } from '../../src/core/record.ts';
+import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import { type DeadLetter, DeadLetterIndex } from '../../src/dead-letters/dead-letters.ts';
 import { redriveDelivery } from '../../src/dead-letters/redrive-delivery.ts';
 import type { DeliveryPorts } from '../../src/delivery/ports.ts';
 import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
 import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
+import { eventSchemasWith } from '../support/event-schemas.ts';
 
 /** The deadLetter that records of the dead-letter topic make up. */
 function deadLetterOf(records: readonly OutgoingRecord[]): DeadLetter {
@@ -20,6 +22,8 @@ function deadLetterOf(records: readonly OutgoingRecord[]): DeadLetter {
 
 const source = '{"type":"payment_status","entityId":"e-1","payload":{"status":"ACCC"}}';
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+const bodySealing = parseSealingKeys(Buffer.from('ab'.repeat(32))) ?? expect.fail('no key');
 
 /** Parks a delivery that its topic does not take yet. */
 async function deadLetterOne() {
@@ -99,6 +103,51 @@ describe('a redriven delivery', () => {
         code: 'PUBLISH_DEADLINE',
       },
     );
+  });
+
+  describe('whose body was sealed', () => {
+    const omitting = { events: eventSchemasWith({ 'payment-status': 'omit' }), bodySealing };
+    /** A drift that its type does not keep in Kafka; or a body whose type cannot be read. */
+    const drifted = '{"type":"payment-status","entityId":"e-1","payload":{"status":7}}';
+    const malformed = `${drifted},`;
+    const deadLettered = async (body: string) => {
+      const parts = deliveryParts(omitting);
+      await publishDelivery(verified(body), parts);
+      return deadLetterOf(parts.seen.records);
+    };
+    const redrive = async (body: string, options: Parameters<typeof deliveryParts>[0]) => {
+      const deadLetter = await deadLettered(body);
+      expect(deadLetter.headers['hookline.sealed']).toBe('1');
+      const parts = deliveryParts(options);
+      const redriven = redriveDelivery(deadLetter, Buffer.from(body), asRedelivery(parts));
+      return { redriven, parts };
+    };
+
+    it.each([
+      ['its type', drifted, {}],
+      [
+        'its type, but of another',
+        drifted,
+        { ...omitting, events: eventSchemasWith({ 'collection-status': 'omit' }) },
+      ],
+      ['any type', malformed, {}],
+    ])('is not stored where the schemas have no policy of %s: it would be readable', async (_, body, now) => {
+      const { redriven, parts } = await redrive(body, now);
+      await expect(redriven).rejects.toThrow('set SCHEMAS_DIR to the schemas that ingress had');
+      expect(parts.seen.records).toEqual([]);
+    });
+
+    it('is stored by the policy of its type', async () => {
+      const { redriven } = await redrive(drifted, omitting);
+      expect(await redriven).toMatchObject({ code: 'UNENCODABLE' });
+    });
+
+    it('as its type could not be read is stored by the policy that its type has', async () => {
+      const deadLetter = await deadLettered(malformed);
+      const parts = deliveryParts({ ...omitting, events: eventSchemasWith({ 'collection-status': 'omit' }) });
+      const redriven = await redriveDelivery(deadLetter, Buffer.from(drifted), asRedelivery(parts));
+      expect(redriven).toMatchObject({ code: null });
+    });
   });
 
   it.each([
