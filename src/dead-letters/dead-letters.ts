@@ -139,17 +139,38 @@ export class DeadLetterIndex {
     }
   }
 
-  /** Forgets what was redriven or dismissed, and markers of records that are not held. Gives the identities of the former. */
+  /**
+   * Forgets what was redriven or dismissed, with attempts of it that were not stored whole, and all markers. Gives the identities of
+   * what it forgets.
+   */
   forgetResolved(): string[] {
-    const forgotten: string[] = [];
-    for (const [identity, records] of this.#groups) {
-      if (!this.#isMarked(records)) continue;
+    const isMarked = ([, records]: Group) => this.#isMarked(records);
+    const marked = [...this.#groups].filter(isMarked);
+    const repeated = this.#repeatedBy(
+      marked,
+      [...this.#groups].filter(inParts).filter((group) => !isMarked(group)),
+    );
+    for (const [identity, records] of [...marked, ...repeated]) {
       this.#records -= records.length;
       this.#groups.delete(identity);
-      forgotten.push(identity);
     }
     this.#marks.clear();
-    return forgotten;
+    return [...marked, ...repeated].map(([identity]) => identity);
+  }
+
+  /** Those of `others` with missing parts whose delivery one of `groups` has whole. */
+  #repeatedBy(groups: readonly Group[], others: readonly Group[]): Group[] {
+    if (others.length === 0) return [];
+    const whole = new Set(
+      groups
+        .map(([, records]) => this.#join(records))
+        .filter(isWhole)
+        .map(eventIdOf),
+    );
+    return others.filter(([, records]) => {
+      const one = this.#join(records);
+      return !isWhole(one) && whole.has(eventIdOf(one));
+    });
   }
 
   /** A delivery whose parts could not all be stored was answered 503 and sent again: parts of the first attempt are no loss. */
@@ -212,6 +233,8 @@ export function identityOf(record: DeadLetterRecord): string {
   return JSON.stringify(names.map((name) => headers[name] ?? null));
 }
 
+type Group = readonly [identity: string, records: readonly DeadLetterRecord[]];
+const inParts = ([, [first]]: Group): boolean => numberOf(first?.headers[NAMES.parts]) > 1;
 const toPosition = ({ partition, offset }: DeadLetterPosition): DeadLetterPosition => ({ partition, offset });
 const isWhole = (deadLetter: DeadLetter) => deadLetter.missing.length === 0;
 const eventIdOf = (deadLetter: DeadLetter) => deadLetter.headers[NAMES.eventId];

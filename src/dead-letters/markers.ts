@@ -2,7 +2,7 @@ import type { OutgoingRecord } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
 import { type DeadLetter, positionText } from './dead-letters.ts';
 
-/** Positions in a marker. One is enough; more still match when retention has deleted the first record. */
+/** Positions in a marker beside the first one. The last records are the last that retention deletes: until then one of them matches. */
 const MAX_MARKER_POSITIONS = 20;
 
 /** The record that marks a dead-letter record as redriven. */
@@ -30,4 +30,4 @@ const marker = (deadLetter: DeadLetter, topic: string, headers: Record<string, s
 });
 
 const namesOf = ({ at, copies }: DeadLetter): string =>
-  [...new Set([at, ...copies.slice(0, MAX_MARKER_POSITIONS).map(positionText)])].join(',');
+  [...new Set([at, ...copies.slice(-MAX_MARKER_POSITIONS).map(positionText)])].join(',');

@@ -109,6 +109,13 @@ describe('records of the dead-letter topic', () => {
     expect(lettersOf([markerFor(records)])).toEqual([]);
   });
 
+  it('in many parts stay redriven while retention deletes them one after the other', () => {
+    const records = Array.from({ length: 45 }, (_, n) => record(delivery('a', n + 1, 45)));
+    const marker = markerFor(records);
+    const states = records.map((_, gone) => lettersOf([...records.slice(gone), marker]).map(stateOf));
+    expect(states).toEqual(records.map(() => ['redriven']));
+  });
+
   it('show the last redrive of several', () => {
     const records = [record(delivery('a'))];
     const markers = [markerFor(records, 6_000), markerFor(records, 7_000)];
@@ -151,6 +158,16 @@ describe('records of the dead-letter topic', () => {
     expect([index.size, index.deadLetters().map(stateOf)]).toEqual([1, ['incomplete']]);
     index.forgetBefore(new Map([[2, offset]]));
     expect([index.size, index.deadLetters()]).toEqual([0, []]);
+  });
+
+  it('are forgotten with attempts of the same delivery that were not stored whole, and not with others', () => {
+    const first = record(delivery('a', 1, 2));
+    const other = record(delivery('b', 1, 2));
+    const whole = [1, 2].map((part) => record(delivery('a', part, 2, { [NAMES.receivedAt]: '999' })));
+    const index = new DeadLetterIndex();
+    for (const one of [first, other, ...whole, markerFor(whole)]) index.take(one);
+    expect(index.forgetResolved()).toHaveLength(2);
+    expect([index.size, index.unresolved().map(({ at }) => at)]).toEqual([1, [`2:${other.offset}`]]);
   });
 
   it('that nobody has redriven or dismissed are the unresolved ones, whatever the topic holds', () => {

@@ -214,6 +214,25 @@ describe('the count of open dead-letter records', () => {
     expect(counts(open)).toMatchObject({ DECRYPT: 1 });
   });
 
+  it.each([10, 50_000])(
+    'has no attempt whose whole repeat was redriven, where it holds %i records',
+    (max) => {
+      const open = new OpenDeadLetters(max);
+      const part = (number: number, receivedAt: string) => {
+        const one = delivery('a', 'PARSE', { [NAMES.part]: `${number}`, [NAMES.parts]: '2' });
+        return { ...one, headers: { ...one.headers, [NAMES.receivedAt]: receivedAt } };
+      };
+      const [left, ...whole] = [part(1, '1'), part(1, '2'), part(2, '2')] as const;
+      for (const one of [left, ...whole, marker(whole[0], NAMES.redriveOf)]) open.take(one);
+      for (let n = 0; n < 12; n++) {
+        const one = delivery(`e${n}`);
+        open.take(one);
+        open.take(marker(one));
+      }
+      expect(counts(open)).toEqual({ oldestAt: null });
+    },
+  );
+
   it('does not fill up with what is done', () => {
     const open = new OpenDeadLetters(100);
     for (let n = 0; n < 1_000; n++) {
