@@ -7,12 +7,8 @@ import { checkTopics } from '../kafka/admin/watch-safety.ts';
 import { type OffsetRange, openRanges, type RangeReader } from '../kafka/consume/range-reader.ts';
 import type { KafkaAccess } from '../kafka/open-kafka.ts';
 import type { BodyStore } from '../object-store/body-store.ts';
-import {
-  type DeadLetter,
-  type DeadLetterPosition,
-  type DeadLetterRecord,
-  positionText,
-} from './dead-letters.ts';
+import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './dead-letter-record.ts';
+import type { DeadLetter } from './dead-letters.ts';
 import { type DeadLetterFilter, parseFilter } from './filter.ts';
 import { MatchingDeadLetters } from './matching-dead-letters.ts';
 import { inOrderOfReceipt } from './select-due.ts';

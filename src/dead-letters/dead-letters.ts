@@ -3,30 +3,9 @@ import {
   bodyReferenceOf,
   DEAD_LETTER_HEADERS as NAMES,
 } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './dead-letter-record.ts';
 import { joinable, labelOf, missingOf, numberOf } from './parts.ts';
-
-/** A record of the dead-letter topic, without its value, which may be large. */
-export type DeadLetterRecord = {
-  readonly partition: number;
-  readonly offset: bigint;
-  /** Milliseconds since 1970, when it was written. */
-  readonly timestamp: number;
-  readonly key: string | null;
-  readonly bytes: number;
-  readonly headers: Readonly<Record<string, string>>;
-};
-
-/** Position of a record in the dead-letter topic. */
-export type DeadLetterPosition = Pick<DeadLetterRecord, 'partition' | 'offset'>;
-
-/** `partition:offset`: how an operator names a dead-letter record. */
-export const positionText = ({ partition, offset }: DeadLetterPosition): string => `${partition}:${offset}`;
-
-/** The position that a text names, or null if it names none. */
-export function parsePosition(text: string): DeadLetterPosition | null {
-  const match = /^(\d{1,9}):(\d{1,18})$/.exec(text);
-  return match ? { partition: Number(match[1]), offset: BigInt(match[2] ?? 0) } : null;
-}
+import { isMarker, markedBy, namesOf, positionOf } from './read-marker.ts';
 
 /** One dead-lettered delivery or command. A large body is stored in several records, its parts. */
 export type DeadLetter = {
@@ -70,22 +49,7 @@ export function stateOf(deadLetter: Pick<DeadLetter, 'redriven' | 'dismissed' | 
 export const redrivesOf = ({ headers }: Pick<DeadLetter, 'headers'>): number =>
   Number(headers[NAMES.redriveCount] ?? 0) || 0;
 
-/** Positions that are read of a marker; Hookline writes fewer. A header may hold millions. */
-const MAX_MARKED = 100;
-
 type Marks = { redriven?: Redriven; dismissed?: Dismissed };
-
-/** Whether a record says what became of another one. */
-export const isMarker = ({ headers }: Pick<DeadLetterRecord, 'headers'>): boolean =>
-  headers[NAMES.redriveOf] !== undefined || headers[NAMES.dismissalOf] !== undefined;
-
-/** Positions of the records that a marker is about. */
-export function markedBy({ headers }: Pick<DeadLetterRecord, 'headers'>): string[] {
-  const of = headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '';
-  const positions = of.split(',', MAX_MARKED).map(parsePosition);
-  // New texts: V8 keeps the whole header alive as long as a part of it.
-  return positions.filter((position) => position !== null).map(positionText);
-}
 
 /**
  * Groups the records of the topic into dead-lettered deliveries and commands: joins parts, recognizes duplicate records,
@@ -93,7 +57,7 @@ export function markedBy({ headers }: Pick<DeadLetterRecord, 'headers'>): string
  */
 export class DeadLetterIndex {
   readonly #groups = new Map<string, DeadLetterRecord[]>();
-  /** By the position of the record that they are about. */
+  /** By the names of the records that they are about. */
   readonly #marks = new Map<string, Marks>();
   #records = 0;
 
@@ -133,9 +97,9 @@ export class DeadLetterIndex {
       if (left.length > 0) this.#groups.set(identity, left);
       else this.#groups.delete(identity);
     }
-    for (const at of this.#marks.keys()) {
-      const position = parsePosition(at);
-      if (position && !isThere(position)) this.#marks.delete(at);
+    for (const name of this.#marks.keys()) {
+      const position = positionOf(name);
+      if (position && !isThere(position)) this.#marks.delete(name);
     }
   }
 
@@ -182,25 +146,26 @@ export class DeadLetterIndex {
   }
 
   #isMarked = (records: readonly DeadLetterRecord[]): boolean =>
-    this.#marks.size > 0 && records.some((record) => this.#marks.has(positionText(record)));
+    this.#marks.size > 0 && this.#marksOf(records, firstOf(records)).length > 0;
+
+  #marksOf(records: readonly DeadLetterRecord[], { key }: DeadLetterRecord): Marks[] {
+    return records.flatMap((record) => namesOf(record, key).flatMap((name) => this.#marks.get(name) ?? []));
+  }
 
   #takeMarker(marker: DeadLetterRecord): void {
     const { timestamp: at, headers } = marker;
     const redriven = headers[NAMES.redriveOf] !== undefined && { at, to: headers[NAMES.redrivenTo] ?? '' };
     const [by = '', reason = ''] = [headers[NAMES.dismissedBy], headers[NAMES.dismissedReason]];
     const marks: Marks = redriven ? { redriven } : { dismissed: { at, by, reason } };
-    for (const position of markedBy(marker))
-      this.#marks.set(position, { ...this.#marks.get(position), ...marks });
+    for (const name of markedBy(marker)) this.#marks.set(name, { ...this.#marks.get(name), ...marks });
   }
 
   #join(records: readonly DeadLetterRecord[]): DeadLetter {
     const count = numberOf(records[0]?.headers[NAMES.parts]);
     const labelled = records.map((record) => ({ ...labelOf(record, count), record }));
     const present = joinable(labelled);
-    const lowest = Math.min(...labelled.map(({ part }) => part));
-    const { record: first = records[0] as DeadLetterRecord } =
-      labelled.find(({ part }) => part === lowest) ?? {};
-    const marks = records.flatMap((record) => this.#marks.get(positionText(record)) ?? []);
+    const first = firstOf(records);
+    const marks = this.#marksOf(records, first);
     const object = bodyReferenceOf(first.headers);
     return {
       at: positionText(first),
@@ -217,6 +182,15 @@ export class DeadLetterIndex {
       dismissed: marks.findLast(({ dismissed }) => dismissed)?.dismissed ?? null,
     };
   }
+}
+
+/** The first record with the lowest part: its key and headers are those of the delivery. */
+function firstOf(records: readonly DeadLetterRecord[]): DeadLetterRecord {
+  const [first, ...others] = records as [DeadLetterRecord, ...DeadLetterRecord[]];
+  if (others.length === 0) return first;
+  const count = numberOf(first.headers[NAMES.parts]);
+  const partOf = (record: DeadLetterRecord) => labelOf(record, count).part;
+  return others.reduce((lowest, one) => (partOf(one) < partOf(lowest) ? one : lowest), first);
 }
 
 /**

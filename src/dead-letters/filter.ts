@@ -1,13 +1,8 @@
 import { DEAD_LETTER_STAGES } from '../core/errors.ts';
 import { INSTANT_OR_AGE, parseInstantOrAge } from '../core/instant.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import {
-  type DeadLetter,
-  type DeadLetterPosition,
-  parsePosition,
-  positionText,
-  stateOf,
-} from './dead-letters.ts';
+import { type DeadLetterPosition, parsePosition, positionText } from './dead-letter-record.ts';
+import { type DeadLetter, stateOf } from './dead-letters.ts';
 
 /** What somebody asked for cannot be understood. The message is one sentence that says what is accepted. */
 export class InvalidInput extends Error {}

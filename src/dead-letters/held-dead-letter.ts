@@ -3,14 +3,8 @@ import {
   bodyReferenceOf,
   DEAD_LETTER_HEADERS as NAMES,
 } from '../delivery/dead-letter/dead-letter-headers.ts';
-import {
-  type DeadLetter,
-  type DeadLetterPosition,
-  type DeadLetterRecord,
-  type Dismissed,
-  positionText,
-  type Redriven,
-} from './dead-letters.ts';
+import { type DeadLetterPosition, type DeadLetterRecord, positionText } from './dead-letter-record.ts';
+import type { DeadLetter, Dismissed, Redriven } from './dead-letters.ts';
 import type { HeldMarks } from './held-marks.ts';
 import { type HeaderPacker, unpack } from './pack-headers.ts';
 import { joinable, labelOf, missingOf, NO_PART, numberOf, type PartLabel } from './parts.ts';
@@ -99,11 +93,11 @@ export class HeldDeadLetter implements DeadLetter {
   }
 
   get redriven(): Redriven | null {
-    return this.#marks.redriven(this.copies);
+    return this.#marks.redriven(this.copies, this.key);
   }
 
   get dismissed(): Dismissed | null {
-    return this.#marks.dismissed(this.copies);
+    return this.#marks.dismissed(this.copies, this.key);
   }
 
   /** Of each of its records. */

@@ -1,13 +1,7 @@
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import {
-  type DeadLetter,
-  type DeadLetterPosition,
-  type DeadLetterRecord,
-  type Dismissed,
-  markedBy,
-  positionText,
-  type Redriven,
-} from './dead-letters.ts';
+import type { DeadLetterPosition, DeadLetterRecord } from './dead-letter-record.ts';
+import type { Dismissed, Redriven } from './dead-letters.ts';
+import { markedBy, namesOf } from './read-marker.ts';
 import { TextNumbers } from './text-numbers.ts';
 
 /** Texts that are looked up before another copy is kept. */
@@ -31,10 +25,10 @@ export class HeldMarks {
   take(marker: DeadLetterRecord): void {
     const { timestamp, headers } = marker;
     const isRedrive = headers[NAMES.redriveOf] !== undefined;
-    for (const position of markedBy(marker)) {
-      if (isRedrive) this.#markRedriven(position, timestamp, headers[NAMES.redrivenTo] ?? '');
+    for (const name of markedBy(marker)) {
+      if (isRedrive) this.#markRedriven(name, timestamp, headers[NAMES.redrivenTo] ?? '');
       else {
-        const n = this.#dismissed.numberOf(position);
+        const n = this.#dismissed.numberOf(name);
         this.#dismissedAt[n] = timestamp;
         this.#by[n] = this.#shared(headers[NAMES.dismissedBy] ?? '');
         this.#reason[n] = this.#shared(headers[NAMES.dismissedReason] ?? '');
@@ -42,25 +36,25 @@ export class HeldMarks {
     }
   }
 
-  /** @param copies all records of a delivery, as they came: the last one that is marked counts */
-  redriven(copies: readonly DeadLetterPosition[]): Redriven | null {
-    const n = lastOf(this.#redriven, copies);
+  /** @param copies all records of a delivery with this key, as they came: the last one that is marked counts */
+  redriven(copies: readonly DeadLetterPosition[], key: string | null): Redriven | null {
+    const n = lastOf(this.#redriven, copies, key);
     if (n === undefined) return null;
     const offset = this.#toOffset[n] ?? NO_OFFSET;
     const to = `${this.#to[n]}${offset === NO_OFFSET ? '' : offset}`;
     return { at: this.#redrivenAt[n] ?? 0, to };
   }
 
-  /** @param copies all records of a delivery, as they came: the last one that is marked counts */
-  dismissed(copies: readonly DeadLetterPosition[]): Dismissed | null {
-    const n = lastOf(this.#dismissed, copies);
+  /** @param copies all records of a delivery with this key, as they came: the last one that is marked counts */
+  dismissed(copies: readonly DeadLetterPosition[], key: string | null): Dismissed | null {
+    const n = lastOf(this.#dismissed, copies, key);
     if (n === undefined) return null;
     return { at: this.#dismissedAt[n] ?? 0, by: this.#by[n] ?? '', reason: this.#reason[n] ?? '' };
   }
 
-  #markRedriven(position: string, at: number, to: string): void {
+  #markRedriven(name: string, at: number, to: string): void {
     const [, before = to, offset] = /^(.*@)(0|[1-9]\d{0,14})$/s.exec(to) ?? [];
-    const n = this.#redriven.numberOf(position);
+    const n = this.#redriven.numberOf(name);
     this.#redrivenAt[n] = at;
     this.#to[n] = this.#shared(before);
     this.#toOffset[n] = offset === undefined ? NO_OFFSET : Number(offset);
@@ -75,10 +69,16 @@ export class HeldMarks {
   }
 }
 
-function lastOf(numbers: TextNumbers, copies: DeadLetter['copies']): number | undefined {
-  for (const copy of copies.toReversed()) {
-    const number = numbers.find(positionText(copy));
-    if (number !== undefined) return number;
-  }
+function lastOf(
+  numbers: TextNumbers,
+  copies: readonly DeadLetterPosition[],
+  key: string | null,
+): number | undefined {
+  if (numbers.size === 0) return undefined;
+  for (const copy of copies.toReversed())
+    for (const name of namesOf(copy, key).reverse()) {
+      const number = numbers.find(name);
+      if (number !== undefined) return number;
+    }
   return undefined;
 }

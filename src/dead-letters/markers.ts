@@ -1,6 +1,7 @@
 import type { OutgoingRecord } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
-import { type DeadLetter, positionText } from './dead-letters.ts';
+import { positionText } from './dead-letter-record.ts';
+import type { DeadLetter } from './dead-letters.ts';
 
 /** Positions in a marker beside the first one. The last records are the last that retention deletes: until then one of them matches. */
 const MAX_MARKER_POSITIONS = 20;

@@ -1,17 +1,12 @@
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import {
-  byTime,
-  type DeadLetter,
-  type DeadLetterRecord,
-  identityOf,
-  isMarker,
-  stateOf,
-} from './dead-letters.ts';
+import type { DeadLetterRecord } from './dead-letter-record.ts';
+import { byTime, type DeadLetter, identityOf, stateOf } from './dead-letters.ts';
 import type { DeadLetterFilter } from './filter.ts';
 import { HeldDeadLetter } from './held-dead-letter.ts';
 import { HeldMarks } from './held-marks.ts';
 import { HeaderPacker } from './pack-headers.ts';
 import { labelOf, numberOf, PresentParts } from './parts.ts';
+import { isMarker } from './read-marker.ts';
 import { TextNumbers } from './text-numbers.ts';
 
 /** A delivery that does not match, until all its parts have come. */

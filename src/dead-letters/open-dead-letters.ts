@@ -1,17 +1,11 @@
 import { DEAD_LETTER_STAGES } from '../core/errors.ts';
 import { sha256Of } from '../crypto/ids.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
-import {
-  DeadLetterIndex,
-  type DeadLetterPosition,
-  type DeadLetterRecord,
-  identityOf,
-  isMarker,
-  markedBy,
-  parsePosition,
-} from './dead-letters.ts';
+import type { DeadLetterRecord } from './dead-letter-record.ts';
+import { DeadLetterIndex, identityOf } from './dead-letters.ts';
 import { DoneIdentities } from './done-identities.ts';
 import { FOREIGN, stageOf } from './filter.ts';
+import { isMarker, positionsIn } from './read-marker.ts';
 import { SkippedRecords } from './skipped-records.ts';
 
 /** What nobody has redriven or dismissed yet. */
@@ -24,7 +18,7 @@ export type OpenCount = {
 
 const STAGES = [...DEAD_LETTER_STAGES, FOREIGN];
 
-/** What joins records, and tells what became of them. Nothing else of a record is read: no body, key or message. */
+/** What joins records, and tells what became of them. Nothing else of a record is read but its key: no body and no message. */
 const READ = [
   ...[NAMES.stage, NAMES.eventId, NAMES.receivedAt, NAMES.part, NAMES.parts, NAMES.partsOf, NAMES.redrivenAt],
   ...[NAMES.topic, NAMES.partition, NAMES.offset, NAMES.redriveOf, NAMES.dismissalOf],
@@ -43,7 +37,7 @@ const MAX_RECORDS = 50_000;
 
 /**
  * Counts open dead-letter records while it follows the topic. Of more than 50,000 it holds the first, and of the others one byte each,
- * which tells whether a marker names it: a copy counts once more there. When so many are done that there is room,
+ * which tells whether a marker names its position, whatever its key is: a copy counts once more there. When so many are done that there is room,
  * {@link mustReadAgain} asks for the others once more.
  */
 export class OpenDeadLetters {
@@ -58,9 +52,10 @@ export class OpenDeadLetters {
     this.#skipped = skipped;
   }
 
-  take(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): void {
+  take(record: Unread & { readonly key: Buffer | null }): void {
     const { partition, offset, timestamp } = record;
-    const few = { partition, offset, timestamp, key: null, bytes: 0, headers: heldOf(record) };
+    const headers = heldOf(record);
+    const few = { partition, offset, timestamp, key: heldKeyOf(record.key, headers), bytes: 0, headers };
     if (isMarker(few)) return this.#takeMarker(few);
     const identity = identityOf(few);
     if (this.#skipped.isMarked(few)) return this.#done.add(identity);
@@ -101,7 +96,7 @@ export class OpenDeadLetters {
   }
 
   #takeMarker(marker: DeadLetterRecord): void {
-    const positions = markedBy(marker).map(parsePosition) as DeadLetterPosition[];
+    const positions = positionsIn(marker);
     for (const position of positions) this.#skipped.mark(position);
     if (positions.every((position) => this.#skipped.covers(position))) return;
     this.#index.take(marker);
@@ -116,8 +111,10 @@ export class OpenDeadLetters {
   }
 }
 
+type Unread = Omit<DeadLetterRecord, 'key' | 'bytes'>;
+
 /** Headers that join and count a record as its own do, and are short. Of a marker they are its own: it is not held. */
-function heldOf(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): Record<string, string> {
+function heldOf(record: Unread): Record<string, string> {
   const read = READ.filter(
     (name) => (record.headers[name]?.length ?? Number.POSITIVE_INFINITY) <= MAX_HEADER_CHARACTERS,
   );
@@ -127,7 +124,7 @@ function heldOf(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): Record<string,
   const { [NAMES.stage]: stage, [NAMES.eventId]: eventId } = headers;
   for (const name of [NAMES.eventId, NAMES.partsOf]) {
     const text = headers[name];
-    if (text !== undefined) held[name] = text.length <= MAX_HELD_CHARACTERS ? text : digest(text);
+    if (text !== undefined) held[name] = heldText(text);
   }
   for (const name of [NAMES.part, NAMES.parts]) {
     const number = headers[name];
@@ -141,4 +138,11 @@ function heldOf(record: Omit<DeadLetterRecord, 'key' | 'bytes'>): Record<string,
   return held;
 }
 
+/** A marker has the key of its record, which mostly is the event id. */
+function heldKeyOf(key: Buffer | null, headers: Readonly<Record<string, string>>): string | null {
+  const text = key && heldText(key.toString());
+  return text === headers[NAMES.eventId] ? (headers[NAMES.eventId] ?? null) : text;
+}
+
+const heldText = (text: string): string => (text.length <= MAX_HELD_CHARACTERS ? text : digest(text));
 const digest = (text: string): string => sha256Of(Buffer.from(text));

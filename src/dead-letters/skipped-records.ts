@@ -1,4 +1,4 @@
-import type { DeadLetterPosition, DeadLetterRecord } from './dead-letters.ts';
+import type { DeadLetterPosition, DeadLetterRecord } from './dead-letter-record.ts';
 
 /** 10 MB of memory. Records behind so many are not counted. */
 const MAX_OFFSETS = 10_000_000;

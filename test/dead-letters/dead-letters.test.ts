@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OutgoingRecord } from '../../src/core/record.ts';
-import {
-  type DeadLetter,
-  DeadLetterIndex,
-  type DeadLetterRecord,
-  stateOf,
-} from '../../src/dead-letters/dead-letters.ts';
+import type { DeadLetterRecord } from '../../src/dead-letters/dead-letter-record.ts';
+import { type DeadLetter, DeadLetterIndex, stateOf } from '../../src/dead-letters/dead-letters.ts';
 import { dismissalMarker, redriveMarker } from '../../src/dead-letters/markers.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 
@@ -36,9 +32,9 @@ const DISMISSAL = { reason: 'test data', by: 'ops' };
 const dismissalFor = (records: readonly DeadLetterRecord[], timestamp = 5_000) =>
   readBack(dismissalMarker(only(lettersOf(records)), DISMISSAL, 'dead-letter'), timestamp);
 
-function readBack({ headers }: OutgoingRecord, timestamp: number): DeadLetterRecord {
+function readBack({ key, headers }: OutgoingRecord, timestamp: number): DeadLetterRecord {
   const texts = [...headers].map(([name, value]) => [name.toString(), value.toString()]);
-  return record(Object.fromEntries(texts), { timestamp, bytes: 0 });
+  return record(Object.fromEntries(texts), { timestamp, bytes: 0, key: key.toString() });
 }
 
 const only = <T>(items: readonly T[]): T =>
@@ -108,6 +104,27 @@ describe('records of the dead-letter topic', () => {
     expect(open?.redriven).toBeNull();
     expect(lettersOf([markerFor(records)])).toEqual([]);
   });
+
+  it.each([
+    ['of an event', () => record(delivery('a'), { key: 'a' }), 'b'],
+    ['of a command', () => record({ [NAMES.stage]: 'COMMAND' }, { key: 'ledger-eu' }), 'ledger-us'],
+    [
+      'of an event, and not by that of a record without a key',
+      () => record(delivery('a'), { key: 'a' }),
+      '2:7',
+    ],
+    ['without a key, and not by that of an event', () => record({}, { key: null }), 'a'],
+  ])(
+    'are marked by a marker with their key alone: offsets shift where a topic is copied, %s',
+    (_, make, other) => {
+      const one = make();
+      const marker = markerFor([one]);
+      expect(stateOf(only(lettersOf([one, { ...marker, key: other }])))).toBe('open');
+      expect(stateOf(only(lettersOf([one, marker])))).toBe('redriven');
+      // As somebody else may write it.
+      expect(stateOf(only(lettersOf([one, { ...marker, key: null }])))).toBe('redriven');
+    },
+  );
 
   it('in many parts stay redriven while retention deletes them one after the other', () => {
     const records = Array.from({ length: 45 }, (_, n) => record(delivery('a', n + 1, 45)));

@@ -2,13 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type DeadLetterRecord, positionText } from '../../src/dead-letters/dead-letter-record.ts';
 import { readAll } from '../../src/dead-letters/dead-letter-topic.ts';
-import {
-  type DeadLetter,
-  DeadLetterIndex,
-  type DeadLetterRecord,
-  positionText,
-} from '../../src/dead-letters/dead-letters.ts';
+import { type DeadLetter, DeadLetterIndex } from '../../src/dead-letters/dead-letters.ts';
 import { parseFilter } from '../../src/dead-letters/filter.ts';
 import { MatchingDeadLetters } from '../../src/dead-letters/matching-dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
@@ -207,6 +203,14 @@ describe('what a filter selects while the topic is read', () => {
     const repeated = [recordAt(0, 0, part('b', 1, 3)), recordAt(0, 1, delivery('b', again))];
     expect(matching(repeated, ['code=UNDECRYPTABLE']).deadLetters).toEqual([]);
     expect(matching(repeated.slice(0, 1), ['code=UNDECRYPTABLE']).deadLetters).toHaveLength(1);
+  });
+
+  it('is not done by a marker of another event', () => {
+    const one = recordAt(1, 1, delivery('a'), { key: 'a' });
+    const markerOf = (key: string) => recordAt(0, 0, { [NAMES.redriveOf]: '1:1' }, { key });
+    const redriven = (key: string) =>
+      matching([one, markerOf(key)], []).deadLetters.map((found) => found.redriven !== null);
+    expect([redriven('b'), redriven('a')]).toEqual([[false], [true]]);
   });
 
   it('is done if a marker came before it, or names one of its copies', () => {

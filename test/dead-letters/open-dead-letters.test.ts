@@ -8,7 +8,7 @@ import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dea
 
 let offset = 0n;
 const record = (headers: Record<string, string>, timestamp = Number(offset)) => ({
-  ...{ partition: 0, offset: offset++, timestamp, headers },
+  ...{ partition: 0, offset: offset++, timestamp, headers, key: null as Buffer | null },
 });
 const delivery = (eventId: string, stage = 'DECRYPT', more: Record<string, string> = {}) =>
   record({ [NAMES.stage]: stage, [NAMES.eventId]: eventId, [NAMES.receivedAt]: '900', ...more });
@@ -91,6 +91,20 @@ describe('the count of open dead-letter records', () => {
     open.take(old);
     open.take(young);
     expect(counts(open, new Map([[0, young.offset]]))).toEqual({ PARSE: 1, oldestAt: young.timestamp });
+  });
+
+  it('is not changed by a marker of another event, as where the topic was copied and its offsets have shifted', () => {
+    const keyed = (one: Taken, key: string) => ({ ...one, key: Buffer.from(key) });
+    const long = 'x'.repeat(100);
+    for (const key of ['a', long]) {
+      const open = new OpenDeadLetters();
+      const first = keyed(delivery(key), key);
+      open.take(first);
+      open.take(keyed(marker(first), `${key}y`));
+      expect(counts(open)).toEqual({ DECRYPT: 1, oldestAt: first.timestamp });
+      open.take(keyed(marker(first), key));
+      expect(counts(open)).toEqual({ oldestAt: null });
+    }
   });
 
   it('joins a copy that the drain of a spool wrote after the redrive: it is not open again', () => {

@@ -1,12 +1,10 @@
 import {
-  type DeadLetter,
-  DeadLetterIndex,
   type DeadLetterPosition,
   type DeadLetterRecord,
-  isMarker,
   parsePosition,
-} from '../../dead-letters/dead-letters.ts';
-import { DEAD_LETTER_HEADERS as NAMES } from '../../delivery/dead-letter/dead-letter-headers.ts';
+} from '../../dead-letters/dead-letter-record.ts';
+import { type DeadLetter, DeadLetterIndex } from '../../dead-letters/dead-letters.ts';
+import { isMarker, positionsIn } from '../../dead-letters/read-marker.ts';
 import { OffsetSet } from './offset-set.ts';
 
 type Offsets = ReadonlyMap<number, bigint>;
@@ -32,7 +30,7 @@ export class HeldDeadLetters {
   }
 
   take(record: DeadLetterRecord): void {
-    if (isMarker(record)) for (const position of markedBy(record)) this.#openNotHeld.delete(position);
+    if (isMarker(record)) for (const position of positionsIn(record)) this.#openNotHeld.delete(position);
     this.#index.take(record);
   }
 
@@ -105,11 +103,3 @@ export class HeldDeadLetters {
 
   #from = (partition: number): bigint => this.#oldest.get(partition) ?? 0n;
 }
-
-/** Hookline writes fewer; a header may hold millions. */
-const MAX_MARKED = 100;
-
-const markedBy = ({ headers }: DeadLetterRecord): DeadLetterPosition[] =>
-  (headers[NAMES.redriveOf] ?? headers[NAMES.dismissalOf] ?? '')
-    .split(',', MAX_MARKED)
-    .flatMap((text) => parsePosition(text) ?? []);

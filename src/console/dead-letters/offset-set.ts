@@ -1,4 +1,4 @@
-import type { DeadLetterPosition } from '../../dead-letters/dead-letters.ts';
+import type { DeadLetterPosition } from '../../dead-letters/dead-letter-record.ts';
 
 /** Offsets of one chunk: a bit each, 8 KiB. */
 const CHUNK = 65_536;

@@ -3,7 +3,7 @@ import { topicsToSearch } from '../../cli/inspect/search-topics.ts';
 import type { Mask } from '../../cli/shell/mask.ts';
 import { topicName } from '../../core/names.ts';
 import type { IncomingRecord } from '../../core/record.ts';
-import { parsePosition } from '../../dead-letters/dead-letters.ts';
+import { parsePosition } from '../../dead-letters/dead-letter-record.ts';
 import { boundedTopics } from '../index/bounded-kafka.ts';
 import { OpenTopics } from '../index/open-topics.ts';
 import type { Turns } from '../index/turns.ts';

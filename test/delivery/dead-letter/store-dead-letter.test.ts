@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../../src/core/errors.ts';
 import { parseSealingKeys, type SealingKeys } from '../../../src/crypto/sealing.ts';
-import { DeadLetterIndex, type DeadLetterRecord } from '../../../src/dead-letters/dead-letters.ts';
+import type { DeadLetterRecord } from '../../../src/dead-letters/dead-letter-record.ts';
+import { DeadLetterIndex } from '../../../src/dead-letters/dead-letters.ts';
 import { parseFilter } from '../../../src/dead-letters/filter.ts';
 import { MatchingDeadLetters } from '../../../src/dead-letters/matching-dead-letters.ts';
 import { openBody } from '../../../src/delivery/dead-letter/seal-body.ts';

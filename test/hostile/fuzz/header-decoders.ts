@@ -2,13 +2,11 @@ import fc from 'fast-check';
 import { hasCode } from '../../../src/core/errors.ts';
 import { parseInstant } from '../../../src/core/instant.ts';
 import {
-  DeadLetterIndex,
   type DeadLetterRecord,
   parsePosition,
   positionText,
-  redrivesOf,
-  stateOf,
-} from '../../../src/dead-letters/dead-letters.ts';
+} from '../../../src/dead-letters/dead-letter-record.ts';
+import { DeadLetterIndex, redrivesOf, stateOf } from '../../../src/dead-letters/dead-letters.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../../src/delivery/dead-letter/dead-letter-headers.ts';
 import { admitRequest } from '../../../src/ingress/receive-webhook.ts';
 import { toIncomingRecord } from '../../../src/kafka/consume/consumer.ts';
