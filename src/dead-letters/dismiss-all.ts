@@ -2,7 +2,7 @@ import { HooklineError } from '../core/errors.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { InvalidInput } from './filter.ts';
-import { dismissalMarker } from './markers.ts';
+import { dismissalMarkers } from './markers.ts';
 import type { DeadLetterOutcome } from './redrive-one.ts';
 import { type RunOptions, runInOrder } from './run-in-order.ts';
 
@@ -57,7 +57,8 @@ export const dismissAll = (
     prepare: async () => {},
     async one(deadLetter) {
       try {
-        if (!dryRun) await publish(dismissalMarker(deadLetter, dismissal, deadLetterTopic));
+        const markers = dryRun ? [] : dismissalMarkers(deadLetter, dismissal, deadLetterTopic);
+        for (const marker of markers) await publish(marker);
         return { deadLetter, outcome: 'dismissed' };
       } catch (error) {
         const code = error instanceof HooklineError ? { code: error.code } : {};

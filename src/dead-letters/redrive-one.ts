@@ -6,7 +6,7 @@ import { isUnreadNow } from './dead-letter-topic.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
 import { FOREIGN, stageOf } from './filter.ts';
-import { redriveMarker } from './markers.ts';
+import { redriveMarkers } from './markers.ts';
 import type { Redelivery } from './open-redelivery.ts';
 import { redriveDelivery, redriveMarks } from './redrive-delivery.ts';
 
@@ -29,7 +29,7 @@ export type DeadLetterOutcome = {
 };
 
 /**
- * Publishes one dead-letter record again, then its marker. A crash between the two only means that it can be redriven twice.
+ * Publishes one dead-letter record again, then its markers. A crash between the two only means that it can be redriven twice.
  * @param onPublished called between the two
  */
 export async function redriveOne(
@@ -44,7 +44,8 @@ export async function redriveOne(
     const outcome = await publishAgain(deadLetter, body, redelivery);
     to = outcome.to;
     onPublished();
-    if (to !== undefined) await publish(redriveMarker(deadLetter, to, deadLetterTopic));
+    if (to !== undefined)
+      for (const marker of redriveMarkers(deadLetter, to, deadLetterTopic)) await publish(marker);
     return outcome;
   } catch (error) {
     const { message } = error as Error;

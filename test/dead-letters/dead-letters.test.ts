@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import type { DeadLetterRecord } from '../../src/dead-letters/dead-letter-record.ts';
 import { type DeadLetter, DeadLetterIndex, stateOf } from '../../src/dead-letters/dead-letters.ts';
-import { dismissalMarker, redriveMarker } from '../../src/dead-letters/markers.ts';
+import { dismissalMarkers, redriveMarkers } from '../../src/dead-letters/markers.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
 
 let offset = 0n;
@@ -26,11 +26,11 @@ function lettersOf(records: readonly DeadLetterRecord[]) {
 
 /** The marker as it is read back. */
 const markerFor = (records: readonly DeadLetterRecord[], timestamp = 5_000) =>
-  readBack(redriveMarker(only(lettersOf(records)), 't[0]@7', 'dead-letter'), timestamp);
+  readBack(only(redriveMarkers(only(lettersOf(records)), 't[0]@7', 'dead-letter')), timestamp);
 
 const DISMISSAL = { reason: 'test data', by: 'ops' };
 const dismissalFor = (records: readonly DeadLetterRecord[], timestamp = 5_000) =>
-  readBack(dismissalMarker(only(lettersOf(records)), DISMISSAL, 'dead-letter'), timestamp);
+  readBack(only(dismissalMarkers(only(lettersOf(records)), DISMISSAL, 'dead-letter')), timestamp);
 
 function readBack({ key, headers }: OutgoingRecord, timestamp: number): DeadLetterRecord {
   const texts = [...headers].map(([name, value]) => [name.toString(), value.toString()]);
