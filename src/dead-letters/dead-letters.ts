@@ -194,14 +194,14 @@ function firstOf(records: readonly DeadLetterRecord[]): DeadLetterRecord {
 }
 
 /**
- * The same for all records of one dead-lettered delivery, and for no other: event id, time of receipt, number of parts and redrive
- * of a delivery; the original position and time of a command (positions return in a topic that was created anew); its own of a foreign one.
+ * The same for all records of one dead-lettered delivery, and for no other: event id, time of receipt, number of parts, sealing and
+ * redrive of a delivery; the original position and time of a command (positions return in a topic that was created anew); its own of a foreign one.
  */
 export function identityOf(record: DeadLetterRecord): string {
   const { headers } = record;
   const names =
     headers[NAMES.eventId] !== undefined
-      ? [NAMES.eventId, NAMES.receivedAt, NAMES.parts, NAMES.redrivenAt]
+      ? [NAMES.eventId, NAMES.receivedAt, NAMES.parts, NAMES.sealed, NAMES.redrivenAt]
       : [NAMES.topic, NAMES.partition, NAMES.offset, NAMES.receivedAt, NAMES.redrivenAt];
   if (headers[NAMES.stage] === undefined) return positionText(record);
   return JSON.stringify(names.map((name) => headers[name] ?? null));

@@ -9,9 +9,6 @@ import { labelOf, numberOf, PresentParts } from './parts.ts';
 import { isMarker } from './read-marker.ts';
 import { TextNumbers } from './text-numbers.ts';
 
-/** A delivery that does not match, until all its parts have come. */
-type LeftOut = { readonly parts: number; readonly present: PresentParts };
-
 /**
  * Selects, while the topic is read, what the filter would select of a DeadLetterIndex of the whole topic. Held are about 250 bytes of
  * each delivery that matches, 60 of each position that a marker names, and 60 of each other delivery: what they are, so that a later
@@ -22,7 +19,7 @@ export class MatchingDeadLetters {
   readonly #named: ReadonlySet<string> | null;
   readonly #identities = new TextNumbers();
   /** By the number of the identity; null: it does not match, and all its parts have come. */
-  readonly #groups: (HeldDeadLetter | LeftOut | null)[] = [];
+  readonly #groups: (HeldDeadLetter | PresentParts | null)[] = [];
   /** Event ids of those that are null. */
   readonly #wholeLeftOut = new TextNumbers();
   readonly #marks = new HeldMarks();
@@ -69,12 +66,12 @@ export class MatchingDeadLetters {
     return numberOf(headers[NAMES.part]) === 1 && !this.#filter.mayMatch({ headers, time });
   }
 
-  #leaveOut(record: DeadLetterRecord, group: HeldDeadLetter | LeftOut | undefined): LeftOut | null {
-    const { parts } = group ?? { parts: numberOf(record.headers[NAMES.parts]) };
-    const present = group && 'present' in group ? group.present : new PresentParts();
+  /** What stays of a delivery that does not match: its parts, until all of them have come. */
+  #leaveOut(record: DeadLetterRecord, group: HeldDeadLetter | PresentParts | undefined): PresentParts | null {
+    const present = group instanceof PresentParts ? group : new PresentParts(countOf(record, group));
     if (group instanceof HeldDeadLetter) for (const label of group.labels) present.add(label);
-    present.add(labelOf(record, parts));
-    if (!present.areAll(parts)) return { parts, present };
+    present.add(labelOf(record, present.count));
+    if (!present.isWhole) return present;
     this.#wholeLeftOut.numberOf(eventIdOf(record.headers));
     return null;
   }
@@ -94,6 +91,9 @@ export class MatchingDeadLetters {
     return matching.filter((one) => !incomplete.has(one) || !isRepeated(one));
   }
 }
+
+const countOf = ({ headers }: DeadLetterRecord, held: HeldDeadLetter | undefined): number =>
+  held?.parts ?? numberOf(headers[NAMES.parts]);
 
 /** Also of a record that has none: as a text that no event id is. */
 const eventIdOf = (headers: DeadLetter['headers']): string => JSON.stringify(headers[NAMES.eventId] ?? null);

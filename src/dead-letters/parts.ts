@@ -1,3 +1,4 @@
+import { sha256Of } from '../crypto/ids.ts';
 import { DEAD_LETTER_HEADERS as NAMES } from '../delivery/dead-letter/dead-letter-headers.ts';
 
 /** Which part of its body a record holds, counted from 1, and which attempt to store the body wrote it. */
@@ -6,12 +7,17 @@ export type PartLabel = { readonly part: number; readonly attempt: string };
 /** Of a record that holds none of the parts that there are: everything else comes before it. */
 export const NO_PART = Number.MAX_SAFE_INTEGER;
 
+/** Hookline writes 32. A longer one is somebody else's, and is held as its hash. */
+const MAX_NAME_CHARACTERS = 64;
+
 type Headed = { readonly headers: Readonly<Record<string, string>> };
 
 /** @param count of parts, by the first record of the delivery */
 export function labelOf({ headers }: Headed, count: number): PartLabel {
   const part = numberOf(headers[NAMES.part]);
-  return { part: part <= count ? part : NO_PART, attempt: headers[NAMES.partsOf] ?? '' };
+  const { [NAMES.partsOf]: name = '' } = headers;
+  const attempt = name.length <= MAX_NAME_CHARACTERS ? name : sha256Of(Buffer.from(name));
+  return { part: part <= count ? part : NO_PART, attempt };
 }
 
 /**
@@ -30,19 +36,31 @@ export function joinable<T extends PartLabel>(records: readonly T[]): T[] {
   return [...most.values()].sort((a, b) => a.part - b.part);
 }
 
-/** Which parts have come, by the attempt that stored them. */
-export class PresentParts {
-  readonly #attempts = new Map<string, Set<number>>();
+/** No delivery is tried so often: names of more attempts are somebody else's. */
+const MAX_ATTEMPTS = 1_000;
 
-  add({ part, attempt }: PartLabel): void {
-    if (part === NO_PART) return;
-    const parts = this.#attempts.get(attempt) ?? new Set();
-    this.#attempts.set(attempt, parts.add(part));
+/** Which parts of a delivery have come, by the attempt that stored them. */
+export class PresentParts {
+  /** Of each attempt. */
+  readonly count: number;
+  readonly #attempts = new Map<string, Set<number>>();
+  #isWhole = false;
+
+  constructor(count: number) {
+    this.count = count;
   }
 
-  /** Whether one attempt has stored all. */
-  areAll(count: number): boolean {
-    return [...this.#attempts.values()].some(({ size }) => size >= count);
+  add({ part, attempt }: PartLabel): void {
+    const isKnown = this.#attempts.has(attempt);
+    if (part === NO_PART || (!isKnown && this.#attempts.size >= MAX_ATTEMPTS)) return;
+    const parts = this.#attempts.get(attempt) ?? new Set();
+    this.#attempts.set(attempt, parts.add(part));
+    this.#isWhole ||= parts.size >= this.count;
+  }
+
+  /** Whether one attempt has stored all of them. */
+  get isWhole(): boolean {
+    return this.#isWhole;
   }
 }
 

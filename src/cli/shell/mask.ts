@@ -30,7 +30,7 @@ const NOT_IN_FILE = ['not in the schema file'];
  * @param remedy follows each mask
  */
 export function createMask(
-  config: Config<'schemas' | 'topics'>,
+  config: Config<'schemas' | 'topics' | 'commands'>,
   reveal: boolean,
   remedy: string = BY_OPTION,
 ): Mask {
@@ -40,13 +40,17 @@ export function createMask(
   const tagged = new Map(schemas.map((schema) => [topicName(prefix, schema.topic), schema.tagged]));
   const deadLetterTopic = topicName(prefix, OWN_TOPICS.deadLetter);
   // Hookline's other topics have no messages of the provider: commands, results, state.
-  const own = new Set(Object.values(OWN_TOPICS).map((topic) => topicName(prefix, topic)));
-  /** Of any type: an entity of a dead-letter record or of a removed type may be that of each. */
-  const anyEntity = entityTagsOf([...tagged.values()].flat());
-  const entityTags = (topic: string) => {
+  const own = new Set([
+    ...Object.values(OWN_TOPICS).map((topic) => topicName(prefix, topic)),
+    ...config.commands.topics.map(({ name }) => name),
+  ]);
+  /** Why the entity is hidden; empty where it is not. */
+  const entityTags = (topic: string): readonly string[] => {
+    // Of any type.
+    if (topic === deadLetterTopic) return entityTagsOf([...tagged.values()].flat());
     const type = tagged.get(topic);
     if (type) return entityTagsOf(type);
-    return own.has(topic) && topic !== deadLetterTopic ? [] : anyEntity;
+    return own.has(topic) ? [] : NOT_IN_FILE;
   };
   return {
     value(topic, value, isDecoded, schemaFault) {

@@ -52,7 +52,7 @@ async function tail(shell: Shell, given: string, options: Options): Promise<Exit
   const limit =
     ifGiven(options.limit, (text) => wholeNumber('--limit', text, { min: 1 })) ?? Number.POSITIVE_INFINITY;
   const begin = beginning(options);
-  const config = loadConfig(shell, ...CLI_GROUPS, 'bodyStore');
+  const config = loadConfig(shell, ...CLI_GROUPS, 'bodyStore', 'commands');
   const kafka = connectKafka(config);
   const topic = await findTopic(kafka, config.topics.prefix, given);
   const mask = createMask(config, options.reveal === true);

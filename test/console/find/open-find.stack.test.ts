@@ -25,7 +25,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-const config = () => loadConfig({ source: nodeSource(receiver.fixture.env) }, ...CLI_GROUPS);
+const config = () => loadConfig({ source: nodeSource(receiver.fixture.env) }, ...CLI_GROUPS, 'commands');
 
 function open(options: { indexDir?: string; indexMaxBytes?: number } = {}): Find {
   const find = openFind({

@@ -85,4 +85,16 @@ describe('the parts of a body that were stored by more than one attempt', () => 
       expect(index.deadLetters()).toMatchObject([{ missing: [1], parts: 4 }]);
     },
   );
+
+  it.each(Object.entries(indexes))('are not those of one that was not sealed (%s)', async (_, open) => {
+    const { records, attempt } = deadLetterTopic();
+    await attempt({ limit: USUAL_LIMIT, stopsAfter: 1 });
+    await attempt({ limit: USUAL_LIMIT, isSealed: true });
+    const index = open();
+    for (const record of records) index.take(record);
+    const [deadLetter, ...others] = index.deadLetters();
+    expect([others, deadLetter?.missing, deadLetter?.at]).toEqual([[], [], '0:1']);
+    const stored = deadLetter?.positions.map(({ offset }) => records[Number(offset)]?.value ?? body);
+    expect(openBody(keys, deadLetter?.headers ?? {}, Buffer.concat(stored ?? [])).equals(body)).toBe(true);
+  });
 });

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { labelOf, PresentParts } from '../../src/dead-letters/parts.ts';
+import { DEAD_LETTER_HEADERS as NAMES } from '../../src/delivery/dead-letter/dead-letter-headers.ts';
+
+describe('the name of an attempt', () => {
+  it('takes little memory, whoever wrote it', () => {
+    const of = (name: string) => labelOf({ headers: { [NAMES.part]: '1', [NAMES.partsOf]: name } }, 2);
+    expect(of('ab'.repeat(16))).toEqual({ part: 1, attempt: 'ab'.repeat(16) });
+    const [one, other] = [of('x'.repeat(100_000)), of('y'.repeat(100_000))];
+    expect(one.attempt).toHaveLength(64);
+    expect(other.attempt).not.toBe(one.attempt);
+  });
+});
+
+describe('parts that have come', () => {
+  it('are all of them where one attempt has them', () => {
+    const parts = new PresentParts(2);
+    parts.add({ part: 1, attempt: 'a' });
+    parts.add({ part: 2, attempt: 'b' });
+    expect(parts.isWhole).toBe(false);
+    parts.add({ part: 1, attempt: 'b' });
+    expect(parts.isWhole).toBe(true);
+  });
+
+  it('are held of a thousand attempts', () => {
+    const parts = new PresentParts(2);
+    for (let n = 0; n < 1_000; n++) parts.add({ part: 1, attempt: `${n}` });
+    for (const part of [1, 2]) parts.add({ part, attempt: 'one more' });
+    expect(parts.isWhole).toBe(false);
+    parts.add({ part: 2, attempt: '7' });
+    expect(parts.isWhole).toBe(true);
+  });
+});
