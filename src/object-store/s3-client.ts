@@ -1,6 +1,7 @@
 import { pipeline, Readable, Transform } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { isLoopback } from '../config/plaintext-credentials.ts';
+import type { AwsFileSettings } from './aws-files.ts';
 import { ObjectStoreFault } from './object-store.ts';
 import type { BodyStoreSettings } from './settings.ts';
 
@@ -9,9 +10,8 @@ export type Sdk = typeof import('@aws-sdk/client-s3');
 export type S3Options = Pick<
   BodyStoreSettings,
   'endpoint' | 'region' | 'caFile' | 'sseKmsKeyId' | 'allowPlaintextCredentials'
-> & {
-  readonly bucket: string;
-};
+> &
+  AwsFileSettings & { readonly bucket: string };
 
 const CONNECT_MS = 3_000;
 /** A connection on which nothing moves for so long is dead. */
@@ -24,7 +24,9 @@ export function createClient(
   authorities: readonly Buffer[],
 ): S3Client {
   const agent = { keepAlive: true, ...(authorities.length > 0 && { ca: [...authorities] }) };
-  const config: S3ClientConfig = {
+  const config: S3ClientConfig & { ignoreCache: boolean } = {
+    // For the default chain: a new client reads AWS's files, not what the SDK has kept of them. See openS3.
+    ignoreCache: true,
     // One try: repeats have one deadline for all of them, see BodyStore.
     maxAttempts: 1,
     // The SHA-256 that is sent with each object is checksum enough.

@@ -4,6 +4,7 @@ import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/renewed-files.ts';
 import { startSha256 } from '../crypto/ids.ts';
 import { askAgain } from './ask-again.ts';
+import { awsFileReader, awsFilesOf } from './aws-files.ts';
 import { expiryRules } from './lifecycle.ts';
 import { type NewObject, type ObjectStore, ObjectStoreFault, type WriteAnswer } from './object-store.ts';
 import { createClient, type S3Options, type Sdk } from './s3-client.ts';
@@ -14,22 +15,25 @@ const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 
 /**
  * A bucket of S3 or of a compatible store. Credentials come from the SDK's default chain: environment, files, web identity,
- * container, instance. The SDK is loaded here: 40 MiB that nobody pays who has no object store.
+ * container, instance. The SDK keeps what it has read of AWS's files for ever: when one changes, the next request has a new client.
+ * The SDK is loaded here: 40 MiB that nobody pays who has no object store.
  * @throws HooklineError CREDENTIALS_INVALID where BODY_STORE_CA_FILE cannot be used
  */
 export async function openS3(options: S3Options, files: RenewalObserver): Promise<ObjectStore> {
   const sdk = await import('@aws-sdk/client-s3');
   const caFile =
     options.caFile === undefined ? [] : [{ variable: 'BODY_STORE_CA_FILE', path: options.caFile }];
+  const awsFiles = awsFilesOf(options);
+  const readAwsFile = awsFileReader();
   const current = renewedFrom({
-    files: caFile,
-    read: (path) => readFileSync(path),
+    files: [...caFile, ...awsFiles],
+    read: (path) => (path === options.caFile ? readFileSync(path) : readAwsFile(path)),
     observer: files,
     make: (contents) =>
       createClient(
         sdk,
         options,
-        contents.map((content, n) => certificatesIn(content, caFile[n]!)),
+        caFile.map((file, n) => certificatesIn(contents[n]!, file)),
       ),
   });
   let client = current();

@@ -27,6 +27,18 @@ const CLAIM_CHECK_BYTES = 900_000;
 
 /** AWS's own variables, which its SDK reads: what is wrong with one of them it says itself. */
 const awsSettings = {
+  awsCredentialsFile: optional(
+    text('AWS_SHARED_CREDENTIALS_FILE', {
+      about:
+        "AWS's own variable: file with credentials for BODY_STORE; read again when it changes; unset means ~/.aws/credentials, if there is one",
+    }),
+  ),
+  awsConfigFile: optional(
+    text('AWS_CONFIG_FILE', {
+      about:
+        "AWS's own variable: file with profiles for BODY_STORE; read again when it changes; unset means ~/.aws/config, if there is one",
+    }),
+  ),
   awsS3Endpoint: optional(
     text('AWS_ENDPOINT_URL_S3', {
       about: "AWS's own variable: address of S3 where BODY_STORE_ENDPOINT is unset",

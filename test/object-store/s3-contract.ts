@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RenewalObserver } from '../../src/config/renewed-files.ts';
 import { sha256Of } from '../../src/crypto/ids.ts';
 import type { ListedObject, ObjectStore } from '../../src/object-store/object-store.ts';
 import { openS3 } from '../../src/object-store/s3.ts';
@@ -18,11 +19,13 @@ export const objectOf = (text: string) => ({
 export async function openClient(
   store: Pick<RunningStore, 'env' | 'endpoint' | 'bucket'>,
   options: Partial<S3Options> = {},
+  files: RenewalObserver = noFiles,
 ): Promise<ObjectStore> {
   Object.assign(process.env, store.env);
   const { endpoint, bucket } = store;
   const address = { bucket, endpoint, region: undefined, caFile: undefined, sseKmsKeyId: undefined };
-  return openS3({ ...address, allowPlaintextCredentials: false, ...options }, noFiles);
+  const awsFiles = { awsCredentialsFile: undefined, awsConfigFile: undefined };
+  return openS3({ ...address, ...awsFiles, allowPlaintextCredentials: false, ...options }, files);
 }
 
 /** What Hookline needs of an S3-compatible store. */
