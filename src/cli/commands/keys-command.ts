@@ -8,7 +8,7 @@ import { SILENT } from '../shell/connections.ts';
 import { collect } from '../shell/option-values.ts';
 import { printRows } from '../shell/print-rows.ts';
 import { describeError, type ExitCode, type Run, type Shell, UsageError } from '../shell/shell.ts';
-import { keyRows } from './key-rows.ts';
+import { type KeyRow, keyRows } from './key-rows.ts';
 
 type Options = { ingress?: string[]; ref?: string; json?: boolean };
 
@@ -21,7 +21,7 @@ export function addKeysCommand(program: Command, shell: Shell, run: Run): void {
     .description('the signing and encryption keys of subscriptions')
     .command('status')
     .description(
-      'shows the live keys, and when each last matched a delivery; remove an old key when it no longer matches',
+      'shows the live keys, and when each last matched a delivery; remove an old key when it no longer matches, and nothing that is stored needs it',
     )
     .option(
       '--ingress <url>',
@@ -42,11 +42,25 @@ async function status(shell: Shell, { ingress = [DEFAULT_INGRESS], ref, json }: 
   const rows = keyRows(samples).filter((row) => ref === undefined || row.ref === ref);
   printRows(shell, json === true, rows);
   const processes = lives.length === 1 ? '1 process' : `${lives.length} processes`;
-  if (!json)
+  if (!json) {
     shell.note(
-      `key 0 is the current one; matches are counted since each ingress started; read from ${processes}`,
+      `key 0 is the current one; matches are counted since each ingress started, or since the keys of the ref changed their order; read from ${processes}`,
     );
+    noteStored(shell, rows, samples);
+  }
   return rows.length > 0 ? 0 : 1;
+}
+
+/** What is stored is opened later, as by a redrive: until then no match shows that it needs an older key. */
+function noteStored(shell: Shell, rows: readonly KeyRow[], samples: readonly Sample[]): void {
+  const older = rows.filter(({ use, key }) => use === 'encryption' && key !== '0');
+  const refs = [...new Set(older.map(({ ref }) => ref))];
+  if (refs.length === 0) return;
+  const waiting = samples.filter(({ name }) => name === 'hookline_spool_deliveries');
+  const count = waiting.reduce((sum, { value }) => sum + value, 0);
+  shell.note(
+    `before you remove an older encryption key: no delivery may wait in a spool (now: ${count}), and no dead-letter record from before the rotation may be open: hookline dlq list --filter state=open,incomplete --filter ref=${refs.join(',')}`,
+  );
 }
 
 type Reading = { readonly http: Pick<Http, 'send'>; readonly addressesOf: typeof adminAddressesOf };

@@ -206,7 +206,7 @@ function checkSubscriptions(facts: Facts, now: number): void {
     facts.add(
       'look',
       `${name}.`,
-      'Keep that key in its file until the provider uses the current one.',
+      'Keep that key in its file until the provider uses the current one; an encryption key also until no open dead-letter record or spooled delivery needs it.',
       'hookline keys status',
     );
 }

@@ -8,12 +8,16 @@ import { createHttp } from '../../../src/runtime/http-client.ts';
 import { cli } from '../../support/cli.ts';
 
 const KEYS = 'hookline_keys_live{ref="eu",use="signing"} 2\n';
+const SPOOL = 'hookline_spool_deliveries 2\n';
+const ENCRYPTION = (keys: number) => `hookline_keys_live{ref="eu",use="encryption"} ${keys}\n`;
 const matches = (key: number, count: number) =>
   `hookline_key_matches_total{ref="eu",use="signing",key="${key}"} ${count}\n`;
 /** By the address that is asked: only the second process still verifies by the old key. */
 const METRICS: Readonly<Record<string, string>> = {
   '127.0.0.1': KEYS + matches(0, 5),
   '127.0.0.2': KEYS + matches(0, 1) + matches(1, 3),
+  '127.0.0.3': ENCRYPTION(2) + SPOOL,
+  '127.0.0.4': ENCRYPTION(1) + SPOOL,
 };
 const server = createServer(({ socket }, response) => response.end(METRICS[String(socket.localAddress)]));
 const http = createHttp({ tls: {}, files: { renewed() {}, unusable() {} }, clock: systemClock });
@@ -55,4 +59,16 @@ it('says how many processes it has read', async () => {
   const given = ['127.0.0.1', '127.0.0.2'].flatMap((host) => ['--ingress', `http://${host}:${port}`]);
   expect((await cli({}, 'keys', 'status', ...given)).notes).toContain('read from 2 processes');
   expect((await cli({}, 'keys', 'status', ...given.slice(2))).notes).toContain('read from 1 process');
+});
+
+it('says what else must not need an older encryption key before it is removed', async () => {
+  const notes = async (host: string) =>
+    (await cli({}, 'keys', 'status', '--ingress', `http://${host}:${port}`)).notes;
+  expect(await notes('127.0.0.3')).toContain(
+    'no delivery may wait in a spool (now: 2), and no dead-letter record from before the rotation may be open: ' +
+      'hookline dlq list --filter state=open,incomplete --filter ref=eu',
+  );
+  // Signatures of what is stored were checked before; a single key has no older one.
+  for (const host of ['127.0.0.2', '127.0.0.4'])
+    expect(await notes(host)).not.toContain('dead-letter record');
 });
