@@ -73,8 +73,8 @@ const controlSettings = {
   }),
   retiredDecryptionKeysTtlMs: integer('RETIRED_DECRYPTION_KEYS_TTL_MS', {
     about:
-      "how long a deleted subscription's encryption keys are kept for what was verified before; above the retention of the dead-letter topic",
-    fallback: String(31 * 24 * 60 * 60 * 1_000),
+      "how long a deleted subscription's encryption keys are kept for what was verified before; above twice what the dead-letter topic keeps a record (retention.ms + segment.ms), as a redrive that fails begins its retention anew",
+    fallback: String(90 * 24 * 60 * 60 * 1_000),
   }),
 };
 

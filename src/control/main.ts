@@ -77,7 +77,7 @@ async function start(components: Components): Promise<void> {
     'provider',
     openProvider({ settings: config.provider, ...connecting, newId, ...observe.provider }),
   );
-  const openDeadLetters = add('open dead-letter records', observeOpen(access, prefix, { logger, metrics }));
+  const openDeadLetters = add('open dead-letter records', observeOpen(access, config, context));
   const opened = { schemas, ids, registry, publisher, state, call, openDeadLetters };
   const dirSecrets = secretsIn(config.subscriptions.secretsDir);
   const control = add('control', openControl({ ...opened, config, sealingKeys, dirSecrets, observe, clock }));

@@ -5,36 +5,53 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type OpenWatch, type OpenWatchDeps, watchOpen } from './watch-open.ts';
 
+type Deps = { readonly logger: Logger; readonly metrics: Metrics };
+
+/** How long the keys of deleted subscriptions are kept. */
+type KeySettings = { readonly retiredDecryptionKeysTtlMs: number };
+
 /** Shows how many dead-letter records are open, while this process works. */
 export function observeOpen(
   { openTopic, client, clock }: Pick<KafkaAccess, 'openTopic' | 'client' | 'clock'>,
-  prefix: string,
-  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  { topics, control }: { readonly topics: { readonly prefix: string }; readonly control: KeySettings },
+  deps: Deps,
 ): OpenWatch {
-  const topic = topicName(prefix, OWN_TOPICS.deadLetter);
+  const topic = topicName(topics.prefix, OWN_TOPICS.deadLetter);
   return watchOpen({
     ...{ openTopic, topic, clock },
     retentionMs: () => retentionOf(client, topic),
-    ...openObserver({ logger, metrics }),
+    ...openObserver({ ...deps, ...control }),
   });
 }
 
-/** Gauges, and a log line when the count begins to fail and when it succeeds again. */
+/**
+ * Gauges, and a log line when the count begins to fail, when it succeeds again, and where the topic keeps records longer than
+ * their keys are kept.
+ */
 export function openObserver({
   logger,
   metrics,
-}: {
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-}): Pick<OpenWatchDeps, 'onCounted' | 'onStandby' | 'onFailure'> {
+  retiredDecryptionKeysTtlMs,
+}: Deps & KeySettings): Pick<OpenWatchDeps, 'onCounted' | 'onStandby' | 'onFailure'> {
   const own = openMetrics(metrics);
   let failure: string | null = null;
+  let warnedOf: number | null = null;
+  const warnOfKeys = (retentionSeconds: number | null) => {
+    const outlives = retentionSeconds !== null && retentionSeconds * 1_000 >= retiredDecryptionKeysTtlMs;
+    if (outlives && retentionSeconds !== warnedOf)
+      logger.warn(
+        { retentionSeconds, keysKeptSeconds: retiredDecryptionKeysTtlMs / 1_000 },
+        'the dead-letter topic keeps records longer than RETIRED_DECRYPTION_KEYS_TTL_MS keeps the keys of deleted subscriptions: set it above twice the retention.ms of the topic',
+      );
+    warnedOf = outlives ? retentionSeconds : null;
+  };
   return {
     onCounted({ byStage, oldestSeconds, retentionSeconds }) {
       for (const [stage, count] of byStage) own.open.set({ stage }, count);
       own.oldest.set(oldestSeconds);
       own.retention.set(retentionSeconds ?? 0);
       own.counted.setToCurrentTime();
+      warnOfKeys(retentionSeconds);
       if (failure !== null) logger.info('open dead-letter records are counted again');
       failure = null;
     },

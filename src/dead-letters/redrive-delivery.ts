@@ -2,6 +2,7 @@ import { type Delivery, restoreVerified, type VerifiedDelivery } from '../core/d
 import { isRef } from '../core/names.ts';
 import type { OutgoingRecord, Position } from '../core/record.ts';
 import { DEAD_LETTER_HEADERS as NAMES, toHeaders } from '../delivery/dead-letter/dead-letter-headers.ts';
+import { isUnopened } from '../delivery/open-message.ts';
 import type { DeliveryPorts } from '../delivery/ports.ts';
 import { identifyDelivery, publishDelivery } from '../delivery/publish-delivery.ts';
 import { type DeadLetter, redrivesOf } from './dead-letters.ts';
@@ -15,10 +16,24 @@ export type Redriven = {
 };
 
 /**
+ * No key opens the body now. Another dead-letter record would be younger than this one: it would outlive the keys that are kept for
+ * it, and hide from the alert before retention deletes it.
+ */
+export class BodyUnopened extends Error {
+  readonly code: string;
+  constructor(code: string, { ref, subscriptionId }: VerifiedDelivery) {
+    super(
+      `no encryption key of ${ref} opens it, and it stays as it is: put the key of its subscription, ${subscriptionId}, into SECRETS_DIR/${ref}/encryption-key, or correct ENCRYPTION_LAYOUT`,
+    );
+    this.code = code;
+  }
+}
+
+/**
  * Processes a dead-lettered delivery again as a webhook, with the current keys, schemas and limits. Headers of the stored
  * record say when and from where it was redriven.
  * @returns null if the headers do not identify the delivery
- * @throws HooklineError a retryable one: nothing was stored, the dead-letter record is unchanged
+ * @throws HooklineError a retryable one, BodyUnopened: nothing was stored, the dead-letter record is unchanged
  * @throws Error where what was sealed would be readable in Kafka
  */
 export async function redriveDelivery(
@@ -31,15 +46,22 @@ export async function redriveDelivery(
   checkPolicy(deadLetter, delivery, ports);
   let stored: { record: OutgoingRecord; position: Position } | undefined;
   const marks = redriveMarks(deadLetter, ports.deadLetterTopic);
-  const publish = storing(async (record) => {
+  const store = storing(async (record) => {
     const position = await send({ ...record, headers: new Map([...record.headers, ...marks]) });
     stored ??= { record, position };
     return position;
   });
+  const isDeadLetter = ({ topic }: OutgoingRecord) => topic === ports.deadLetterTopic;
+  // Before anything is stored of it, an object included.
+  const publish: DeliveryPorts['publish'] = async (record, object) => {
+    const code = isDeadLetter(record) ? headerOf(record, NAMES.code) : '';
+    if (isUnopened(code, headerOf(record, NAMES.message))) throw new BodyUnopened(code, delivery);
+    return store(record, object);
+  };
   const { eventId } = await publishDelivery(delivery, { ...ports, publish });
   if (!stored) throw new TypeError(`${deadLetter.at} was stored without being published`);
-  const isDeadLetter = stored.record.topic === ports.deadLetterTopic;
-  return { eventId, position: stored.position, code: isDeadLetter ? codeOf(stored.record) : null };
+  const code = isDeadLetter(stored.record) ? headerOf(stored.record, NAMES.code) : null;
+  return { eventId, position: stored.position, code };
 }
 
 /**
@@ -96,7 +118,7 @@ export function redriveMarks(deadLetter: DeadLetter, deadLetterTopic: string): R
   });
 }
 
-function codeOf({ headers }: OutgoingRecord): string {
-  for (const [name, value] of headers) if (name.toString() === NAMES.code) return value.toString();
+function headerOf({ headers }: OutgoingRecord, wanted: string): string {
+  for (const [name, value] of headers) if (name.toString() === wanted) return value.toString();
   return '';
 }

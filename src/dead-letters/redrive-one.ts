@@ -8,7 +8,7 @@ import { missingText, SPOOL_REMEDY } from './describe-dead-letter.ts';
 import { FOREIGN, stageOf } from './filter.ts';
 import { redriveMarkers } from './markers.ts';
 import type { Redelivery } from './open-redelivery.ts';
-import { redriveDelivery, redriveMarks } from './redrive-delivery.ts';
+import { BodyUnopened, redriveDelivery, redriveMarks } from './redrive-delivery.ts';
 
 /**
  * `stored`: in its topic. `dead-lettered`: failed again, and is a new dead-letter record. `refused`: cannot be redriven.
@@ -49,6 +49,7 @@ export async function redriveOne(
     return outcome;
   } catch (error) {
     const { message } = error as Error;
+    if (error instanceof BodyUnopened) return { deadLetter, outcome: 'refused', code: error.code, message };
     const why = to === undefined ? message : `stored as ${to}, but not marked as redriven: ${message}`;
     return {
       deadLetter,

@@ -17,6 +17,16 @@ import type { DeliveryPorts } from './ports.ts';
 type Fields = Readonly<Record<string, unknown>>;
 type Deps = Pick<DeliveryPorts, 'layout' | 'encryptionKeysOf' | 'observer' | 'memory'>;
 
+/** Of UNPARSABLE: it is no JSON, and what was sealed looks the same. */
+const NO_KEY = 'and its subscription has no encryption key';
+
+/**
+ * Whether a key may be missing: by the code and the message of an error, as a dead-letter record has them too. A body that begins
+ * like JSON is taken for malformed JSON.
+ */
+export const isUnopened = (code: string, message: string): boolean =>
+  code === 'UNDECRYPTABLE' || (code === 'UNPARSABLE' && message.includes(NO_KEY));
+
 /**
  * Opens a delivery and reads its message. The signed bytes alone decide whether they are sealed: never the media type,
  * which is not signed. A body that is a JSON object is plain; in a layout that seals the whole body all other bytes are
@@ -51,11 +61,7 @@ function openWhole(
   parts: Deps,
 ): Buffer {
   const keys = parts.encryptionKeysOf(ref);
-  if (keys.length === 0)
-    throw new HooklineError(
-      'UNPARSABLE',
-      looksPlain ? undefined : 'and its subscription has no encryption key',
-    );
+  if (keys.length === 0) throw new HooklineError('UNPARSABLE', looksPlain ? undefined : NO_KEY);
   const plain = openPieces(splitSealed(parts.layout, decodeSealed(form, body)), { ref, keys }, parts);
   if (!plain) throw new HooklineError(looksPlain ? 'UNPARSABLE' : 'UNDECRYPTABLE');
   return plain;

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { HooklineError } from '../../src/core/errors.ts';
 import type { OutgoingRecord, Position } from '../../src/core/record.ts';
+import { encryptionKey } from '../../src/crypto/keys.ts';
 import { parseSealingKeys } from '../../src/crypto/sealing.ts';
 import { type DeadLetter, DeadLetterIndex } from '../../src/dead-letters/dead-letters.ts';
+import type { Redelivery } from '../../src/dead-letters/open-redelivery.ts';
 import { redriveDelivery } from '../../src/dead-letters/redrive-delivery.ts';
+import { redriveOne } from '../../src/dead-letters/redrive-one.ts';
 import type { DeliveryPorts } from '../../src/delivery/ports.ts';
 import { publishDelivery } from '../../src/delivery/publish-delivery.ts';
-import { deliveryParts, headersOf, verified } from '../support/delivery-parts.ts';
+import { deliveryParts, headersOf, subscriptionId, verified } from '../support/delivery-parts.ts';
 import { eventSchemasWith } from '../support/event-schemas.ts';
+import { sealBody } from '../support/seal.ts';
+import { readVectors, type SealedVectors } from '../support/vectors.ts';
 
 /** The deadLetter that records of the dead-letter topic make up. */
 function deadLetterOf(records: readonly OutgoingRecord[]): DeadLetter {
@@ -164,5 +169,45 @@ describe('a redriven delivery', () => {
       await redriveDelivery({ ...deadLetter, headers }, Buffer.from(source), asRedelivery(parts)),
     ).toBeNull();
     expect(parts.seen.records).toEqual([]);
+  });
+});
+
+describe('a redriven delivery that no key opens', () => {
+  const { encryptionKey: key } = readVectors<SealedVectors>('sealed.json');
+  const sealedBody = sealBody(key, source);
+  /** A delivery that was opened when it arrived, and that its topic did not take. */
+  async function deadLetterSealed() {
+    const parts = deliveryParts({
+      publish: ({ topic }) => {
+        if (topic !== 'payments.dead-letter')
+          throw new HooklineError('RECORD_TOO_LARGE', undefined, { topic });
+      },
+    });
+    await publishDelivery(verified(sealedBody, 'octet-stream'), parts);
+    return deadLetterOf(parts.seen.records);
+  }
+
+  it.each([
+    ['has no key any more', 'UNPARSABLE', []],
+    ['has another one', 'UNDECRYPTABLE', [encryptionKey('x'.repeat(32), 0)]],
+  ])('as its ref %s stays open: a new record would be younger', async (_, code, keys) => {
+    const deadLetter = await deadLetterSealed();
+    const parts = { ...deliveryParts(), encryptionKeysOf: () => keys };
+    const redelivery = asRedelivery(parts) as unknown as Redelivery;
+    const outcome = await redriveOne(deadLetter, sealedBody, redelivery);
+    expect(outcome).toEqual({
+      ...{ deadLetter, outcome: 'refused', code },
+      message:
+        `no encryption key of ledger-eu opens it, and it stays as it is: put the key of its subscription, ${subscriptionId}, ` +
+        'into SECRETS_DIR/ledger-eu/encryption-key, or correct ENCRYPTION_LAYOUT',
+    });
+    expect(parts.seen.records).toEqual([]);
+    // With the key, later.
+    const again = await redriveOne(
+      deadLetter,
+      sealedBody,
+      asRedelivery(deliveryParts()) as unknown as Redelivery,
+    );
+    expect(again).toMatchObject({ outcome: 'stored' });
   });
 });

@@ -54,7 +54,8 @@ it('20,000 dead-letter records of a real topic are counted, as `dlq list` has th
   const access = connectKafka(config);
   const metrics = createMetrics();
   const { logger, lines } = capturedLog();
-  const watch = observeOpen(access, prefix, { logger, metrics });
+  const settings = { topics: { prefix }, control: { retiredDecryptionKeysTtlMs: Number.POSITIVE_INFINITY } };
+  const watch = observeOpen(access, settings, { logger, metrics });
   const [lease, value] = [
     new AbortController(),
     async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [],
