@@ -13,18 +13,26 @@ export type NewObject = {
 export type WriteAnswer = 'created' | 'unconfirmed';
 
 /** An object as the store lists it. */
-export type ListedObject = { readonly key: string; readonly bytes: number; readonly modifiedAt: Date };
+export type ListedObject = {
+  readonly key: string;
+  readonly bytes: number;
+  readonly modifiedAt: Date;
+  /** The storage class of an object that cannot be read before it is restored. */
+  readonly archive?: string;
+};
 
-/** A rule by which the store deletes objects. */
+/** A rule by which the store deletes objects, or moves them where they cannot be read. */
 export type ExpiryRule = {
   /** Its name; empty where it has none. */
   readonly id: string;
   /** Of the keys that it deletes; empty for all. */
   readonly prefix: string;
+  /** The storage class that it moves objects to: they cannot be read before they are restored. Without it the rule deletes them. */
+  readonly archive?: string;
 } & (
   | /** Since an object was created. */
   { readonly days: number }
-  /** From this time on it deletes every object, new ones too. */
+  /** From this time on it deletes or moves every object, new ones too. */
   | { readonly from: Date }
 );
 
@@ -48,7 +56,7 @@ export type ObjectStore = {
   /** All objects whose key begins with the prefix, in the order of their keys. Asks again for a page while it is unavailable. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedObject>;
   remove(key: string, signal: AbortSignal): Promise<void>;
-  /** The rules of the bucket that delete objects; none where it has none. */
+  /** The rules of the bucket that delete or archive objects; none where it has none. */
   expiryRules(signal: AbortSignal): Promise<readonly ExpiryRule[]>;
   close(): void;
 };

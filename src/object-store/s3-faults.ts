@@ -31,6 +31,16 @@ const QUOTA = 'delete objects that no record refers to, or raise the quota of th
 const SPACE = 'give the store more space';
 const SIZE = "raise the store's limit for one object, or lower MAX_BODY_BYTES to what the store takes";
 
+const ARCHIVED = 'InvalidObjectState';
+const RESTORE =
+  'restore the object, and let no lifecycle rule move objects to an archive class: those of GLACIER_IR can be read at once';
+
+/** Whether the object is there, in an archive class: it cannot be read before it is restored. */
+export function isArchived(error: unknown): boolean {
+  for (let one = error; one instanceof Error; one = one.cause) if (one.name === ARCHIVED) return true;
+  return false;
+}
+
 /** By the error's name: what an operator does about it. */
 const REMEDIES: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct BODY_STORE',
@@ -56,6 +66,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   XMinioAdminBucketQuotaExceeded: QUOTA,
   QuotaExceeded: QUOTA,
   EntityTooLarge: SIZE,
+  [ARCHIVED]: RESTORE,
 };
 
 /** By the status, for answers without a body: those to HEAD, and those of what stands before a store. */
@@ -87,6 +98,7 @@ const ABOUT_THE_STORE =
 
 function kindOf(status: number, name: string): ObjectStoreFault['kind'] {
   if (isTemporary(status, name)) return 'unavailable';
+  if (name === ARCHIVED) return 'object_refused';
   const isAboutObject = OBJECT_STATUSES.includes(status) && !ABOUT_THE_STORE.test(name);
   return isAboutObject ? 'object_refused' : 'refused';
 }

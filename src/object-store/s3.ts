@@ -5,7 +5,7 @@ import { certificatesIn, type RenewalObserver, renewedFrom } from '../config/ren
 import { startSha256 } from '../crypto/ids.ts';
 import { askAgain } from './ask-again.ts';
 import { awsFileReader, awsFilesOf } from './aws-files.ts';
-import { expiryRules } from './lifecycle.ts';
+import { archiveOf, expiryRules } from './lifecycle.ts';
 import { type NewObject, type ObjectStore, ObjectStoreFault, type WriteAnswer } from './object-store.ts';
 import { createClient, type S3Options, type Sdk } from './s3-client.ts';
 import { orNull, statusOf, toFault } from './s3-faults.ts';
@@ -145,8 +145,8 @@ function storeOver(
           (signal) => ask((s3) => s3.send(command, { abortSignal: signal })),
           abortSignal,
         );
-        for (const { Key = '', Size = 0, LastModified = new Date(0) } of page.Contents ?? [])
-          yield { key: Key, bytes: Size, modifiedAt: LastModified };
+        for (const { Key = '', Size = 0, LastModified = new Date(0), StorageClass } of page.Contents ?? [])
+          yield { key: Key, bytes: Size, modifiedAt: LastModified, ...archiveOf(StorageClass) };
         ContinuationToken = page.NextContinuationToken;
       } while (ContinuationToken !== undefined);
     },

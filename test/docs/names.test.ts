@@ -25,6 +25,9 @@ const OTHERS = [
     'ANALYTICS_FILE',
     // A value of KAFKA_SASL_MECHANISM.
     'AWS_MSK_IAM',
+    // Storage classes of S3.
+    'DEEP_ARCHIVE',
+    'GLACIER_IR',
     'EXIT_AT_END',
     'GROUP_ID',
     'HOOKLINE_IMAGE',

@@ -46,7 +46,18 @@ describe('a list', () => {
   });
 });
 
-describe('the rules that delete objects', () => {
+it('a list tells which objects are in an archive class', async () => {
+  const classes = ['STANDARD', 'GLACIER', 'DEEP_ARCHIVE', 'GLACIER_IR'];
+  const contents = classes.map(
+    (one) => `<Contents><Key>${one}</Key><StorageClass>${one}</StorageClass></Contents>`,
+  );
+  s3.answer = () => ({ status: 200, xml: `<ListBucketResult>${contents.join('')}</ListBucketResult>` });
+  const archives: (string | undefined)[] = [];
+  for await (const { archive } of client.list('', within())) archives.push(archive);
+  expect(archives).toEqual([undefined, 'GLACIER', 'DEEP_ARCHIVE', undefined]);
+});
+
+describe('the rules that delete or archive objects', () => {
   const rulesOf = async (...rules: string[]) => {
     const xml = rules.map((rule) => `<Rule><ID>r</ID>${rule}</Rule>`).join('');
     s3.lifecycle = `<LifecycleConfiguration>${xml}</LifecycleConfiguration>`;
@@ -77,6 +88,24 @@ describe('the rules that delete objects', () => {
     ],
     ['with a tag, which no object has', `${ON}<Filter>${TAG}</Filter>${DAYS}`, []],
     ['with a tag and a prefix', `${ON}<Filter><And><Prefix>a</Prefix>${TAG}</And></Filter>${DAYS}`, []],
+    [
+      'that archive, and delete later',
+      `${ON}<Filter/><Transition><Days>1</Days><StorageClass>DEEP_ARCHIVE</StorageClass></Transition>${DAYS}`,
+      [
+        { prefix: '', days: 3 },
+        { prefix: '', days: 1, archive: 'DEEP_ARCHIVE' },
+      ],
+    ],
+    [
+      'that archive from a date on',
+      `${ON}<Filter/><Transition><Date>2026-11-26T00:00:00.000Z</Date><StorageClass>GLACIER</StorageClass></Transition>`,
+      [{ prefix: '', from: new Date('2026-11-26'), archive: 'GLACIER' }],
+    ],
+    [
+      'that move objects where they can still be read',
+      `${ON}<Filter/><Transition><Days>1</Days><StorageClass>GLACIER_IR</StorageClass></Transition><Transition><Days>9</Days><StorageClass>STANDARD_IA</StorageClass></Transition>`,
+      [],
+    ],
     ['that are disabled', `<Status>Disabled</Status><Filter/>${DAYS}`, []],
     [
       'that delete markers of earlier deletions',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sha256Of } from '../../src/crypto/ids.ts';
 import type { ObjectStore } from '../../src/object-store/object-store.ts';
+import { isArchived } from '../../src/object-store/s3-faults.ts';
 import { type ScriptedS3, startScriptedS3 } from '../support/object-store/scripted-s3.ts';
 import { objectOf, openClient, within } from './s3-contract.ts';
 
@@ -112,6 +113,17 @@ describe('an answer without a body', () => {
 });
 
 describe('an object', () => {
+  it('that is archived cannot be read, which says nothing of others, and what to do is said', async () => {
+    s3.answer = () => ({ status: 403, code: 'InvalidObjectState' });
+    const error = await client.read('a.json', 2, within()).catch((one) => one);
+    expect(error).toMatchObject({
+      kind: 'object_refused',
+      remedy: expect.stringContaining('restore the object, and let no lifecycle rule move objects'),
+    });
+    expect(isArchived(new Error('wrapped', { cause: error }))).toBe(true);
+    expect(isArchived(new Error('InvalidObjectState'))).toBe(false);
+  });
+
   it('that the store has computed no checksum of has an unknown one, whatever its metadata say', async () => {
     const { sha256 } = objectOf('{}');
     const headers = { 'content-length': 2, 'x-amz-meta-sha256': sha256 };

@@ -18,6 +18,8 @@ export class ScriptedObjectStore implements ObjectStore {
   readonly calls: string[] = [];
   /** Whether it tells the hashes of its objects. */
   hashes = true;
+  /** Of objects that must be restored before they can be read: the storage class, by the key. */
+  readonly archives = new Map<string, string>();
   fateOf: (call: string, n: number, bytes: Buffer | undefined) => Fate | Promise<Fate> = () => undefined;
 
   async create(key: string, object: NewObject, signal: AbortSignal): Promise<WriteAnswer | 'exists'> {
@@ -37,6 +39,10 @@ export class ScriptedObjectStore implements ObjectStore {
 
   async read(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | 'larger' | null> {
     await this.#meet(`read ${key}`, signal);
+    if (this.archives.has(key)) {
+      const cause = Object.assign(new Error('the script says archived'), { name: 'InvalidObjectState' });
+      throw new ObjectStoreFault('object_refused', cause.message, { cause });
+    }
     const bytes = this.objects.get(key) ?? null;
     return bytes && bytes.length > maxBytes ? 'larger' : bytes;
   }
@@ -49,7 +55,10 @@ export class ScriptedObjectStore implements ObjectStore {
 
   async *list(prefix: string) {
     for (const [key, bytes] of [...this.objects].sort())
-      if (key.startsWith(prefix)) yield { key, bytes: bytes.length, modifiedAt: new Date(0) };
+      if (key.startsWith(prefix)) {
+        const archive = this.archives.get(key);
+        yield { key, bytes: bytes.length, modifiedAt: new Date(0), ...(archive && { archive }) };
+      }
   }
 
   async remove(key: string): Promise<void> {

@@ -18,7 +18,7 @@ export function addBodiesCommand(program: Command, shell: Shell, run: Run): void
     .description('the objects that events and dead-letter records refer to (BODY_STORE)')
     .command('check')
     .description(
-      'compares all references in Kafka with the object store; exit code 1 if an object is missing or changed, 3 if none is but not everything could be checked',
+      'compares all references in Kafka with the object store; exit code 1 if an object is missing, changed or archived, 3 if none is but not everything could be checked',
     )
     .option('--verify', 'reads every object and verifies its SHA-256')
     .option('--json', 'print JSON')
@@ -105,5 +105,5 @@ function summaryOf(
   orphans: string | null,
 ): string {
   const unknown = 'whether others have no record is not known, as records could not be read';
-  return `s3://${bucket}/${prefix}: ${references.size} objects referred to, ${rows.length} missing or changed; ${orphans ?? unknown}`;
+  return `s3://${bucket}/${prefix}: ${references.size} objects referred to, ${rows.length} missing, changed or archived; ${orphans ?? unknown}`;
 }

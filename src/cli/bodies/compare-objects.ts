@@ -3,11 +3,13 @@ import type { ObjectReference } from '../../core/record.ts';
 import { askAgain } from '../../object-store/ask-again.ts';
 import type { BodyStore } from '../../object-store/body-store.ts';
 import { type ListedObject, ObjectStoreFault } from '../../object-store/object-store.ts';
+import { isArchived } from '../../object-store/s3-faults.ts';
 import type { References } from './read-references.ts';
 import type { Unchecked } from './unchecked.ts';
 
 export type Row = {
-  readonly finding: 'missing' | 'changed';
+  /** Archived: it is there, and cannot be read before it is restored. */
+  readonly finding: 'missing' | 'changed' | 'archived';
   readonly object: string;
   readonly bytes: number;
   readonly record: string;
@@ -49,7 +51,7 @@ export type Comparison = {
 const CONCURRENCY = 8;
 
 /**
- * Finds the objects that are missing or changed. What the listing does not have is asked for by itself: it is below an earlier prefix
+ * Finds the objects that are missing, changed or archived. What the listing does not have is asked for by itself: it is below an earlier prefix
  * of BODY_STORE, or younger than the listing, or missing.
  */
 export async function compareObjects(references: References, deps: CompareDeps): Promise<Comparison> {
@@ -77,12 +79,14 @@ function createJudge({ bodies, listing, verify, unchecked, signal }: CompareDeps
     // It was asked for half a minute: what follows would wait as long, each.
     if (unavailable) throw unavailable;
     const ask = (within: AbortSignal) => bodies.store.describe(bodies.keyOf(reference.uri), within);
-    const present: { bytes: number; sha256?: string | undefined } | null =
+    const present: { bytes: number; sha256?: string | undefined; archive?: string } | null =
       listing.get(reference.uri) ?? (await askAgain(ask, signal));
     if (!present) return 'missing';
     const { bytes, sha256 = reference.sha256 } = present;
     if (bytes !== reference.bytes || sha256 !== reference.sha256) return 'changed';
+    // One that was restored for some days can be read.
     if (verify) await bodies.read(reference);
+    else if (present.archive !== undefined) return 'archived';
     return null;
   };
   return async (reference: ObjectReference): Promise<Row['finding'] | null> => {
@@ -91,6 +95,7 @@ function createJudge({ bodies, listing, verify, unchecked, signal }: CompareDeps
     } catch (error) {
       if (hasCode(error, 'OBJECT_MISSING')) return 'missing';
       if (hasCode(error, 'OBJECT_CHANGED')) return 'changed';
+      if (isArchived(error)) return 'archived';
       const isOfStore = error instanceof ObjectStoreFault;
       if (!isOfStore && !hasCode(error, 'BODY_STORE_UNAVAILABLE', 'BODY_STORE_REFUSED')) throw error;
       if (isOfStore ? error.kind === 'unavailable' : hasCode(error, 'BODY_STORE_UNAVAILABLE'))

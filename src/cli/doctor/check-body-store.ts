@@ -46,7 +46,7 @@ async function compareRetention(bodies: BodyStore, config: RetentionConfig): Pro
 }
 
 const CHECK = 'object retention';
-const KEPT = ok(CHECK, 'no lifecycle rule deletes objects');
+const KEPT = ok(CHECK, 'no lifecycle rule deletes or archives objects');
 
 /** How long records of a topic can live. */
 export type TopicLifetime = {
@@ -74,10 +74,10 @@ export function compareLifetimes(
     return longest ? findingOf(rule, longest) : [];
   });
   if (findings.length > 0) return findings;
-  return [isAnyDeleted ? ok(CHECK, 'lifecycle rules delete objects after their records') : KEPT];
+  return [isAnyDeleted ? ok(CHECK, 'lifecycle rules delete or archive objects after their records') : KEPT];
 }
 
-/** Whether a rule deletes objects of a folder, all or some. */
+/** Whether a rule is about objects of a folder, all or some. */
 function covers(prefix: string, folder: string): boolean {
   const key = folder.replace(/^\//, '');
   return key.startsWith(prefix) || prefix.startsWith(key);
@@ -86,11 +86,14 @@ function covers(prefix: string, folder: string): boolean {
 const lifetimeOf = ({ retentionMs, segmentMs }: TopicLifetime) => retentionMs + segmentMs;
 const daysOf = (ms: number) => Number((ms / DAY_MS).toFixed(2));
 
+const whatItDoes = ({ archive }: ExpiryRule, what: string): string =>
+  archive === undefined ? `deletes ${what}` : `moves ${what} to ${archive}, where they cannot be read,`;
+
 function findingOf(rule: ExpiryRule, longest: TopicLifetime): Finding[] {
   const name = `lifecycle rule ${JSON.stringify(rule.id)}`;
   if ('from' in rule) {
     const from = rule.from.toISOString().slice(0, 10);
-    const finding = `${name} deletes every object below ${JSON.stringify(rule.prefix)} from ${from} on, new ones too, and ${longest.topic} refers to them`;
+    const finding = `${name} ${whatItDoes(rule, 'every object')} below ${JSON.stringify(rule.prefix)} from ${from} on, new ones too, and ${longest.topic} refers to them`;
     return [fault(CHECK, finding, 'delete the rule, or give it days instead of a date')];
   }
   const lifetimeMs = lifetimeOf(longest);
@@ -101,13 +104,15 @@ function findingOf(rule: ExpiryRule, longest: TopicLifetime): Finding[] {
   const kept = isEndless
     ? 'without end'
     : `for up to ${daysOf(lifetimeMs)} days: retention.ms is ${daysOf(retentionMs)} days, and a record lives until its segment is closed, after segment.ms of ${daysOf(segmentMs)} days`;
+  const instead =
+    rule.archive === undefined ? '' : 'move objects to GLACIER_IR, which can be read at once, or ';
   const remedy = isEndless
-    ? 'delete the rule, or limit retention.ms of the topic'
-    : `give the rule at least ${Math.floor(lifetimeMs / DAY_MS) + 1} days, or shorten retention.ms or segment.ms of the topic`;
+    ? `${instead}delete the rule, or limit retention.ms of the topic`
+    : `${instead}give the rule at least ${Math.floor(lifetimeMs / DAY_MS) + 1} days, or shorten retention.ms or segment.ms of the topic`;
   return [
     warning(
       CHECK,
-      `${name} deletes objects after ${rule.days} days, but ${topic} keeps records ${kept}`,
+      `${name} ${whatItDoes(rule, 'objects')} after ${rule.days} days, but ${topic} keeps records ${kept}`,
       remedy,
     ),
   ];

@@ -54,6 +54,16 @@ describe('the comparison of references with objects', () => {
     expect(unchecked.count).toBe(0);
   });
 
+  it.each([false, true])(
+    'finds objects that are archived and cannot be read (--verify: %s)',
+    async (verify) => {
+      for (const name of ['a.json', 'b.json']) refer(`s3://events/hookline/${name}`);
+      store.archives.set('hookline/b.json', 'DEEP_ARCHIVE');
+      expect(await findingsOf(verify)).toEqual([['archived', 's3://events/hookline/b.json', 't[0]@1']]);
+      expect(unchecked.count).toBe(0);
+    },
+  );
+
   it('finds an object that was stored after the listing', async () => {
     const listing = await listObjects(bodies, NEVER);
     refer('s3://events/hookline/late.json');

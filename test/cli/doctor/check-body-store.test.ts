@@ -10,17 +10,17 @@ const topic = (name: string, retentionDays: number, segmentDays = 7): TopicLifet
 const EVENTS = topic('payments.payment-status', 7);
 const LETTERS = topic('payments.dead-letter', 30);
 const compare = (
-  rule: { prefix?: string } & ({ days: number } | { from: Date }),
+  rule: { prefix?: string; archive?: string } & ({ days: number } | { from: Date }),
   topics = [EVENTS, LETTERS],
 ) => compareLifetimes([{ id: 'tidy', prefix: '', ...rule }], topics, 'hookline');
 
 describe('the check of lifecycle rules', () => {
   it('is content where objects live longer than records, and where no rule deletes any', () => {
     expect(compare({ days: 38 })).toMatchObject([
-      { state: 'ok', finding: 'lifecycle rules delete objects after their records' },
+      { state: 'ok', finding: 'lifecycle rules delete or archive objects after their records' },
     ]);
     expect(compareLifetimes([], [EVENTS], 'hookline')).toMatchObject([
-      { state: 'ok', finding: 'no lifecycle rule deletes objects' },
+      { state: 'ok', finding: 'no lifecycle rule deletes or archives objects' },
     ]);
   });
 
@@ -33,6 +33,29 @@ describe('the check of lifecycle rules', () => {
           remedy: 'give the rule at least 38 days, or shorten retention.ms or segment.ms of the topic',
         },
       ]);
+  });
+
+  it('finds that objects are archived while records refer to them: nobody can read them', () => {
+    const archive = 'DEEP_ARCHIVE';
+    expect(compare({ days: 1, archive })).toMatchObject([
+      {
+        state: 'warning',
+        finding: expect.stringMatching(
+          /moves objects to DEEP_ARCHIVE, where they cannot be read, after 1 days, but payments.dead-letter keeps/,
+        ),
+        remedy:
+          'move objects to GLACIER_IR, which can be read at once, or give the rule at least 38 days, or shorten retention.ms or segment.ms of the topic',
+      },
+    ]);
+    expect(compare({ from: new Date('2026-11-26'), archive })).toMatchObject([
+      {
+        state: 'FAULT',
+        finding: expect.stringContaining(
+          'moves every object to DEEP_ARCHIVE, where they cannot be read, below',
+        ),
+      },
+    ]);
+    expect(compare({ days: 38, archive })).toMatchObject([{ state: 'ok' }]);
   });
 
   it('says that records without an end outlive every rule', () => {
